@@ -1,0 +1,75 @@
+import 'reflect-metadata';
+import type { Server } from 'node:http';
+import { VersioningType } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger } from 'pino';
+import { AppModule, type AppEnvironment } from './app.module.js';
+import type { Settings } from './config/settings.js';
+import { Readiness } from './health/readiness.js';
+import { closeConnectionsWhile } from './http/closing-connections.js';
+import { cors } from './http/cors.js';
+import { serveInterfaceDescription } from './http/interface-description.js';
+import { ProtocolErrors } from './http/protocol-errors.js';
+import { requestContext } from './http/request-context.js';
+import { requestLog } from './http/request-log.js';
+import type { Request } from './http/request.js';
+import { observeResponses, routeOf } from './http/response-observer.js';
+import { ServiceAdapter } from './http/service-adapter.js';
+import { NestLogger } from './http/service-logger.js';
+import { ServiceMetrics } from './metrics/service-metrics.js';
+import { RateLimiter } from './rate-limit/rate-limiter.js';
+
+/**
+ * Builds the application: what the service, its tests and its benchmark share. It is initialised, but
+ * does not listen yet; `close()` lets go of everything but the database's location.
+ *
+ * @param environment settings, clock and database; the schema has to be up to date
+ */
+export async function createApp(
+  environment: AppEnvironment,
+  logger: Logger,
+): Promise<NestExpressApplication> {
+  const { settings } = environment;
+  const app = await NestFactory.create<NestExpressApplication>(
+    AppModule.forRoot(environment),
+    new ServiceAdapter(settings.publicUrl ?? ''),
+    // The body is read after the guards, see JsonBodyGuard. An error at start belongs to whoever started it.
+    { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
+  );
+  app.enableVersioning({ type: VersioningType.URI });
+  app.set('trust proxy', settings.trustProxy);
+
+  const server = app.getHttpServer() as Server;
+  limitTimes(server, settings);
+  const limiter = app.get(RateLimiter);
+  const protocolErrors = new ProtocolErrors((address) => limiter.takeForAddress(address), logger);
+  protocolErrors.attach(server);
+
+  // Before the router, in this order: the id is in every log line, and the log sees every answer.
+  app.use(requestContext);
+  app.use(observeResponses([requestLog(logger, keyIdOf), observeDuration(app.get(ServiceMetrics))]));
+  app.use(closeConnectionsWhile(() => app.get(Readiness).isShuttingDown));
+  app.use(cors(settings.corsOrigins));
+  app.use(protocolErrors.refuse);
+  serveInterfaceDescription(app, environment);
+
+  await app.init();
+  return app;
+}
+
+function limitTimes(server: Server, settings: Settings): void {
+  server.headersTimeout = settings.headersTimeoutMs;
+  server.requestTimeout = settings.requestTimeoutMs;
+  server.keepAliveTimeout = settings.keepAliveTimeoutMs;
+}
+
+function keyIdOf({ caller }: Request): string | undefined {
+  return caller?.kind === 'key' ? caller.key.id.toString() : undefined;
+}
+
+function observeDuration(metrics: ServiceMetrics): Parameters<typeof observeResponses>[0][number] {
+  return (request, response, durationMs) => {
+    metrics.observeRequest(request.method, routeOf(request), response.statusCode, durationMs);
+  };
+}

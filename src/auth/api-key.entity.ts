@@ -1,0 +1,64 @@
+import {
+  Check,
+  Column,
+  Entity,
+  Index,
+  JoinColumn,
+  ManyToOne,
+  PrimaryGeneratedColumn,
+  type Relation,
+  Unique,
+} from 'typeorm';
+import { Owner } from './owner.entity.js';
+
+/** An API key, known by its hash alone. Rows are never deleted: a revoked key stays refused. */
+@Entity('api_keys')
+@Unique('api_keys_hash_key', ['hash'])
+@Check('api_keys_hash_check', 'octet_length(hash) = 32')
+export class ApiKey {
+  @PrimaryGeneratedColumn('identity', {
+    type: 'bigint',
+    generatedIdentity: 'ALWAYS',
+    primaryKeyConstraintName: 'api_keys_pkey',
+  })
+  id!: bigint;
+
+  @Index('api_keys_owner_id_idx')
+  @Column('bigint', { name: 'owner_id' })
+  ownerId!: bigint;
+
+  @ManyToOne(() => Owner, { nullable: false })
+  @JoinColumn({ name: 'owner_id', foreignKeyConstraintName: 'api_keys_owner_id_fkey' })
+  owner!: Relation<Owner>;
+
+  /**
+   * The first key of the line that rotation made this one of, null for a first key. Refusals are
+   * counted, and bans hold, for the whole line.
+   */
+  @Index('api_keys_first_key_id_idx')
+  @Column('bigint', { name: 'first_key_id', nullable: true })
+  firstKeyId!: bigint | null;
+
+  /** SHA-256 of the key. */
+  @Column('bytea')
+  hash!: Buffer;
+
+  @Column('text')
+  hint!: string;
+
+  /** Counts the times a ban of the line was lifted: a ban recorded under a lower number is void. */
+  @Column('integer', { name: 'unban_count', default: 0 })
+  unbanCount!: number;
+
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  createdAt!: Date;
+
+  @Column('timestamptz', { name: 'last_used_at', nullable: true })
+  lastUsedAt!: Date | null;
+
+  @Column('timestamptz', { name: 'expires_at', nullable: true })
+  expiresAt!: Date | null;
+
+  @Column('timestamptz', { name: 'revoked_at', nullable: true })
+  revokedAt!: Date | null;
+}

@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ApiKey } from './api-key.entity.js';
+import { Authenticator } from './authenticator.js';
+import { KeyChanges } from './key-changes.js';
+import { KeyDirectory } from './key-directory.js';
+import { KeyLookupRepository } from './key-lookup.repository.js';
+import { LastUsed } from './last-used.js';
+import { OperatorAction } from './operator-action.entity.js';
+import { Owner } from './owner.entity.js';
+
+/** Who calls: owners, their plans and keys. */
+@Module({
+  imports: [TypeOrmModule.forFeature([Owner, ApiKey, OperatorAction])],
+  providers: [Authenticator, KeyChanges, KeyDirectory, KeyLookupRepository, LastUsed],
+  exports: [Authenticator, KeyDirectory],
+})
+export class AuthModule {}

@@ -1,0 +1,55 @@
+import type { IncomingMessage } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../config/clock.js';
+import type { AnonymousCaller, Caller } from './caller.js';
+import { KeyDirectory } from './key-directory.js';
+import { hashKey, hasKeyForm } from './key-format.js';
+import { isUsable, type KnownKey } from './known-key.js';
+import { LastUsed } from './last-used.js';
+
+/** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
+const BEARER = /^bearer(?: +(.*?))? *$/i;
+
+/** Tells who makes a request. */
+@Injectable()
+export class Authenticator {
+  constructor(
+    private readonly directory: KeyDirectory,
+    private readonly lastUsed: LastUsed,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Never throws: a caller that cannot be told is an anonymous one, with the reason.
+   *
+   * @param mayLookUp asked before a key that is not known costs a query
+   */
+  async identify(
+    request: Pick<IncomingMessage, 'headers'>,
+    mayLookUp: () => boolean | Promise<boolean>,
+  ): Promise<Caller> {
+    const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
+    if (!token) return anonymous('missing');
+    if (!hasKeyForm(token)) return anonymous('invalid');
+    const hash = hashKey(token);
+    const recalled = this.directory.recall(hash);
+    if (recalled) return this.caller(recalled);
+    if (!this.directory.isKnown(hash) && !(await mayLookUp())) return anonymous('unverified');
+    try {
+      return this.caller(await this.directory.find(hash));
+    } catch (cause) {
+      return { ...anonymous('unavailable'), cause };
+    }
+  }
+
+  private caller(key: KnownKey | null): Caller {
+    const nowMs = this.clock.now();
+    if (!key || !isUsable(key, nowMs)) return anonymous('invalid');
+    this.lastUsed.note(key.id, nowMs);
+    return { kind: 'key', key };
+  }
+}
+
+function anonymous(reason: AnonymousCaller['reason']): AnonymousCaller {
+  return { kind: 'anonymous', reason };
+}

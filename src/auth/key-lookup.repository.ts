@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { ApiKey } from './api-key.entity.js';
+import type { KnownKey } from './known-key.js';
+import { PLAN_LIMITS, type Plan } from './plan.js';
+
+const FIND_BY_HASH = `
+  SELECT key.id, key.owner_id AS "ownerId", owner.plan,
+         owner.limit_per_minute AS "limitPerMinute", owner.limit_per_day AS "limitPerDay",
+         coalesce(key.first_key_id, key.id) AS "firstKeyId", key.unban_count AS "unbanCount",
+         key.expires_at AS "expiresAt", key.revoked_at AS "revokedAt"
+    FROM api_keys AS key
+    JOIN owners AS owner ON owner.id = key.owner_id
+   WHERE key.hash = $1`;
+
+const SAVE_LAST_USED = `
+  UPDATE api_keys AS key
+     SET last_used_at = greatest(key.last_used_at, used.at)
+    FROM unnest($1::bigint[], $2::timestamptz[]) AS used (id, at)
+   WHERE key.id = used.id`;
+
+interface KeyRow {
+  id: bigint;
+  ownerId: bigint;
+  plan: Plan;
+  limitPerMinute: number | null;
+  limitPerDay: number | null;
+  firstKeyId: bigint;
+  unbanCount: number;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+}
+
+/** The queries that serving requests needs of the keys. */
+@Injectable()
+export class KeyLookupRepository {
+  constructor(@InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>) {}
+
+  /** @param hash SHA-256 of the key, in hex */
+  async findByHash(hash: string): Promise<KnownKey | null> {
+    const [row] = await this.keys.query<KeyRow[]>(FIND_BY_HASH, [Buffer.from(hash, 'hex')]);
+    return row ? toKnownKey(row) : null;
+  }
+
+  /** Keeps the later of what is stored and what is given, in milliseconds since the epoch by key id. */
+  async saveLastUsed(usedAtMs: ReadonlyMap<bigint, number>): Promise<void> {
+    const times = [...usedAtMs.values()].map((ms) => new Date(ms));
+    await this.keys.query(SAVE_LAST_USED, [[...usedAtMs.keys()], times]);
+  }
+}
+
+function toKnownKey(row: KeyRow): KnownKey {
+  return {
+    id: row.id,
+    ownerId: row.ownerId,
+    plan: row.plan,
+    limits:
+      row.plan === 'enterprise'
+        ? { perMinute: row.limitPerMinute ?? 0, perDay: row.limitPerDay ?? 0 }
+        : PLAN_LIMITS[row.plan],
+    firstKeyId: row.firstKeyId,
+    unbanCount: row.unbanCount,
+    expiresAtMs: row.expiresAt?.getTime(),
+    revoked: row.revokedAt !== null,
+  };
+}

@@ -1,0 +1,43 @@
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { KeyLookupRepository } from './key-lookup.repository.js';
+
+const MINUTE_MS = 60_000;
+const WRITE_EVERY_MS = 15_000;
+
+/** When keys were last used, to the minute; collected here and written in batches. */
+@Injectable()
+export class LastUsed implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger(LastUsed.name);
+  private noted = new Map<bigint, number>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly repository: KeyLookupRepository) {}
+
+  onModuleInit(): void {
+    this.timer = setInterval(() => void this.write(), WRITE_EVERY_MS);
+    this.timer.unref();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.write();
+  }
+
+  /** @param nowMs milliseconds since the epoch */
+  note(keyId: bigint, nowMs: number): void {
+    this.noted.set(keyId, nowMs - (nowMs % MINUTE_MS));
+  }
+
+  /** Writes what was noted; what cannot be written now is kept for the next time. */
+  private async write(): Promise<void> {
+    const batch = this.noted;
+    if (batch.size === 0) return;
+    this.noted = new Map();
+    try {
+      await this.repository.saveLastUsed(batch);
+    } catch (error) {
+      this.logger.warn({ msg: 'last use of keys not written', err: error });
+      for (const [id, at] of batch) if (!this.noted.has(id)) this.noted.set(id, at);
+    }
+  }
+}

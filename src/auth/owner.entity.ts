@@ -1,0 +1,38 @@
+import { Check, Column, Entity, PrimaryGeneratedColumn, Unique } from 'typeorm';
+import type { Plan } from './plan.js';
+
+/** Who keys are issued to. Limits are counted per owner. */
+@Entity('owners')
+@Unique('owners_name_key', ['name'])
+@Check('owners_plan_check', `plan IN ('free', 'pro', 'business', 'enterprise')`)
+@Check(
+  'owners_limits_check',
+  `CASE WHEN plan = 'enterprise'
+        THEN limit_per_minute IS NOT NULL AND limit_per_minute > 0
+         AND limit_per_day IS NOT NULL AND limit_per_day > 0
+        ELSE limit_per_minute IS NULL AND limit_per_day IS NULL END`,
+)
+export class Owner {
+  @PrimaryGeneratedColumn('identity', {
+    type: 'bigint',
+    generatedIdentity: 'ALWAYS',
+    primaryKeyConstraintName: 'owners_pkey',
+  })
+  id!: bigint;
+
+  @Column('text')
+  name!: string;
+
+  @Column('text')
+  plan!: Plan;
+
+  /** Custom limits, of an enterprise owner only. */
+  @Column('integer', { name: 'limit_per_minute', nullable: true })
+  limitPerMinute!: number | null;
+
+  @Column('integer', { name: 'limit_per_day', nullable: true })
+  limitPerDay!: number | null;
+
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  createdAt!: Date;
+}

@@ -1,0 +1,154 @@
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { EnvironmentReader, type Environment } from './environment-reader.js';
+import { SettingError } from './setting-error.js';
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+const PORT = { min: 0, max: 65_535 };
+
+/** Every setting of the service, validated. The only place that reads environment variables. */
+export class Settings {
+  readonly port: number;
+  readonly host: string;
+  /** undefined: no metrics listener. */
+  readonly metricsPort: number | undefined;
+  readonly metricsHost: string;
+  /** Base addresses without the version segment and without a trailing slash. */
+  readonly publicUrl: string | undefined;
+  readonly stagingUrl: string | undefined;
+
+  /** undefined: the embedded server in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  readonly databaseDirectUrl: string | undefined;
+  readonly databasePoolSize: number;
+  readonly databasePoolWaitMs: number;
+  readonly databaseStatementTimeoutMs: number;
+  readonly databaseLockTimeoutMs: number;
+  readonly migrateOnStart: boolean;
+  readonly dataDir: string;
+
+  /** As Express's `trust proxy` takes it: a number of proxies, or their addresses. */
+  readonly trustProxy: number | string[];
+  readonly anonymousRequestsPerMinute: number;
+  /** undefined: the plan's per-minute limit; 0: never ban. */
+  readonly banAfterRefusals: number | undefined;
+  readonly banMs: number;
+  readonly corsOrigins: readonly string[];
+  readonly logLevel: LogLevel;
+
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  readonly shutdownDelayMs: number;
+  readonly shutdownGraceMs: number;
+
+  /**
+   * @param environment the variables, `process.env` by default
+   * @throws SettingError on the first setting that is invalid
+   */
+  constructor(environment: Environment = process.env) {
+    const read = new EnvironmentReader(environment);
+
+    this.port = read.integer('PORT', { ...PORT, fallback: 3000 });
+    this.host = read.text('HOST') ?? '127.0.0.1';
+    this.metricsPort =
+      read.raw('METRICS_PORT') === ''
+        ? undefined
+        : read.integer('METRICS_PORT', { ...PORT, fallback: 9464 });
+    this.metricsHost = read.text('METRICS_HOST') ?? '127.0.0.1';
+    this.publicUrl = baseAddress(read, 'PUBLIC_URL');
+    this.stagingUrl = baseAddress(read, 'STAGING_URL');
+
+    this.databaseUrl = databaseUrl(read, 'DATABASE_URL');
+    this.databaseDirectUrl = databaseUrl(read, 'DATABASE_DIRECT_URL') ?? this.databaseUrl;
+    if (this.databaseUrl === undefined && this.databaseDirectUrl !== undefined) {
+      throw new SettingError('DATABASE_DIRECT_URL', 'a value only beside DATABASE_URL');
+    }
+    this.databasePoolSize = read.integer('DATABASE_POOL_SIZE', { min: 1, max: 1000, fallback: 10 });
+    this.databasePoolWaitMs = read.seconds('DATABASE_POOL_WAIT_SECONDS', { min: 0.1, max: 60, fallback: 2 });
+    this.databaseStatementTimeoutMs = read.seconds('DATABASE_STATEMENT_TIMEOUT_SECONDS', { min: 0.1, max: 60, fallback: 2 });
+    this.databaseLockTimeoutMs = read.seconds('DATABASE_LOCK_TIMEOUT_SECONDS', { min: 0.1, max: 60, fallback: 2 });
+    this.migrateOnStart = read.boolean('MIGRATE_ON_START', true);
+    this.dataDir = resolve(read.text('DATA_DIR') ?? '.data');
+    refuseSettingsOfLaterReleases(read);
+
+    this.trustProxy = trustProxy(read);
+    this.anonymousRequestsPerMinute = read.integer('ANONYMOUS_REQUESTS_PER_MINUTE', { min: 1, max: 1_000_000_000, fallback: 300 });
+    this.banAfterRefusals =
+      read.text('BAN_AFTER_REFUSALS') === undefined
+        ? undefined
+        : read.integer('BAN_AFTER_REFUSALS', { min: 0, max: 1_000_000_000, fallback: 0 });
+    this.banMs = read.seconds('BAN_SECONDS', { min: 0, max: 31_536_000, fallback: 300 });
+    this.corsOrigins = corsOrigins(read);
+    this.logLevel = read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info');
+
+    this.headersTimeoutMs = read.seconds('HEADERS_TIMEOUT_SECONDS', { min: 0.1, max: 600, fallback: 10 });
+    this.requestTimeoutMs = read.seconds('REQUEST_TIMEOUT_SECONDS', { min: 0.1, max: 3600, fallback: 30 });
+    // Longer than the 60 s after which common load balancers drop an idle connection: the side that
+    // closes first must not be this one, or a request in flight meets a closed socket.
+    this.keepAliveTimeoutMs = read.seconds('KEEP_ALIVE_TIMEOUT_SECONDS', { min: 0.1, max: 3600, fallback: 65 });
+    this.shutdownDelayMs = read.seconds('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 600, fallback: 0 });
+    this.shutdownGraceMs = read.seconds('SHUTDOWN_GRACE_SECONDS', { min: 0, max: 600, fallback: 10 });
+  }
+}
+
+/** A setting that silently did nothing would be taken for one that works. */
+function refuseSettingsOfLaterReleases(read: EnvironmentReader): void {
+  for (const name of ['REDIS_URL', 'REDIS_URL_FILE', 'DATABASE_REPLICA_URLS']) {
+    if (read.text(name) !== undefined) {
+      throw new SettingError(name, 'no value in this release: leave it unset');
+    }
+  }
+}
+
+function baseAddress(read: EnvironmentReader, name: string): string | undefined {
+  const text = read.text(name);
+  if (text === undefined) return undefined;
+  const url = parseUrl(text, ['http:', 'https:']);
+  if (!url || url.search || url.hash || url.username || url.password || /[\s<>"]/.test(text)) {
+    throw new SettingError(name, 'an http or https address without query, such as https://api.example.org');
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+function databaseUrl(read: EnvironmentReader, name: string): string | undefined {
+  const text = read.secret(name);
+  if (text !== undefined && !parseUrl(text, ['postgres:', 'postgresql:'])) {
+    throw new SettingError(name, 'an address such as postgres://user:password@host:5432/database');
+  }
+  return text;
+}
+
+function parseUrl(text: string, protocols: readonly string[]): URL | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url && protocols.includes(url.protocol) ? url : undefined;
+}
+
+function trustProxy(read: EnvironmentReader): number | string[] {
+  const text = read.text('TRUST_PROXY') ?? '0';
+  if (/^\d{1,3}$/.test(text)) return Number(text);
+  const addresses = read.list('TRUST_PROXY');
+  if (!addresses.length || !addresses.every(isAddressOrSubnet)) {
+    throw new SettingError('TRUST_PROXY', 'a number of proxies, or their addresses or subnets, comma-separated');
+  }
+  return addresses;
+}
+
+function isAddressOrSubnet(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
+}
+
+function corsOrigins(read: EnvironmentReader): string[] {
+  const origins = read.list('CORS_ORIGINS');
+  for (const origin of origins) {
+    if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
+      throw new SettingError('CORS_ORIGINS', 'origins such as https://app.example.org, comma-separated');
+    }
+  }
+  return origins;
+}

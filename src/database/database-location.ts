@@ -1,0 +1,42 @@
+import type { ClientConfig } from 'pg';
+import type { Settings } from '../config/settings.js';
+import { openEmbeddedDatabase, type EmbeddedOptions } from './embedded/embedded-postgres.js';
+
+/** Where the database is, and who closes it. */
+export interface DatabaseLocation {
+  /** For requests; may lead through a pooler. */
+  readonly pooled: ClientConfig;
+  /** Straight to the server: migrations, advisory locks, LISTEN. */
+  readonly direct: ClientConfig;
+  readonly embedded: boolean;
+  /** Stops the embedded server when nobody else uses it; nothing to do for one of its own. */
+  close(): Promise<void>;
+}
+
+/**
+ * Returns the database that the settings name, or starts the embedded one in `dataDir`.
+ *
+ * @param use whether the caller is the service (one per folder) or a command beside it
+ * @throws EmbeddedDatabaseError with one line that says what to do
+ */
+export async function locateDatabase(
+  settings: Pick<Settings, 'databaseUrl' | 'databaseDirectUrl' | 'dataDir'>,
+  use: EmbeddedOptions['use'],
+): Promise<DatabaseLocation> {
+  if (settings.databaseUrl !== undefined) {
+    return {
+      pooled: { connectionString: settings.databaseUrl },
+      direct: { connectionString: settings.databaseDirectUrl },
+      embedded: false,
+      close: () => Promise.resolve(),
+    };
+  }
+  const database = await openEmbeddedDatabase({ dataDir: settings.dataDir, use });
+  const { connection } = database;
+  return {
+    pooled: { ...connection },
+    direct: { ...connection },
+    embedded: true,
+    close: () => database.close(),
+  };
+}

@@ -1,0 +1,35 @@
+import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import type { Settings } from '../config/settings.js';
+import { ErrorTranslator } from '../errors/error-translator.js';
+import { dataSourceOptions } from './data-source-options.js';
+import { DatabaseErrors } from './database-errors.js';
+import type { DatabaseLocation } from './database-location.js';
+
+/** Injection token: where the database is. */
+export const DATABASE_LOCATION = Symbol('database location');
+
+/** The connection pool, for every module that has entities. */
+@Global()
+@Module({})
+export class DatabaseModule {
+  static forRoot(location: DatabaseLocation, settings: Settings): DynamicModule {
+    const pooled = settings.databaseUrl !== settings.databaseDirectUrl;
+    return {
+      module: DatabaseModule,
+      imports: [
+        TypeOrmModule.forRoot({
+          ...dataSourceOptions(location.pooled, settings, { pooled }),
+          autoLoadEntities: true,
+          // A server that cannot be reached ends the start with one line; whoever runs it starts it again.
+          retryAttempts: 0,
+        }),
+      ],
+      providers: [
+        { provide: DATABASE_LOCATION, useValue: location },
+        { provide: ErrorTranslator, useClass: DatabaseErrors },
+      ],
+      exports: [DATABASE_LOCATION, ErrorTranslator],
+    };
+  }
+}

@@ -1,0 +1,64 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Owners, their keys, what operators did, and the animals. */
+export class CreateStore1795132800000 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE owners (
+        id               bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT owners_pkey PRIMARY KEY,
+        name             text        NOT NULL CONSTRAINT owners_name_key UNIQUE,
+        plan             text        NOT NULL
+          CONSTRAINT owners_plan_check CHECK (plan IN ('free', 'pro', 'business', 'enterprise')),
+        limit_per_minute integer,
+        limit_per_day    integer,
+        created_at       timestamptz NOT NULL DEFAULT now(),
+        CONSTRAINT owners_limits_check CHECK (
+          CASE WHEN plan = 'enterprise'
+               THEN limit_per_minute IS NOT NULL AND limit_per_minute > 0
+                AND limit_per_day IS NOT NULL AND limit_per_day > 0
+               ELSE limit_per_minute IS NULL AND limit_per_day IS NULL END)
+      )`);
+    await runner.query(`
+      CREATE TABLE api_keys (
+        id           bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT api_keys_pkey PRIMARY KEY,
+        owner_id     bigint      NOT NULL CONSTRAINT api_keys_owner_id_fkey REFERENCES owners (id),
+        first_key_id bigint,
+        hash         bytea       NOT NULL CONSTRAINT api_keys_hash_key UNIQUE
+          CONSTRAINT api_keys_hash_check CHECK (octet_length(hash) = 32),
+        hint         text        NOT NULL,
+        unban_count  integer     NOT NULL DEFAULT 0,
+        created_at   timestamptz NOT NULL DEFAULT now(),
+        last_used_at timestamptz,
+        expires_at   timestamptz,
+        revoked_at   timestamptz
+      )`);
+    await runner.query('CREATE INDEX api_keys_owner_id_idx ON api_keys (owner_id)');
+    await runner.query('CREATE INDEX api_keys_first_key_id_idx ON api_keys (first_key_id)');
+    await runner.query(`
+      CREATE TABLE operator_actions (
+        id           bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT operator_actions_pkey PRIMARY KEY,
+        performed_at timestamptz NOT NULL DEFAULT now(),
+        actor        text        NOT NULL,
+        action       text        NOT NULL,
+        details      jsonb       NOT NULL
+      )`);
+    // No foreign key on created_by_key_id: keys are never deleted, and the check would lock the row
+    // of a busy key at every insert.
+    await runner.query(`
+      CREATE TABLE pets (
+        id                bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT pets_pkey PRIMARY KEY,
+        name              text        NOT NULL
+          CONSTRAINT pets_name_check CHECK (char_length(name) BETWEEN 1 AND 255),
+        category_id       bigint      NOT NULL,
+        status            text        NOT NULL COLLATE "C"
+          CONSTRAINT pets_status_check CHECK (status IN ('available', 'pending', 'sold')),
+        created_at        timestamptz NOT NULL DEFAULT now(),
+        created_by_key_id bigint
+      )`);
+    await runner.query('CREATE INDEX pets_status_id_idx ON pets (status, id)');
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('DROP TABLE pets, operator_actions, api_keys, owners');
+  }
+}

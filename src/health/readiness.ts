@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
+
+/** Whether the service can take requests, and why not. */
+export interface ReadinessReport {
+  ready: boolean;
+  checks: { database: 'up' | 'down'; shutdown: 'no' | 'in progress' };
+}
+
+/** Knows whether this replica should get requests. */
+@Injectable()
+export class Readiness {
+  private shuttingDown = false;
+
+  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+
+  /** From now on the replica is not ready, so that load balancers turn away from it. */
+  beginShutdown(): void {
+    this.shuttingDown = true;
+  }
+
+  get isShuttingDown(): boolean {
+    return this.shuttingDown;
+  }
+
+  /** Asks the database; the pool's and the statement's time limits bound the wait. */
+  async report(): Promise<ReadinessReport> {
+    const database = await this.databaseAnswers();
+    return {
+      ready: database && !this.shuttingDown,
+      checks: {
+        database: database ? 'up' : 'down',
+        shutdown: this.shuttingDown ? 'in progress' : 'no',
+      },
+    };
+  }
+
+  private async databaseAnswers(): Promise<boolean> {
+    try {
+      await this.dataSource.query('SELECT 1');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import { parseJson } from './parse-json.js';
+import { readJsonBody } from './read-body.js';
+import type { Request, Response } from './request.js';
+
+/**
+ * Admits a request only with a body that reads as JSON, where the handler asks for `@Body()`. A guard,
+ * because it has to stand behind the limits and the key and before the pipes; the body of a request
+ * that these refuse is never read. Requests without `@Body()` pass at once.
+ */
+@Injectable()
+export class JsonBodyGuard implements CanActivate {
+  private readonly readsBody = new WeakMap<object, boolean>();
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    return this.takesBody(context) ? this.readBody(context) : true;
+  }
+
+  private async readBody(context: ExecutionContext): Promise<boolean> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<Request>();
+    const bytes = await readJsonBody(request, http.getResponse<Response>());
+    request.body = bytes && parseJson(bytes);
+    return true;
+  }
+
+  private takesBody(context: ExecutionContext): boolean {
+    const handler = context.getHandler();
+    let takesBody = this.readsBody.get(handler);
+    if (takesBody === undefined) {
+      takesBody = hasBodyParameter(context.getClass(), handler.name);
+      this.readsBody.set(handler, takesBody);
+    }
+    return takesBody;
+  }
+}
+
+function hasBodyParameter(controller: object, handler: string): boolean {
+  const parameters: object = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler) ?? {};
+  return Object.keys(parameters).some((key) => key.startsWith(`${RouteParamtypes.BODY}:`));
+}

@@ -1,0 +1,63 @@
+import type { ServiceError } from '../errors/service-error.js';
+import { closeAfterUnreadBody } from './unread-body.js';
+import { entityTag, matchesEntityTag } from './entity-tag.js';
+import { jsonText } from './json-text.js';
+import type { Request, Response } from './request.js';
+
+const JSON_TYPE = 'application/json';
+
+/**
+ * Writes a successful answer. A GET or HEAD carries an ETag made of its body and its Link, in one
+ * hash, and is answered 304 when the caller has that representation.
+ *
+ * @param value the body, printed as JSON
+ */
+export function sendJson(request: Request, response: Response, value: unknown): void {
+  const body = jsonText(value);
+  closeAfterUnreadBody(request, response);
+  if (response.statusCode === 200 && (request.method === 'GET' || request.method === 'HEAD')) {
+    const tag = entityTag(body, String(response.getHeader('Link') ?? ''));
+    response.setHeader('ETag', tag);
+    response.setHeader('Cache-Control', 'private, no-cache');
+    varyByKey(response);
+    const ifNoneMatch = request.headers['if-none-match'];
+    if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) {
+      response.statusCode = 304;
+      response.end();
+      return;
+    }
+  } else {
+    response.setHeader('Cache-Control', 'no-store');
+  }
+  endWithJson(response, body);
+}
+
+/** Writes a failure in the Error shape. Closes the connection when nothing can be written any more. */
+export function sendError(request: Request, response: Response, error: ServiceError): void {
+  if (response.headersSent) {
+    if (!response.writableEnded) response.destroy();
+    return;
+  }
+  closeAfterUnreadBody(request, response);
+  response.statusCode = error.status;
+  for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
+  response.removeHeader('ETag');
+  response.setHeader('Cache-Control', 'no-store');
+  endWithJson(response, errorBody(error));
+}
+
+/** Returns the Error shape of the interface, as text. */
+export function errorBody({ code, message, status }: ServiceError): string {
+  return JSON.stringify({ code, message, status });
+}
+
+function endWithJson(response: Response, body: string): void {
+  response.setHeader('Content-Type', JSON_TYPE);
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.end(body);
+}
+
+function varyByKey(response: Response): void {
+  const vary = response.getHeader('Vary');
+  response.setHeader('Vary', typeof vary === 'string' ? `${vary}, Authorization` : 'Authorization');
+}

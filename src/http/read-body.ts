@@ -1,0 +1,99 @@
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip } from 'node:zlib';
+import { ServiceError } from '../errors/service-error.js';
+import type { Request, Response } from './request.js';
+
+/** The most that a body may have, as sent and as decoded, in bytes. */
+export const MAX_BODY_BYTES = 102_400;
+
+type Decompress = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+
+const DECOMPRESS: Readonly<Record<string, Decompress>> = {
+  gzip: promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip),
+  br: promisify<Buffer, { maxOutputLength: number }, Buffer>(brotliDecompress),
+};
+
+/** `application/json`, with no parameter but `charset=utf-8`. */
+const JSON_MEDIA_TYPE = /^application\/json[\t ]*(?:;[\t ]*(?:charset=(?:utf-8|"utf-8")[\t ]*)?)*$/i;
+
+/** Whether the request has a body (RFC 9112, section 6.3). */
+export function hasBody(request: Request): boolean {
+  const length = request.headers['content-length'];
+  return (length !== undefined && !/^0+$/.test(length)) || 'transfer-encoding' in request.headers;
+}
+
+/**
+ * Reads a request's JSON body, decompressed. Returns undefined when there is none.
+ *
+ * @throws ServiceError unsupported_media_type, payload_too_large or malformed_json; the first two
+ *   without reading the body, where its header fields tell
+ */
+export async function readJsonBody(request: Request, response: Response): Promise<Buffer | undefined> {
+  if (!hasBody(request)) return undefined;
+  const decompress = contentDecoding(request);
+  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw tooLarge();
+  if (request.expectsContinue) response.writeContinue();
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) return undefined;
+  return decompress ? await decompressed(bytes, decompress) : bytes;
+}
+
+function contentDecoding(request: Request): Decompress | undefined {
+  if (!JSON_MEDIA_TYPE.test(request.headers['content-type'] ?? '')) {
+    throw new ServiceError(
+      'unsupported_media_type',
+      'The Content-Type of the request body must be application/json, in UTF-8.',
+    );
+  }
+  const coding = request.headers['content-encoding']?.toLowerCase();
+  if (!coding) return undefined;
+  if (!Object.hasOwn(DECOMPRESS, coding)) {
+    throw new ServiceError(
+      'unsupported_media_type',
+      'The Content-Encoding of the request body must be gzip or br, or absent.',
+      { headers: { 'Accept-Encoding': Object.keys(DECOMPRESS).join(', ') } },
+    );
+  }
+  return DECOMPRESS[coding];
+}
+
+function readBytes(request: Request): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const settle = (act: () => void) => {
+      request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
+      act();
+    };
+    const onData = (chunk: Buffer) => {
+      length += chunk.length;
+      chunks.push(chunk);
+      if (length > MAX_BODY_BYTES) settle(() => reject(tooLarge()));
+    };
+    const onEnd = () => settle(() => resolve(Buffer.concat(chunks, length)));
+    const onError = (error: Error) => settle(() => reject(aborted(error)));
+    const onClose = () => settle(() => reject(aborted(undefined)));
+    request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
+  });
+}
+
+async function decompressed(bytes: Buffer, decompress: Decompress): Promise<Buffer> {
+  try {
+    return await decompress(bytes, { maxOutputLength: MAX_BODY_BYTES });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
+    throw new ServiceError('malformed_json', 'The request body does not decompress.', { cause: error });
+  }
+}
+
+function tooLarge(): ServiceError {
+  return new ServiceError(
+    'payload_too_large',
+    `The request body must not be larger than ${MAX_BODY_BYTES} bytes.`,
+  );
+}
+
+/** The client went away while it was sending: nobody reads the answer, the log does. */
+function aborted(cause: unknown): ServiceError {
+  return new ServiceError('invalid_request', 'The request body ended early.', { cause });
+}

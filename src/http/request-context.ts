@@ -1,0 +1,26 @@
+import { randomUUID } from 'node:crypto';
+import type { NextFunction, Request, Response } from './request.js';
+import { routableUrl } from './routable-url.js';
+
+const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
+/** W3C Trace Context, `traceparent`: version, trace-id, parent-id, flags. */
+const TRACE_PARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
+
+/** First step of every request: its identity, and a path that the router can read. */
+export function requestContext(request: Request, response: Response, next: NextFunction): void {
+  request.receivedAt = performance.now();
+  request.id = requestId(request.headers['x-request-id']);
+  request.traceId = traceId(request.headers['traceparent']);
+  request.url = routableUrl(request.url);
+  response.setHeader('X-Request-Id', request.id);
+  next();
+}
+
+/** Returns the caller's id where it is well-formed, else a new one. */
+export function requestId(header: string | string[] | undefined): string {
+  return typeof header === 'string' && REQUEST_ID.test(header) ? header : randomUUID();
+}
+
+function traceId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' ? TRACE_PARENT.exec(header)?.[1] : undefined;
+}

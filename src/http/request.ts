@@ -1,0 +1,17 @@
+/** What the service adds to Express's request, set before any route is looked for. */
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** The caller's `X-Request-Id`, or one made for this request. */
+    id: string;
+    /** `performance.now()` when the request's head had been read, in milliseconds. */
+    receivedAt: number;
+    /** The trace id of a valid W3C `traceparent`. */
+    traceId: string | undefined;
+    /** A CORS preflight from a listed origin: answered before a key is asked for. */
+    corsPreflight: boolean;
+    /** The client waits for `100 Continue` before it sends the body. */
+    expectsContinue: boolean;
+  }
+}
+
+export type { NextFunction, Request, Response } from 'express';

@@ -1,0 +1,31 @@
+/** A path that nothing serves, so that the catch-all answers for what cannot be routed. */
+const UNROUTABLE = '/.unroutable';
+
+/** Visible ASCII without `#`: what RFC 9112 allows in a request target's path and query. */
+const ORIGIN_FORM = /^\/[!"$-~]*$/;
+
+/**
+ * Takes a request target (RFC 9112, 3.2) and returns the one to route by: the path and query of an
+ * origin-form or absolute-form target, else a path that nothing serves. A path that does not decode
+ * would make the router answer for itself, without guards and limit headers.
+ */
+export function routableUrl(target: string): string {
+  const url = target.startsWith('/') ? target : pathOfAbsoluteForm(target);
+  if (!ORIGIN_FORM.test(url)) return UNROUTABLE;
+  return url.includes('%') && !decodes(url) ? UNROUTABLE : url;
+}
+
+function pathOfAbsoluteForm(target: string): string {
+  const match = /^https?:\/\/[^/?#]+(\/[^#]*)?$/i.exec(target);
+  return match ? (match[1] ?? '/') : UNROUTABLE;
+}
+
+function decodes(url: string): boolean {
+  const query = url.indexOf('?');
+  try {
+    decodeURIComponent(query < 0 ? url : url.slice(0, query));
+    return true;
+  } catch {
+    return false;
+  }
+}

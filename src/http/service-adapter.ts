@@ -1,0 +1,89 @@
+import http from 'node:http';
+import https from 'node:https';
+import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { bornExpress, type BornExpress } from './born-express.js';
+import { serviceUnavailable } from '../errors/service-error.js';
+import { sendError, sendJson } from './json-response.js';
+import { Page } from './page.js';
+import type { NextFunction, Request, Response } from './request.js';
+
+/** How often the server looks for requests that take too long; they are answered up to this late. */
+const CONNECTIONS_CHECK_MS = 1_000;
+
+/** Express as this service runs it: fast to create messages, exact in its paths, lossless in its JSON. */
+export class ServiceAdapter extends ExpressAdapter {
+  private readonly born: BornExpress;
+  private closing = false;
+  private forceCloseConnections = false;
+
+  /** @param linkBase what the absolute URLs of Link fields begin with, '' for relative references */
+  constructor(private readonly linkBase: string) {
+    const born = bornExpress();
+    born.app.set('case sensitive routing', true);
+    born.app.set('strict routing', true);
+    born.app.set('query parser', 'simple');
+    born.app.set('x-powered-by', false);
+    // Written once, by sendJson, instead of as a hash of every body.
+    born.app.set('etag', false);
+    super(born.app);
+    this.born = born;
+  }
+
+  /** As the original, with this application's message classes and the answers to what HTTP forbids. */
+  override initHttpServer(options: NestApplicationOptions = {}): void {
+    const { app, IncomingMessage, ServerResponse } = this.born;
+    const serverOptions = {
+      IncomingMessage,
+      ServerResponse,
+      // Answered in the Error shape instead, by the steps before the router.
+      requireHostHeader: false,
+      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+    };
+    this.httpServer = options.httpsOptions
+      ? https.createServer({ ...options.httpsOptions, ...serverOptions }, app)
+      : http.createServer(serverOptions, app);
+    if (options.return503OnClosing) {
+      app.use((request: Request, response: Response, next: NextFunction) => {
+        if (!this.closing) return next();
+        response.setHeader('Connection', 'close');
+        sendError(request, response, serviceUnavailable('closing'));
+      });
+    }
+    this.forceCloseConnections = options.forceCloseConnections === true;
+  }
+
+  override beforeClose(): void {
+    this.closing = true;
+    super.beforeClose();
+  }
+
+  override close(): Promise<unknown> | undefined {
+    this.closing = true;
+    if (this.forceCloseConnections) (this.httpServer as http.Server).closeAllConnections();
+    return super.close();
+  }
+
+  /** Writes what a handler returned: a page with its Link, an object or array as JSON. */
+  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    if (!isJson(body)) return super.reply(response, body, statusCode);
+    if (statusCode !== undefined) response.statusCode = statusCode;
+    const request = response.req;
+    if (body instanceof Page) {
+      if (body.next) response.setHeader('Link', this.nextLink(request, body.next));
+      sendJson(request, response, body.items);
+    } else {
+      sendJson(request, response, body);
+    }
+    return undefined;
+  }
+
+  /** `Link` of RFC 8288; made of the route's own path and settings, never of the Host field. */
+  private nextLink(request: Request, next: Readonly<Record<string, string>>): string {
+    return `<${this.linkBase}${request.path}?${new URLSearchParams(next).toString()}>; rel="next"`;
+  }
+}
+
+function isJson(body: unknown): body is object {
+  return typeof body === 'object' && body !== null && !(body instanceof StreamableFile);
+}

@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.js';
+import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
+import { ServiceMetrics } from './service-metrics.js';
+
+@Module({
+  imports: [AuthModule, RateLimitModule],
+  providers: [ServiceMetrics],
+  exports: [ServiceMetrics],
+})
+export class MetricsModule {}

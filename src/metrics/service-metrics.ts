@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { InjectDataSource } from '@nestjs/typeorm';
+import type { Pool } from 'pg';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { DataSource } from 'typeorm';
+import { KeyDirectory } from '../auth/key-directory.js';
+import { RateLimiter } from '../rate-limit/rate-limiter.js';
+
+const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+
+/** What operators watch. No label holds an owner, a key or a raw path: their number would have no bound. */
+@Injectable()
+export class ServiceMetrics {
+  readonly registry = new Registry();
+
+  private readonly requests = new Histogram({
+    name: 'http_server_request_duration_seconds',
+    help: 'Time from the end of a request head to the end of its response',
+    labelNames: ['http_request_method', 'http_route', 'http_response_status_code'],
+    buckets: DURATION_BUCKETS_SECONDS,
+    registers: [this.registry],
+  });
+
+  constructor(
+    directory: KeyDirectory,
+    limiter: RateLimiter,
+    @InjectDataSource() dataSource: DataSource,
+  ) {
+    collectDefaultMetrics({ register: this.registry });
+    this.observeKeys(directory);
+    this.observeLimits(limiter);
+    this.observePool((dataSource.driver as unknown as { master: Pool }).master);
+  }
+
+  /** @param route the path template, never the raw path */
+  observeRequest(method: string, route: string, status: number, durationMs: number): void {
+    this.requests.labels(method, route, String(status)).observe(durationMs / 1000);
+  }
+
+  private observeKeys(directory: KeyDirectory): void {
+    this.counter('pets_key_lookups_total', 'Look-ups of API keys, by where they were answered', ['source'], (counter) => {
+      counter.labels('cache').inc(directory.statistics.hits);
+      counter.labels('database').inc(directory.statistics.misses);
+    });
+  }
+
+  private observeLimits(limiter: RateLimiter): void {
+    this.counter('pets_limit_decisions_total', 'Decisions of the request limits, by plan and outcome', ['plan', 'outcome'], (counter) => {
+      for (const [plan, outcome, count] of limiter.statistics.entries()) {
+        counter.labels(plan, outcome).inc(count);
+      }
+    });
+  }
+
+  private observePool(pool: Pool): void {
+    const connections = new Gauge({
+      name: 'db_client_connection_count',
+      help: 'Connections of the pool, by state',
+      labelNames: ['state'],
+      registers: [this.registry],
+      collect: () => {
+        connections.labels('idle').set(pool.idleCount);
+        connections.labels('used').set(pool.totalCount - pool.idleCount);
+      },
+    });
+    const waiting: Gauge = new Gauge({
+      name: 'db_client_connection_pending_requests',
+      help: 'Requests that wait for a connection of the pool',
+      registers: [this.registry],
+      collect: () => {
+        waiting.set(pool.waitingCount);
+      },
+    });
+  }
+
+  /** A counter that is kept elsewhere and read at each scrape. */
+  private counter(name: string, help: string, labelNames: string[], read: (counter: Counter) => void): void {
+    const counter = new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect: () => {
+        counter.reset();
+        read(counter);
+      },
+    });
+  }
+}

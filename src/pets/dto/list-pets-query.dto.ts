@@ -1,0 +1,42 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Allow } from 'class-validator';
+import { IsIntegerParameter } from '../../http/validation/integer-parameter.js';
+import { IsOneOf } from '../../http/validation/one-of.js';
+import { IsOptionalMember } from '../../http/validation/optional.js';
+import { PET_STATUSES, type PetStatus } from '../pet-status.js';
+
+export const MAX_PAGE_SIZE = 100;
+export const DEFAULT_PAGE_SIZE = 20;
+
+/** Which animals to list. */
+export class ListPetsQuery {
+  @ApiProperty({
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_PAGE_SIZE,
+    default: DEFAULT_PAGE_SIZE,
+    required: false,
+    description: 'How many animals the page holds at most.',
+  })
+  @IsIntegerParameter(1, MAX_PAGE_SIZE)
+  limit: number = DEFAULT_PAGE_SIZE;
+
+  @ApiProperty({
+    enum: PET_STATUSES,
+    enumName: 'PetStatus',
+    required: false,
+    description: 'Only animals with this status.',
+  })
+  @IsOptionalMember()
+  @IsOneOf(PET_STATUSES)
+  status?: PetStatus;
+
+  /** Not validated here: what does not read as a cursor has an error code of its own. */
+  @ApiProperty({
+    type: 'string',
+    required: false,
+    description: 'Where the page begins: taken, as it is, from the `Link` of the page before.',
+  })
+  @Allow()
+  cursor?: unknown;
+}

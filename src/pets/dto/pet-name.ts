@@ -1,0 +1,33 @@
+import { ValidateBy, type ValidationOptions } from 'class-validator';
+
+const MAX_CODE_POINTS = 255;
+
+/** 1 to 255 Unicode code points, one of them not white space; no NUL, no lone surrogate. */
+export function IsPetName(options?: ValidationOptions): PropertyDecorator {
+  return ValidateBy(
+    {
+      name: 'isPetName',
+      validator: {
+        validate: isPetName,
+        defaultMessage: () =>
+          `$property must be a string of 1 to ${MAX_CODE_POINTS} characters, at least one of them not white space, without NUL or lone surrogates`,
+      },
+    },
+    options,
+  );
+}
+
+function isPetName(value: unknown): boolean {
+  return (
+    typeof value === 'string' &&
+    /\S/.test(value) &&
+    !value.includes('\0') &&
+    value.isWellFormed() &&
+    hasAtMostCodePoints(value, MAX_CODE_POINTS)
+  );
+}
+
+function hasAtMostCodePoints(text: string, max: number): boolean {
+  // A code point is one or two UTF-16 units: most texts need not be counted.
+  return text.length <= max || (text.length <= 2 * max && [...text].length <= max);
+}

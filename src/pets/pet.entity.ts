@@ -1,0 +1,52 @@
+import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
+import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { PET_STATUSES, type PetStatus } from './pet-status.js';
+
+/** An individual animal. */
+@Entity('pets')
+@Index('pets_status_id_idx', ['status', 'id'])
+@Check('pets_name_check', 'char_length(name) BETWEEN 1 AND 255')
+@Check('pets_status_check', `status IN ('available', 'pending', 'sold')`)
+export class Pet {
+  @ApiProperty({
+    type: 'integer',
+    format: 'int64',
+    description: 'Unique identifier, assigned by the service on creation.',
+    example: 4711,
+  })
+  @PrimaryGeneratedColumn('identity', {
+    type: 'bigint',
+    generatedIdentity: 'ALWAYS',
+    primaryKeyConstraintName: 'pets_pkey',
+  })
+  id!: bigint;
+
+  @ApiProperty({ description: "The animal's name.", example: 'Frank' })
+  @Column('text')
+  name!: string;
+
+  @ApiProperty({
+    type: 'integer',
+    format: 'int64',
+    description: 'Identifier of the category the animal belongs to.',
+    example: 1,
+  })
+  @Column('bigint', { name: 'category_id' })
+  categoryId!: bigint;
+
+  @ApiProperty({ enum: PET_STATUSES, enumName: 'PetStatus', example: 'available' })
+  @Column({ type: 'text', collation: 'C' })
+  status!: PetStatus;
+
+  @ApiHideProperty()
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  createdAt!: Date;
+
+  /** The key that the animal was added with. */
+  @ApiHideProperty()
+  @Column('bigint', { name: 'created_by_key_id', nullable: true })
+  createdByKeyId!: bigint | null;
+}
+
+/** What callers see of an animal. */
+export type PublicPet = Pick<Pet, 'id' | 'name' | 'categoryId' | 'status'>;

@@ -1,0 +1,40 @@
+import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { CallerKey } from '../auth/caller-key.decorator.js';
+import type { KnownKey } from '../auth/known-key.js';
+import { Deprecated } from '../http/deprecation.js';
+import type { Page } from '../http/page.js';
+import { ListPetsQuery } from './dto/list-pets-query.dto.js';
+import { NewPet } from './dto/new-pet.dto.js';
+import type { PublicPet } from './pet.entity.js';
+import { PetIdPipe } from './pet-id.pipe.js';
+import { DescribeCreatePet, DescribeGetPet, DescribeListPets } from './pets.openapi.js';
+import { PetsService } from './pets.service.js';
+
+@Controller({ path: 'pets', version: '1' })
+export class PetsController {
+  constructor(private readonly pets: PetsService) {}
+
+  @Get()
+  @DescribeListPets()
+  listPets(@Query() query: ListPetsQuery): Promise<Page<PublicPet>> {
+    return this.pets.list(query);
+  }
+
+  @Post()
+  @DescribeCreatePet()
+  createPet(@Body() pet: NewPet, @CallerKey() key: KnownKey): Promise<PublicPet> {
+    return this.pets.add(pet, key.id);
+  }
+
+  @Get(':petId')
+  @Deprecated({
+    since: new Date('2026-11-20T00:00:00Z'),
+    sunset: new Date('2030-12-05T00:00:00Z'),
+    successor: '/v1/pets',
+    replacement: 'List animals with GET /v1/pets and its status filter instead.',
+  })
+  @DescribeGetPet()
+  getPet(@Param('petId', PetIdPipe) petId: bigint): Promise<PublicPet> {
+    return this.pets.get(petId);
+  }
+}

@@ -1,0 +1,56 @@
+import type { BanPolicy } from './limit-storage.js';
+
+const REFUSAL_WINDOW_MS = 60_000;
+/** Entries looked at for one that is over, whenever a line of keys is refused for the first time. */
+const SWEEP_STEP = 2;
+
+interface Refusals {
+  count: number;
+  /** End of the minute in which refusals are counted, in milliseconds since the epoch. */
+  windowEndsAtMs: number;
+  bannedUntilMs: number;
+  unbanCount: number;
+}
+
+/** Refused requests and bans, by line of keys. Only keys that are refused take memory, until their minute and ban are over. */
+export class Bans {
+  private readonly lines = new Map<string, Refusals>();
+
+  /** Returns when the ban that is in force ends, or undefined. */
+  endOf({ keyLine, unbanCount }: BanPolicy, nowMs: number): number | undefined {
+    const refusals = this.lines.get(keyLine);
+    if (!refusals || refusals.unbanCount !== unbanCount) return undefined;
+    return refusals.bannedUntilMs > nowMs ? refusals.bannedUntilMs : undefined;
+  }
+
+  /** Notes one refused request. Returns when the ban ends that it led to, or undefined. */
+  refuse(policy: BanPolicy, nowMs: number): number | undefined {
+    if (policy.afterRefusals === 0 || policy.lengthMs === 0) return undefined;
+    const refusals = this.current(policy, nowMs);
+    if (++refusals.count < policy.afterRefusals) return undefined;
+    refusals.bannedUntilMs = nowMs + policy.lengthMs;
+    // Counting starts anew after the ban.
+    refusals.windowEndsAtMs = 0;
+    return refusals.bannedUntilMs;
+  }
+
+  private current({ keyLine, unbanCount }: BanPolicy, nowMs: number): Refusals {
+    const known = this.lines.get(keyLine);
+    if (known && known.unbanCount === unbanCount && known.windowEndsAtMs > nowMs) return known;
+    this.sweep(nowMs);
+    const windowEndsAtMs = nowMs + REFUSAL_WINDOW_MS;
+    const begun = { count: 0, windowEndsAtMs, bannedUntilMs: 0, unbanCount };
+    // Deleted first, so that the order of the map is the order of beginning.
+    this.lines.delete(keyLine);
+    this.lines.set(keyLine, begun);
+    return begun;
+  }
+
+  private sweep(nowMs: number): void {
+    let looked = 0;
+    for (const [line, { windowEndsAtMs, bannedUntilMs }] of this.lines) {
+      if (windowEndsAtMs <= nowMs && bannedUntilMs <= nowMs) this.lines.delete(line);
+      if (++looked === SWEEP_STEP) break;
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** A fixed window of a budget: so many requests in so long, from the first counted one on. */
+export interface Quota {
+  readonly name: 'minute' | 'day';
+  readonly limit: number;
+  readonly lengthMs: number;
+}
+
+/** When refusals of a key lead to a ban. */
+export interface BanPolicy {
+  /** What refusals are counted for, and the ban holds for: a key and those that rotation made of it. */
+  readonly keyLine: string;
+  /** A ban that was recorded under another number has been lifted. */
+  readonly unbanCount: number;
+  /** Refused requests in one minute that lead to a ban; 0: never. */
+  readonly afterRefusals: number;
+  readonly lengthMs: number;
+}
+
+/** What a request is counted in. */
+export interface Budget {
+  /** Addresses may be forgotten when memory is short, owners never. */
+  readonly kind: 'owner' | 'address';
+  /** The owner's plan, 'anonymous' for an address. */
+  readonly plan: string;
+  readonly id: string;
+  readonly quotas: readonly Quota[];
+  readonly ban?: BanPolicy;
+}
+
+/** A window as it stands. */
+export interface WindowReading {
+  readonly quota: Quota;
+  readonly used: number;
+  /** Milliseconds since the epoch; one length from now for a window that has not begun. */
+  readonly endsAtMs: number;
+}
+
+/** A decision, and what it was decided on. */
+export interface Reading {
+  readonly allowed: boolean;
+  /** The storage's time, in milliseconds since the epoch. */
+  readonly nowMs: number;
+  readonly windows: readonly WindowReading[];
+  /** Set while the key is banned. */
+  readonly bannedUntilMs?: number;
+}
+
+/** Where budgets are counted. */
+export abstract class LimitStorage {
+  /** Counts one request in all windows of its budget, or refuses it and counts it in none. */
+  abstract take(budget: Budget): Reading | Promise<Reading>;
+
+  /** Reads a budget without counting; `allowed` tells whether a request would be. */
+  abstract peek(budget: Budget): Reading | Promise<Reading>;
+
+  /**
+   * Takes one of the key look-ups that an address may still cause when its budget is used up.
+   * Returns whether there was one left.
+   */
+  abstract takeLookUp(address: Budget): boolean | Promise<boolean>;
+}

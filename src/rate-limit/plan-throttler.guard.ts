@@ -1,0 +1,83 @@
+import { isIP } from 'node:net';
+import { type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { ThrottlerGuard, type ThrottlerStorage } from '@nestjs/throttler';
+import type { Request, Response } from 'express';
+import { Authenticator } from '../auth/authenticator.js';
+import type { Caller } from '../auth/caller.js';
+import { isPublic } from '../auth/public.decorator.js';
+import { limitHeaders } from './limit-headers.js';
+import { limitRefusal } from './limit-refusal.js';
+import type { Budget } from './limit-storage.js';
+import { RateLimiter } from './rate-limiter.js';
+
+/** What `@SkipThrottle()` leaves on a handler or controller. */
+const SKIP_THROTTLE = 'THROTTLER:SKIPdefault';
+
+/** The original's storage counts one window of one route a call; a budget here is counted in LimitStorage. */
+const NO_THROTTLER_STORAGE: ThrottlerStorage = {
+  increment: () => Promise.reject(new Error('PlanThrottlerGuard counts in LimitStorage')),
+};
+
+const ANONYMOUS: Caller = { kind: 'anonymous', reason: 'missing' };
+
+/**
+ * Takes every request from its caller's budget, in one step for all windows, and tells the budget in
+ * the response; stands before ApiKeyGuard, so that a 401 is counted too. `@SkipThrottle()` routes are
+ * not counted, but show the fields. (`@Throttle()` has no meaning here: the owner's plan sets budgets.)
+ */
+@Injectable()
+export class PlanThrottlerGuard extends ThrottlerGuard {
+  // Each named for injection: the original's constructor does so, and a subclass inherits its names.
+  constructor(
+    @Inject(Reflector) reflector: Reflector,
+    @Inject(Authenticator) private readonly authenticator: Authenticator,
+    @Inject(RateLimiter) private readonly limiter: RateLimiter,
+  ) {
+    super([], NO_THROTTLER_STORAGE, reflector);
+  }
+
+  /** Nothing to set up: the original reads its throttlers here, of which there are none. */
+  override async onModuleInit(): Promise<void> {}
+
+  /** @throws ServiceError rate_limit_exceeded or api_key_banned, with Retry-After */
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (isPublic(context)) return true;
+    const http = context.switchToHttp();
+    const request = http.getRequest<Request>();
+    const address = this.limiter.addressBudget(clientAddress(request));
+    request.caller = await this.identify(request, address);
+    const budget =
+      request.caller.kind === 'key' ? this.limiter.ownerBudget(request.caller.key) : address;
+    await this.takeFrom(budget, request.caller, this.skips(context), http.getResponse<Response>());
+    return true;
+  }
+
+  private async identify(request: Request, address: Budget): Promise<Caller> {
+    if (request.corsPreflight) return ANONYMOUS;
+    return this.authenticator.identify(request, () => this.limiter.mayLookUp(address));
+  }
+
+  private async takeFrom(
+    budget: Budget,
+    caller: Caller,
+    skipped: boolean,
+    response: Response,
+  ): Promise<void> {
+    const reason = caller.kind === 'anonymous' ? caller.reason : undefined;
+    const counted = !skipped && reason !== 'unavailable' && reason !== 'unverified';
+    const reading = await (counted ? this.limiter.take(budget) : this.limiter.peek(budget));
+    for (const [name, value] of limitHeaders(reading)) response.setHeader(name, value);
+    if (reason === 'unverified' || (counted && !reading.allowed)) throw limitRefusal(reading);
+  }
+
+  private skips(context: ExecutionContext): boolean {
+    const targets = [context.getHandler(), context.getClass()];
+    return this.reflector.getAllAndOverride<boolean | undefined>(SKIP_THROTTLE, targets) === true;
+  }
+}
+
+/** The client's address as far as proxies are trusted; what a proxy says that is no address does not count. */
+function clientAddress({ ip, socket }: Request): string | undefined {
+  return ip !== undefined && isIP(ip) ? ip : socket.remoteAddress;
+}

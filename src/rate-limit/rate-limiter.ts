@@ -1,0 +1,96 @@
+import { Injectable } from '@nestjs/common';
+import { normalizeIp } from '@nestjs/throttler';
+import type { KnownKey } from '../auth/known-key.js';
+import { Settings } from '../config/settings.js';
+import type { ServiceError } from '../errors/service-error.js';
+import { type Field, limitHeaders } from './limit-headers.js';
+import { limitRefusal } from './limit-refusal.js';
+import { type LimitOutcome, LimitStatistics } from './limit-statistics.js';
+import { type Budget, LimitStorage, type Reading } from './limit-storage.js';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+/** Addresses of one IPv6 network of this size are one client. */
+const IPV6_PREFIX_BITS = 64;
+
+/** What an address's budget says to a request: the limit fields, and a refusal when it is used up. */
+export interface AddressVerdict {
+  fields: readonly Field[];
+  refusal: ServiceError | undefined;
+}
+
+/** Knows what each caller's budget is, and takes requests from it. */
+@Injectable()
+export class RateLimiter {
+  constructor(
+    private readonly storage: LimitStorage,
+    private readonly settings: Settings,
+  ) {}
+
+  readonly statistics = new LimitStatistics();
+
+  /** Counts one request, or refuses it. */
+  async take(budget: Budget): Promise<Reading> {
+    const reading = await this.storage.take(budget);
+    this.statistics.count(budget.plan, outcomeOf(reading));
+    return reading;
+  }
+
+  /** As `take`, for a request that is refused before anything is known of it but its address. */
+  async takeForAddress(address: string | undefined): Promise<AddressVerdict> {
+    const reading = await this.take(this.addressBudget(address));
+    return {
+      fields: limitHeaders(reading),
+      refusal: reading.allowed ? undefined : limitRefusal(reading),
+    };
+  }
+
+  peek(budget: Budget): Reading | Promise<Reading> {
+    return this.storage.peek(budget);
+  }
+
+  /** Whether a key that is not known may cost a query: always within the address's budget, else a few a second. */
+  async mayLookUp(address: Budget): Promise<boolean> {
+    const { allowed } = await this.storage.peek(address);
+    return allowed || this.storage.takeLookUp(address);
+  }
+
+  /** The budget of a key's owner: shared by all the owner's keys, a ban only by those of its line. */
+  ownerBudget({ ownerId, plan, limits, firstKeyId, unbanCount }: KnownKey): Budget {
+    return {
+      kind: 'owner',
+      plan,
+      id: ownerId.toString(),
+      quotas: [
+        { name: 'minute', limit: limits.perMinute, lengthMs: MINUTE_MS },
+        { name: 'day', limit: limits.perDay, lengthMs: DAY_MS },
+      ],
+      ban: {
+        keyLine: firstKeyId.toString(),
+        unbanCount,
+        afterRefusals: this.settings.banAfterRefusals ?? limits.perMinute,
+        lengthMs: this.settings.banMs,
+      },
+    };
+  }
+
+  /** The budget of a client address; IPv6 addresses share one by /64. */
+  addressBudget(address: string | undefined): Budget {
+    return {
+      kind: 'address',
+      plan: 'anonymous',
+      id: address === undefined ? 'unknown' : normalizeIp(address, IPV6_PREFIX_BITS),
+      quotas: [
+        { name: 'minute', limit: this.settings.anonymousRequestsPerMinute, lengthMs: MINUTE_MS },
+      ],
+    };
+  }
+}
+
+function outcomeOf({ allowed, windows, bannedUntilMs }: Reading): LimitOutcome {
+  if (allowed) return 'allowed';
+  if (bannedUntilMs !== undefined) return 'banned';
+  const exhausted = windows.filter(({ used, quota }) => used >= quota.limit);
+  return exhausted.at(-1)?.quota.name ?? 'minute';
+}

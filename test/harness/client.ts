@@ -1,0 +1,107 @@
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+
+/** An answer, its body as text and, where it is JSON, parsed. */
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** Names as sent, in order, with repetitions. */
+  rawHeaders: string[];
+  text: string;
+  /** The parsed body; numbers beyond 2^53 are rounded, look at `text` for those. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look into whatever came
+  json: any;
+}
+
+export interface RequestOptions {
+  method?: string;
+  headers?: Record<string, string | string[]>;
+  body?: string | Buffer | undefined;
+}
+
+/** Sends one request, exactly as told: no redirects, no headers but these. @param path sent as it is */
+export function send(
+  service: { port: number } | { url: string },
+  path: string,
+  { method = 'GET', headers = {}, body }: RequestOptions = {},
+): Promise<Answer> {
+  const port = 'port' in service ? service.port : Number(new URL(service.url).port);
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ host: '127.0.0.1', port, path, method, headers, agent: false });
+    request.on('error', reject);
+    request.on('response', (response) => {
+      const chunks: Buffer[] = [];
+      response.on('error', reject);
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        const isJson = response.headers['content-type']?.startsWith('application/json') && text !== '';
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          rawHeaders: response.rawHeaders,
+          text,
+          json: isJson ? (JSON.parse(text) as unknown) : undefined,
+        });
+      });
+    });
+    request.end(body);
+  });
+}
+
+/** A caller with a key. */
+export class ApiClient {
+  constructor(
+    private readonly service: { port: number } | { url: string },
+    private readonly key?: string,
+  ) {}
+
+  send(path: string, options: RequestOptions = {}): Promise<Answer> {
+    const authorization = this.key === undefined ? {} : { Authorization: `Bearer ${this.key}` };
+    return send(this.service, path, { ...options, headers: { ...authorization, ...options.headers } });
+  }
+
+  get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.send(path, { headers });
+  }
+
+  /** Posts JSON. @param body text as it is, or a value to be printed as JSON */
+  post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.send(path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+    });
+  }
+}
+
+/**
+ * Writes bytes to the service's socket and returns all that comes back until it closes the connection,
+ * or until nothing more has come for a while.
+ */
+export function sendRaw(
+  service: { port: number },
+  bytes: string | Buffer,
+  { quietMs = 300, timeoutMs = 10_000 } = {},
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let received = '';
+    let quiet: NodeJS.Timeout | undefined;
+    const socket = connect(service.port, '127.0.0.1');
+    const finish = (): void => {
+      clearTimeout(quiet);
+      clearTimeout(timeout);
+      socket.destroy();
+      resolve(received);
+    };
+    const timeout = setTimeout(finish, timeoutMs);
+    socket.on('connect', () => socket.write(bytes));
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1');
+      clearTimeout(quiet);
+      quiet = setTimeout(finish, quietMs);
+    });
+    socket.on('end', finish);
+    socket.on('error', (error) => (received ? finish() : reject(error)));
+  });
+}

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { generateKey, hashKey, keyHint } from '../../src/auth/key-format.js';
+import type { TestDatabase } from './database.js';
+
+type Plan = 'free' | 'pro' | 'business' | 'enterprise';
+
+interface OwnerOptions {
+  plan?: Plan;
+  /** Sets the limits of an enterprise owner; the plan is enterprise then. */
+  limits?: { perMinute: number; perDay: number };
+}
+
+/** An owner with one key. */
+export interface TestOwner {
+  id: string;
+  key: string;
+  keyId: string;
+}
+
+/** Makes an owner, enterprise with ample limits unless said otherwise, and a key. */
+export async function createOwner(database: TestDatabase, options: OwnerOptions = {}): Promise<TestOwner> {
+  const limits =
+    options.limits ?? (options.plan ? undefined : { perMinute: 1_000_000, perDay: 10_000_000 });
+  const plan = limits ? 'enterprise' : (options.plan ?? 'enterprise');
+  const [owner] = await database.query<{ id: string }>(
+    `INSERT INTO owners (name, plan, limit_per_minute, limit_per_day) VALUES ($1, $2, $3, $4) RETURNING id`,
+    [`owner ${randomBytes(6).toString('hex')}`, plan, limits?.perMinute ?? null, limits?.perDay ?? null],
+  );
+  const { id } = owner as { id: string };
+  return { id, ...(await createKey(database, id)) };
+}
+
+interface KeyOptions {
+  expiresAtMs?: number;
+  revokedAtMs?: number;
+  firstKeyId?: string;
+}
+
+/** Makes another key of an owner. */
+export async function createKey(
+  database: TestDatabase,
+  ownerId: string,
+  { expiresAtMs, revokedAtMs, firstKeyId }: KeyOptions = {},
+): Promise<{ key: string; keyId: string }> {
+  const key = generateKey();
+  const [row] = await database.query<{ id: string }>(
+    `INSERT INTO api_keys (owner_id, first_key_id, hash, hint, expires_at, revoked_at)
+     VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
+    [
+      ownerId,
+      firstKeyId ?? null,
+      Buffer.from(hashKey(key), 'hex'),
+      keyHint(key),
+      expiresAtMs === undefined ? null : new Date(expiresAtMs),
+      revokedAtMs === undefined ? null : new Date(revokedAtMs),
+    ],
+  );
+  return { key, keyId: (row as { id: string }).id };
+}
+
+/** Adds animals by SQL, in ascending order of id. Returns their ids. */
+export async function createPets(
+  database: TestDatabase,
+  count: number,
+  status: (index: number) => 'available' | 'pending' | 'sold' = () => 'available',
+): Promise<string[]> {
+  const statuses = Array.from({ length: count }, (_, index) => status(index));
+  const rows = await database.query<{ id: string }>(
+    `INSERT INTO pets (name, category_id, status)
+     SELECT 'Pet ' || number, 1, status FROM unnest($1::text[]) WITH ORDINALITY AS pet (status, number)
+      ORDER BY number RETURNING id`,
+    [statuses],
+  );
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,4 @@
+// @ts-check
+export default async function globalTeardown() {
+  await globalThis.stopDatabaseServer?.();
+}
