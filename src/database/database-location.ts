@@ -32,10 +32,11 @@ export async function locateDatabase(
     };
   }
   const database = await openEmbeddedDatabase({ dataDir: settings.dataDir, use });
-  const { connection } = database;
+  // Said here, or PGSSLMODE of the environment would have a say.
+  const connection = { ...database.connection, ssl: false };
   return {
-    pooled: { ...connection },
-    direct: { ...connection },
+    pooled: connection,
+    direct: connection,
     embedded: true,
     close: () => database.close(),
   };

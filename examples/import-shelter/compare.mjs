@@ -1,0 +1,217 @@
+#!/usr/bin/env node
+// @ts-check
+// Reads the whole store back and compares it with a file that import.mjs added to it: every row
+// that was answered "added" must be there exactly once, by its id, as it was sent.
+
+import { reportFailure } from './exit-code.mjs';
+import { COMPARE_HELP, parseCompareOptions } from './options.mjs';
+import { Progress, grouped } from './progress.mjs';
+import { ResumeFileError, readResumeFile } from './resume-file.mjs';
+import { readPets, surveyFile } from './shelter-file.mjs';
+import { StoreClient } from './store-client.mjs';
+
+const SHOWN_DIFFERENCES = 20;
+
+/**
+ * @typedef {object} Expected an animal as it was sent
+ * @property {number} row
+ * @property {string} content
+ * @property {number} seen how often the store listed it
+ *
+ * @typedef {object} Report
+ * @property {number} rows of the file (at most `--limit-rows`)
+ * @property {number} added rows that the journal has as added
+ * @property {number} refused
+ * @property {number} unfinished rows without an answer
+ * @property {number} listed animals in the store
+ * @property {number} pages
+ * @property {number} found added rows that the store has as they were sent
+ * @property {number} lost added rows that the store does not have
+ * @property {number} changed
+ * @property {number} twice ids that were listed twice, or stand for two rows
+ * @property {number} others animals that are not of this import
+ * @property {number} likeAdded of these, how many have the name, category and status of an added
+ *   row and a later id than the first one: animals of others, or rows that were added twice
+ * @property {string[]} differences the first ones, a line each
+ */
+
+/** @returns {Promise<number>} exit code */
+async function main() {
+  const options = parseCompareOptions(process.argv.slice(2), process.env);
+  if (options === 'help') {
+    console.log(COMPARE_HELP);
+    return 0;
+  }
+  const { report, isEqual } = await compare(options);
+  console.log(
+    options.json ? JSON.stringify({ ...report, isEqual }, null, 2) : format(report, isEqual),
+  );
+  return isEqual ? 0 : 1;
+}
+
+/**
+ * @param {import('./options.mjs').CompareOptions} options
+ * @returns {Promise<{ report: Report, isEqual: boolean }>}
+ */
+async function compare(options) {
+  const { file, mapping, format: csvFormat, limitRows, state } = options;
+  const survey = await surveyFile(file, mapping, csvFormat, limitRows);
+  const { bytes, sha256 } = survey;
+  const journal = readResumeFile(state, { bytes, sha256, url: options.url.href, mapping });
+  if (journal === null)
+    throw new ResumeFileError(`there is no state file ${state}; --state names it`);
+
+  /** @type {Report} */
+  const report = {
+    rows: survey.rows,
+    added: 0,
+    refused: 0,
+    unfinished: 0,
+    listed: 0,
+    pages: 0,
+    found: 0,
+    lost: 0,
+    changed: 0,
+    twice: 0,
+    others: 0,
+    likeAdded: 0,
+    differences: [],
+  };
+  /** @param {string} line */
+  const note = (line) => {
+    if (report.differences.length < SHOWN_DIFFERENCES) report.differences.push(line);
+  };
+  const expected = await expectedAnimals(options, survey.rows, journal.rows, report, note);
+  await listStore(options, expected, report, note);
+
+  for (const [id, { row, seen }] of expected) {
+    if (seen > 0) continue;
+    report.lost += 1;
+    note(`lost: row ${row}, id ${id}`);
+  }
+  if (options.others !== undefined && report.others !== options.others) {
+    note(`animals not of this import: ${report.others}, expected ${options.others}`);
+  }
+  if (report.unfinished > 0)
+    note(`rows without an answer: ${report.unfinished}; run the import again`);
+  return { report, isEqual: report.differences.length === 0 };
+}
+
+/**
+ * @param {import('./options.mjs').CompareOptions} options
+ * @param {number} rows of the file
+ * @param {import('./resume-file.mjs').FinishedRow[]} finished
+ * @param {Report} report
+ * @param {(line: string) => void} note
+ * @returns {Promise<Map<string, Expected>>} by id
+ */
+async function expectedAnimals(options, rows, finished, report, note) {
+  const outcomes = new Map(finished.map((entry) => [entry.row, entry]));
+  if (outcomes.size < finished.length) {
+    const count = finished.length - outcomes.size;
+    report.twice += count;
+    note(`twice: rows that stand twice in the state file: ${count}`);
+  }
+  /** @type {Map<string, Expected>} */
+  const expected = new Map();
+  for await (const { row, pet } of readPets(options.file, options.mapping, options.format, rows)) {
+    const entry = outcomes.get(row);
+    if (entry === undefined) {
+      report.unfinished += 1;
+    } else if (entry.outcome === 'refused') {
+      report.refused += 1;
+    } else {
+      report.added += 1;
+      const other = expected.get(entry.id);
+      if (other !== undefined) {
+        report.twice += 1;
+        note(`twice: id ${entry.id} stands for the rows ${other.row} and ${row}`);
+      }
+      expected.set(entry.id, { row, content: contentOf(pet), seen: 0 });
+    }
+  }
+  return expected;
+}
+
+/**
+ * @param {import('./options.mjs').CompareOptions} options
+ * @param {Map<string, Expected>} expected
+ * @param {Report} report
+ * @param {(line: string) => void} note
+ */
+async function listStore(options, expected, report, note) {
+  const client = new StoreClient({ ...options, signal: new AbortController().signal });
+  const progress = options.quiet
+    ? undefined
+    : new Progress(process.stderr, () => ({
+        done: report.found,
+        total: expected.size,
+        sent: report.found,
+        waitingUntilMs: client.gate.waitingUntilMs,
+      }));
+  const contents = new Set([...expected.values()].map(({ content }) => content));
+  const firstId = [...expected.keys()].map(BigInt).reduce((a, b) => (a < b ? a : b), 2n ** 63n);
+  /** @type {Set<string>} */
+  const otherIds = new Set();
+  try {
+    for await (const page of client.listPages()) {
+      report.pages += 1;
+      for (const pet of page) {
+        report.listed += 1;
+        const animal = expected.get(pet.id);
+        if (animal === undefined) {
+          const isAgain = otherIds.has(pet.id);
+          otherIds.add(pet.id);
+          if (isAgain) {
+            report.twice += 1;
+            note(`twice: id ${pet.id} was listed again`);
+          } else if (BigInt(pet.id) > firstId && contents.has(contentOf(pet))) {
+            report.likeAdded += 1;
+          }
+          continue;
+        }
+        animal.seen += 1;
+        if (animal.seen > 1) {
+          report.twice += 1;
+          note(`twice: row ${animal.row}, id ${pet.id} was listed again`);
+        } else if (contentOf(pet) !== animal.content) {
+          report.changed += 1;
+          note(
+            `changed: row ${animal.row}, id ${pet.id}: sent ${animal.content}, stored ${contentOf(pet)}`,
+          );
+        } else {
+          report.found += 1;
+        }
+      }
+    }
+  } finally {
+    progress?.end();
+    report.others = otherIds.size;
+  }
+}
+
+/**
+ * @param {{ name: string, categoryId: bigint | string, status: string }} pet
+ * @returns {string} equal for equal animals
+ */
+function contentOf({ name, categoryId, status }) {
+  return JSON.stringify([name, String(categoryId), status]);
+}
+
+/**
+ * @param {Report} report
+ * @param {boolean} isEqual
+ * @returns {string} lines for a reader
+ */
+function format(report, isEqual) {
+  const { rows, added, refused, unfinished, listed, pages, found, lost, changed, twice } = report;
+  return [
+    `file     ${grouped(rows)} rows: ${grouped(added)} added, ${grouped(refused)} refused, ${grouped(unfinished)} without an answer`,
+    `store    ${grouped(listed)} animals on ${grouped(pages)} pages; ${grouped(report.others)} not of this import, ${grouped(report.likeAdded)} of them like an added row`,
+    `compared ${grouped(found)} as sent, ${grouped(lost)} lost, ${grouped(changed)} changed, ${grouped(twice)} twice`,
+    ...report.differences.map((line) => `  ${line}`),
+    isEqual ? 'no difference' : 'there are differences',
+  ].join('\n');
+}
+
+process.exitCode = await main().catch((error) => reportFailure('compare', error));

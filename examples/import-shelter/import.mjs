@@ -1,0 +1,174 @@
+#!/usr/bin/env node
+// @ts-check
+// Adds the animals of a shelter's CSV file to the store. README.md tells how to use it.
+
+import { reportFailure } from './exit-code.mjs';
+import { IMPORT_HELP, parseImportOptions } from './options.mjs';
+import { Progress, grouped } from './progress.mjs';
+import { ResumeFile } from './resume-file.mjs';
+import { idempotencyKey, readPets, surveyFile } from './shelter-file.mjs';
+import { KeyRefusedError, StoreClient } from './store-client.mjs';
+import { Tally, formatSummary } from './summary.mjs';
+
+/** Signals that end the import in order → exit code, 128 and the signal's number. */
+const SIGNALS = /** @type {const} */ ({ SIGINT: 130, SIGTERM: 143 });
+
+/** @returns {Promise<number>} exit code */
+async function main() {
+  const options = parseImportOptions(process.argv.slice(2), process.env);
+  if (options === 'help') {
+    console.log(IMPORT_HELP);
+    return 0;
+  }
+  const survey = await surveyFile(options.file, options.mapping, options.format, options.limitRows);
+  warnOfUnmapped('category', survey.unmappedCategories, 'sent as it is, for the service to judge');
+  warnOfUnmapped('status', survey.unmappedStatuses, `sent as ${options.mapping.statusDefault}`);
+
+  const { bytes, sha256 } = survey;
+  const url = options.url.href;
+  const journal = ResumeFile.open(options.state, { bytes, sha256, url, mapping: options.mapping });
+  try {
+    return await importRows(options, survey, journal);
+  } finally {
+    journal.close();
+  }
+}
+
+/**
+ * @param {import('./options.mjs').ImportOptions} options
+ * @param {import('./shelter-file.mjs').Survey} survey
+ * @param {ResumeFile} journal
+ * @returns {Promise<number>} exit code
+ */
+async function importRows(options, survey, journal) {
+  const startedAtMs = Date.now();
+  const total = new Tally();
+  const run = new Tally();
+  let replayed = 0;
+  /** @type {Set<number>} */
+  const finished = new Set();
+  for (const entry of journal.finished) {
+    if (entry.row > survey.rows || finished.has(entry.row)) continue;
+    finished.add(entry.row);
+    total.add(entry);
+  }
+
+  const stop = new AbortController();
+  const signal = stopOnSignal(stop);
+  const client = new StoreClient({ ...options, signal: stop.signal });
+  const pets = readPets(options.file, options.mapping, options.format, options.limitRows);
+  const progress = options.quiet
+    ? undefined
+    : new Progress(process.stderr, () => ({
+        done: total.added + total.refused,
+        total: survey.rows,
+        sent: run.added + run.refused,
+        waitingUntilMs: client.gate.waitingUntilMs,
+      }));
+
+  /** @type {unknown} */
+  let failure;
+  const work = async () => {
+    try {
+      while (!stop.signal.aborted) {
+        const next = await pets.next();
+        if (next.done) return;
+        const { row, pet } = next.value;
+        if (finished.has(row)) continue;
+        const answer = await client.addPet(pet, idempotencyKey(survey.sha256, row));
+        /** @type {import('./resume-file.mjs').FinishedRow} */
+        const entry =
+          answer.outcome === 'added'
+            ? { row, outcome: 'added', id: answer.id }
+            : { row, ...answer };
+        journal.add(entry);
+        total.add(entry);
+        run.add(entry);
+        if (answer.outcome === 'added' && answer.replayed) replayed += 1;
+      }
+    } catch (error) {
+      // A wait that ended because the others stop is no failure of its own.
+      if (isAbort(error)) return;
+      failure ??= error;
+      stop.abort(); // the other workers finish what they have in flight
+    }
+  };
+  await Promise.all(Array.from({ length: options.concurrency }, work));
+  await pets.return();
+  progress?.end();
+
+  const sent = run.added + run.refused;
+  const stoppedBy = signal.name ?? (failure instanceof Error ? failure.message : null);
+  // A key that never worked has nothing to sum up: one line says it all.
+  if (!(failure instanceof KeyRefusedError && sent === 0)) {
+    /** @type {import('./summary.mjs').Summary} */
+    const summary = {
+      file: options.file,
+      url: options.url.href,
+      state: options.state,
+      rows: survey.rows,
+      added: total.added,
+      refused: total.refused,
+      left: survey.rows - total.added - total.refused,
+      refusals: total.refusals(),
+      unmappedCategories: Object.fromEntries(survey.unmappedCategories),
+      unmappedStatuses: Object.fromEntries(survey.unmappedStatuses),
+      run: {
+        sent,
+        added: run.added,
+        refused: run.refused,
+        replayed,
+        ...client.counts,
+        waitedSeconds: client.gate.waitedMs / 1000,
+        seconds: (Date.now() - startedAtMs) / 1000,
+        stoppedBy,
+      },
+    };
+    console.log(options.json ? JSON.stringify(summary, null, 2) : formatSummary(summary));
+  }
+  if (failure !== undefined) throw failure;
+  return signal.name === undefined ? 0 : SIGNALS[signal.name];
+}
+
+/**
+ * The first signal lets what is in flight finish; the second one ends the process at once, which
+ * loses nothing either: see resume-file.mjs.
+ * @param {AbortController} stop
+ * @returns {{ name?: keyof typeof SIGNALS }} the signal that came
+ */
+function stopOnSignal(stop) {
+  /** @type {{ name?: keyof typeof SIGNALS }} */
+  const signal = {};
+  for (const name of /** @type {(keyof typeof SIGNALS)[]} */ (Object.keys(SIGNALS))) {
+    process.on(name, () => {
+      if (signal.name !== undefined) process.exit(SIGNALS[name]);
+      signal.name = name;
+      stop.abort();
+    });
+  }
+  return signal;
+}
+
+/**
+ * @param {string} what
+ * @param {Map<string, number>} counts value → rows
+ * @param {string} consequence
+ */
+function warnOfUnmapped(what, counts, consequence) {
+  for (const [value, rows] of [...counts].slice(0, 20)) {
+    console.error(
+      `no mapping for the ${what} ${JSON.stringify(value)} (rows: ${grouped(rows)}): ${consequence}`,
+    );
+  }
+  if (counts.size > 20) console.error(`… and for ${grouped(counts.size - 20)} more values`);
+}
+
+/**
+ * @param {unknown} error
+ * @returns {boolean}
+ */
+function isAbort(error) {
+  return error instanceof Error && error.name === 'AbortError';
+}
+
+process.exitCode = await main().catch((error) => reportFailure('import', error));

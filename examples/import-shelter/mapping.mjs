@@ -1,0 +1,169 @@
+// @ts-check
+// What of a row becomes what of an animal.
+
+import { CsvParser } from './csv-reader.mjs';
+
+/** The service's PetStatus. */
+export const PET_STATUSES = ['available', 'pending', 'sold'];
+
+/**
+ * @typedef {object} Mapping
+ * @property {string} name column of the name
+ * @property {string | undefined} [category] column of the category
+ * @property {string | undefined} [status] column of the status
+ * @property {Map<string, string>} categoryMap value in the file → decimal integer
+ * @property {Map<string, string>} statusMap value in the file → PetStatus
+ * @property {string | undefined} [categoryDefault] decimal integer
+ * @property {string} statusDefault PetStatus
+ *
+ * @typedef {object} NewPet
+ * @property {string} name
+ * @property {bigint | string} categoryId a string only where the file has no number and no mapping
+ * @property {string} status
+ *
+ * @typedef {object} MappedRow
+ * @property {NewPet} pet
+ * @property {string | undefined} [unmappedCategory] a value that no mapping and no default covers, sent as it is
+ * @property {string | undefined} [unmappedStatus] a value that the default stands in for
+ */
+
+/**
+ * Mappings for files that many people have.
+ *
+ * Austin: the service's three states say whether an animal can be adopted, so every outcome that
+ * ends the stay is `sold`, the sad ones too: an animal that died must not be offered. `Missing` is
+ * `pending`: not to be had now, and it may come back. No outcome yet: `available`.
+ * @type {Record<string, { name: string, category: string, status: string, categoryMap: string, statusMap: string, statusDefault: string }>}
+ */
+export const PRESETS = {
+  austin: {
+    name: 'name',
+    category: 'animal_type',
+    status: 'outcome_type',
+    categoryMap: 'Dog=1,Cat=2,Bird=3,Livestock=4,Other=5',
+    statusMap: [
+      'Adoption=sold',
+      'Rto-Adopt=sold',
+      'Return to Owner=sold',
+      'Transfer=sold',
+      'Relocate=sold',
+      'Died=sold',
+      'Euthanasia=sold',
+      'Disposal=sold',
+      'Missing=pending',
+    ].join(','),
+    statusDefault: 'available',
+  },
+};
+
+const INTEGER = /^-?(?:0|[1-9]\d*)$/;
+
+/**
+ * @param {string} text
+ * @returns {boolean} whether it is a decimal integer as JSON writes it, of any size
+ */
+export function isInteger(text) {
+  return INTEGER.test(text);
+}
+
+/**
+ * Reads `Dog=1,Cat=2`. A value with a comma is quoted as in CSV: `"Dog, small=1",Cat=2`.
+ * @param {string} text
+ * @returns {Map<string, string>}
+ * @throws {Error} when an entry has no `=`, or a value is mapped twice
+ */
+export function parseValueMap(text) {
+  const parser = new CsvParser();
+  const [record] = [...parser.push(text), ...parser.end()];
+  /** @type {Map<string, string>} */
+  const map = new Map();
+  for (const entry of record?.fields ?? []) {
+    const equals = entry.lastIndexOf('=');
+    if (equals === -1) throw new Error(`"${entry}" is not of the form VALUE=RESULT`);
+    const value = entry.slice(0, equals).trim();
+    if (map.has(value)) throw new Error(`"${value}" is mapped twice`);
+    map.set(value, entry.slice(equals + 1).trim());
+  }
+  return map;
+}
+
+/** A column that the mapping names and the file does not have, or has twice. */
+export class MappingError extends Error {
+  /** @override */
+  name = 'MappingError';
+}
+
+/**
+ * @param {string[]} columns the header of the file
+ * @param {Mapping} mapping
+ * @returns {(fields: string[]) => MappedRow}
+ * @throws {MappingError}
+ */
+export function createMapper(columns, mapping) {
+  const nameAt = columnIndex(columns, mapping.name);
+  const categoryAt = mapping.category === undefined ? -1 : columnIndex(columns, mapping.category);
+  const statusAt = mapping.status === undefined ? -1 : columnIndex(columns, mapping.status);
+  return (fields) => {
+    const category = mapCategory(fields[categoryAt] ?? '', mapping);
+    const status = mapStatus(fields[statusAt] ?? '', mapping);
+    return {
+      // As it stands in the file, blank or not: the service decides what a name is.
+      pet: { name: fields[nameAt] ?? '', categoryId: category.id, status: status.status },
+      unmappedCategory: category.unmapped,
+      unmappedStatus: status.unmapped,
+    };
+  };
+}
+
+/**
+ * @param {string[]} columns
+ * @param {string} column
+ * @returns {number}
+ * @throws {MappingError}
+ */
+function columnIndex(columns, column) {
+  const index = columns.indexOf(column);
+  if (index === -1) {
+    throw new MappingError(`the file has no column "${column}"; it has ${columns.join(', ')}`);
+  }
+  if (columns.includes(column, index + 1)) {
+    throw new MappingError(`the file has the column "${column}" twice`);
+  }
+  return index;
+}
+
+/**
+ * @param {string} value
+ * @param {Mapping} mapping
+ * @returns {{ id: bigint | string, unmapped?: string | undefined }}
+ */
+function mapCategory(value, { categoryMap, categoryDefault }) {
+  const text = value.trim();
+  const mapped = categoryMap.get(text);
+  if (mapped !== undefined) return { id: BigInt(mapped) };
+  if (isInteger(text)) return { id: BigInt(text) };
+  if (categoryDefault !== undefined) return { id: BigInt(categoryDefault) };
+  return { id: value, unmapped: value };
+}
+
+/**
+ * @param {string} value
+ * @param {Mapping} mapping
+ * @returns {{ status: string, unmapped?: string | undefined }}
+ */
+function mapStatus(value, { statusMap, statusDefault }) {
+  const text = value.trim();
+  const mapped = statusMap.get(text);
+  if (mapped !== undefined) return { status: mapped };
+  if (PET_STATUSES.includes(text)) return { status: text };
+  return { status: statusDefault, unmapped: text === '' ? undefined : text };
+}
+
+/**
+ * @param {NewPet} pet
+ * @returns {string} its JSON; written here because JSON.stringify has no int64
+ */
+export function encodePet({ name, categoryId, status }) {
+  const category = typeof categoryId === 'bigint' ? String(categoryId) : JSON.stringify(categoryId);
+  return `{"name":${JSON.stringify(name)},"categoryId":${category},"status":${JSON.stringify(status)}}`;
+}

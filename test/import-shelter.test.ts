@@ -1,0 +1,759 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const EXAMPLE = join(__dirname, '..', 'examples', 'import-shelter');
+const KEY = 'aas_averysecretkeyofashelter12345678';
+
+interface Exit {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+interface Answer {
+  status: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+  /** Milliseconds before it is sent. */
+  delayMs?: number;
+}
+
+interface Received {
+  name: string;
+  body: string;
+  idempotencyKey: string;
+  atMs: number;
+}
+
+/** A store of a few lines: it answers 201 unless a test says otherwise. */
+class StubStore {
+  received: Received[] = [];
+  /** Animals by their Idempotency-Key. */
+  animals = new Map<string, { id: string; json: string }>();
+  firstId = 1n;
+  /** What to answer; undefined for the usual answer, 'hang up' for none. */
+  answer: (received: Received, authorization: string) => Answer | 'hang up' | undefined = () =>
+    undefined;
+  /** What the list shows, page by page; by default all animals on one page. */
+  pages: () => string[] = () => [`[${[...this.animals.values()].map(({ json }) => json).join()}]`];
+  listAuthorizations: string[] = [];
+  private readonly server: Server = createServer((request, response) => {
+    // A client that was killed may leave half a request.
+    this.handle(request, response).catch(() => request.socket.destroy());
+  });
+
+  async listen(): Promise<void> {
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  names(): string[] {
+    return this.received.map(({ name }) => name);
+  }
+
+  private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    if (request.method === 'GET') return this.list(request, response);
+    const received: Received = {
+      name: (JSON.parse(body) as { name: string }).name,
+      body,
+      idempotencyKey: String(request.headers['idempotency-key']),
+      atMs: Date.now(),
+    };
+    this.received.push(received);
+    const answer = this.answer(received, String(request.headers.authorization)) ?? { status: 201 };
+    if (answer === 'hang up') {
+      request.socket.destroy();
+      return;
+    }
+    if (answer.delayMs) await new Promise((resolve) => setTimeout(resolve, answer.delayMs));
+    const isReplay = this.animals.has(received.idempotencyKey);
+    response.writeHead(answer.status, {
+      'content-type': 'application/json',
+      ...(isReplay ? { 'idempotent-replayed': 'true' } : {}),
+      ...answer.headers,
+    });
+    response.end(answer.status === 201 ? this.add(received) : JSON.stringify(answer.body));
+  }
+
+  private add({ idempotencyKey, body }: Received): string {
+    const known = this.animals.get(idempotencyKey);
+    if (known) return known.json;
+    const id = String(this.firstId + BigInt(this.animals.size));
+    const json = body.replace('{', `{"id":${id},`);
+    this.animals.set(idempotencyKey, { id, json });
+    return json;
+  }
+
+  private list(request: IncomingMessage, response: ServerResponse): void {
+    this.listAuthorizations.push(String(request.headers.authorization));
+    const pages = this.pages();
+    const page = Number(new URL(String(request.url), this.url).searchParams.get('cursor') ?? 0);
+    const link = `</v1/pets?limit=100&cursor=${page + 1}>; rel="next"`;
+    response.writeHead(200, page + 1 < pages.length ? { link } : {});
+    response.end(pages[page]);
+  }
+}
+
+const refusal = (status: number, code: string, message = 'no'): Answer => ({
+  status,
+  body: { code, message, status },
+});
+
+let store: StubStore;
+let folder: string;
+let running: ChildProcess[];
+
+/** Each test has a folder and a store of its own, or all tests of a `describe` share them. */
+function withFolderAndStore(before: typeof beforeEach, after: typeof afterEach): void {
+  before(async () => {
+    store = new StubStore();
+    await store.listen();
+    folder = mkdtempSync(join(tmpdir(), 'import-shelter-'));
+    running = [];
+  });
+  after(async () => {
+    for (const child of running) child.kill('SIGKILL');
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+}
+
+function start(script: string, args: string[], key: string | undefined = KEY) {
+  const environment: NodeJS.ProcessEnv = { ...process.env, API_KEY: key };
+  if (key === '') delete environment.API_KEY;
+  const child = spawn(process.execPath, [join(EXAMPLE, script), ...args], {
+    cwd: folder,
+    env: environment,
+  });
+  running.push(child);
+  const exit = new Promise<Exit>((resolve) => {
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (chunk) => (stdout += chunk));
+    child.stderr.on('data', (chunk) => (stderr += chunk));
+    child.on('close', (code) => resolve({ code, stdout, stderr }));
+  });
+  return { child, exit };
+}
+
+/** Writes the names as a file `animals.csv`. */
+function writeAnimals(names: string[]): void {
+  const rows = names.map((name) => `${name},Dog,Adoption`);
+  writeFileSync(
+    join(folder, 'animals.csv'),
+    ['name,animal_type,outcome_type', ...rows, ''].join('\r\n'),
+  );
+}
+
+const IMPORT_ARGS = ['animals.csv', '--preset', 'austin'];
+
+function startImport(...more: string[]) {
+  return start('import.mjs', [...IMPORT_ARGS, '--url', store.url, ...more]);
+}
+
+async function importAnimals(...more: string[]) {
+  const { code, stdout, stderr } = await startImport('--json', ...more).exit;
+  return { code, stderr, summary: JSON.parse(stdout || 'null') };
+}
+
+function compareAnimals(...more: string[]): Promise<Exit> {
+  return start('compare.mjs', [...IMPORT_ARGS, '--url', store.url, ...more]).exit;
+}
+
+function journalLines(): { row?: number; outcome?: string; id?: string }[] {
+  const lines = readFileSync(join(folder, 'animals.csv.import.jsonl'), 'utf8')
+    .trimEnd()
+    .split('\n');
+  return lines.slice(1).map((line) => JSON.parse(line));
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+function numbered(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `Animal ${index + 1}`);
+}
+
+describe('the CSV reader', () => {
+  type Records = [line: number, ...fields: string[]][];
+  const texts: [title: string, text: string | Buffer, expected: Records | string][] = [
+    [
+      'reads fields between commas',
+      'a,b\nc,d\n',
+      [
+        [1, 'a', 'b'],
+        [2, 'c', 'd'],
+      ],
+    ],
+    [
+      'takes CRLF as a line end',
+      'a,b\r\nc,d\r\n',
+      [
+        [1, 'a', 'b'],
+        [2, 'c', 'd'],
+      ],
+    ],
+    [
+      'takes CR as a line end',
+      'a,b\rc,d\r',
+      [
+        [1, 'a', 'b'],
+        [2, 'c', 'd'],
+      ],
+    ],
+    [
+      'does without a last line end',
+      'a,b\nc,d',
+      [
+        [1, 'a', 'b'],
+        [2, 'c', 'd'],
+      ],
+    ],
+    [
+      'does without a last field',
+      'a,b\nc,',
+      [
+        [1, 'a', 'b'],
+        [2, 'c', ''],
+      ],
+    ],
+    ['takes off quotes', '"a","b"\n', [[1, 'a', 'b']]],
+    ['makes one quote of two', '"say ""hi""",""""\n', [[1, 'say "hi"', '"']]],
+    ['keeps a comma in quotes', '"a,b",c\n', [[1, 'a,b', 'c']]],
+    [
+      'keeps line ends in quotes, and counts them',
+      '"a\nb\r\nc\rd"\ne\n',
+      [
+        [1, 'a\nb\r\nc\rd'],
+        [5, 'e'],
+      ],
+    ],
+    ['tells an empty quoted field from a quote', '"",a\n', [[1, '', 'a']]],
+    ['ends at an empty quoted field', 'a,""', [[1, 'a', '']]],
+    ['keeps white space around a field', ' a , b\n', [[1, ' a ', ' b']]],
+    ['skips a byte order mark', '\ufeffa,b\n', [[1, 'a', 'b']]],
+    ['skips a byte order mark before a quote', '\ufeff"a",b\n', [[1, 'a', 'b']]],
+    ['keeps characters of more than one byte', 'Zoë,🐕,猫\n', [[1, 'Zoë', '🐕', '猫']]],
+    [
+      'gives an empty line as one empty field',
+      'a\n\nb\n',
+      [
+        [1, 'a'],
+        [2, ''],
+        [3, 'b'],
+      ],
+    ],
+    ['gives nothing for nothing', '', []],
+    [
+      'names the line of a quote inside a field',
+      'a\nb"c\n',
+      'line 2: a quote inside a field that does not begin with one',
+    ],
+    [
+      'names the line of text after a quote',
+      'a\n\n"b"c\n',
+      'line 3: text after the quote that ends a field',
+    ],
+    [
+      'names the line where an open quote began',
+      'a\nb,"c\nd\n',
+      'line 2: a quoted field begins here and does not end',
+    ],
+    [
+      'names the line of a byte that is not UTF-8',
+      Buffer.from('a\nb\nZo\xeb\n', 'latin1'),
+      'line 3: not utf-8 text; --encoding names another one',
+    ],
+    [
+      'names the line of a character that is cut off',
+      Buffer.from('a\nZo\xc3', 'latin1'),
+      'line 2: not utf-8 text; --encoding names another one',
+    ],
+  ];
+  const cases = texts.map(([, text]) => Buffer.from(text as string).toString('base64'));
+  /** For every case: what one chunk gives, and what chunks of one byte give. */
+  let results: [whole: unknown, bytewise: unknown][];
+
+  beforeAll(async () => {
+    const program = `
+      const { readRecords } = await import(process.argv[1]);
+      const read = async (chunks) => {
+        const records = [];
+        try {
+          for await (const { line, fields } of readRecords(chunks)) records.push([line, ...fields]);
+        } catch (error) { return error.message; }
+        return records;
+      };
+      const results = [];
+      for (const text of JSON.parse(process.argv[2])) {
+        const bytes = Buffer.from(text, 'base64');
+        results.push([await read([bytes]), await read([...bytes].map((byte) => Buffer.of(byte)))]);
+      }
+      console.log(JSON.stringify(results));`;
+    const reader = `file://${join(EXAMPLE, 'csv-reader.mjs')}`;
+    const child = spawn(process.execPath, [
+      '--input-type=module',
+      '-e',
+      program,
+      reader,
+      JSON.stringify(cases),
+    ]);
+    let stdout = '';
+    for await (const chunk of child.stdout) stdout += chunk;
+    results = JSON.parse(stdout);
+  });
+
+  it.each(texts.map(([title], index) => [title, index] as const))('%s', (_title, index) => {
+    expect(results[index]).toEqual([texts[index]![2], texts[index]![2]]);
+  });
+});
+
+describe('the shelter importer', () => {
+  withFolderAndStore(beforeEach, afterEach);
+
+  it('adds every row as the file has it, and finds nothing to do the second time', async () => {
+    writeFileSync(
+      join(folder, 'animals.csv'),
+      '\ufeffid,name,animal_type,outcome_type\r\n1,"*Ann, ""the"" cat",Cat,\r\n\r\n2, Bo ,Dog,Missing\r\n3,"C\nD",Bird,Died\r\n',
+    );
+    const first = await importAnimals('--concurrency', '1');
+    expect(first.code).toBe(0);
+    expect(first.summary).toMatchObject({ rows: 3, added: 3, refused: 0, left: 0, refusals: [] });
+    expect(store.received.map(({ body }) => JSON.parse(body))).toEqual([
+      { name: '*Ann, "the" cat', categoryId: 2, status: 'available' },
+      { name: ' Bo ', categoryId: 1, status: 'pending' },
+      { name: 'C\nD', categoryId: 3, status: 'sold' },
+    ]);
+    const second = await importAnimals();
+    expect(second).toMatchObject({ code: 0, summary: { added: 3, run: { sent: 0, requests: 0 } } });
+    expect(new Set(store.received.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(3);
+  });
+
+  it('maps columns and values by its options, and sends an unmapped category as it is', async () => {
+    writeFileSync(
+      join(folder, 'own.csv'),
+      'Rufname;Art;Stand\nRex;"Hund, klein";frei\nMia;9223372036854775807;vermittelt\nZoë;Fisch;unbekannt\n',
+      'latin1',
+    );
+    const args = ['own.csv', '--url', store.url, '--concurrency', '1'];
+    args.push('--delimiter', ';', '--encoding', 'windows-1252', '--name', 'Rufname');
+    args.push('--category', 'Art', '--category-map', '"Hund, klein=7"');
+    args.push(
+      '--status',
+      'Stand',
+      '--status-map',
+      'frei=available,vermittelt=sold',
+      '--status-default',
+      'pending',
+    );
+    const { code, stderr } = await start('import.mjs', args).exit;
+    expect(code).toBe(0);
+    expect(store.received.map(({ body }) => body)).toEqual([
+      '{"name":"Rex","categoryId":7,"status":"available"}',
+      '{"name":"Mia","categoryId":9223372036854775807,"status":"sold"}',
+      '{"name":"Zoë","categoryId":"Fisch","status":"pending"}',
+    ]);
+    expect(stderr).toContain('no mapping for the category "Fisch" (rows: 1): sent as it is');
+    expect(stderr).toContain('no mapping for the status "unbekannt" (rows: 1): sent as pending');
+  });
+
+  it('notes refused rows by code and message with their first row numbers', async () => {
+    writeAnimals(['Ann', '', 'Bo', '', '', 'Cy', '', '', '']);
+    store.answer = ({ name }) => {
+      if (name === '') return refusal(400, 'invalid_request', 'name: 1 to 255 characters');
+      return name === 'Cy' ? refusal(413, 'payload_too_large', 'too large') : undefined;
+    };
+    const { code, stdout } = await startImport().exit;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/rows +9\n +added +2\n +refused +7\n/);
+    expect(stdout).toContain(
+      '6 × 400 invalid_request: name: 1 to 255 characters (rows 2, 4, 5, 7, 8, …)\n' +
+        '    1 × 413 payload_too_large: too large (rows 6)\n',
+    );
+    expect(stdout).toContain('requests  9, retries 0, answers 429 0');
+  });
+
+  it('lets all workers pause until Retry-After when it is answered 429', async () => {
+    writeAnimals(numbered(20));
+    let refusedAtMs = 0;
+    store.answer = () => {
+      if (store.received.length < 8 || (refusedAtMs && Date.now() - refusedAtMs >= 1000)) {
+        return { status: 201, delayMs: 5 };
+      }
+      refusedAtMs ||= Date.now();
+      return { ...refusal(429, 'rate_limit_exceeded'), headers: { 'retry-after': '1' } };
+    };
+    const { code, summary } = await importAnimals('--concurrency', '4');
+    expect(code).toBe(0);
+    expect(summary).toMatchObject({ added: 20, refused: 0 });
+    // Within that second the store refuses everything: the first refusal, and at most one request
+    // of each other worker that was under way.
+    expect(summary.run.tooManyRequests).toBeLessThanOrEqual(4);
+  });
+
+  it('waits for Reset when Remaining is 0, and is never answered 429', async () => {
+    writeAnimals(numbered(8));
+    let window = { endsAtSeconds: 0, used: 0 };
+    store.answer = () => {
+      if (Date.now() >= window.endsAtSeconds * 1000) {
+        window = { endsAtSeconds: Math.floor(Date.now() / 1000) + 1, used: 0 };
+      }
+      window.used += 1;
+      if (window.used > 6)
+        return { ...refusal(429, 'rate_limit_exceeded'), headers: { 'retry-after': '1' } };
+      const headers = {
+        'x-ratelimit-limit': '6',
+        'x-ratelimit-remaining': String(6 - window.used),
+        'x-ratelimit-reset': String(window.endsAtSeconds),
+      };
+      return { status: 201, headers, delayMs: 10 };
+    };
+    const { code, summary } = await importAnimals('--concurrency', '4');
+    expect(code).toBe(0);
+    expect(summary).toMatchObject({ added: 8, run: { tooManyRequests: 0, requests: 8 } });
+  });
+
+  it('tries again after 503, from Retry-After on, and after a lost connection, with the same Idempotency-Key', async () => {
+    writeAnimals(['Ann', 'Bo', 'Cy']);
+    const triesOf = (name: string) => store.names().filter((each) => each === name).length;
+    store.answer = ({ name }) => {
+      if (name === 'Ann' && triesOf(name) === 1) {
+        return { ...refusal(503, 'service_unavailable'), headers: { 'retry-after': '1' } };
+      }
+      return name === 'Bo' && triesOf(name) === 1 ? 'hang up' : undefined;
+    };
+    const { code, summary } = await importAnimals();
+    expect(code).toBe(0);
+    expect(summary).toMatchObject({ added: 3, run: { requests: 5, retries: 2 } });
+    const [first, second] = store.received.filter(({ name }) => name === 'Ann');
+    expect(second!.atMs - first!.atMs).toBeGreaterThanOrEqual(1000);
+    for (const name of ['Ann', 'Bo']) {
+      const keys = store.received
+        .filter((each) => each.name === name)
+        .map((each) => each.idempotencyKey);
+      expect(new Set(keys).size).toBe(1);
+    }
+  });
+
+  it('stops with exit code 1 after --tries, keeps its state and goes on from there', async () => {
+    writeAnimals(numbered(6));
+    store.answer = ({ name }) =>
+      name === 'Animal 4' ? refusal(503, 'service_unavailable') : undefined;
+    const stopped = await importAnimals('--tries', '2', '--concurrency', '1', '--quiet');
+    expect(stopped.code).toBe(1);
+    expect(stopped.stderr).toBe('import: no answer after 2 tries: 503 service_unavailable\n');
+    expect(stopped.summary).toMatchObject({ added: 3, left: 3 });
+    store.answer = () => undefined;
+    store.received = [];
+    const resumed = await importAnimals();
+    expect(resumed).toMatchObject({ code: 0, summary: { added: 6, left: 0, run: { added: 3 } } });
+    expect(store.names().sort()).toEqual(['Animal 4', 'Animal 5', 'Animal 6']);
+  });
+
+  it('goes on after a kill without losing or doubling a row', async () => {
+    writeAnimals(numbered(40));
+    store.answer = () => ({ status: 201, delayMs: 20 });
+    const { child, exit } = startImport('--concurrency', '4');
+    await until(() => store.received.length >= 18);
+    child.kill('SIGKILL');
+    await exit;
+    const finished = journalLines().length;
+    expect(finished).toBeGreaterThanOrEqual(10);
+    await until(() => store.animals.size === store.received.length);
+    const addedBefore = store.animals.size;
+
+    const { code, summary } = await importAnimals();
+    expect(code).toBe(0);
+    expect(summary).toMatchObject({ added: 40, left: 0 });
+    expect(summary.run).toMatchObject({ sent: 40 - finished, replayed: addedBefore - finished });
+    expect(store.animals.size).toBe(40);
+    expect(new Set(journalLines().map(({ id }) => id)).size).toBe(40);
+  });
+
+  it('sends a row again whose line in the state file was cut off', async () => {
+    writeAnimals(['Ann', 'Bo']);
+    await importAnimals('--concurrency', '1');
+    const state = join(folder, 'animals.csv.import.jsonl');
+    writeFileSync(state, readFileSync(state, 'utf8').slice(0, -8));
+    const { code, summary } = await importAnimals();
+    expect(code).toBe(0);
+    expect(summary).toMatchObject({ added: 2, run: { sent: 1, replayed: 1 } });
+    expect(journalLines()).toEqual([
+      { row: 1, outcome: 'added', id: '1' },
+      { row: 2, outcome: 'added', id: '2' },
+    ]);
+  });
+
+  it('finishes what is in flight on SIGINT, prints the summary and exits with 130', async () => {
+    writeAnimals(numbered(200));
+    store.answer = () => ({ status: 201, delayMs: 100 });
+    const { child, exit } = startImport('--concurrency', '3');
+    await until(() => store.received.length >= 4);
+    child.kill('SIGINT');
+    const { code, stdout } = await exit;
+    expect(code).toBe(130);
+    expect(stdout).toContain(
+      'stopped by SIGINT; the same command goes on from animals.csv.import.jsonl',
+    );
+    expect(journalLines()).toHaveLength(store.received.length);
+    expect(store.received.length).toBeLessThan(20);
+  });
+
+  it('does not wait for a limit after SIGINT', async () => {
+    writeAnimals(numbered(3));
+    store.answer = () => ({ ...refusal(429, 'api_key_banned'), headers: { 'retry-after': '300' } });
+    const { child, exit } = startImport();
+    child.stderr.once('data', () => child.kill('SIGINT'));
+    const { code, stderr } = await exit;
+    expect(code).toBe(130);
+    expect(stderr).toMatch(/0\/3 rows {2}0% {2}waiting for the limit until \d\d:\d\d:\d\d/);
+    expect(store.received).toHaveLength(1);
+  });
+
+  it('stops at once with one line when the key is refused', async () => {
+    writeAnimals(numbered(50));
+    store.answer = () => refusal(401, 'invalid_api_key');
+    const { code, stdout, stderr } = await startImport('--quiet').exit;
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'import: the service does not take the API key (invalid_api_key)\n',
+    });
+    expect(store.received).toHaveLength(1);
+  });
+
+  it('stops at an answer that is no verdict on the row', async () => {
+    writeAnimals(numbered(9));
+    store.answer = () => refusal(404, 'route_not_found', 'no such path');
+    const { code, stderr, summary } = await importAnimals('--quiet');
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `unexpected answer from ${store.url}/v1/pets: 404 route_not_found: no such path`,
+    );
+    expect(summary).toMatchObject({ added: 0, refused: 0, left: 9 });
+  });
+
+  it('never shows the key, not even when the service does', async () => {
+    writeAnimals(['Ann', 'Bo', 'Cy']);
+    store.answer = ({ name }, authorization) => {
+      expect(authorization).toBe(`Bearer ${KEY}`);
+      return refusal(name === 'Cy' ? 404 : 400, `code ${KEY}`, `not ${authorization}`);
+    };
+    const { stdout, stderr } = await startImport('--key', KEY, '--concurrency', '1').exit;
+    const state = readFileSync(join(folder, 'animals.csv.import.jsonl'), 'utf8');
+    expect(stdout).toContain('not Bearer [API key]');
+    expect(stdout + stderr + state).not.toContain(KEY);
+  });
+
+  it('sends nothing when a later line is not CSV', async () => {
+    writeFileSync(join(folder, 'animals.csv'), 'name,animal_type,outcome_type\nAnn,Dog,\nBo,Dog\n');
+    const { code, stderr } = await importAnimals();
+    expect(code).toBe(1);
+    expect(stderr).toBe('import: line 3: 2 fields, but the header has 3\n');
+    expect(store.received).toEqual([]);
+  });
+});
+
+describe('the state file of the importer', () => {
+  withFolderAndStore(beforeAll, afterAll);
+
+  beforeAll(async () => {
+    writeAnimals(['Ann', 'Bo']);
+    await importAnimals();
+    writeFileSync(join(folder, 'others.csv'), 'name,animal_type,outcome_type\nCy,Dog,\n');
+  });
+
+  const advice = 'name another state file with --state';
+  const uses: [what: string, file: string, args: string[], message: string][] = [
+    ['file', 'others.csv', [], `belongs to another file, or this one has changed; ${advice}`],
+    ['address', 'animals.csv', ['--url', 'http://127.0.0.1:1/store'], 'belongs to an import to '],
+    [
+      'mapping',
+      'animals.csv',
+      ['--status-default', 'pending'],
+      `was begun with other mappings of columns or values; ${advice}`,
+    ],
+  ];
+  it.each(uses)('is refused for another %s', async (_what, file, more, message) => {
+    const state = 'animals.csv.import.jsonl';
+    const args = [file, '--preset', 'austin', '--state', state, '--url', store.url, ...more];
+    const { code, stderr } = await start('import.mjs', args).exit;
+    expect(code).toBe(1);
+    expect(stderr).toContain(`import: ${state} ${message}`);
+    expect(store.received).toHaveLength(2);
+  });
+
+  it('is refused, and left alone, when it is something else', async () => {
+    const before = readFileSync(join(folder, 'animals.csv'));
+    const { code, stderr } = await importAnimals('--state', 'animals.csv');
+    expect(code).toBe(1);
+    expect(stderr).toBe('import: animals.csv is not a state file of this importer\n');
+    expect(readFileSync(join(folder, 'animals.csv'))).toEqual(before);
+  });
+});
+
+describe('the command line of the importer', () => {
+  withFolderAndStore(beforeAll, afterAll);
+
+  const wrongUsage: [args: string[], message: string][] = [
+    [[], 'one FILE is needed; --help tells more'],
+    [['animals.csv', 'a-key-that-lost-its-option'], 'one FILE is needed; --help tells more\n'],
+    [['animals.csv', '--colour', 'red'], "Unknown option '--colour'"],
+    [['animals.csv', '--preset', 'toString'], '--preset takes one of: austin'],
+    [['animals.csv', '--category-default', '1'], '--name COLUMN is needed, or a --preset'],
+    [
+      ['animals.csv', '--name', 'name'],
+      '--category COLUMN or --category-default N is needed, or a --preset',
+    ],
+    [
+      ['animals.csv', '--preset', 'austin', '--name', 'Name'],
+      'the file has no column "Name"; it has name, animal_type, outcome_type',
+    ],
+    [
+      ['animals.csv', '--preset', 'austin', '--status-default', 'dead'],
+      '--status-map and --status-default take available, pending, sold',
+    ],
+    [
+      ['animals.csv', '--preset', 'austin', '--category-map', 'Dog=one'],
+      '--category-map and --category-default take whole numbers',
+    ],
+    [
+      ['animals.csv', '--preset', 'austin', '--concurrency', '0'],
+      '--concurrency takes a whole number from 1 to 100',
+    ],
+    [
+      ['animals.csv', '--preset', 'austin', '--url', 'http://127.0.0.1:3000/v1'],
+      '--url takes the address without /v1',
+    ],
+  ];
+  let exits: Promise<Exit>[];
+
+  beforeAll(() => {
+    writeAnimals(['Ann']);
+    exits = wrongUsage.map(([args]) => start('import.mjs', args).exit);
+  });
+
+  it.each(wrongUsage)(
+    'refuses the usage %j with one line and exit code 2',
+    async (args, message) => {
+      const index = wrongUsage.findIndex((usage) => usage[0] === args);
+      const { code, stdout, stderr } = await exits[index]!;
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain(`import: ${message}`);
+      expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+    },
+  );
+
+  it('asks for a key', async () => {
+    writeAnimals(['Ann']);
+    const { code, stderr } = await start('import.mjs', IMPORT_ARGS, '').exit;
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'import: an API key is needed: set API_KEY, or give --key\n',
+    });
+  });
+});
+
+describe('the comparison of the store with the file', () => {
+  withFolderAndStore(beforeAll, afterAll);
+  /** Beyond 2^53, where a JSON number in JavaScript is no longer exact. */
+  const FIRST_ID = 9223372036854775000n;
+  /** Every animal of the store, in JSON, after an import with one blank name. */
+  let animals: string[];
+
+  beforeAll(async () => {
+    writeAnimals(['Ann', 'Bo', '', 'Ann', 'Cy']);
+    store.firstId = FIRST_ID;
+    store.answer = ({ name }) => (name === '' ? refusal(400, 'invalid_request') : undefined);
+    await importAnimals('--concurrency', '1');
+    animals = [...store.animals.values()].map(({ json }) => json);
+  });
+
+  const other = '{"id":9223372036854775807,"name":"Rex","categoryId":1,"status":"sold"}';
+  const twin = '{"id":9223372036854775807,"name":"Bo","categoryId":1,"status":"sold"}';
+  const stores: [
+    title: string,
+    pages: (animals: string[]) => string[][],
+    args: string[],
+    code: number,
+    lines: string[],
+  ][] = [
+    [
+      'finds every animal through the pages',
+      ([a, b, c, d]) => [[a!, b!], [c!], [d!]],
+      [],
+      0,
+      ['4 added, 1 refused, 0 without an answer', '4 animals on 3 pages', 'no difference'],
+    ],
+    [
+      'leaves the animals of others alone',
+      (animals) => [[...animals, other]],
+      [],
+      0,
+      ['1 not of this import, 0 of them like an added row', 'no difference'],
+    ],
+    [
+      'counts the animals of others when asked',
+      (animals) => [[...animals, twin]],
+      ['--others', '0'],
+      1,
+      [
+        '1 not of this import, 1 of them like an added row',
+        'animals not of this import: 1, expected 0',
+      ],
+    ],
+    [
+      'reports an animal that is lost',
+      ([a, , c, d]) => [[a!, c!, d!]],
+      [],
+      1,
+      ['1 lost', 'lost: row 2, id 9223372036854775001'],
+    ],
+    [
+      'reports an animal that was changed',
+      ([a, b, ...rest]) => [[a!, b!.replace('sold', 'pending'), ...rest]],
+      [],
+      1,
+      [
+        '1 changed',
+        'changed: row 2, id 9223372036854775001: sent ["Bo","1","sold"], stored ["Bo","1","pending"]',
+      ],
+    ],
+    [
+      'reports an animal that is listed twice',
+      (animals) => [animals, [animals[0]!]],
+      [],
+      1,
+      ['1 twice', 'twice: row 1, id 9223372036854775000 was listed again'],
+    ],
+  ];
+  it.each(stores)('%s', async (_title, pages, args, code, lines) => {
+    store.pages = () => pages(animals).map((page) => `[${page.join()}]`);
+    const result = await compareAnimals(...args);
+    for (const line of lines) expect(result.stdout).toContain(line);
+    expect(result.code).toBe(code);
+    expect(new Set(store.listAuthorizations)).toEqual(new Set([`Bearer ${KEY}`]));
+  });
+
+  it('reports rows that were not sent yet', async () => {
+    const lines = readFileSync(join(folder, 'animals.csv.import.jsonl'), 'utf8').split('\n');
+    writeFileSync(join(folder, 'part.jsonl'), `${lines.slice(0, 4).join('\n')}\n`);
+    const result = await compareAnimals('--state', 'part.jsonl');
+    expect(result.code).toBe(1);
+    expect(result.stdout).toContain('rows without an answer: 2; run the import again');
+  });
+});
