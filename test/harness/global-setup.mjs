@@ -5,10 +5,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { Settings } from '../../dist/config/settings.js';
-import { locateDatabase } from '../../dist/database/database-location.js';
-import { openEmbeddedDatabase } from '../../dist/database/embedded/embedded-postgres.js';
-import { migrate } from '../../dist/database/migrate.js';
+import { Settings } from '#dist/config/settings.js';
+import { locateDatabase } from '#dist/database/database-location.js';
+import { openEmbeddedDatabase } from '#dist/database/embedded/embedded-postgres.js';
+import { migrate } from '#dist/database/migrate.js';
 
 const TEMPLATE = 'pets_template';
 

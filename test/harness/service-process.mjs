@@ -2,10 +2,10 @@
 // The built application with a clock that the test sets; all else is as `dist/main.js` runs it. Told
 // over the process channel: { nowMs } sets the clock. Environment: TEST_NOW_MS, TEST_FEATURES (a
 // module's path, whose default export is a list of Nest modules).
-import { createApp } from '../../dist/app.js';
-import { Settings } from '../../dist/config/settings.js';
-import { locateDatabase } from '../../dist/database/database-location.js';
-import { createLogger } from '../../dist/http/service-logger.js';
+import { createApp } from '#dist/app.js';
+import { Settings } from '#dist/config/settings.js';
+import { locateDatabase } from '#dist/database/database-location.js';
+import { createLogger } from '#dist/http/service-logger.js';
 
 const settings = new Settings();
 const clock = { nowMs: Number(process.env['TEST_NOW_MS']), now: () => clock.nowMs };
@@ -27,4 +27,5 @@ process.once('SIGTERM', () => {
   void app.close().then(() => process.exit(0));
 });
 process.once('disconnect', () => process.exit(0));
-process.send?.({ port: app.getHttpServer().address().port });
+const address = /** @type {import('node:net').AddressInfo} */ (app.getHttpServer().address());
+process.send?.({ port: address.port });

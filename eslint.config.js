@@ -1,0 +1,107 @@
+// @ts-check
+import eslint from '@eslint/js';
+import { defineConfig, globalIgnores } from 'eslint/config';
+import tseslint from 'typescript-eslint';
+
+/** Settings are read, checked and described in one place. */
+const ENVIRONMENT_MESSAGE = 'Only src/config reads the environment: add a setting there.';
+
+export default defineConfig(
+  globalIgnores(['dist/', 'node_modules/', 'coverage/', 'reports/', '.data/']),
+  eslint.configs.recommended,
+  tseslint.configs.strictTypeChecked,
+  tseslint.configs.stylisticTypeChecked,
+  {
+    languageOptions: {
+      parserOptions: { project: ['./tsconfig.json'], tsconfigRootDir: import.meta.dirname },
+    },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      eqeqeq: 'error',
+      'no-var': 'error',
+      'prefer-const': 'error',
+      'object-shorthand': 'error',
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/prefer-readonly': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': [
+        'error',
+        { considerDefaultExhaustiveForUnions: true },
+      ],
+      '@typescript-eslint/return-await': ['error', 'error-handling-correctness-only'],
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrors: 'none' },
+      ],
+      // Numbers in messages are what numbers are for.
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+      // An empty text counts as none in settings and parameters.
+      '@typescript-eslint/prefer-nullish-coalescing': [
+        'error',
+        { ignorePrimitives: { string: true } },
+      ],
+      // Code points are what the interface counts.
+      '@typescript-eslint/no-misused-spread': ['error', { allow: ['string'] }],
+      // Object literals and proxies that fit are as good as instances: types are structural here.
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      // Brackets mark a name that is not ours: a header, a variable, the inside of a library.
+      '@typescript-eslint/dot-notation': 'off',
+      // `() => list.push(x)` and `() => server.close()` say what they do.
+      '@typescript-eslint/no-confusing-void-expression': 'off',
+      // A Nest module is a class without members.
+      '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
+      // `import type` of a DTO or of an injected class would erase the metadata that Nest reads: each place is
+      // decided by whoever writes it.
+      '@typescript-eslint/consistent-type-imports': 'off',
+      // The TypeScript compiler does this better.
+      'no-undef': 'off',
+    },
+  },
+  {
+    files: ['src/**'],
+    ignores: ['src/config/**'],
+    rules: {
+      'no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: ENVIRONMENT_MESSAGE },
+      ],
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'ImportDeclaration[source.value=/^(node:)?process$/]',
+          message: `The global process is enough. ${ENVIRONMENT_MESSAGE}`,
+        },
+        {
+          selector: 'VariableDeclarator[init.name="process"] Property[key.name="env"]',
+          message: ENVIRONMENT_MESSAGE,
+        },
+      ],
+    },
+  },
+  {
+    // Here answers of the service are unknown JSON, and a test that looks into them proves their shape.
+    files: ['test/**', 'bench/**', 'examples/**', 'scripts/**'],
+    rules: {
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+      '@typescript-eslint/only-throw-error': [
+        'error',
+        { allowThrowingAny: true, allowThrowingUnknown: true },
+      ],
+      '@typescript-eslint/restrict-plus-operands': ['error', { allowAny: true }],
+    },
+  },
+  {
+    // `readonly` is a JSDoc tag there: more noise than it is worth.
+    files: ['**/*.mjs'],
+    rules: { '@typescript-eslint/prefer-readonly': 'off' },
+  },
+);

@@ -1,0 +1,43 @@
+// @ts-check
+// Nest is ESM and some of its neighbours are CommonJS, which Jest cannot mix without flags: tests, the
+// build and Nest's packages are compiled to CommonJS as they are loaded.
+
+const summaryFile = process.env.TEST_SUMMARY_FILE;
+
+/** @type {import('jest').Config} */
+export default {
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  globalSetup: '<rootDir>/test/harness/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/harness/global-teardown.mjs',
+  transform: {
+    '^.+\\.[jt]s$': [
+      '@swc/jest',
+      {
+        swcrc: false,
+        jsc: {
+          target: 'es2022',
+          parser: { syntax: 'typescript', decorators: true },
+          transform: {
+            legacyDecorator: true,
+            decoratorMetadata: true,
+            useDefineForClassFields: false,
+          },
+        },
+        module: { type: 'commonjs' },
+      },
+    ],
+  },
+  transformIgnorePatterns: ['/node_modules/(?!@nestjs/)'],
+  moduleNameMapper: {
+    // TypeScript's `./file.js` means `./file.ts`; a real .js file, as in packages, goes first.
+    '^(\\.{1,2}/.+)\\.js$': ['$1.js', '$1.ts'],
+  },
+  modulePathIgnorePatterns: ['<rootDir>/.data/'],
+  maxWorkers: 2,
+  testTimeout: 30_000,
+  // For a machine that counts results: the same run also writes them to a file.
+  reporters: summaryFile
+    ? ['default', ['<rootDir>/scripts/test-summary.mjs', { file: summaryFile }]]
+    : ['default'],
+};

@@ -1,0 +1,232 @@
+// @ts-check
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { constants } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const SOURCE = join(ROOT, 'src');
+const INPUT_FILES = ['tsconfig.json', 'tsconfig.build.json', 'nest-cli.json', 'package-lock.json'];
+const ENTRY = join(ROOT, 'dist', 'main.js');
+/** Holds the fingerprint of what was built; written only after a build that succeeded. */
+const MARKER = join(ROOT, 'dist', '.built-from');
+const MODULES = join(ROOT, 'node_modules');
+const COMPILER = join(MODULES, '@nestjs', 'cli', 'bin', 'nest.js');
+const LOCK = join(MODULES, '.cache', 'build.lock');
+
+const POLL_MS = 100;
+const HEARTBEAT_MS = 1_000;
+/** A holder that has not touched its lock for so long is gone, even if its pid was given away again. */
+const HEARTBEAT_LOST_MS = 30_000;
+const WAIT_LIMIT_MS = 300_000;
+
+/** A build that cannot be made, or failed; the message is one line for the terminal. */
+export class BuildError extends Error {}
+
+/**
+ * Builds the service unless `dist` was built from exactly the present sources. Content decides, not
+ * file times: a checkout that goes back in time is noticed, a mere touch is not a reason to build.
+ *
+ * @param {{ force?: boolean }} [options] `force` builds in any case
+ * @returns {Promise<void>}
+ * @throws {BuildError}
+ */
+export async function buildIfStale({ force = false } = {}) {
+  if (!force && isFresh()) return;
+  if (!existsSync(COMPILER)) {
+    if (force || !existsSync(ENTRY)) {
+      throw new BuildError('There is no build, and no compiler to make one: run "npm ci" first.');
+    }
+    if (existsSync(SOURCE)) {
+      process.stderr.write(
+        'The build is older than the source, and there is no compiler: using the build as it is.\n',
+      );
+    }
+    return;
+  }
+  const release = await acquireLock();
+  try {
+    // Whoever held the lock before has probably built just this.
+    if (force || !isFresh()) await build();
+  } finally {
+    release();
+  }
+}
+
+/** For commands: as buildIfStale, but a failure is one line on standard error and exit code 1. */
+export async function buildIfStaleOrExit() {
+  await buildIfStale().catch(exitWithOneLine);
+}
+
+/** @param {unknown} error */
+function exitWithOneLine(error) {
+  if (!(error instanceof BuildError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+}
+
+function isFresh() {
+  if (!existsSync(ENTRY) || !existsSync(MARKER) || !existsSync(SOURCE)) return false;
+  return readFileSync(MARKER, 'utf8') === fingerprint();
+}
+
+/** @returns {string} a digest of the name and content of everything that goes into the build */
+function fingerprint() {
+  const hash = createHash('sha256');
+  const sources = readdirSync(SOURCE, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+  for (const file of [...INPUT_FILES.map((name) => join(ROOT, name)), ...sources]) {
+    if (!existsSync(file)) continue;
+    const content = readFileSync(file);
+    hash.update(`${relative(ROOT, file)}\0${content.length}\0`).update(content);
+  }
+  return hash.digest('hex');
+}
+
+async function build() {
+  // Taken first: a file saved while the compiler runs makes the build stale, not falsely fresh.
+  const builtFrom = fingerprint();
+  rmSync(MARKER, { force: true });
+  process.stderr.write('Building…\n');
+  const failure = await runCompiler();
+  if (failure !== null) throw new BuildError(`The build failed: ${failure}.`);
+  if (!existsSync(ENTRY)) throw new BuildError('The build failed: it left no dist/main.js.');
+  writeFileSync(MARKER, builtFrom);
+}
+
+/** @returns {Promise<string | null>} what went wrong, or null */
+async function runCompiler() {
+  // Its messages go to standard error: standard output belongs to the command that is to run.
+  const compiler = spawn(process.execPath, [COMPILER, 'build'], {
+    cwd: ROOT,
+    stdio: ['ignore', process.stderr, process.stderr],
+  });
+  /** @type {NodeJS.Signals[]} */
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+  /** @param {NodeJS.Signals} signal */
+  const stop = (signal) => {
+    compiler.kill();
+    process.exit(128 + constants.signals[signal]);
+  };
+  for (const signal of signals) process.once(signal, stop);
+  try {
+    return await new Promise((settle) => {
+      compiler.once('error', (error) => {
+        settle(error.message);
+      });
+      compiler.once('exit', (code, signal) => {
+        settle(code === 0 ? null : `the compiler ended with ${signal ?? `exit code ${code}`}`);
+      });
+    });
+  } finally {
+    for (const signal of signals) process.removeListener(signal, stop);
+  }
+}
+
+/**
+ * Waits until no other process builds.
+ *
+ * @returns {Promise<() => void>} ends the claim
+ */
+async function acquireLock() {
+  mkdirSync(dirname(LOCK), { recursive: true });
+  const deadline = Date.now() + WAIT_LIMIT_MS;
+  while (!claim(LOCK)) {
+    const holder = readHolder(LOCK);
+    if (holder?.isGone) removeAbandoned(LOCK);
+    else if (Date.now() > deadline) {
+      throw new BuildError(`Another process is building for too long; if not, delete ${LOCK}.`);
+    } else await delay(POLL_MS);
+  }
+  const heartbeat = setInterval(() => {
+    if (!existsSync(LOCK)) return;
+    const now = new Date();
+    utimesSync(LOCK, now, now);
+  }, HEARTBEAT_MS);
+  const release = () => {
+    clearInterval(heartbeat);
+    process.removeListener('exit', release);
+    rmSync(LOCK, { force: true });
+  };
+  process.once('exit', release);
+  return release;
+}
+
+/**
+ * @param {string} file
+ * @returns {boolean} whether the file did not exist and now holds this process's id
+ */
+function claim(file) {
+  try {
+    writeFileSync(file, String(process.pid), { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+/**
+ * @param {string} file
+ * @returns {{ isGone: boolean } | null} null when nobody holds it any more
+ */
+function readHolder(file) {
+  try {
+    const pid = Number(readFileSync(file, 'utf8'));
+    const isSilent = Date.now() - statSync(file).mtimeMs > HEARTBEAT_LOST_MS;
+    // No pid yet: its writer is between creating and writing the file.
+    return { isGone: isSilent || (pid > 0 && !isRunning(pid)) };
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/**
+ * Two processes may find the same dead holder. Only the one with the second claim may remove, after another look, or
+ * the slower one would remove the lock that the faster one has taken since.
+ *
+ * @param {string} file
+ */
+function removeAbandoned(file) {
+  const second = `${file}.removal`;
+  if (!claim(second)) {
+    // Held for an instant: one that is old was left by a process killed in that instant.
+    if (readHolder(second)?.isGone) rmSync(second, { force: true });
+    return;
+  }
+  try {
+    if (readHolder(file)?.isGone) rmSync(file, { force: true });
+  } finally {
+    rmSync(second, { force: true });
+  }
+}
+
+/** @param {number} pid */
+function isRunning(pid) {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it runs, as another user.
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'EPERM';
+  }
+}
+
+if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  await buildIfStale({ force: process.argv.includes('--force') }).catch(exitWithOneLine);
+}

@@ -1,0 +1,6 @@
+// @ts-check
+// The command runs in this very process, with the arguments of this one.
+import { buildIfStaleOrExit } from './build-if-stale.mjs';
+
+await buildIfStaleOrExit();
+await import(new URL('../dist/cli/main.js', import.meta.url).href);

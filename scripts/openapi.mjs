@@ -1,0 +1,9 @@
+// @ts-check
+// Writes openapi.yaml, the interface description that the code generates.
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { buildIfStaleOrExit } from './build-if-stale.mjs';
+
+await buildIfStaleOrExit();
+const { openapiFile } = await import('#dist/openapi-file.js');
+writeFileSync(fileURLToPath(new URL('../openapi.yaml', import.meta.url)), await openapiFile());

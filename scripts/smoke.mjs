@@ -1,0 +1,366 @@
+// @ts-check
+// Starts the built service on a fresh embedded database, asks it one request of each kind and stops it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+const START_LIMIT_MS = 60_000;
+const REQUEST_LIMIT_MS = 10_000;
+const STOP_LIMIT_MS = 15_000;
+/** From then on the deprecated operation is answered 410. */
+const GET_PET_SUNSET_MS = Date.UTC(2030, 11, 5);
+const LARGEST_INT64 = '9223372036854775807';
+
+/**
+ * @typedef {{ status: number, headers: Headers, text: string, json: any }} Answer
+ * @typedef {{ method?: string, key?: string | undefined, body?: string, headers?: Record<string, string> }} Asked
+ */
+
+let failures = 0;
+
+/**
+ * Runs one check and prints its line.
+ *
+ * @param {string} name
+ * @param {() => unknown} prove throws when it does not hold
+ */
+async function check(name, prove) {
+  try {
+    await prove();
+    console.log(`ok      ${name}`);
+  } catch (error) {
+    failures += 1;
+    console.log(`FAILED  ${name}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/**
+ * @param {unknown} actual
+ * @param {unknown} expected
+ * @param {string} what
+ */
+function same(actual, expected, what) {
+  const [is, should] = [JSON.stringify(actual), JSON.stringify(expected)];
+  if (is !== should) throw new Error(`${what} is ${is}, not ${should}`);
+}
+
+/**
+ * @param {unknown} condition
+ * @param {string} otherwise
+ */
+function holds(condition, otherwise) {
+  if (!condition) throw new Error(otherwise);
+}
+
+/** @returns {Promise<number>} a port that nobody listens on */
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}
+
+/** @returns {Record<string, string>} the environment without anything that sets up the service */
+function plainEnvironment() {
+  const kept = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'USERPROFILE', 'LANG'];
+  return Object.fromEntries(
+    kept.flatMap((name) => [[name, process.env[name] ?? '']]).filter(([, value]) => value !== ''),
+  );
+}
+
+/** @param {string} dataDir @returns {{ pid: number, what: string }[]} PostgreSQL's processes at work in this folder */
+function postgresProcesses(dataDir) {
+  if (!existsSync('/proc/self/cwd')) return [];
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .flatMap((name) => {
+      try {
+        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+        const place = readlinkSync(`/proc/${name}/cwd`);
+        const isOfFolder = place.startsWith(dataDir) || command.includes(dataDir);
+        return isOfFolder && command.includes('postgres')
+          ? [{ pid: Number(name), what: command }]
+          : [];
+      } catch {
+        // Ended meanwhile.
+        return [];
+      }
+    });
+}
+
+/** @param {string} dataDir @returns {string[]} what a server leaves behind that was not stopped in order */
+function leftPidFiles(dataDir) {
+  if (!existsSync(dataDir)) return [];
+  return readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('postmaster.pid'),
+  );
+}
+
+async function main() {
+  const parent = mkdtempSync(join(tmpdir(), 'adoption-store-smoke-'));
+  // The database does not run as root: another user must get through to its folder.
+  chmodSync(parent, 0o755);
+  const dataDir = join(parent, 'data');
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+
+  const service = spawn(process.execPath, [MAIN], {
+    cwd: parent,
+    env: { ...plainEnvironment(), DATA_DIR: dataDir, PORT: String(port), METRICS_PORT: '' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  for (const stream of [service.stdout, service.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text;
+    });
+  }
+  const ended = once(service, 'exit');
+
+  try {
+    await check('the service starts and becomes ready', () => untilReady(origin, service));
+    if (failures === 0) await checkAnswers(origin, () => output);
+    await check('SIGTERM ends it with exit code 0', async () => {
+      const startedAt = Date.now();
+      service.kill('SIGTERM');
+      const [code, signal] = await Promise.race([
+        ended,
+        delay(STOP_LIMIT_MS, ['none', null], { ref: false }),
+      ]);
+      same([code, signal], process.platform === 'win32' ? [null, 'SIGTERM'] : [0, null], 'the end');
+      holds(Date.now() - startedAt < STOP_LIMIT_MS, 'it took too long');
+    });
+    if (process.platform !== 'win32') {
+      await check('no PostgreSQL process is left', () => {
+        same(
+          postgresProcesses(dataDir).map(({ what }) => what),
+          [],
+          'what runs',
+        );
+        same(leftPidFiles(dataDir), [], 'what lies there');
+      });
+    }
+  } finally {
+    service.kill('SIGKILL');
+    for (const { pid } of postgresProcesses(dataDir)) process.kill(pid, 'SIGKILL');
+    rmSync(parent, { recursive: true, force: true, maxRetries: 5 });
+  }
+  if (failures > 0) {
+    console.log(`\nWhat the service printed:\n${withoutKeys(output)}`);
+    console.log(`${failures} failed`);
+    process.exitCode = 1;
+  }
+}
+
+/**
+ * @param {string} origin
+ * @param {import('node:child_process').ChildProcess} service
+ */
+async function untilReady(origin, service) {
+  const deadline = Date.now() + START_LIMIT_MS;
+  for (;;) {
+    holds(service.exitCode === null && service.signalCode === null, 'the service has ended');
+    const status = await fetch(`${origin}/health/ready`, {
+      signal: AbortSignal.timeout(2_000),
+    }).then(
+      async (response) => {
+        await response.arrayBuffer();
+        return response.status;
+      },
+      () => undefined,
+    );
+    if (status === 200) return;
+    holds(
+      Date.now() < deadline,
+      `not ready within ${START_LIMIT_MS / 1000} s (${status ?? 'no answer'})`,
+    );
+    await delay(100);
+  }
+}
+
+/**
+ * @param {string} origin
+ * @param {() => string} output what the service has printed so far
+ */
+async function checkAnswers(origin, output) {
+  /** @type {string | undefined} */
+  let demoKey;
+  await check('the start prints a working key', async () => {
+    for (const deadline = Date.now() + 5_000; Date.now() < deadline && !demoKey; await delay(50)) {
+      demoKey = /aas_[0-9A-Za-z]{36}/.exec(output())?.[0];
+    }
+    holds(demoKey, 'no key in what it printed');
+  });
+  if (demoKey === undefined) return;
+
+  /**
+   * @param {string} path
+   * @param {Asked} [asked]
+   * @returns {Promise<Answer>}
+   */
+  const ask = async (path, { method = 'GET', key = demoKey, body, headers = {} } = {}) => {
+    const response = await fetch(`${origin}${path}`, {
+      method,
+      signal: AbortSignal.timeout(REQUEST_LIMIT_MS),
+      headers: {
+        ...(key !== undefined && key !== '' && { authorization: `Bearer ${key}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body }),
+    });
+    const text = await response.text();
+    const isJson = /^application\/json\b/.test(response.headers.get('content-type') ?? '');
+    const answer = {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: isJson && text !== '' ? JSON.parse(text) : undefined,
+    };
+    holds(answer.headers.get('x-request-id'), `${path} has no X-Request-Id`);
+    if (path.startsWith('/v1')) limitHeaders(answer);
+    return answer;
+  };
+
+  /**
+   * A failure has the status, the code and the Error shape.
+   *
+   * @param {Promise<Answer>} asked
+   * @param {number} status
+   * @param {string} code
+   */
+  const refused = async (asked, status, code) => {
+    const answer = await asked;
+    same(answer.status, status, 'status');
+    same(Object.keys(answer.json ?? {}).sort(), ['code', 'message', 'status'], 'the members');
+    same([answer.json.code, answer.json.status], [code, status], 'the error');
+    holds(typeof answer.json.message === 'string' && answer.json.message !== '', 'no message');
+    return answer;
+  };
+
+  let etag = '';
+  await check('list: 200 and animals', async () => {
+    const answer = await ask('/v1/pets?limit=2');
+    same(answer.status, 200, 'status');
+    holds(Array.isArray(answer.json) && answer.json.length > 0, 'no sample animals');
+    for (const pet of answer.json) {
+      same(Object.keys(pet).sort(), ['categoryId', 'id', 'name', 'status'], 'the members');
+    }
+    etag = answer.headers.get('etag') ?? '';
+    holds(etag, 'no ETag');
+  });
+  await check('list: 304 with If-None-Match', async () => {
+    const answer = await ask('/v1/pets?limit=2', { headers: { 'if-none-match': etag } });
+    same([answer.status, answer.text, answer.headers.get('etag')], [304, '', etag], 'the answer');
+  });
+
+  let id = '';
+  await check('add: 201, int64 exact', async () => {
+    const body = `{"name":"Smoke","categoryId":${LARGEST_INT64},"status":"pending"}`;
+    const answer = await ask('/v1/pets', { method: 'POST', body });
+    same(answer.status, 201, 'status');
+    id = /"id":\s*(\d+)/.exec(answer.text)?.[1] ?? '';
+    holds(id, 'no id');
+    holds(answer.text.includes(LARGEST_INT64), `categoryId is not exact: ${answer.text}`);
+    same([answer.json.name, answer.json.status], ['Smoke', 'pending'], 'the animal');
+  });
+  await check('get: what was added, deprecated', async () => {
+    if (Date.now() >= GET_PET_SUNSET_MS) {
+      await refused(ask(`/v1/pets/${id}`), 410, 'endpoint_removed');
+      return;
+    }
+    const answer = await ask(`/v1/pets/${id}`);
+    same(answer.status, 200, 'status');
+    holds(answer.text.includes(LARGEST_INT64), `not the animal: ${answer.text}`);
+    same(answer.headers.get('deprecation'), '@1795132800', 'Deprecation');
+    same(answer.headers.get('sunset'), 'Thu, 05 Dec 2030 00:00:00 GMT', 'Sunset');
+  });
+  await check('400 for a parameter', () =>
+    refused(ask('/v1/pets?limit=0'), 400, 'invalid_request'),
+  );
+  await check('400 for an animal without fields', () =>
+    refused(ask('/v1/pets', { method: 'POST', body: '{}' }), 400, 'invalid_request'),
+  );
+  await check('400 for what is not JSON', () =>
+    refused(ask('/v1/pets', { method: 'POST', body: '{' }), 400, 'malformed_json'),
+  );
+  await check('401 without a key', async () => {
+    const answer = await refused(ask('/v1/pets', { key: '' }), 401, 'missing_api_key');
+    holds(answer.headers.get('www-authenticate')?.startsWith('Bearer'), 'no WWW-Authenticate');
+  });
+  await check('401 with a wrong key', () =>
+    refused(ask('/v1/pets', { key: 'wrong' }), 401, 'invalid_api_key'),
+  );
+  await check('404 for an unknown path', () => refused(ask('/v1/nothing'), 404, 'route_not_found'));
+  if (Date.now() < GET_PET_SUNSET_MS) {
+    await check('404 for an unknown animal', () =>
+      refused(ask(`/v1/pets/${LARGEST_INT64}`), 404, 'pet_not_found'),
+    );
+  }
+  await check('405 for another method', async () => {
+    const answer = await refused(ask('/v1/pets', { method: 'DELETE' }), 405, 'method_not_allowed');
+    holds(/\bGET\b/.test(answer.headers.get('allow') ?? ''), 'no Allow');
+  });
+  for (const state of ['live', 'ready']) {
+    await check(`/health/${state}: 200 without a key`, async () => {
+      same((await ask(`/health/${state}`, { key: '' })).status, 200, 'status');
+    });
+  }
+  await check('/openapi.json describes the three operations', async () => {
+    const { status, json } = await ask('/openapi.json', { key: '' });
+    same(status, 200, 'status');
+    same(json.info.version, '1.0.0', 'version');
+    const operations = Object.values(json.paths)
+      .flatMap((path) => Object.values(path))
+      .map((operation) => operation.operationId);
+    const expected =
+      Date.now() < GET_PET_SUNSET_MS
+        ? ['createPet', 'getPet', 'listPets']
+        : ['createPet', 'listPets'];
+    same(operations.sort(), expected, 'the operations');
+  });
+  await check('/openapi.yaml: 200', async () => {
+    same((await ask('/openapi.yaml', { key: '' })).status, 200, 'status');
+  });
+  await check('/docs: Swagger UI', async () => {
+    const { status, text } = await ask('/docs', { key: '' });
+    same(status, 200, 'status');
+    holds(/swagger/i.test(text), 'no Swagger UI');
+  });
+}
+
+/** @param {Answer} answer */
+function limitHeaders({ headers }) {
+  const [limit, remaining, reset] = ['Limit', 'Remaining', 'Reset'].map((name) => {
+    const value = headers.get(`X-RateLimit-${name}`);
+    holds(value !== null && /^\d+$/.test(value), `X-RateLimit-${name} is ${value ?? 'missing'}`);
+    return Number(value);
+  });
+  holds(Number(remaining) <= Number(limit), 'more requests remain than are allowed');
+  const now = Date.now() / 1000;
+  holds(Number(reset) >= now - 1 && Number(reset) <= now + 86_402, `X-RateLimit-Reset is ${reset}`);
+}
+
+/** @param {string} text */
+function withoutKeys(text) {
+  return text.replace(/aas_[0-9A-Za-z]{36}/g, 'aas_…');
+}
+
+await main();

@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** Stands between the service and PostgreSQL, and can be cut or made to pass nothing on. */
+export class DatabaseRelay {
+  private readonly sockets = new Set<Socket>();
+  private stalled = false;
+
+  private constructor(
+    private readonly target: URL,
+    private server = createServer(),
+    private port = 0,
+  ) {}
+
+  static async open(databaseUrl: string): Promise<DatabaseRelay> {
+    const relay = new DatabaseRelay(new URL(databaseUrl));
+    await relay.restore();
+    return relay;
+  }
+
+  /** The database's address by way of the relay. */
+  get url(): string {
+    const url = new URL(this.target);
+    url.searchParams.delete('host');
+    url.host = `127.0.0.1:${this.port}`;
+    return url.href;
+  }
+
+  /** Connections hang, old and new ones: as when a network swallows everything. */
+  stall(): void {
+    this.stalled = true;
+    for (const socket of this.sockets) socket.pause();
+  }
+
+  /** Connections break, and new ones are refused: as when the server is gone. */
+  async cut(): Promise<void> {
+    const closed = once(this.server, 'close');
+    this.server.close();
+    for (const socket of this.sockets) socket.destroy();
+    await closed;
+  }
+
+  /** The database is there again; connections that hung are lost. */
+  async restore(): Promise<void> {
+    if (this.server.listening) await this.cut();
+    this.stalled = false;
+    this.server = createServer((socket) => this.pass(socket)).listen(this.port, '127.0.0.1');
+    await once(this.server, 'listening');
+    this.port = (this.server.address() as AddressInfo).port;
+  }
+
+  private pass(client: Socket): void {
+    const server = this.connect();
+    for (const socket of [client, server]) {
+      this.sockets.add(socket);
+      const other = socket === client ? server : client;
+      socket.on('error', () => undefined).on('close', () => {
+        this.sockets.delete(socket);
+        other.destroy();
+      });
+      socket.on('data', (bytes) => other.write(bytes));
+      if (this.stalled) socket.pause();
+    }
+  }
+
+  private connect(): Socket {
+    const { hostname, port, searchParams } = this.target;
+    const host = searchParams.get('host') ?? hostname;
+    return host.startsWith('/')
+      ? connect(`${host}/.s.PGSQL.${port || '5432'}`)
+      : connect(Number(port || 5432), host);
+  }
+}

@@ -1,0 +1,43 @@
+import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
+
+/** What is looked at of an answer, however it came. */
+export interface AnyAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  text: string;
+}
+
+/** Words of frameworks, drivers and the database, which no caller is to read. */
+const INSIDE = /Cannot (?:GET|POST)|Nest|Express|Unexpected|at position|TypeORM|Postgres|SQL|ECONN|HPE_|\.[jt]s\b|Exception|Error/;
+
+/** Expects the fields that every answer under /v1 carries. */
+export function expectLimitFields({ headers }: AnyAnswer): void {
+  expect(headers).toMatchObject({
+    'x-request-id': expect.stringMatching(/^[A-Za-z0-9_-]{1,128}$/),
+    'x-ratelimit-limit': expect.stringMatching(/^[1-9]\d*$/),
+    'x-ratelimit-remaining': expect.stringMatching(/^\d+$/),
+    'x-ratelimit-reset': expect.stringMatching(/^[1-9]\d{9}$/),
+    'ratelimit-policy': expect.stringMatching(/^"minute";q=\d+;w=60(?:, "day";q=\d+;w=86400)?$/),
+    ratelimit: expect.stringMatching(/^"minute";r=\d+;t=\d+(?:, "day";r=\d+;t=\d+)?$/),
+  });
+}
+
+/** Expects a failure in the Error shape, with all fields that failures carry. Returns its message. */
+export function expectError(answer: AnyAnswer, status: number, code: ErrorCode): string {
+  const error = JSON.parse(answer.text) as { code: ErrorCode; message: string; status: number };
+  expect({ ...error, httpStatus: answer.status }).toEqual({
+    code,
+    message: expect.stringMatching(/^[A-Z].*\.$/s),
+    status,
+    httpStatus: status,
+  });
+  expect(Object.keys(ERROR_STATUS)).toContain(code);
+  expect(error.message).not.toMatch(INSIDE);
+  expect(answer.headers).toMatchObject({
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(answer.text)),
+    'cache-control': 'no-store',
+  });
+  expectLimitFields(answer);
+  return error.message;
+}

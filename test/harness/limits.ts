@@ -1,0 +1,57 @@
+import type { Answer } from './client.js';
+import type { TestDatabase } from './database.js';
+
+export const SECOND_MS = 1_000;
+export const MINUTE_MS = 60_000;
+export const DAY_MS = 86_400_000;
+
+/** What an answer's X-RateLimit fields say; NaN for one that is missing. */
+export interface Limits {
+  limit: number;
+  remaining: number;
+  /** Unix time in seconds. */
+  reset: number;
+}
+
+export function limitsOf({ headers }: Answer): Limits {
+  return {
+    limit: Number(headers['x-ratelimit-limit']),
+    remaining: Number(headers['x-ratelimit-remaining']),
+    reset: Number(headers['x-ratelimit-reset']),
+  };
+}
+
+/** Every field of an answer that tells of limits. */
+export function limitFields({ headers }: Answer): Record<string, unknown> {
+  const names = Object.keys(headers).filter((name) => /ratelimit|retry-after/.test(name));
+  return Object.fromEntries(names.map((name) => [name, headers[name]]));
+}
+
+/** Asks so many times at once. */
+export function inParallel(times: number, ask: () => Promise<Answer>): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: times }, ask));
+}
+
+/** Asks so many times, one after the other. Returns the last answer. */
+export async function inTurn(times: number, ask: () => Promise<Answer>): Promise<Answer> {
+  for (let time = 1; time < times; time++) await ask();
+  return ask();
+}
+
+/** Asks until an answer satisfies the condition. Returns that answer and how many it took. */
+export async function askUntil(
+  ask: () => Promise<Answer>,
+  condition: (answer: Answer) => boolean,
+): Promise<{ answer: Answer; asked: number }> {
+  const deadline = performance.now() + 5_000;
+  for (let asked = 1; ; asked++) {
+    const answer = await ask();
+    if (condition(answer)) return { answer, asked };
+    if (performance.now() > deadline) throw new Error(`still ${answer.status} ${answer.text}`);
+  }
+}
+
+/** Notifies the replicas that something about an owner or its keys has changed. */
+export async function notifyChange(database: TestDatabase, ownerId: string): Promise<void> {
+  await database.query(`SELECT pg_notify('key_changes', $1)`, [ownerId]);
+}

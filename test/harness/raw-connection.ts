@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+
+const PATIENCE_MS = 10_000;
+
+/** An answer as it came over the wire. */
+export interface RawAnswer {
+  status: number;
+  /** By lower-case name. */
+  headers: Record<string, string>;
+  text: string;
+}
+
+/** A connection on which a test writes bytes as it likes, and reads answers one by one. */
+export class RawConnection {
+  private received = '';
+  private ended = false;
+  private error: Error | undefined;
+  private notify = (): void => undefined;
+
+  private constructor(readonly socket: Socket) {
+    socket.setEncoding('latin1');
+    socket.on('data', (text: string) => {
+      this.received += text;
+      this.notify();
+    });
+    const end = (): void => {
+      this.ended = true;
+      this.notify();
+    };
+    socket.on('end', end).on('close', end);
+    socket.on('error', (error) => (this.error = error));
+  }
+
+  /** @param bytes written at once */
+  static async open({ port }: { port: number }, bytes: string | Buffer = ''): Promise<RawConnection> {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    const connection = new RawConnection(socket);
+    await once(socket, 'connect');
+    return connection.write(bytes);
+  }
+
+  /** Writes the bytes on a new connection and returns the first answer. */
+  static async exchange(service: { port: number }, bytes: string | Buffer): Promise<RawAnswer> {
+    const connection = await RawConnection.open(service, bytes);
+    try {
+      return await connection.answer();
+    } finally {
+      connection.close();
+    }
+  }
+
+  /** Writes bytes; each character of a text is one. */
+  write(bytes: string | Buffer): this {
+    if (bytes.length > 0) {
+      this.socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
+    }
+    return this;
+  }
+
+  close(): void {
+    this.socket.destroy();
+  }
+
+  /** Returns the next answer. @param hasBody false for one that has none whatever its Content-Length says */
+  async answer({ hasBody = true } = {}): Promise<RawAnswer> {
+    await this.until(() => this.received.includes('\r\n\r\n'));
+    const headLength = this.received.indexOf('\r\n\r\n') + 4;
+    const [statusLine = '', ...fields] = this.received.slice(0, headLength - 4).split('\r\n');
+    const headers = Object.fromEntries(
+      fields.map((field) => {
+        const colon = field.indexOf(':');
+        return [field.slice(0, colon).toLowerCase(), field.slice(colon + 1).trim()];
+      }),
+    );
+    const length = headLength + (hasBody ? Number(headers['content-length'] ?? 0) : 0);
+    await this.until(() => this.received.length >= length);
+    const text = Buffer.from(this.received.slice(headLength, length), 'latin1').toString();
+    this.received = this.received.slice(length);
+    return { status: Number(statusLine.split(' ')[1]), headers, text };
+  }
+
+  /** Resolves when the server has ended the connection in order. @throws when it was reset, or said more before */
+  async serverEnd(): Promise<void> {
+    await this.until(() => this.ended);
+    if (this.error) throw this.error;
+    if (this.received) throw new Error(`unexpected: ${this.received}`);
+  }
+
+  private async until(condition: () => boolean): Promise<void> {
+    const deadline = Date.now() + PATIENCE_MS;
+    while (!condition()) {
+      if (this.ended) throw this.error ?? new Error(`ended after: ${this.received}`);
+      await this.change(deadline - Date.now());
+    }
+  }
+
+  private change(patienceMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(new Error(`nothing came after: ${this.received}`));
+      }, patienceMs);
+      this.notify = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A way to PostgreSQL that a test can watch and break. */
+export interface Relay {
+  /** The database's address by this way. */
+  readonly url: string;
+  /** How often these bytes have gone to the server. */
+  timesSent(bytes: Buffer): number;
+  /** Resolves when the server has sent these bytes since the call. */
+  untilReceived(bytes: Buffer): Promise<void>;
+  /** Ends all connections, and every new one at once. */
+  cut(): void;
+  /** Keeps back what the server answers. */
+  hold(): void;
+  /** Lets everything through again, what was held first. */
+  restore(): void;
+  close(): Promise<void>;
+}
+
+/** Starts a relay in front of a database. */
+export async function startRelay(databaseUrl: string): Promise<Relay> {
+  const pairs = new Set<{ client: Socket; server: Socket }>();
+  const sent: Buffer[] = [];
+  const watchers = new Set<(chunk: Buffer) => void>();
+  let state: 'open' | 'cut' | 'held' = 'open';
+
+  const listener = createServer((client) => {
+    client.on('error', () => client.destroy());
+    if (state === 'cut') {
+      client.destroy();
+      return;
+    }
+    const pair = { client, server: connectTo(databaseUrl) };
+    const { server } = pair;
+    pairs.add(pair);
+    server.on('error', () => server.destroy());
+    server.on('close', () => client.destroy());
+    client.on('close', () => {
+      server.destroy();
+      pairs.delete(pair);
+    });
+    client.on('data', (chunk) => {
+      sent.push(chunk);
+      server.write(chunk);
+    });
+    server.on('data', (chunk) => {
+      client.write(chunk);
+      for (const watch of watchers) watch(chunk);
+    });
+    if (state === 'held') server.pause();
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+
+  const url = new URL(databaseUrl);
+  url.searchParams.delete('host');
+  url.hostname = '127.0.0.1';
+  url.port = String((listener.address() as AddressInfo).port);
+  const cut = (): void => {
+    state = 'cut';
+    for (const { client } of pairs) client.destroy();
+  };
+  return {
+    url: url.href,
+    timesSent: (bytes) => occurrences(Buffer.concat(sent), bytes),
+    untilReceived: (bytes) =>
+      new Promise((resolve) => {
+        let received = Buffer.alloc(0);
+        const watch = (chunk: Buffer): void => {
+          received = Buffer.concat([received, chunk]);
+          if (!received.includes(bytes)) return;
+          watchers.delete(watch);
+          resolve();
+        };
+        watchers.add(watch);
+      }),
+    cut,
+    hold: () => {
+      state = 'held';
+      for (const { server } of pairs) server.pause();
+    },
+    restore: () => {
+      state = 'open';
+      for (const { server } of pairs) server.resume();
+    },
+    close: async () => {
+      cut();
+      const closed = once(listener, 'close');
+      listener.close();
+      await closed;
+    },
+  };
+}
+
+function connectTo(databaseUrl: string): Socket {
+  const url = new URL(databaseUrl);
+  const host = url.searchParams.get('host') ?? url.hostname;
+  const port = Number(url.port || 5432);
+  return host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
+}
+
+function occurrences(text: Buffer, part: Buffer): number {
+  let count = 0;
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) count++;
+  return count;
+}
