@@ -6,8 +6,6 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { AppModule, type AppEnvironment } from './app.module.js';
 import type { Settings } from './config/settings.js';
-import { Readiness } from './health/readiness.js';
-import { closeConnectionsWhile } from './http/closing-connections.js';
 import { cors } from './http/cors.js';
 import { serveInterfaceDescription } from './http/interface-description.js';
 import { ProtocolErrors } from './http/protocol-errors.js';
@@ -19,6 +17,8 @@ import { ServiceAdapter } from './http/service-adapter.js';
 import { NestLogger } from './http/service-logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
+
+const STALLED_CONNECTION_MS = 60_000;
 
 /**
  * Builds the application: what the service, its tests and its benchmark share. It is initialised, but
@@ -37,19 +37,34 @@ export async function createApp(
     // The body is read after the guards, see JsonBodyGuard. An error at start belongs to whoever started it.
     { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
   );
+  try {
+    return await setUp(app, environment, logger);
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+async function setUp(
+  app: NestExpressApplication,
+  environment: AppEnvironment,
+  logger: Logger,
+): Promise<NestExpressApplication> {
+  const { settings } = environment;
   app.enableVersioning({ type: VersioningType.URI });
   app.set('trust proxy', settings.trustProxy);
 
-  const server = app.getHttpServer() as Server;
-  limitTimes(server, settings);
+  const server = app.getHttpServer();
+  setLimits(server, settings);
   const limiter = app.get(RateLimiter);
   const protocolErrors = new ProtocolErrors((address) => limiter.takeForAddress(address), logger);
   protocolErrors.attach(server);
 
   // Before the router, in this order: the id is in every log line, and the log sees every answer.
   app.use(requestContext);
-  app.use(observeResponses([requestLog(logger, keyIdOf), observeDuration(app.get(ServiceMetrics))]));
-  app.use(closeConnectionsWhile(() => app.get(Readiness).isShuttingDown));
+  app.use(
+    observeResponses([requestLog(logger, keyIdOf), observeDuration(app.get(ServiceMetrics))]),
+  );
   app.use(cors(settings.corsOrigins));
   app.use(protocolErrors.refuse);
   serveInterfaceDescription(app, environment);
@@ -58,10 +73,14 @@ export async function createApp(
   return app;
 }
 
-function limitTimes(server: Server, settings: Settings): void {
+function setLimits(server: Server, settings: Settings): void {
   server.headersTimeout = settings.headersTimeoutMs;
   server.requestTimeout = settings.requestTimeoutMs;
   server.keepAliveTimeout = settings.keepAliveTimeoutMs;
+  // Their size is bounded, and a field too many would be dropped without a word: a key, or a Host.
+  server.maxHeadersCount = 0;
+  // Nothing moves on it, in neither direction: such as a client that does not read its answers.
+  server.timeout = STALLED_CONNECTION_MS;
 }
 
 function keyIdOf({ caller }: Request): string | undefined {

@@ -16,7 +16,8 @@ export class ApiKeyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const request = context.switchToHttp().getRequest<Request>();
     if (isPublic(context) || request.corsPreflight) return true;
-    if (!request.caller) throw new Error('ApiKeyGuard stands before the guard that identifies callers');
+    if (!request.caller)
+      throw new Error('ApiKeyGuard stands before the guard that identifies callers');
     if (request.caller.kind === 'anonymous') throw refusal(request.caller);
     return true;
   }

@@ -8,7 +8,7 @@ import { isUsable, type KnownKey } from './known-key.js';
 import { LastUsed } from './last-used.js';
 
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
-const BEARER = /^bearer(?: +(.*?))? *$/i;
+const SCHEME = /^bearer(?: +|$)/i;
 
 /** Tells who makes a request. */
 @Injectable()
@@ -28,7 +28,7 @@ export class Authenticator {
     request: Pick<IncomingMessage, 'headers'>,
     mayLookUp: () => boolean | Promise<boolean>,
   ): Promise<Caller> {
-    const token = BEARER.exec(request.headers.authorization ?? '')?.[1];
+    const token = bearerToken(request.headers.authorization ?? '');
     if (!token) return anonymous('missing');
     if (!hasKeyForm(token)) return anonymous('invalid');
     const hash = hashKey(token);
@@ -48,6 +48,12 @@ export class Authenticator {
     this.lastUsed.note(key.id, nowMs);
     return { kind: 'key', key };
   }
+}
+
+/** Returns what follows the scheme, '' when nothing does or another scheme is used. */
+function bearerToken(authorization: string): string {
+  const scheme = SCHEME.exec(authorization)?.[0];
+  return scheme === undefined ? '' : authorization.slice(scheme.length);
 }
 
 function anonymous(reason: AnonymousCaller['reason']): AnonymousCaller {

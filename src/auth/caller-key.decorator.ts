@@ -3,8 +3,10 @@ import type { Request } from 'express';
 import type { KnownKey } from './known-key.js';
 
 /** Hands a controller method the key that the request is made with. */
-export const CallerKey = createParamDecorator((_data: unknown, context: ExecutionContext): KnownKey => {
-  const { caller } = context.switchToHttp().getRequest<Request>();
-  if (caller?.kind !== 'key') throw new Error('@CallerKey() on a route that takes no key');
-  return caller.key;
-});
+export const CallerKey = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): KnownKey => {
+    const { caller } = context.switchToHttp().getRequest<Request>();
+    if (caller?.kind !== 'key') throw new Error('@CallerKey() on a route that takes no key');
+    return caller.key;
+  },
+);

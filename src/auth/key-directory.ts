@@ -106,7 +106,11 @@ export class KeyDirectory {
 }
 
 /** Returns what the promise resolves to, or the fallback when that takes too long or fails. */
-async function orAfter<Value>(promise: Promise<Value>, waitMs: number, fallback: Value): Promise<Value> {
+async function orAfter<Value>(
+  promise: Promise<Value>,
+  waitMs: number,
+  fallback: Value,
+): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<Value>((resolve) => {
     timer = setTimeout(() => resolve(fallback), waitMs);

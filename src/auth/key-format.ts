@@ -12,7 +12,8 @@ const KEY = /^aas_[0-9A-Za-z]{36}$/;
 /** Returns a new API key: `aas_`, 30 random base62 characters, and their checksum. */
 export function generateKey(): string {
   let key = PREFIX;
-  for (let index = 0; index < RANDOM_LENGTH; index++) key += ALPHABET[randomInt(ALPHABET.length)];
+  for (let index = 0; index < RANDOM_LENGTH; index++)
+    key += ALPHABET.charAt(randomInt(ALPHABET.length));
   return key + checksum(key);
 }
 
@@ -36,7 +37,7 @@ function checksum(text: string): string {
   let rest = crc32(text);
   let digits = '';
   for (let index = 0; index < CHECKSUM_LENGTH; index++) {
-    digits = (ALPHABET[rest % ALPHABET.length] ?? '') + digits;
+    digits = ALPHABET.charAt(rest % ALPHABET.length) + digits;
     rest = Math.floor(rest / ALPHABET.length);
   }
   return digits;

@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { ApiKey } from './api-key.entity.js';
 import type { KnownKey } from './known-key.js';
-import { PLAN_LIMITS, type Plan } from './plan.js';
+import { limitsOf, type StoredPlan } from './plan-choice.js';
 
 const FIND_BY_HASH = `
   SELECT key.id, key.owner_id AS "ownerId", owner.plan,
@@ -16,16 +16,13 @@ const FIND_BY_HASH = `
 
 const SAVE_LAST_USED = `
   UPDATE api_keys AS key
-     SET last_used_at = greatest(key.last_used_at, used.at)
+     SET last_used_at = used.at
     FROM unnest($1::bigint[], $2::timestamptz[]) AS used (id, at)
-   WHERE key.id = used.id`;
+   WHERE key.id = used.id AND (key.last_used_at IS NULL OR key.last_used_at < used.at)`;
 
-interface KeyRow {
+interface KeyRow extends StoredPlan {
   id: bigint;
   ownerId: bigint;
-  plan: Plan;
-  limitPerMinute: number | null;
-  limitPerDay: number | null;
   firstKeyId: bigint;
   unbanCount: number;
   expiresAt: Date | null;
@@ -55,10 +52,7 @@ function toKnownKey(row: KeyRow): KnownKey {
     id: row.id,
     ownerId: row.ownerId,
     plan: row.plan,
-    limits:
-      row.plan === 'enterprise'
-        ? { perMinute: row.limitPerMinute ?? 0, perDay: row.limitPerDay ?? 0 }
-        : PLAN_LIMITS[row.plan],
+    limits: limitsOf(row),
     firstKeyId: row.firstKeyId,
     unbanCount: row.unbanCount,
     expiresAtMs: row.expiresAt?.getTime(),

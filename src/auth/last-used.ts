@@ -3,6 +3,8 @@ import { KeyLookupRepository } from './key-lookup.repository.js';
 
 const MINUTE_MS = 60_000;
 const WRITE_EVERY_MS = 15_000;
+/** Keys written by one statement: some 50 ms, far from the statement's time limit. */
+const BATCH_SIZE = 5_000;
 
 /** When keys were last used, to the minute; collected here and written in batches. */
 @Injectable()
@@ -30,14 +32,16 @@ export class LastUsed implements OnModuleInit, OnApplicationShutdown {
 
   /** Writes what was noted; what cannot be written now is kept for the next time. */
   private async write(): Promise<void> {
-    const batch = this.noted;
-    if (batch.size === 0) return;
+    const rest = [...this.noted];
     this.noted = new Map();
     try {
-      await this.repository.saveLastUsed(batch);
+      while (rest.length > 0) {
+        await this.repository.saveLastUsed(new Map(rest.slice(-BATCH_SIZE)));
+        rest.length = Math.max(0, rest.length - BATCH_SIZE);
+      }
     } catch (error) {
       this.logger.warn({ msg: 'last use of keys not written', err: error });
-      for (const [id, at] of batch) if (!this.noted.has(id)) this.noted.set(id, at);
+      for (const [id, at] of rest) if (!this.noted.has(id)) this.noted.set(id, at);
     }
   }
 }

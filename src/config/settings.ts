@@ -67,15 +67,31 @@ export class Settings {
       throw new SettingError('DATABASE_DIRECT_URL', 'a value only beside DATABASE_URL');
     }
     this.databasePoolSize = read.integer('DATABASE_POOL_SIZE', { min: 1, max: 1000, fallback: 10 });
-    this.databasePoolWaitMs = read.seconds('DATABASE_POOL_WAIT_SECONDS', { min: 0.1, max: 60, fallback: 2 });
-    this.databaseStatementTimeoutMs = read.seconds('DATABASE_STATEMENT_TIMEOUT_SECONDS', { min: 0.1, max: 60, fallback: 2 });
-    this.databaseLockTimeoutMs = read.seconds('DATABASE_LOCK_TIMEOUT_SECONDS', { min: 0.1, max: 60, fallback: 2 });
+    this.databasePoolWaitMs = read.seconds('DATABASE_POOL_WAIT_SECONDS', {
+      min: 0.1,
+      max: 60,
+      fallback: 2,
+    });
+    this.databaseStatementTimeoutMs = read.seconds('DATABASE_STATEMENT_TIMEOUT_SECONDS', {
+      min: 0.1,
+      max: 60,
+      fallback: 2,
+    });
+    this.databaseLockTimeoutMs = read.seconds('DATABASE_LOCK_TIMEOUT_SECONDS', {
+      min: 0.1,
+      max: 60,
+      fallback: 2,
+    });
     this.migrateOnStart = read.boolean('MIGRATE_ON_START', true);
     this.dataDir = resolve(read.text('DATA_DIR') ?? '.data');
     refuseSettingsOfLaterReleases(read);
 
     this.trustProxy = trustProxy(read);
-    this.anonymousRequestsPerMinute = read.integer('ANONYMOUS_REQUESTS_PER_MINUTE', { min: 1, max: 1_000_000_000, fallback: 300 });
+    this.anonymousRequestsPerMinute = read.integer('ANONYMOUS_REQUESTS_PER_MINUTE', {
+      min: 1,
+      max: 1_000_000_000,
+      fallback: 300,
+    });
     this.banAfterRefusals =
       read.text('BAN_AFTER_REFUSALS') === undefined
         ? undefined
@@ -84,13 +100,33 @@ export class Settings {
     this.corsOrigins = corsOrigins(read);
     this.logLevel = read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info');
 
-    this.headersTimeoutMs = read.seconds('HEADERS_TIMEOUT_SECONDS', { min: 0.1, max: 600, fallback: 10 });
-    this.requestTimeoutMs = read.seconds('REQUEST_TIMEOUT_SECONDS', { min: 0.1, max: 3600, fallback: 30 });
+    this.headersTimeoutMs = read.seconds('HEADERS_TIMEOUT_SECONDS', {
+      min: 0.1,
+      max: 600,
+      fallback: 10,
+    });
+    this.requestTimeoutMs = read.seconds('REQUEST_TIMEOUT_SECONDS', {
+      min: 0.1,
+      max: 3600,
+      fallback: 30,
+    });
     // Longer than the 60 s after which common load balancers drop an idle connection: the side that
     // closes first must not be this one, or a request in flight meets a closed socket.
-    this.keepAliveTimeoutMs = read.seconds('KEEP_ALIVE_TIMEOUT_SECONDS', { min: 0.1, max: 3600, fallback: 65 });
-    this.shutdownDelayMs = read.seconds('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 600, fallback: 0 });
-    this.shutdownGraceMs = read.seconds('SHUTDOWN_GRACE_SECONDS', { min: 0, max: 600, fallback: 10 });
+    this.keepAliveTimeoutMs = read.seconds('KEEP_ALIVE_TIMEOUT_SECONDS', {
+      min: 0.1,
+      max: 3600,
+      fallback: 65,
+    });
+    this.shutdownDelayMs = read.seconds('SHUTDOWN_DELAY_SECONDS', {
+      min: 0,
+      max: 600,
+      fallback: 0,
+    });
+    this.shutdownGraceMs = read.seconds('SHUTDOWN_GRACE_SECONDS', {
+      min: 0,
+      max: 600,
+      fallback: 10,
+    });
   }
 }
 
@@ -108,17 +144,29 @@ function baseAddress(read: EnvironmentReader, name: string): string | undefined 
   if (text === undefined) return undefined;
   const url = parseUrl(text, ['http:', 'https:']);
   if (!url || url.search || url.hash || url.username || url.password || /[\s<>"]/.test(text)) {
-    throw new SettingError(name, 'an http or https address without query, such as https://api.example.org');
+    throw new SettingError(
+      name,
+      'an http or https address without query, such as https://api.example.org',
+    );
   }
   return url.href.replace(/\/+$/, '');
 }
 
 function databaseUrl(read: EnvironmentReader, name: string): string | undefined {
   const text = read.secret(name);
-  if (text !== undefined && !parseUrl(text, ['postgres:', 'postgresql:'])) {
+  const url = text === undefined ? undefined : parseUrl(text, ['postgres:', 'postgresql:']);
+  if (text !== undefined && !(url && decodes(url.href))) {
     throw new SettingError(name, 'an address such as postgres://user:password@host:5432/database');
   }
   return text;
+}
+
+function decodes(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== '';
+  } catch {
+    return false;
+  }
 }
 
 function parseUrl(text: string, protocols: readonly string[]): URL | undefined {
@@ -131,7 +179,10 @@ function trustProxy(read: EnvironmentReader): number | string[] {
   if (/^\d{1,3}$/.test(text)) return Number(text);
   const addresses = read.list('TRUST_PROXY');
   if (!addresses.length || !addresses.every(isAddressOrSubnet)) {
-    throw new SettingError('TRUST_PROXY', 'a number of proxies, or their addresses or subnets, comma-separated');
+    throw new SettingError(
+      'TRUST_PROXY',
+      'a number of proxies, or their addresses or subnets, comma-separated',
+    );
   }
   return addresses;
 }
@@ -140,14 +191,20 @@ function isAddressOrSubnet(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');
   const family = isIP(address);
   if (family === 0 || rest.length > 0) return false;
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128));
+  return (
+    prefix === undefined ||
+    (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
+  );
 }
 
 function corsOrigins(read: EnvironmentReader): string[] {
   const origins = read.list('CORS_ORIGINS');
   for (const origin of origins) {
     if (!URL.canParse(origin) || new URL(origin).origin !== origin) {
-      throw new SettingError('CORS_ORIGINS', 'origins such as https://app.example.org, comma-separated');
+      throw new SettingError(
+        'CORS_ORIGINS',
+        'origins such as https://app.example.org, comma-separated',
+      );
     }
   }
   return origins;

@@ -2,7 +2,7 @@ import type { ClientConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { migrations } from './migrations/index.js';
-import { columnTypes, ServiceClient } from './service-client.js';
+import { columnTypes, PooledServiceClient, ServiceClient } from './service-client.js';
 
 /** What is answered late anyway may be answered by the server's own time limit first. */
 const CLIENT_TIMEOUT_MARGIN_MS = 250;
@@ -11,7 +11,8 @@ const CLIENT_TIMEOUT_MARGIN_MS = 250;
  * Returns TypeORM's options for a connection pool of the service. Every wait in it is bounded.
  *
  * @param connection where the server is
- * @param pooled whether a pooler may stand between, which knows no start-up parameters
+ * @param pooled whether a pooler may stand between, which knows no start-up parameters and may not
+ *   know prepared statements
  */
 export function dataSourceOptions(
   connection: ClientConfig,
@@ -31,7 +32,7 @@ export function dataSourceOptions(
     extra: {
       ...connection,
       ...(pooled ? {} : serverLimits),
-      Client: ServiceClient,
+      Client: pooled ? PooledServiceClient : ServiceClient,
       types: columnTypes,
       application_name: 'pets',
       keepAlive: true,

@@ -3,15 +3,20 @@ import { QueryFailedError } from 'typeorm';
 import { ErrorTranslator } from '../errors/error-translator.js';
 import { type ServiceError, serviceUnavailable } from '../errors/service-error.js';
 
-/** What Node says when a connection cannot be made or kept. */
+/** What Node says when a connection cannot be made or kept, for want of the server or of sockets here. */
 const CONNECTION_CODES = new Set([
+  'EADDRNOTAVAIL',
   'ECONNREFUSED',
   'ECONNRESET',
   'ENOENT',
   'ENOTFOUND',
   'EAI_AGAIN',
+  'EHOSTDOWN',
   'EHOSTUNREACH',
+  'EMFILE',
+  'ENETDOWN',
   'ENETUNREACH',
+  'ENFILE',
   'EPIPE',
   'ETIMEDOUT',
 ]);

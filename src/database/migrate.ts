@@ -54,7 +54,9 @@ async function executedMigrations(dataSource: DataSource): Promise<string[]> {
     `SELECT to_regclass('migrations') IS NOT NULL AS exists`,
   );
   if (!exists) return [];
-  const rows = await dataSource.query<{ name: string }[]>('SELECT name FROM migrations ORDER BY id DESC');
+  const rows = await dataSource.query<{ name: string }[]>(
+    'SELECT name FROM migrations ORDER BY id DESC',
+  );
   return rows.map(({ name }) => name);
 }
 

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
 
@@ -18,16 +19,21 @@ type Query = (...query: unknown[]) => unknown;
  * it would answer the next question with the answer to this one, late.
  */
 export class ServiceClient extends pg.Client {
+  protected readonly preparesStatements: boolean = true;
+
   // pg declares query with a dozen overloads; all of them pass through here.
   override query = ((config: unknown, values?: unknown, callback?: unknown): unknown => {
     const named =
-      typeof config === 'string' && Array.isArray(values) && values.length > 0
+      this.preparesStatements &&
+      typeof config === 'string' &&
+      Array.isArray(values) &&
+      values.length > 0
         ? { name: statementName(config), text: config, values: values as unknown[] }
         : undefined;
-    const result = (
-      named ? this.send(named, callback) : this.send(config, values, callback)
-    ) as unknown;
-    return result instanceof Promise ? result.catch((error: unknown) => this.giveUp(error)) : result;
+    const result = named ? this.send(named, callback) : this.send(config, values, callback);
+    return result instanceof Promise
+      ? result.catch((error: unknown) => this.giveUp(error))
+      : result;
   }) as pg.Client['query'];
 
   private send(...query: unknown[]): unknown {
@@ -42,19 +48,30 @@ export class ServiceClient extends pg.Client {
   }
 }
 
+/**
+ * A connection that may lead through a pooler: the server's end of it changes between statements,
+ * and what was prepared on one end is not there, or is another process's, on the next.
+ */
+export class PooledServiceClient extends ServiceClient {
+  protected override readonly preparesStatements = false;
+}
+
+/** Made of the text: no process means another statement by the same name. */
 function statementName(text: string): string | undefined {
   let name = statementNames.get(text);
   if (name === undefined && statementNames.size < MAX_NAMED_STATEMENTS) {
-    name = `s${statementNames.size + 1}`;
+    name = hash('sha1', text, 'base64url');
     statementNames.set(text, name);
   }
   return name;
 }
 
-const INT8_OID = 20;
+type ValueReader = (text: string) => unknown;
 
 /** How values of the database are read: int8 as bigint, exact; all else as pg does. */
 export const columnTypes: pg.CustomTypesConfig = {
-  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
-    oid === INT8_OID && format !== 'binary' ? BigInt : pg.types.getTypeParser(oid, format as 'text'),
+  getTypeParser: (type, format): ValueReader =>
+    type === pg.types.builtins.INT8 && format !== 'binary'
+      ? BigInt
+      : (pg.types.getTypeParser(type, format) as ValueReader),
 };

@@ -12,6 +12,7 @@ export interface ReadinessReport {
 @Injectable()
 export class Readiness {
   private shuttingDown = false;
+  private databaseCheck: Promise<boolean> | undefined;
 
   constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
 
@@ -20,13 +21,11 @@ export class Readiness {
     this.shuttingDown = true;
   }
 
-  get isShuttingDown(): boolean {
-    return this.shuttingDown;
-  }
-
   /** Asks the database; the pool's and the statement's time limits bound the wait. */
   async report(): Promise<ReadinessReport> {
-    const database = await this.databaseAnswers();
+    // One question at a time, however many ask: anybody may, as often as they like.
+    this.databaseCheck ??= this.databaseAnswers().finally(() => (this.databaseCheck = undefined));
+    const database = await this.databaseCheck;
     return {
       ready: database && !this.shuttingDown,
       checks: {

@@ -8,7 +8,7 @@ interface RouteLayer {
 }
 
 /**
- * Returns the methods that routes serve at the request's path, HEAD and OPTIONS included, for
+ * Returns the methods that routes other than the request's own serve at its path, HEAD and OPTIONS included, for
  * `Allow` (RFC 9110, 10.2.1); none when no route is there. Asks Express's own routes, so that
  * whatever a module registers is told right.
  */
@@ -16,8 +16,8 @@ export function allowedMethods(request: Request): string[] {
   const { stack } = request.app.router as unknown as { stack: RouteLayer[] };
   const methods = new Set<string>();
   for (const layer of stack) {
-    // A route for all methods is the catch-all itself.
-    if (!layer.route || layer.route.methods['_all'] || !layer.match(request.path)) continue;
+    // The catch-all that asks is a route of its own, for all methods.
+    if (!layer.route || layer.route === request.route || !layer.match(request.path)) continue;
     for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
   }
   if (methods.size === 0) return [];

@@ -1,5 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express } from 'express';
+import type { Response } from './request.js';
 
 /**
  * Express sets the prototype of every request and response it handles, and V8 then gives up on their
@@ -12,11 +13,21 @@ export interface BornExpress {
   ServerResponse: typeof ServerResponse;
 }
 
-/** Returns an Express application and the classes its HTTP server has to create messages with. */
-export function bornExpress(): BornExpress {
+/**
+ * Returns an Express application and the classes its HTTP server has to create messages with.
+ *
+ * @param beforeHead called before the head of each answer is written, whoever writes it
+ */
+export function bornExpress(beforeHead: (response: Response) => void): BornExpress {
   const app = express();
   class ExpressRequest extends IncomingMessage {}
-  class ExpressResponse<Message extends IncomingMessage> extends ServerResponse<Message> {}
+  class ExpressResponse<Message extends IncomingMessage> extends ServerResponse<Message> {
+    // The server calls it too, for an answer whose head nobody wrote.
+    override writeHead(...head: unknown[]): this {
+      beforeHead(this as unknown as Response);
+      return super.writeHead(...(head as [number]));
+    }
+  }
   Object.setPrototypeOf(ExpressRequest.prototype, app.request);
   Object.setPrototypeOf(ExpressResponse.prototype, app.response);
   app.request = ExpressRequest.prototype as unknown as typeof app.request;

@@ -14,7 +14,8 @@ const EXPOSED_HEADERS = [
   'RateLimit-Policy',
 ].join(', ');
 
-const REQUEST_HEADERS = 'Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Request-Id, traceparent';
+const REQUEST_HEADERS =
+  'Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Request-Id, traceparent';
 const PREFLIGHT_MAX_AGE_SECONDS = '600';
 
 /**

@@ -8,6 +8,7 @@ import {
   UseGuards,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { ApiExtension } from '@nestjs/swagger';
 import { Clock } from '../config/clock.js';
 import { ServiceError } from '../errors/service-error.js';
 import { LINK_BASE } from './link-base.js';
@@ -27,9 +28,21 @@ export interface Deprecation {
 
 export const DEPRECATION = 'deprecation';
 
+/** Where the deprecation stands in an operation until the interface description is put together. */
+export const DEPRECATION_EXTENSION = 'x-deprecation';
+
 /** Announces that an operation is deprecated, and ends it at its sunset by the clock alone. */
 export function Deprecated(deprecation: Deprecation): MethodDecorator {
-  return applyDecorators(SetMetadata(DEPRECATION, deprecation), UseGuards(DeprecationGuard));
+  return applyDecorators(
+    SetMetadata(DEPRECATION, deprecation),
+    ApiExtension(DEPRECATION_EXTENSION, deprecation),
+    UseGuards(DeprecationGuard),
+  );
+}
+
+/** Returns what the caller of a removed operation is told. */
+export function removalMessage({ sunset, replacement }: Deprecation): string {
+  return `This operation was removed on ${sunset.toISOString().slice(0, 10)}. ${replacement}`;
 }
 
 /** Stands behind the guards for limits and key: what these refuse learns nothing of the operation. */
@@ -47,12 +60,12 @@ export class DeprecationGuard implements CanActivate {
     const response = context.switchToHttp().getResponse<Response>();
     response.setHeader('Deprecation', `@${deprecation.since.getTime() / 1000}`);
     response.setHeader('Sunset', deprecation.sunset.toUTCString());
-    response.setHeader('Link', `<${this.linkBase}${deprecation.successor}>; rel="successor-version"`);
+    response.setHeader(
+      'Link',
+      `<${this.linkBase}${deprecation.successor}>; rel="successor-version"`,
+    );
     if (this.clock.now() >= deprecation.sunset.getTime()) {
-      throw new ServiceError(
-        'endpoint_removed',
-        `This operation was removed on ${deprecation.sunset.toISOString().slice(0, 10)}. ${deprecation.replacement}`,
-      );
+      throw new ServiceError('endpoint_removed', removalMessage(deprecation));
     }
     return true;
   }

@@ -1,11 +1,16 @@
 import { STATUS_CODES } from 'node:http';
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Logger } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Logger,
+} from '@nestjs/common';
 import type { ErrorCode } from '../errors/catalogue.js';
 import { ErrorTranslator } from '../errors/error-translator.js';
-import { ServiceError } from '../errors/service-error.js';
+import { ServiceError, serviceUnavailable } from '../errors/service-error.js';
 import { sendError } from './json-response.js';
 import type { Request, Response } from './request.js';
-import { withoutKeys } from './request-log.js';
 
 /** Maps whatever was thrown, anywhere, to the Error shape. A defect is logged and told as nothing but 500. */
 @Catch()
@@ -20,9 +25,9 @@ export class ErrorFilter implements ExceptionFilter {
     const error = this.toServiceError(exception);
     if (error.status >= 500) {
       const cause = error.cause ?? exception;
-      this.logger.error({ requestId: withoutKeys(request.id), code: error.code, err: cause });
+      this.logger.error({ requestId: request.id, code: error.code, err: cause });
     }
-    sendError(request, http.getResponse<Response>(), error);
+    sendError(http.getResponse<Response>(), error);
   }
 
   private toServiceError(exception: unknown): ServiceError {
@@ -53,6 +58,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
 function fromHttpException(exception: HttpException): ServiceError {
   const status = exception.getStatus();
   const code = CODE_OF_STATUS[status] ?? (status < 500 ? 'invalid_request' : 'internal_error');
+  if (code === 'service_unavailable') return serviceUnavailable(exception);
   const reason = STATUS_CODES[status] ?? 'Error';
   return new ServiceError(code, `The request failed: ${reason}.`, { status, cause: exception });
 }

@@ -1,13 +1,45 @@
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import type { Express } from 'express';
 import type { Clock } from '../config/clock.js';
 import type { Settings } from '../config/settings.js';
+import {
+  contentSecurityPolicy,
+  DOCS_FILE_NAMES,
+  DOCS_PAGE,
+  docsFile,
+} from './openapi/docs-page.js';
+import { describeInterface } from './openapi/document.js';
+import { PublishedDescription } from './openapi/published-description.js';
 
+/**
+ * Serves the interface description as `/openapi.json` and `/openapi.yaml`, and Swagger UI as `/docs`, where `/`
+ * leads. To be called before the application is initialised: what is registered first stands before the
+ * controllers and outside of the guards, so it needs no key and counts against no limit.
+ */
 export function serveInterfaceDescription(
   app: NestExpressApplication,
-  _environment: { settings: Settings; clock: Clock },
+  { settings, clock }: { settings: Settings; clock: Clock },
 ): void {
-  SwaggerModule.setup('docs', app, () =>
-    SwaggerModule.createDocument(app, new DocumentBuilder().setVersion('1.0.0').build()),
+  const description = new PublishedDescription(describeInterface(app, settings), clock);
+  const policy = contentSecurityPolicy(settings);
+  const docsPath = `${new URL(settings.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')}/docs`;
+  const express: Express = app.getHttpAdapter().getInstance();
+
+  express.get('/', (_request, response) => response.redirect(docsPath));
+  express.get('/openapi.json', (request, response) =>
+    description.current().json.send(request, response),
   );
+  express.get('/openapi.yaml', (request, response) =>
+    description.current().yaml.send(request, response),
+  );
+  express.get('/docs', (request, response) => {
+    response.setHeader('Content-Security-Policy', policy);
+    response.setHeader('Referrer-Policy', 'no-referrer');
+    DOCS_PAGE.send(request, response);
+  });
+  for (const name of DOCS_FILE_NAMES) {
+    express.get(`/docs/${name}`, (request, response, next) => {
+      docsFile(name).then((file) => file.send(request, response), next);
+    });
+  }
 }

@@ -1,5 +1,4 @@
 import type { ServiceError } from '../errors/service-error.js';
-import { closeAfterUnreadBody } from './unread-body.js';
 import { entityTag, matchesEntityTag } from './entity-tag.js';
 import { jsonText } from './json-text.js';
 import type { Request, Response } from './request.js';
@@ -8,13 +7,17 @@ const JSON_TYPE = 'application/json';
 
 /**
  * Writes a successful answer. A GET or HEAD carries an ETag made of its body and its Link, in one
- * hash, and is answered 304 when the caller has that representation.
+ * hash, and is answered 304 when the caller has that representation; not where the handler has said
+ * by `Cache-Control` how its answer may be kept.
  *
  * @param value the body, printed as JSON
  */
 export function sendJson(request: Request, response: Response, value: unknown): void {
   const body = jsonText(value);
-  closeAfterUnreadBody(request, response);
+  if (response.hasHeader('Cache-Control')) {
+    endWithJson(response, body);
+    return;
+  }
   if (response.statusCode === 200 && (request.method === 'GET' || request.method === 'HEAD')) {
     const tag = entityTag(body, String(response.getHeader('Link') ?? ''));
     response.setHeader('ETag', tag);
@@ -33,12 +36,11 @@ export function sendJson(request: Request, response: Response, value: unknown): 
 }
 
 /** Writes a failure in the Error shape. Closes the connection when nothing can be written any more. */
-export function sendError(request: Request, response: Response, error: ServiceError): void {
+export function sendError(response: Response, error: ServiceError): void {
   if (response.headersSent) {
     if (!response.writableEnded) response.destroy();
     return;
   }
-  closeAfterUnreadBody(request, response);
   response.statusCode = error.status;
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
   response.removeHeader('ETag');

@@ -80,5 +80,7 @@ function nestsTooDeep(text: string): boolean {
 }
 
 function malformed(what: string, cause?: unknown): ServiceError {
-  return new ServiceError('malformed_json', `The request body ${what}: it takes JSON in UTF-8.`, { cause });
+  return new ServiceError('malformed_json', `The request body ${what}: it takes JSON in UTF-8.`, {
+    cause,
+  });
 }

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { ServiceError } from '../errors/service-error.js';
 import { errorBody, sendError } from './json-response.js';
+import { hasBody } from './read-body.js';
 import { requestId } from './request-context.js';
 import type { NextFunction, Request, Response } from './request.js';
 import { lingerThenDestroy } from './unread-body.js';
@@ -23,7 +24,9 @@ export type TakeForAddress = (address: string | undefined) => Promise<AddressVer
  * socket's address, as no key was read.
  */
 export class ProtocolErrors {
-  private readonly inFlight = new WeakMap<Duplex, Response>();
+  /** The last answer that each connection owes, or has given. */
+  private readonly answers = new WeakMap<Duplex, Response>();
+  private readonly broken = new WeakSet<Duplex>();
 
   constructor(
     private readonly take: TakeForAddress,
@@ -43,64 +46,65 @@ export class ProtocolErrors {
     });
     server.on('connect', (_request, socket) => {
       socket.on('error', () => socket.destroy());
-      this.answerOnSocket(socket as Socket, invalidRequest('CONNECT is not supported.'));
+      this.answerNext(socket as Socket, invalidRequest('CONNECT is not supported.'));
     });
   }
 
   /** The step before the router that refuses a request which was read but is not allowed. */
-  readonly refuse = async (request: Request, response: Response, next: NextFunction): Promise<void> => {
-    this.inFlight.set(request.socket, response);
+  readonly refuse = async (
+    request: Request,
+    response: Response,
+    next: NextFunction,
+  ): Promise<void> => {
+    this.answers.set(request.socket, response);
     const error = violation(request);
-    if (!error) return next();
+    if (!error) {
+      // Then what came with the head is parsed too: only of a small body that is known to be complete does
+      // the connection outlive a refusal.
+      if (hasBody(request)) setImmediate(next);
+      else next();
+      return;
+    }
     const verdict = await this.take(request.socket.remoteAddress);
     setFields(response, verdict);
     response.setHeader('Connection', 'close');
-    sendError(request, response, verdict.refusal ?? error);
+    sendError(response, verdict.refusal ?? error);
   };
 
   private onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-    if (error.code === 'ECONNRESET' || !socket.writable) {
-      socket.destroy();
-      return;
-    }
-    const response = this.inFlight.get(socket);
-    if (!response || response.writableFinished) this.answerOnSocket(socket, asServiceError(error));
-    else if (response.req.complete) {
-      // The error belongs to what follows the request that is being answered.
-      response.once('close', () => this.answerOnSocket(socket, asServiceError(error)));
-    } else this.answerInFlight(response, asServiceError(error));
+    // The parser fails again on whatever follows what it could not read.
+    if (this.broken.has(socket)) return;
+    this.broken.add(socket);
+    const failure = asServiceError(error);
+    const request = this.answers.get(socket)?.req;
+    // Whoever waits for the body learns it. Nobody may: then the answer is not affected.
+    if (request && !request.complete) failBody(request, failure);
+    else this.answerNext(socket, failure);
   }
 
-  /** The body of a request broke off while the request was being handled: it is counted already. */
-  private answerInFlight(response: Response, error: ServiceError): void {
-    if (response.headersSent) {
-      response.destroy();
-      return;
-    }
-    response.setHeader('Connection', 'close');
-    if (response.hasHeader('X-RateLimit-Limit')) {
-      sendError(response.req, response, error);
-      return;
-    }
-    void this.take(response.req.socket.remoteAddress).then((verdict) => {
-      setFields(response, verdict);
-      sendError(response.req, response, verdict.refusal ?? error);
-    });
+  /** Answers what came after the last whole request, when that one has its answer. */
+  private answerNext(socket: Socket, error: ServiceError): void {
+    const last = this.answers.get(socket);
+    if (!last || last.writableFinished) this.answerOnSocket(socket, error);
+    else last.once('close', () => this.answerOnSocket(socket, error));
   }
 
   private answerOnSocket(socket: Socket, error: ServiceError): void {
-    void this.take(socket.remoteAddress).then((verdict) => {
-      this.write(socket, verdict.refusal ?? error, verdict);
-    });
+    // Ended after an earlier answer, or by the client: nothing can be told any more.
+    if (!socket.writable) return;
+    this.take(socket.remoteAddress).then(
+      (verdict) => this.write(socket, verdict.refusal ?? error, verdict),
+      (cause: unknown) => {
+        this.logger.error({ err: cause }, 'broken request not answered');
+        socket.destroy();
+      },
+    );
   }
 
   private write(socket: Socket, error: ServiceError, verdict: AddressVerdict): void {
     const id = requestId(undefined);
     this.logger.info({ requestId: id, status: error.status, code: error.code }, 'broken request');
-    if (!socket.writable) {
-      socket.destroy();
-      return;
-    }
+    if (!socket.writable) return;
     const body = errorBody(error);
     const fields = {
       Date: new Date().toUTCString(),
@@ -125,22 +129,51 @@ function setFields(response: Response, { fields }: AddressVerdict): void {
 }
 
 function violation(request: Request): ServiceError | undefined {
-  if (request.headers.host === undefined && request.httpVersionMajor === 1 && request.httpVersionMinor >= 1) {
-    return invalidRequest('An HTTP/1.1 request must carry a Host field.');
+  if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
+    return invalidRequest('The service speaks HTTP/1.1 and HTTP/1.0.');
   }
-  const { expect } = request.headers;
+  // RFC 9112, 3.2
+  const hosts = hostFields(request);
+  if (hosts > 1 || (hosts === 0 && request.httpVersion !== '1.0')) {
+    return invalidRequest('An HTTP/1.1 request must carry one Host field.');
+  }
+  const { expect, 'transfer-encoding': coding } = request.headers;
+  // RFC 9112, 6.3: where the body ends would be anybody's guess.
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return invalidRequest('Transfer-Encoding takes chunked only.');
+  }
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     return new ServiceError('invalid_request', 'Expect takes 100-continue only.', { status: 417 });
   }
   return undefined;
 }
 
+function hostFields({ rawHeaders }: Request): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    if (name?.length === 4 && name.toLowerCase() === 'host') count++;
+  }
+  return count;
+}
+
+function failBody(request: Request, failure: ServiceError): void {
+  request.bodyFailure = failure;
+  request.emit('bodyFailure');
+}
+
 function asServiceError(error: NodeJS.ErrnoException): ServiceError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ServiceError('headers_too_large', 'The header fields of the request are too large.');
+      return new ServiceError(
+        'headers_too_large',
+        'The header fields of the request are too large.',
+      );
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new ServiceError('payload_too_large', 'The chunk extensions of the request are too large.');
+      return new ServiceError(
+        'payload_too_large',
+        'The chunk extensions of the request are too large.',
+      );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new ServiceError('request_timeout', 'The request did not arrive in time.');
     default:

@@ -3,8 +3,9 @@ import type { NextFunction, Request, Response } from './request.js';
 import { routableUrl } from './routable-url.js';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
-/** W3C Trace Context, `traceparent`: version, trace-id, parent-id, flags. */
-const TRACE_PARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
+/** W3C Trace Context, `traceparent`: version, trace-id, parent-id, flags; later versions may go on. */
+const TRACE_PARENT =
+  /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
 
 /** First step of every request: its identity, and a path that the router can read. */
 export function requestContext(request: Request, response: Response, next: NextFunction): void {

@@ -1,3 +1,5 @@
+import type { ServiceError } from '../errors/service-error.js';
+
 /** What the service adds to Express's request, set before any route is looked for. */
 declare module 'express-serve-static-core' {
   interface Request {
@@ -11,6 +13,8 @@ declare module 'express-serve-static-core' {
     corsPreflight: boolean;
     /** The client waits for `100 Continue` before it sends the body. */
     expectsContinue: boolean;
+    /** Why the rest of the body will not come; told by the event of the same name. */
+    bodyFailure: ServiceError | undefined;
   }
 }
 

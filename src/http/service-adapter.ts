@@ -1,5 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
+import type { Socket } from 'node:net';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { bornExpress, type BornExpress } from './born-express.js';
@@ -7,6 +8,7 @@ import { serviceUnavailable } from '../errors/service-error.js';
 import { sendError, sendJson } from './json-response.js';
 import { Page } from './page.js';
 import type { NextFunction, Request, Response } from './request.js';
+import { closeAfterUnreadBody } from './unread-body.js';
 
 /** How often the server looks for requests that take too long; they are answered up to this late. */
 const CONNECTIONS_CHECK_MS = 1_000;
@@ -15,11 +17,13 @@ const CONNECTIONS_CHECK_MS = 1_000;
 export class ServiceAdapter extends ExpressAdapter {
   private readonly born: BornExpress;
   private closing = false;
+  private endsConnections = false;
+  private readonly sockets = new Set<Socket>();
   private forceCloseConnections = false;
 
   /** @param linkBase what the absolute URLs of Link fields begin with, '' for relative references */
   constructor(private readonly linkBase: string) {
-    const born = bornExpress();
+    const born = bornExpress((response) => this.decideOnConnection(response));
     born.app.set('case sensitive routing', true);
     born.app.set('strict routing', true);
     born.app.set('query parser', 'simple');
@@ -43,14 +47,35 @@ export class ServiceAdapter extends ExpressAdapter {
     this.httpServer = options.httpsOptions
       ? https.createServer({ ...options.httpsOptions, ...serverOptions }, app)
       : http.createServer(serverOptions, app);
+    // A client may end its side after its request, and still waits for the answer.
+    Object.assign(this.httpServer as http.Server, { httpAllowHalfOpen: true });
+    (this.httpServer as http.Server).on('connection', (socket) => {
+      this.sockets.add(socket.once('close', () => this.sockets.delete(socket)));
+    });
     if (options.return503OnClosing) {
-      app.use((request: Request, response: Response, next: NextFunction) => {
+      app.use((_request: Request, response: Response, next: NextFunction) => {
         if (!this.closing) return next();
         response.setHeader('Connection', 'close');
-        sendError(request, response, serviceUnavailable('closing'));
+        sendError(response, serviceUnavailable('closing'));
       });
     }
     this.forceCloseConnections = options.forceCloseConnections === true;
+  }
+
+  /** From now on each connection ends with its next answer, those that are being worked on included. */
+  endConnections(): void {
+    this.endsConnections = true;
+  }
+
+  /** Closes the connections on which nothing is under way, those included that were never used. */
+  closeIdleConnections(): void {
+    (this.httpServer as http.Server).closeIdleConnections();
+    for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
+  }
+
+  private decideOnConnection(response: Response): void {
+    if (this.endsConnections) response.setHeader('Connection', 'close');
+    closeAfterUnreadBody(response.req, response);
   }
 
   override beforeClose(): void {

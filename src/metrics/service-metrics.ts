@@ -6,7 +6,12 @@ import type { DataSource } from 'typeorm';
 import { KeyDirectory } from '../auth/key-directory.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 
-const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+const DURATION_BUCKETS_SECONDS = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
+];
+
+/** Others are told as one, as OpenTelemetry does: a caller can think of many. */
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /** What operators watch. No label holds an owner, a key or a raw path: their number would have no bound. */
 @Injectable()
@@ -34,22 +39,33 @@ export class ServiceMetrics {
 
   /** @param route the path template, never the raw path */
   observeRequest(method: string, route: string, status: number, durationMs: number): void {
-    this.requests.labels(method, route, String(status)).observe(durationMs / 1000);
+    const told = METHODS.has(method) ? method : '_OTHER';
+    this.requests.labels(told, route, String(status)).observe(durationMs / 1000);
   }
 
   private observeKeys(directory: KeyDirectory): void {
-    this.counter('pets_key_lookups_total', 'Look-ups of API keys, by where they were answered', ['source'], (counter) => {
-      counter.labels('cache').inc(directory.statistics.hits);
-      counter.labels('database').inc(directory.statistics.misses);
-    });
+    this.counter(
+      'pets_key_lookups_total',
+      'Look-ups of API keys, by where they were answered',
+      ['source'],
+      (counter) => {
+        counter.labels('cache').inc(directory.statistics.hits);
+        counter.labels('database').inc(directory.statistics.misses);
+      },
+    );
   }
 
   private observeLimits(limiter: RateLimiter): void {
-    this.counter('pets_limit_decisions_total', 'Decisions of the request limits, by plan and outcome', ['plan', 'outcome'], (counter) => {
-      for (const [plan, outcome, count] of limiter.statistics.entries()) {
-        counter.labels(plan, outcome).inc(count);
-      }
-    });
+    this.counter(
+      'pets_limit_decisions_total',
+      'Decisions of the request limits, by plan and outcome',
+      ['plan', 'outcome'],
+      (counter) => {
+        for (const [plan, outcome, count] of limiter.statistics.entries()) {
+          counter.labels(plan, outcome).inc(count);
+        }
+      },
+    );
   }
 
   private observePool(pool: Pool): void {
@@ -74,7 +90,12 @@ export class ServiceMetrics {
   }
 
   /** A counter that is kept elsewhere and read at each scrape. */
-  private counter(name: string, help: string, labelNames: string[], read: (counter: Counter) => void): void {
+  private counter(
+    name: string,
+    help: string,
+    labelNames: string[],
+    read: (counter: Counter) => void,
+  ): void {
     const counter = new Counter({
       name,
       help,

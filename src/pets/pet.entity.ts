@@ -1,8 +1,19 @@
 import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
 import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { ApiModel } from '../http/openapi/api-model.decorator.js';
 import { PET_STATUSES, type PetStatus } from './pet-status.js';
 
+const STATUS_SCHEMA = {
+  description: 'Where an animal is on its way to a new home.',
+  example: 'available',
+};
+
 /** An individual animal. */
+@ApiModel({
+  description: 'An individual animal.',
+  additionalProperties: false,
+  example: { id: 1, name: 'Frank', categoryId: 1, status: 'available' },
+})
 @Entity('pets')
 @Index('pets_status_id_idx', ['status', 'id'])
 @Check('pets_name_check', 'char_length(name) BETWEEN 1 AND 255')
@@ -12,7 +23,7 @@ export class Pet {
     type: 'integer',
     format: 'int64',
     description: 'Unique identifier, assigned by the service on creation.',
-    example: 4711,
+    example: 1,
   })
   @PrimaryGeneratedColumn('identity', {
     type: 'bigint',
@@ -21,7 +32,13 @@ export class Pet {
   })
   id!: bigint;
 
-  @ApiProperty({ description: "The animal's name.", example: 'Frank' })
+  @ApiProperty({
+    type: 'string',
+    minLength: 1,
+    maxLength: 255,
+    description: "The animal's name.",
+    example: 'Frank',
+  })
   @Column('text')
   name!: string;
 
@@ -34,7 +51,11 @@ export class Pet {
   @Column('bigint', { name: 'category_id' })
   categoryId!: bigint;
 
-  @ApiProperty({ enum: PET_STATUSES, enumName: 'PetStatus', example: 'available' })
+  @ApiProperty({
+    enum: PET_STATUSES,
+    enumName: 'PetStatus',
+    enumSchema: STATUS_SCHEMA,
+  })
   @Column({ type: 'text', collation: 'C' })
   status!: PetStatus;
 

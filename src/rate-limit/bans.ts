@@ -16,10 +16,14 @@ interface Refusals {
 export class Bans {
   private readonly lines = new Map<string, Refusals>();
 
+  get size(): number {
+    return this.lines.size;
+  }
+
   /** Returns when the ban that is in force ends, or undefined. */
   endOf({ keyLine, unbanCount }: BanPolicy, nowMs: number): number | undefined {
     const refusals = this.lines.get(keyLine);
-    if (!refusals || refusals.unbanCount !== unbanCount) return undefined;
+    if (!refusals || refusals.unbanCount < unbanCount) return undefined;
     return refusals.bannedUntilMs > nowMs ? refusals.bannedUntilMs : undefined;
   }
 
@@ -36,21 +40,24 @@ export class Bans {
 
   private current({ keyLine, unbanCount }: BanPolicy, nowMs: number): Refusals {
     const known = this.lines.get(keyLine);
-    if (known && known.unbanCount === unbanCount && known.windowEndsAtMs > nowMs) return known;
+    if (known && known.unbanCount >= unbanCount && known.windowEndsAtMs > nowMs) return known;
     this.sweep(nowMs);
     const windowEndsAtMs = nowMs + REFUSAL_WINDOW_MS;
     const begun = { count: 0, windowEndsAtMs, bannedUntilMs: 0, unbanCount };
-    // Deleted first, so that the order of the map is the order of beginning.
-    this.lines.delete(keyLine);
     this.lines.set(keyLine, begun);
     return begun;
   }
 
+  /** Looks at the next lines in turn: each goes, or to the end, so that no long ban hides those behind it. */
   private sweep(nowMs: number): void {
-    let looked = 0;
-    for (const [line, { windowEndsAtMs, bannedUntilMs }] of this.lines) {
-      if (windowEndsAtMs <= nowMs && bannedUntilMs <= nowMs) this.lines.delete(line);
-      if (++looked === SWEEP_STEP) break;
+    const next = this.lines.entries();
+    for (let step = 0; step < SWEEP_STEP; step++) {
+      const { value } = next.next();
+      if (!value) return;
+      const [line, refusals] = value;
+      this.lines.delete(line);
+      if (refusals.windowEndsAtMs > nowMs || refusals.bannedUntilMs > nowMs)
+        this.lines.set(line, refusals);
     }
   }
 }

@@ -1,10 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
 import { Bans } from './bans.js';
-import { type Budget, LimitStorage, type Reading, type WindowReading } from './limit-storage.js';
+import {
+  type Budget,
+  LimitStorage,
+  type LookUpRefusal,
+  type Reading,
+  type WindowReading,
+} from './limit-storage.js';
 import { WindowTable } from './window-table.js';
 
-/** Addresses remembered at a time: some 20 MB. */
+/** Addresses remembered at a time: some 45 MB when all are IPv6 networks. */
 const MAX_ADDRESSES = 200_000;
 const LOOK_UPS_PER_SECOND = 10;
 const SECOND_MS = 1_000;
@@ -24,50 +30,43 @@ export class InProcessStorage extends LimitStorage {
   }
 
   override take(budget: Budget): Reading {
+    const before = this.peek(budget);
+    if (before.allowed) return this.count(budget, before);
+    if (!budget.ban || before.bannedUntilMs !== undefined) return before;
+    const bannedUntilMs = this.bans.refuse(budget.ban, before.nowMs);
+    return bannedUntilMs === undefined ? before : { ...before, bannedUntilMs };
+  }
+
+  override peek({ kind, id, quotas, ban }: Budget): Reading {
     const nowMs = this.clock.now();
-    const banned = budget.ban && this.bans.endOf(budget.ban, nowMs);
-    if (banned === undefined && this.windows(budget, nowMs).every(hasRoom)) {
-      const table = this.tables[budget.kind];
-      budget.quotas.forEach(({ lengthMs }, window) => table.count(budget.id, window, nowMs, lengthMs));
-      return { allowed: true, nowMs, windows: this.windows(budget, nowMs) };
-    }
-    const bannedUntilMs = banned ?? (budget.ban && this.bans.refuse(budget.ban, nowMs));
-    return this.reading(false, budget, nowMs, bannedUntilMs);
-  }
-
-  override peek(budget: Budget): Reading {
-    const nowMs = this.clock.now();
-    const bannedUntilMs = budget.ban && this.bans.endOf(budget.ban, nowMs);
-    const allowed = bannedUntilMs === undefined && this.windows(budget, nowMs).every(hasRoom);
-    return this.reading(allowed, budget, nowMs, bannedUntilMs);
-  }
-
-  override takeLookUp(address: Budget): boolean {
-    const nowMs = this.clock.now();
-    if (this.lookUps.usedOf(address.id, 0, nowMs) >= LOOK_UPS_PER_SECOND) return false;
-    this.lookUps.count(address.id, 0, nowMs, SECOND_MS);
-    return true;
-  }
-
-  private reading(
-    allowed: boolean,
-    budget: Budget,
-    nowMs: number,
-    bannedUntilMs: number | undefined,
-  ): Reading {
-    const windows = this.windows(budget, nowMs);
-    return bannedUntilMs === undefined
-      ? { allowed, nowMs, windows }
-      : { allowed, nowMs, windows, bannedUntilMs };
-  }
-
-  private windows({ kind, id, quotas }: Budget, nowMs: number): WindowReading[] {
     const table = this.tables[kind];
-    return quotas.map((quota, window) => ({
-      quota,
-      used: table.usedOf(id, window, nowMs),
-      endsAtMs: table.endOf(id, window, nowMs, quota.lengthMs),
-    }));
+    const windows = quotas.map((quota, window): WindowReading => {
+      const { used, endsAtMs } = table.read(id, window, nowMs, quota.lengthMs);
+      return { quota, used, endsAtMs };
+    });
+    const bannedUntilMs = ban && this.bans.endOf(ban, nowMs);
+    return bannedUntilMs === undefined
+      ? { allowed: windows.every(hasRoom), nowMs, windows }
+      : { allowed: false, nowMs, windows, bannedUntilMs };
+  }
+
+  override takeLookUp(address: Budget): LookUpRefusal {
+    const reading = this.peek(address);
+    if (reading.allowed) return undefined;
+    const { nowMs } = reading;
+    const { used } = this.lookUps.read(address.id, 0, nowMs, SECOND_MS);
+    if (used >= LOOK_UPS_PER_SECOND) return reading;
+    this.lookUps.count(address.id, 0, nowMs, SECOND_MS);
+    return undefined;
+  }
+
+  private count({ kind, id }: Budget, { nowMs, windows }: Reading): Reading {
+    const table = this.tables[kind];
+    const counted = windows.map(({ quota, used, endsAtMs }, window): WindowReading => {
+      table.count(id, window, nowMs, quota.lengthMs);
+      return { quota, used: used + 1, endsAtMs };
+    });
+    return { allowed: true, nowMs, windows: counted };
   }
 }
 

@@ -45,6 +45,9 @@ export interface Reading {
   readonly bannedUntilMs?: number;
 }
 
+/** The reading of the address's budget that refuses a look-up; undefined: it may be made. */
+export type LookUpRefusal = Reading | undefined;
+
 /** Where budgets are counted. */
 export abstract class LimitStorage {
   /** Counts one request in all windows of its budget, or refuses it and counts it in none. */
@@ -54,8 +57,8 @@ export abstract class LimitStorage {
   abstract peek(budget: Budget): Reading | Promise<Reading>;
 
   /**
-   * Takes one of the key look-ups that an address may still cause when its budget is used up.
-   * Returns whether there was one left.
+   * Takes one look-up of a key that is not known: free while the address's budget has room, else one of
+   * a few a second.
    */
-  abstract takeLookUp(address: Budget): boolean | Promise<boolean>;
+  abstract takeLookUp(address: Budget): LookUpRefusal | Promise<LookUpRefusal>;
 }

@@ -8,7 +8,7 @@ import type { Caller } from '../auth/caller.js';
 import { isPublic } from '../auth/public.decorator.js';
 import { limitHeaders } from './limit-headers.js';
 import { limitRefusal } from './limit-refusal.js';
-import type { Budget } from './limit-storage.js';
+import type { Budget, LookUpRefusal } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
 
 /** What `@SkipThrottle()` leaves on a handler or controller. */
@@ -38,7 +38,9 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
   }
 
   /** Nothing to set up: the original reads its throttlers here, of which there are none. */
-  override async onModuleInit(): Promise<void> {}
+  override onModuleInit(): Promise<void> {
+    return Promise.resolve();
+  }
 
   /** @throws ServiceError rate_limit_exceeded or api_key_banned, with Retry-After */
   override async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -46,35 +48,40 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
     const address = this.limiter.addressBudget(clientAddress(request));
-    request.caller = await this.identify(request, address);
-    const budget =
-      request.caller.kind === 'key' ? this.limiter.ownerBudget(request.caller.key) : address;
-    await this.takeFrom(budget, request.caller, this.skips(context), http.getResponse<Response>());
+    const { caller, refusal } = await this.identify(request, address);
+    request.caller = caller;
+    const counted = !this.skips(context) && !isUnavailable(caller);
+    const budget = caller.kind === 'key' ? this.limiter.ownerBudget(caller.key) : address;
+    const reading =
+      refusal ?? (await (counted ? this.limiter.take(budget) : this.limiter.peek(budget)));
+    const response = http.getResponse<Response>();
+    for (const [name, value] of limitHeaders(reading)) response.setHeader(name, value);
+    if (refusal || (counted && !reading.allowed)) throw limitRefusal(reading);
     return true;
   }
 
-  private async identify(request: Request, address: Budget): Promise<Caller> {
-    if (request.corsPreflight) return ANONYMOUS;
-    return this.authenticator.identify(request, () => this.limiter.mayLookUp(address));
-  }
-
-  private async takeFrom(
-    budget: Budget,
-    caller: Caller,
-    skipped: boolean,
-    response: Response,
-  ): Promise<void> {
-    const reason = caller.kind === 'anonymous' ? caller.reason : undefined;
-    const counted = !skipped && reason !== 'unavailable' && reason !== 'unverified';
-    const reading = await (counted ? this.limiter.take(budget) : this.limiter.peek(budget));
-    for (const [name, value] of limitHeaders(reading)) response.setHeader(name, value);
-    if (reason === 'unverified' || (counted && !reading.allowed)) throw limitRefusal(reading);
+  /** Finds out who calls, and what refused the look-up of the key, if that was refused. */
+  private async identify(
+    request: Request,
+    address: Budget,
+  ): Promise<{ caller: Caller; refusal: LookUpRefusal }> {
+    if (request.corsPreflight) return { caller: ANONYMOUS, refusal: undefined };
+    let refusal: LookUpRefusal;
+    const caller = await this.authenticator.identify(request, async () => {
+      refusal = await this.limiter.takeLookUp(address);
+      return refusal === undefined;
+    });
+    return { caller, refusal };
   }
 
   private skips(context: ExecutionContext): boolean {
     const targets = [context.getHandler(), context.getClass()];
     return this.reflector.getAllAndOverride<boolean | undefined>(SKIP_THROTTLE, targets) === true;
   }
+}
+
+function isUnavailable(caller: Caller): boolean {
+  return caller.kind === 'anonymous' && caller.reason === 'unavailable';
 }
 
 /** The client's address as far as proxies are trusted; what a proxy says that is no address does not count. */

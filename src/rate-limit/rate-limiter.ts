@@ -6,7 +6,7 @@ import type { ServiceError } from '../errors/service-error.js';
 import { type Field, limitHeaders } from './limit-headers.js';
 import { limitRefusal } from './limit-refusal.js';
 import { type LimitOutcome, LimitStatistics } from './limit-statistics.js';
-import { type Budget, LimitStorage, type Reading } from './limit-storage.js';
+import { type Budget, LimitStorage, type LookUpRefusal, type Reading } from './limit-storage.js';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -50,10 +50,11 @@ export class RateLimiter {
     return this.storage.peek(budget);
   }
 
-  /** Whether a key that is not known may cost a query: always within the address's budget, else a few a second. */
-  async mayLookUp(address: Budget): Promise<boolean> {
-    const { allowed } = await this.storage.peek(address);
-    return allowed || this.storage.takeLookUp(address);
+  /** Takes a look-up of a key that is not known: always had within the address's budget, else a few a second. */
+  async takeLookUp(address: Budget): Promise<LookUpRefusal> {
+    const refusal = await this.storage.takeLookUp(address);
+    if (refusal) this.statistics.count(address.plan, outcomeOf(refusal));
+    return refusal;
   }
 
   /** The budget of a key's owner: shared by all the owner's keys, a ban only by those of its line. */

@@ -35,7 +35,8 @@ export function send(
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString();
-        const isJson = response.headers['content-type']?.startsWith('application/json') && text !== '';
+        const isJson =
+          response.headers['content-type']?.startsWith('application/json') && text !== '';
         resolve({
           status: response.statusCode ?? 0,
           headers: response.headers,
@@ -58,7 +59,10 @@ export class ApiClient {
 
   send(path: string, options: RequestOptions = {}): Promise<Answer> {
     const authorization = this.key === undefined ? {} : { Authorization: `Bearer ${this.key}` };
-    return send(this.service, path, { ...options, headers: { ...authorization, ...options.headers } });
+    return send(this.service, path, {
+      ...options,
+      headers: { ...authorization, ...options.headers },
+    });
   }
 
   get(path: string, headers: Record<string, string> = {}): Promise<Answer> {

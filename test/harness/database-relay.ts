@@ -27,9 +27,10 @@ export class DatabaseRelay {
   }
 
   /** Connections hang, old and new ones: as when a network swallows everything. */
-  stall(): void {
+  stall(): Promise<void> {
     this.stalled = true;
     for (const socket of this.sockets) socket.pause();
+    return Promise.resolve();
   }
 
   /** Connections break, and new ones are refused: as when the server is gone. */
@@ -54,10 +55,12 @@ export class DatabaseRelay {
     for (const socket of [client, server]) {
       this.sockets.add(socket);
       const other = socket === client ? server : client;
-      socket.on('error', () => undefined).on('close', () => {
-        this.sockets.delete(socket);
-        other.destroy();
-      });
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          this.sockets.delete(socket);
+          other.destroy();
+        });
       socket.on('data', (bytes) => other.write(bytes));
       if (this.stalled) socket.pause();
     }

@@ -18,13 +18,21 @@ export interface TestOwner {
 }
 
 /** Makes an owner, enterprise with ample limits unless said otherwise, and a key. */
-export async function createOwner(database: TestDatabase, options: OwnerOptions = {}): Promise<TestOwner> {
+export async function createOwner(
+  database: TestDatabase,
+  options: OwnerOptions = {},
+): Promise<TestOwner> {
   const limits =
     options.limits ?? (options.plan ? undefined : { perMinute: 1_000_000, perDay: 10_000_000 });
   const plan = limits ? 'enterprise' : (options.plan ?? 'enterprise');
   const [owner] = await database.query<{ id: string }>(
     `INSERT INTO owners (name, plan, limit_per_minute, limit_per_day) VALUES ($1, $2, $3, $4) RETURNING id`,
-    [`owner ${randomBytes(6).toString('hex')}`, plan, limits?.perMinute ?? null, limits?.perDay ?? null],
+    [
+      `owner ${randomBytes(6).toString('hex')}`,
+      plan,
+      limits?.perMinute ?? null,
+      limits?.perDay ?? null,
+    ],
   );
   const { id } = owner as { id: string };
   return { id, ...(await createKey(database, id)) };

@@ -33,7 +33,10 @@ export class RawConnection {
   }
 
   /** @param bytes written at once */
-  static async open({ port }: { port: number }, bytes: string | Buffer = ''): Promise<RawConnection> {
+  static async open(
+    { port }: { port: number },
+    bytes: string | Buffer = '',
+  ): Promise<RawConnection> {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     const connection = new RawConnection(socket);
     await once(socket, 'connect');

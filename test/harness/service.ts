@@ -83,14 +83,37 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   };
 }
 
-/** The service as an operator starts it: `node dist/main.js`. */
-export interface BuiltService {
+/** `dist/main.js` in a process of its own, as an operator starts it. */
+export interface BuiltProcess {
   readonly process: ChildProcess;
-  readonly url: string;
   output(): string;
   logs(): LogLine[];
+  waitForLog(condition: (line: LogLine) => boolean): Promise<LogLine>;
   /** Sends a signal and returns the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** The service as an operator starts it, listening. */
+export interface BuiltService extends BuiltProcess {
+  readonly url: string;
+}
+
+/** Starts `dist/main.js`. @param command what to put before, such as faketime */
+export function spawnBuiltService(env: Environment, command: readonly string[] = []): BuiltProcess {
+  const [file, ...args] = [...command, process.execPath, join(__dirname, '../../dist/main.js')];
+  const child = spawn(file, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...inheritedEnvironment(), PORT: '0', METRICS_PORT: '', ...env },
+  });
+  const output = collectOutput(child);
+  return {
+    process: child,
+    output: () => output.text,
+    logs: () => logLines(output.text),
+    waitForLog: (condition) =>
+      Promise.race([waitForLog(output, condition), failOnExit(child, output)]),
+    stop: (signal) => stop(child, signal),
+  };
 }
 
 /** Starts `dist/main.js` and waits until it listens. @param command what to put before, such as faketime */
@@ -98,25 +121,9 @@ export async function startBuiltService(
   env: Environment,
   command: readonly string[] = [],
 ): Promise<BuiltService> {
-  const [file = process.execPath, ...args] = [
-    ...command,
-    process.execPath,
-    join(__dirname, '../../dist/main.js'),
-  ];
-  const child = spawn(file, args, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...inheritedEnvironment(), PORT: '0', METRICS_PORT: '', ...env },
-  });
-  const output = collectOutput(child);
-  const listening = waitForLog(output, ({ msg }) => msg === 'listening');
-  const { address } = await Promise.race([listening, failOnExit(child, output)]);
-  return {
-    process: child,
-    url: String(address),
-    output: () => output.text,
-    logs: () => logLines(output.text),
-    stop: (signal) => stop(child, signal),
-  };
+  const service = spawnBuiltService(env, command);
+  const { address } = await service.waitForLog(({ msg }) => msg === 'listening');
+  return { ...service, url: String(address) };
 }
 
 /** The environment without what would change the service. */
@@ -172,7 +179,10 @@ async function failOnExit(child: ChildProcess, output: Output): Promise<never> {
   throw new Error(`the service ended with ${code}:\n${output.text}`);
 }
 
-async function stop(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+async function stop(
+  child: ChildProcess,
+  signal: NodeJS.Signals = 'SIGTERM',
+): Promise<number | null> {
   if (child.exitCode === null && child.signalCode === null) {
     const exited = once(child, 'exit');
     child.kill(signal);

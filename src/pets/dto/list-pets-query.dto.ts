@@ -17,6 +17,7 @@ export class ListPetsQuery {
     default: DEFAULT_PAGE_SIZE,
     required: false,
     description: 'How many animals the page holds at most.',
+    example: DEFAULT_PAGE_SIZE,
   })
   @IsIntegerParameter(1, MAX_PAGE_SIZE)
   limit: number = DEFAULT_PAGE_SIZE;
@@ -36,6 +37,7 @@ export class ListPetsQuery {
     type: 'string',
     required: false,
     description: 'Where the page begins: taken, as it is, from the `Link` of the page before.',
+    example: 'MjA6YXZhaWxhYmxl',
   })
   @Allow()
   cursor?: unknown;

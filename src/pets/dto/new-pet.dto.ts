@@ -1,16 +1,22 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiModel } from '../../http/openapi/api-model.decorator.js';
 import { IsInt64 } from '../../http/validation/int64.js';
 import { IsOneOf } from '../../http/validation/one-of.js';
 import { IsPetName } from './pet-name.js';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 
 /** An animal to be added. */
+@ApiModel({
+  description: 'An animal to be added.',
+  example: { name: 'Frank', categoryId: 1, status: 'available' },
+})
 export class NewPet {
   @ApiProperty({
-    description: "The animal's name: at least one character that is not white space.",
+    type: 'string',
+    description: "The animal's name: at least one character that is not white space, and no NUL.",
     minLength: 1,
     maxLength: 255,
-    pattern: '\\S',
+    pattern: '^[^\\u0000]*\\S[^\\u0000]*$',
     example: 'Frank',
   })
   @IsPetName()

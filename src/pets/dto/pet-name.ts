@@ -1,6 +1,8 @@
 import { ValidateBy, type ValidationOptions } from 'class-validator';
 
 const MAX_CODE_POINTS = 255;
+/** White space to Unicode or to ECMAScript: they differ in U+0085 and U+FEFF. */
+const NOT_WHITE_SPACE = /[^\s\p{White_Space}]/u;
 
 /** 1 to 255 Unicode code points, one of them not white space; no NUL, no lone surrogate. */
 export function IsPetName(options?: ValidationOptions): PropertyDecorator {
@@ -20,7 +22,7 @@ export function IsPetName(options?: ValidationOptions): PropertyDecorator {
 function isPetName(value: unknown): boolean {
   return (
     typeof value === 'string' &&
-    /\S/.test(value) &&
+    NOT_WHITE_SPACE.test(value) &&
     !value.includes('\0') &&
     value.isWellFormed() &&
     hasAtMostCodePoints(value, MAX_CODE_POINTS)

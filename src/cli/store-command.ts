@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import type { EntityManager } from 'typeorm';
+import { AdministrationRepository } from '../auth/administration.repository.js';
+import { KeyAdministration } from '../auth/key-administration.js';
+import { currentOperator } from '../auth/operator.js';
+import { OwnerAdministration } from '../auth/owner-administration.js';
+
+/** What commands work on. */
+export interface Store {
+  readonly keys: KeyAdministration;
+  readonly owners: OwnerAdministration;
+  readonly manager: EntityManager;
+}
+
+/** Opens the store for a command, and closes it afterwards. */
+export async function onStore(work: (store: Store) => Promise<void>): Promise<void> {
+  // Loaded only now: help and wrong usage are answered without the database's libraries.
+  const { withStore } = await import('./store-session.js');
+  await withStore(async (manager) => {
+    const repository = new AdministrationRepository(manager);
+    const operator = currentOperator();
+    await work({
+      keys: new KeyAdministration(repository, operator),
+      owners: new OwnerAdministration(repository, operator),
+      manager,
+    });
+  });
+}
+
+/** Adds --json, which every command takes. */
+export function addJsonOption(command: Command): Command {
+  return command.option('--json', 'print the result as JSON');
+}

@@ -1,0 +1,26 @@
+import 'reflect-metadata';
+import { VersioningType } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { AppModule } from './app.module.js';
+import { Settings } from './config/settings.js';
+import { describeInterface } from './http/openapi/document.js';
+import { PublishedDescription } from './http/openapi/published-description.js';
+import { ServiceAdapter } from './http/service-adapter.js';
+
+/**
+ * Returns the interface description as `openapi.yaml` holds it: with default settings, before any sunset.
+ * Nothing is started for it: of the modules only their classes are read.
+ */
+export async function openapiFile(): Promise<string> {
+  const settings = new Settings({});
+  const clock = { now: () => 0 };
+  const database = { pooled: {}, direct: {}, embedded: false, close: () => Promise.resolve() };
+  const app = await NestFactory.create(
+    AppModule.forRoot({ settings, clock, database }),
+    new ServiceAdapter(''),
+    { preview: true, logger: ['error'], abortOnError: false },
+  );
+  app.enableVersioning({ type: VersioningType.URI });
+  const description = new PublishedDescription(describeInterface(app, settings), clock);
+  return description.current().yaml.body.toString();
+}

@@ -1,0 +1,46 @@
+import type { EntityManager } from 'typeorm';
+
+const BATCH = 50_000;
+
+const NAMES = (
+  'Bella, Max, Luna, Charlie, Lucy, Cooper, Daisy, Milo, Sadie, Buddy, Molly, Rocky, ' +
+  'Lola, Bear, Maggie, Duke, Sophie, Tucker, Chloe, Jack, Zoe, Oliver, Ruby, Toby, ' +
+  'Rosie, Leo, Penny, Gus, Coco, Oscar, Nala, Simba, Frank, Ginger, Felix, Pepper, ' +
+  'Whiskers, Smokey, Olive, Biscuit, Hazel, Ziggy, Mittens, Shadow, Willow, Pumpkin, ' +
+  'Tigger, Clementine, Moose, Noodle, Kiwi, Pip, Hopper, Marigold, Señor Gato, ' +
+  'Björn, Zoë'
+).split(', ');
+
+/** Most names are bare, some have one of these: they repeat about as much as in a real shelter. */
+const EPITHETS = ',,,, Jr., II, the Brave, of the Barn, Blue, the Second'.split(',');
+
+/** The multiplier, a prime near 2^32 / the golden ratio, spreads neighbours wide, and the same at every run. */
+const INSERT_BATCH = `
+  INSERT INTO pets (name, category_id, status)
+  SELECT ($3::text[])[1 + spread % cardinality($3)]
+           || ($4::text[])[1 + spread / 64 % cardinality($4)],
+         1 + spread / 1024 % 12,
+         CASE WHEN spread / 16384 % 100 < 60 THEN 'available'
+              WHEN spread / 16384 % 100 < 75 THEN 'pending'
+              ELSE 'sold' END
+    FROM (SELECT n * 2654435761 % 4294967296 AS spread
+            FROM generate_series($1::bigint, $2::bigint) AS n) AS spreads`;
+
+/**
+ * Adds animals in batches, each a transaction of its own, and lets the planner know how many there are.
+ *
+ * @param onBatch is told how many there are so far
+ */
+export async function seedAnimals(
+  manager: EntityManager,
+  animals: number,
+  onBatch: (added: number) => void,
+): Promise<void> {
+  for (let added = 0; added < animals;) {
+    const last = Math.min(added + BATCH, animals);
+    await manager.query(INSERT_BATCH, [added + 1, last, NAMES, EPITHETS]);
+    added = last;
+    onBatch(added);
+  }
+  await manager.query('ANALYZE pets');
+}

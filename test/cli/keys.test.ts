@@ -1,0 +1,487 @@
+import { Client, type Notification } from 'pg';
+import { generateKey, hashKey, keyHint } from '../../src/auth/key-format.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { Cli, OPERATOR, resultOf } from './command.js';
+
+const KEY = /aas_[0-9A-Za-z]{36}/;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+interface Action {
+  actor: string;
+  action: string;
+  details: Record<string, unknown>;
+}
+
+let database: TestDatabase;
+let cli: Cli;
+let listener: Client;
+let notified: string[];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  cli = new Cli({ DATABASE_URL: database.url });
+  listener = new Client({ connectionString: database.url });
+  await listener.connect();
+  await listener.query('LISTEN key_changes');
+  listener.on('notification', ({ payload }: Notification) => notified.push(payload ?? ''));
+});
+
+beforeEach(async () => {
+  await database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY');
+  notified = [];
+});
+
+afterAll(async () => {
+  await listener.end();
+  await database.close();
+});
+
+/** Puts a key, and its owner when that is new, into the database: for tests of something else than issuing. */
+async function insertKey(owner = 'acme', plan = 'free', lifetime: string | null = null) {
+  const key = generateKey();
+  const limit = plan === 'enterprise' ? 5 : null;
+  await database.query(
+    `INSERT INTO owners (name, plan, limit_per_minute, limit_per_day) VALUES ($1, $2, $3, $3)
+         ON CONFLICT (name) DO NOTHING`,
+    [owner, plan, limit],
+  );
+  await database.query(
+    `INSERT INTO api_keys (owner_id, hash, hint, expires_at)
+     SELECT id, $2, $3, now() + $4::interval FROM owners WHERE name = $1`,
+    [owner, Buffer.from(hashKey(key), 'hex'), keyHint(key), lifetime],
+  );
+  return key;
+}
+
+/** Issues a key; the first one of an owner is given a plan. */
+function issue(owner: string, ...options: string[]) {
+  return cli.json('keys', 'issue', '--owner', owner, ...options);
+}
+
+async function timesOf(id: number): Promise<{ createdMs: number; expiresMs: number | undefined }> {
+  const [row] = await database.query<{ created_at: Date; expires_at: Date | null }>(
+    'SELECT created_at, expires_at FROM api_keys WHERE id = $1',
+    [id],
+  );
+  return { createdMs: row!.created_at.getTime(), expiresMs: row!.expires_at?.getTime() };
+}
+
+function actions(): Promise<Action[]> {
+  return database.query('SELECT actor, action, details FROM operator_actions ORDER BY id');
+}
+
+/** Notifications arrive on their own: a query's answer comes after those that were sent before. */
+async function notifications(): Promise<string[]> {
+  await listener.query('SELECT');
+  return notified;
+}
+
+/** Resolves when another session waits for a row of this one. */
+async function untilSomebodyWaits(): Promise<void> {
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  while ((await listener.query(waiting)).rows.length === 0)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+async function count(table: 'api_keys' | 'owners' | 'operator_actions'): Promise<number> {
+  const [row] = await database.query<{ count: number }>(`SELECT count(*)::int FROM ${table}`);
+  return row!.count;
+}
+
+describe('keys issue', () => {
+  test('makes a new owner with its plan, and prints exactly the members of the contract', async () => {
+    const issued = await issue(' acme ', '--plan', 'pro');
+    expect(issued).toEqual({
+      id: 1,
+      owner: 'acme',
+      plan: 'pro',
+      key: expect.stringMatching(new RegExp(`^${KEY.source}$`)),
+      expiresAt: null,
+    });
+    expect(Object.keys(issued)).toEqual(['id', 'owner', 'plan', 'key', 'expiresAt']);
+  });
+
+  test('stores the hash and a hint of the key, and nowhere the key', async () => {
+    const { key } = await issue('acme', '--plan', 'free');
+    const [row] = await database.query<{ hint: string; known: boolean }>(
+      `SELECT hint, hash = sha256(convert_to($1, 'UTF8')) AS known FROM api_keys`,
+      [key],
+    );
+    expect(row).toEqual({ hint: `${key.slice(0, 8)}…${key.slice(-4)}`, known: true });
+    const rows = [
+      ...(await database.query('SELECT * FROM api_keys')),
+      ...(await database.query('SELECT * FROM operator_actions')),
+    ];
+    expect(JSON.stringify(rows)).not.toContain(key.slice(8, -4));
+    const { stdout } = await cli.run('keys', 'list');
+    expect(stdout).not.toMatch(KEY);
+  });
+
+  test('shows a person the key once, and says so', async () => {
+    const { code, stdout } = await cli.run('keys', 'issue', '--owner', 'acme', '--plan', 'free');
+    expect(code).toBe(0);
+    expect(stdout.match(new RegExp(KEY, 'g'))).toHaveLength(1);
+    expect(stdout).toContain('not shown again');
+  });
+
+  test('records who issued it and notifies the replicas', async () => {
+    await issue('acme', '--plan', 'free');
+    expect(await actions()).toEqual([
+      {
+        actor: OPERATOR,
+        action: 'keys issue',
+        details: {
+          ownerId: 1,
+          keyId: 1,
+          owner: 'acme',
+          plan: 'free',
+          isNewOwner: true,
+          expiresAt: null,
+        },
+      },
+    ]);
+    expect(await notifications()).toEqual(['1']);
+  });
+
+  test('gives a known owner another key, without its plan or with it', async () => {
+    await issue('acme', '--plan', 'pro');
+    expect(await issue('acme')).toMatchObject({ plan: 'pro' });
+    expect(await issue('acme', '--plan', 'pro')).toMatchObject({ plan: 'pro' });
+    expect(await count('owners')).toBe(1);
+    expect(await count('api_keys')).toBe(3);
+  });
+
+  test('needs a plan for a new owner', async () => {
+    expect(await cli.failure(1, 'keys', 'issue', '--owner', 'acme')).toMatch(
+      /no owner "acme" .*--plan/,
+    );
+    expect(await count('api_keys')).toBe(0);
+  });
+
+  test('changes no plan, and tells the command that does', async () => {
+    await issue('acme', '--plan', 'pro');
+    const told = await cli.failure(1, 'keys', 'issue', '--owner', 'acme', '--plan', 'free');
+    expect(told).toContain('owners set-plan');
+    expect(await count('api_keys')).toBe(1);
+    expect(await count('operator_actions')).toBe(1);
+  });
+
+  test('stores the limits of an enterprise owner, and refuses others for it', async () => {
+    const plan = ['--plan', 'enterprise', '--per-minute', '5', '--per-day'];
+    expect(await issue('big', ...plan, '70')).toMatchObject({ plan: 'enterprise' });
+    expect(await database.query('SELECT limit_per_minute, limit_per_day FROM owners')).toEqual([
+      { limit_per_minute: 5, limit_per_day: 70 },
+    ]);
+    expect(await cli.failure(1, 'keys', 'issue', '--owner', 'big', ...plan, '71')).toContain(
+      'other limits',
+    );
+  });
+
+  test.each([
+    ['90d', 90 * DAY_MS],
+    ['24h', DAY_MS],
+    ['30m', HOUR_MS / 2],
+    ['45s', 45_000],
+  ])('lets the key expire in %s', async (time, ms) => {
+    const { id, expiresAt } = await issue('acme', '--plan', 'free', '--expires-in', time);
+    const { createdMs, expiresMs } = await timesOf(id);
+    expect(expiresMs! - createdMs).toBe(ms);
+    expect(expiresAt).toBe(new Date(expiresMs!).toISOString());
+  });
+
+  test('prints identifiers beyond 2^53 exactly', async () => {
+    await database.query('ALTER TABLE api_keys ALTER COLUMN id RESTART WITH 9007199254740993');
+    const { stdout } = await cli.run(
+      'keys',
+      'issue',
+      '--owner',
+      'acme',
+      '--plan',
+      'free',
+      '--json',
+    );
+    expect(stdout).toMatch(/^\{"id":9007199254740993,/);
+    expect((await cli.run('keys', 'inspect', '9007199254740993', '--json')).stdout).toMatch(
+      /^\{"id":9007199254740993,/,
+    );
+  });
+
+  test('makes one owner when two operators issue its first keys at once', async () => {
+    const plan = ['--plan', 'free'];
+    const issued = await Promise.all([issue('acme', ...plan), issue('acme', ...plan)]);
+    expect(new Set(issued.map(({ key }) => key)).size).toBe(2);
+    expect(await count('owners')).toBe(1);
+  });
+});
+
+describe('keys list', () => {
+  test('lists all keys in the order they were made, or those of one owner', async () => {
+    await insertKey();
+    await insertKey('other', 'pro', '1 hour');
+    await cli.json('keys', 'revoke', '1');
+    await database.query(`UPDATE api_keys SET last_used_at = '2026-11-20T10:00:00Z' WHERE id = 2`);
+    const { expiresMs } = await timesOf(2);
+    const keys = await cli.json('keys', 'list');
+    const hint = expect.stringMatching(/^aas_\w{4}…\w{4}$/);
+    const time = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
+    const common = { hint, createdAt: time };
+    const acme = {
+      ...common,
+      id: 1,
+      owner: 'acme',
+      plan: 'free',
+      lastUsedAt: null,
+      expiresAt: null,
+      revokedAt: time,
+    };
+    const other = {
+      ...common,
+      id: 2,
+      owner: 'other',
+      plan: 'pro',
+      lastUsedAt: '2026-11-20T10:00:00.000Z',
+      expiresAt: new Date(expiresMs!).toISOString(),
+      revokedAt: null,
+    };
+    expect(keys).toEqual([acme, other]);
+    expect(await cli.json('keys', 'list', '--owner', 'other')).toEqual([other]);
+  });
+
+  test('shows a person aligned columns', async () => {
+    await insertKey('a');
+    await insertKey('longer name', 'enterprise');
+    const { stdout } = await cli.run('keys', 'list');
+    const [headings = '', ...rows] = stdout.trimEnd().split('\n');
+    expect(headings.split(/ {2,}/)).toEqual([
+      'ID',
+      'OWNER',
+      'PLAN',
+      'HINT',
+      'CREATED',
+      'LAST USED',
+      'EXPIRES',
+      'REVOKED',
+    ]);
+    expect(rows.map((row) => row.indexOf('aas_'))).toEqual([
+      headings.indexOf('HINT'),
+      headings.indexOf('HINT'),
+    ]);
+  });
+
+  test('is empty when there are no keys', async () => {
+    expect(await cli.json('keys', 'list')).toEqual([]);
+    expect((await cli.run('keys', 'list')).stdout).toBe('There are no keys.\n');
+  });
+
+  test('tells an owner without keys from one that is not there', async () => {
+    await database.query(`INSERT INTO owners (name, plan) VALUES ('keyless', 'free')`);
+    expect(await cli.json('keys', 'list', '--owner', 'keyless')).toEqual([]);
+    expect(await cli.failure(1, 'keys', 'list', '--owner', 'nobody')).toContain(
+      'no owner "nobody"',
+    );
+  });
+});
+
+describe('keys rotate', () => {
+  test('makes a key of the same owner and line, and prints it as issue does', async () => {
+    const oldKey = await insertKey('acme', 'pro');
+    await database.query('UPDATE api_keys SET unban_count = 3');
+    const second = await cli.json('keys', 'rotate', '1');
+    expect(Object.keys(second)).toEqual(['id', 'owner', 'plan', 'key', 'expiresAt']);
+    expect(second).toMatchObject({ owner: 'acme', plan: 'pro', expiresAt: null });
+    expect(second.key).not.toBe(oldKey);
+    const third = await cli.json('keys', 'rotate', String(second.id));
+    const lines =
+      'SELECT owner_id, first_key_id, unban_count FROM api_keys WHERE id = ANY($1) ORDER BY id';
+    expect(await database.query(lines, [[second.id, third.id]])).toEqual([
+      { owner_id: '1', first_key_id: '1', unban_count: 3 },
+      { owner_id: '1', first_key_id: '1', unban_count: 3 },
+    ]);
+  });
+
+  test.each([
+    ['24 hours when nothing is said', [], DAY_MS],
+    ['30m', ['--overlap', '30m'], HOUR_MS / 2],
+    ['nothing at all', ['--overlap', '0'], 0],
+  ])('lets the old key expire after the overlap: %s', async (_, overlap, overlapMs) => {
+    await insertKey();
+    const { id } = await cli.json('keys', 'rotate', '1', ...overlap);
+    const { createdMs: rotatedMs } = await timesOf(id);
+    expect((await timesOf(1)).expiresMs).toBe(rotatedMs + overlapMs);
+  });
+
+  test('tells a person until when the old key works', async () => {
+    await insertKey();
+    const { stdout } = await cli.run('keys', 'rotate', '1');
+    expect(stdout).toMatch(/Key 1 works until \d{4}-\d{2}-\d{2}T/);
+    expect(stdout.match(new RegExp(KEY, 'g'))).toHaveLength(1);
+  });
+
+  test('never lets the old key live longer than it would have', async () => {
+    await insertKey('acme', 'free', '1 hour');
+    const { expiresMs } = await timesOf(1);
+    await cli.json('keys', 'rotate', '1', '--overlap', '7d');
+    expect((await timesOf(1)).expiresMs).toBe(expiresMs);
+  });
+
+  test('gives the new key the lifetime that the old one was issued with, also when it is rotated twice', async () => {
+    await insertKey('acme', 'free', '2160 hours');
+    await database.query(
+      `UPDATE api_keys SET created_at = created_at - interval '80 days', expires_at = expires_at - interval '80 days'`,
+    );
+    const second = await cli.json('keys', 'rotate', '1', '--overlap', '1h');
+    const third = await cli.json('keys', 'rotate', '1', '--overlap', '30m');
+    for (const { id } of [second, third]) {
+      const { createdMs, expiresMs } = await timesOf(id);
+      expect(expiresMs! - createdMs).toBe(90 * DAY_MS);
+    }
+  });
+
+  test.each([
+    ['expired', `UPDATE api_keys SET expires_at = now() - interval '1 second'`],
+    ['revoked', 'UPDATE api_keys SET revoked_at = now()'],
+  ])('refuses a key that is %s', async (_, change) => {
+    await insertKey();
+    await database.query(change);
+    expect(await cli.failure(1, 'keys', 'rotate', '1')).toMatch(/expired or revoked: .*keys issue/);
+    expect(await count('api_keys')).toBe(1);
+  });
+
+  test('records who did it and notifies the replicas', async () => {
+    await insertKey();
+    const { id } = await cli.json('keys', 'rotate', '1', '--overlap', '2h');
+    const details = {
+      ownerId: 1,
+      keyId: 1,
+      newKeyId: id,
+      owner: 'acme',
+      overlapSeconds: 7200,
+      expiresAt: null,
+    };
+    expect((await actions()).at(-1)).toEqual({ actor: OPERATOR, action: 'keys rotate', details });
+    expect(await notifications()).toEqual(['1']);
+  });
+});
+
+describe('keys revoke', () => {
+  test('revokes the key, records it and notifies the replicas', async () => {
+    await insertKey();
+    expect(await cli.json('keys', 'revoke', '1')).toMatchObject({
+      id: 1,
+      owner: 'acme',
+      revokedAt: expect.any(String),
+    });
+    const details = { ownerId: 1, keyId: 1, owner: 'acme' };
+    expect((await actions()).at(-1)).toEqual({ actor: OPERATOR, action: 'keys revoke', details });
+    expect(await notifications()).toEqual(['1']);
+  });
+
+  test('leaves a key that was revoked before as it is', async () => {
+    await insertKey();
+    const first = await cli.json('keys', 'revoke', '1');
+    expect(await cli.json('keys', 'revoke', '1')).toEqual(first);
+    expect(await count('operator_actions')).toBe(1);
+  });
+});
+
+describe('keys unban', () => {
+  test('voids the bans of the whole line and of no other key, records it and notifies the replicas', async () => {
+    await insertKey();
+    const { id: rotated } = await cli.json('keys', 'rotate', '1');
+    await insertKey();
+    await cli.json('keys', 'unban', String(rotated));
+    expect(await database.query('SELECT id, unban_count FROM api_keys ORDER BY id')).toEqual([
+      { id: '1', unban_count: 1 },
+      { id: String(rotated), unban_count: 1 },
+      { id: '3', unban_count: 0 },
+    ]);
+    const details = { ownerId: 1, keyId: rotated, owner: 'acme' };
+    expect((await actions()).at(-1)).toEqual({ actor: OPERATOR, action: 'keys unban', details });
+    expect(await notifications()).toEqual(['1', '1']);
+  });
+});
+
+describe('keys rotate and keys unban of one line at once', () => {
+  test('the new key does not miss the unban that was under way', async () => {
+    await insertKey();
+    await database.query('BEGIN');
+    await database.query('UPDATE api_keys SET unban_count = unban_count + 1');
+    const rotation = cli.json('keys', 'rotate', '1');
+    await untilSomebodyWaits();
+    await database.query('COMMIT');
+    const { id } = await rotation;
+    const key = 'SELECT unban_count FROM api_keys WHERE id = $1';
+    expect(await database.query(key, [id])).toEqual([{ unban_count: 1 }]);
+  });
+
+  test('the unban does not miss the new key of a rotation that was under way', async () => {
+    await insertKey();
+    await database.query('BEGIN');
+    await database.query('SELECT FROM api_keys WHERE id = 1 FOR NO KEY UPDATE');
+    await database.query(
+      `INSERT INTO api_keys (owner_id, first_key_id, hash, hint) VALUES (1, 1, sha256(''), '')`,
+    );
+    const unban = cli.json('keys', 'unban', '1');
+    await untilSomebodyWaits();
+    await database.query('COMMIT');
+    await unban;
+    expect(await database.query('SELECT DISTINCT unban_count FROM api_keys')).toEqual([
+      { unban_count: 1 },
+    ]);
+  });
+});
+
+describe('keys inspect', () => {
+  test('tells the same of a key by its number and by itself', async () => {
+    const key = await insertKey('big', 'enterprise');
+    const byId = await cli.json('keys', 'inspect', '1');
+    expect(byId).toMatchObject({
+      id: 1,
+      owner: 'big',
+      status: 'active',
+      perMinute: 5,
+      perDay: 5,
+      firstKeyId: 1,
+    });
+    expect(await cli.json('keys', 'inspect', key)).toEqual(byId);
+    const { stdout } = await cli.run('keys', 'inspect', key);
+    expect(stdout).toMatch(/^status +active$/m);
+    expect(stdout).not.toContain(key);
+  });
+
+  test.each([
+    ['expired', `UPDATE api_keys SET expires_at = now()`],
+    ['revoked', 'UPDATE api_keys SET revoked_at = now()'],
+  ])('tells that a key is %s', async (status, change) => {
+    await insertKey();
+    await database.query(change);
+    expect(await cli.json('keys', 'inspect', '1')).toMatchObject({ status });
+  });
+
+  test('tells a mistyped key from one that was never issued', async () => {
+    const key = await insertKey();
+    const mistyped = key.slice(0, 20) + (key[20] === 'a' ? 'b' : 'a') + key.slice(21);
+    expect(await cli.failure(1, 'keys', 'inspect', mistyped)).toMatch(/not an API key: .*checksum/);
+    await database.query('TRUNCATE api_keys, owners');
+    expect(await cli.failure(1, 'keys', 'inspect', key)).toContain('not issued by this store');
+  });
+});
+
+describe('a key that is not there', () => {
+  test.each(['rotate', 'revoke', 'unban', 'inspect'])(
+    'keys %s ends with 1 and one line',
+    async (command) => {
+      expect(await cli.failure(1, 'keys', command, '4711')).toBe('there is no key 4711');
+      expect(await count('operator_actions')).toBe(0);
+    },
+  );
+});
+
+describe('standard output', () => {
+  test('a reader that goes away early is not a failure', async () => {
+    const child = cli.start('keys', 'list');
+    child.stdout.destroy();
+    expect(await resultOf(child)).toMatchObject({ code: 0, stderr: '' });
+  });
+});

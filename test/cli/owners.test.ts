@@ -1,0 +1,110 @@
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { Cli, OPERATOR } from './command.js';
+
+let database: TestDatabase;
+let cli: Cli;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  cli = new Cli({ DATABASE_URL: database.url });
+});
+
+beforeEach(async () => {
+  await database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY');
+  await database.query(`INSERT INTO owners (name, plan) VALUES ('zoo', 'free'), ('acme', 'pro')`);
+});
+
+afterAll(() => database.close());
+
+describe('owners list', () => {
+  test('lists owners by name, with the limits of their plans and how many of their keys work', async () => {
+    await database.query(
+      `INSERT INTO api_keys (owner_id, hash, hint, expires_at, revoked_at)
+       SELECT 1, sha256(n::text::bytea), '', CASE n WHEN 1 THEN now() END, CASE n WHEN 2 THEN now() END
+         FROM generate_series(1, 4) AS n`,
+    );
+    expect(await cli.json('owners', 'list')).toEqual([
+      {
+        id: 2,
+        name: 'acme',
+        plan: 'pro',
+        perMinute: 300,
+        perDay: 10_000,
+        activeKeys: 0,
+        createdAt: expect.any(String),
+      },
+      {
+        id: 1,
+        name: 'zoo',
+        plan: 'free',
+        perMinute: 60,
+        perDay: 1_000,
+        activeKeys: 2,
+        createdAt: expect.any(String),
+      },
+    ]);
+    const { stdout } = await cli.run('owners', 'list');
+    expect(stdout).toMatch(
+      /^ID {2}NAME {2}PLAN {2}PER MINUTE {2}PER DAY {2}ACTIVE KEYS {2}CREATED\n2 {3}acme {2}pro /,
+    );
+  });
+
+  test('is empty when there are no owners', async () => {
+    await database.query('TRUNCATE owners, api_keys');
+    expect(await cli.json('owners', 'list')).toEqual([]);
+  });
+});
+
+describe('owners set-plan', () => {
+  test.each([
+    ['business', [], { perMinute: 1_000, perDay: 100_000 }],
+    ['enterprise', ['--per-minute', '7', '--per-day', '9'], { perMinute: 7, perDay: 9 }],
+  ])('gives an owner the plan %s', async (plan, options, limits) => {
+    const changed = await cli.json('owners', 'set-plan', 'acme', '--plan', plan, ...options);
+    expect(changed).toMatchObject({ id: 2, name: 'acme', plan, ...limits });
+  });
+
+  test('takes custom limits away with the plan that they belong to', async () => {
+    await cli.json(
+      'owners',
+      'set-plan',
+      'acme',
+      '--plan',
+      'enterprise',
+      '--per-minute',
+      '7',
+      '--per-day',
+      '9',
+    );
+    await cli.json('owners', 'set-plan', 'acme', '--plan', 'free');
+    expect(
+      await database.query(
+        `SELECT plan, limit_per_minute, limit_per_day FROM owners WHERE name = 'acme'`,
+      ),
+    ).toEqual([{ plan: 'free', limit_per_minute: null, limit_per_day: null }]);
+  });
+
+  test('records who did it, with the plan before and after', async () => {
+    await cli.json('owners', 'set-plan', 'acme', '--plan', 'free');
+    expect(await database.query('SELECT actor, action, details FROM operator_actions')).toEqual([
+      {
+        actor: OPERATOR,
+        action: 'owners set-plan',
+        details: {
+          ownerId: 2,
+          owner: 'acme',
+          previousPlan: 'pro',
+          plan: 'free',
+          limitPerMinute: null,
+          limitPerDay: null,
+        },
+      },
+    ]);
+  });
+
+  test('ends with 1 and one line when there is no such owner', async () => {
+    expect(await cli.failure(1, 'owners', 'set-plan', 'nobody', '--plan', 'pro')).toBe(
+      'there is no owner "nobody"',
+    );
+  });
+});

@@ -1,0 +1,73 @@
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { ApiClient } from '../harness/client.js';
+import { startService, type TestService } from '../harness/service.js';
+import { Cli } from './command.js';
+
+// What is promised on every replica: within five seconds.
+const HOLDS_WITHIN_MS = 5_000;
+
+describe('what operators change', () => {
+  let database: TestDatabase;
+  let service: TestService;
+  let cli: Cli;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    // The database's clock is the real one, and keys are judged by the service's.
+    service = await startService({ database, nowMs: Date.now(), env: { BAN_AFTER_REFUSALS: '1' } });
+    cli = new Cli({ DATABASE_URL: database.url });
+  });
+
+  afterAll(async () => {
+    await service.close();
+    await database.close();
+  });
+
+  async function answers(key: string): Promise<{ status: number; code?: string; limit: string }> {
+    const { status, json, headers } = await new ApiClient(service, key).get('/v1/pets');
+    return { status, code: json.code, limit: String(headers['x-ratelimit-limit']) };
+  }
+
+  async function expectSoon(key: string, expected: Record<string, unknown>): Promise<void> {
+    for (const end = Date.now() + HOLDS_WITHIN_MS; Date.now() < end;) {
+      const answer = await answers(key);
+      if (
+        Object.entries(expected).every(
+          ([name, value]) => answer[name as keyof typeof answer] === value,
+        )
+      )
+        return;
+    }
+    expect(await answers(key)).toMatchObject(expected);
+  }
+
+  test('a key works from the moment it is issued until it is revoked', async () => {
+    const { id, key } = await cli.json('keys', 'issue', '--owner', 'revoked', '--plan', 'business');
+    expect(await answers(key)).toMatchObject({ status: 200 });
+    await cli.json('keys', 'revoke', String(id));
+    await expectSoon(key, { status: 401, code: 'invalid_api_key' });
+  });
+
+  test('a plan holds for a key that is in use', async () => {
+    const { key } = await cli.json('keys', 'issue', '--owner', 'planned', '--plan', 'business');
+    expect(await answers(key)).toMatchObject({ limit: '1000' });
+    await cli.json('owners', 'set-plan', 'planned', '--plan', 'pro');
+    await expectSoon(key, { status: 200, limit: '300' });
+  });
+
+  test('a rotated key inherits the ban of the old one, and both are free after an unban', async () => {
+    const plan = ['--plan', 'enterprise', '--per-minute', '2', '--per-day', '1000'];
+    const old = await cli.json('keys', 'issue', '--owner', 'banned', ...plan);
+    await answers(old.key);
+    await answers(old.key);
+    expect(await answers(old.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
+    const rotated = await cli.json('keys', 'rotate', String(old.id));
+    expect(await answers(rotated.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
+    // The minute is over, the ban is not.
+    await service.advance(61_000);
+    expect(await answers(rotated.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
+    await cli.json('keys', 'unban', String(old.id));
+    await expectSoon(rotated.key, { status: 200 });
+    await expectSoon(old.key, { status: 200 });
+  });
+});

@@ -1,0 +1,112 @@
+import { Cli } from './command.js';
+
+// Nothing listens there: what is told of wrong usage is told without a database.
+const cli = new Cli({ DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/pets' });
+
+const WRONG_USAGE: readonly (readonly [args: string, line: RegExp])[] = [
+  ['', /a command is missing/],
+  ['keys', /a command is missing/],
+  ['nonsense', /unknown command 'nonsense'/],
+  ['keys isue', /unknown command 'isue' \(Did you mean issue\?\)/],
+  ['keys list --nonsense', /unknown option '--nonsense'/],
+  ['keys list extra', /too many arguments/],
+  ['keys issue --plan free', /'--owner <name>' not specified/],
+  ['keys issue --owner= --plan free', /--owner.*1 to 255 characters/],
+  ['keys issue --owner a --plan gold', /--plan.*free, pro, business, enterprise/],
+  ['keys issue --owner a --plan enterprise', /both --per-minute and --per-day/],
+  ['keys issue --owner a --plan enterprise --per-minute 5', /both --per-minute and --per-day/],
+  ['keys issue --owner a --plan free --per-day 5', /with --plan enterprise only/],
+  ['keys issue --owner a --per-minute 5 --per-day 5', /with --plan enterprise only/],
+  [
+    'keys issue --owner a --plan enterprise --per-minute 0 --per-day 5',
+    /--per-minute.*integer from 1 to/,
+  ],
+  [
+    'keys issue --owner a --plan enterprise --per-minute 5 --per-day 2000000001',
+    /--per-day.*integer from 1 to/,
+  ],
+  ['keys issue --owner a --expires-in 0', /--expires-in/],
+  ['keys issue --owner a --expires-in 5x', /--expires-in.*90d, 24h, 30m/],
+  ['keys issue --owner a --expires-in 1.5h', /--expires-in/],
+  ['keys issue --owner a --expires-in 36501d', /--expires-in.*36500d/],
+  ['keys rotate', /missing required argument 'id'/],
+  ['keys rotate abc', /'id'/],
+  ['keys rotate 1 --overlap -1h', /--overlap/],
+  ['keys rotate 1 --overlap soon', /--overlap/],
+  ['keys revoke 0', /'id'/],
+  ['keys revoke 01', /'id'/],
+  ['keys revoke 9223372036854775808', /'id'/],
+  ['keys unban 1e3', /'id'/],
+  ['keys inspect', /missing required argument 'key-or-id'/],
+  ['keys inspect 0', /'key-or-id'/],
+  ['owners set-plan --plan pro', /missing required argument 'name'/],
+  ['owners set-plan acme', /'--plan <plan>' not specified/],
+  ['db seed', /'--animals <n>' not specified/],
+  ['db seed --animals 0', /--animals.*integer from 1 to/],
+  ['db seed --animals 1e3', /--animals/],
+];
+
+describe('wrong usage', () => {
+  test.each(WRONG_USAGE)(
+    '"%s" ends with 2 and one line that says why and where to look',
+    async (args, line) => {
+      const told = await cli.failure(2, ...args.split(' ').filter((arg) => arg !== ''));
+      expect(told).toMatch(line);
+      expect(told).toContain('--help');
+    },
+  );
+
+  test('a key in the place of its number is not repeated', async () => {
+    const told = await cli.failure(2, 'keys', 'revoke', 'aas_BCboKxlId1O3srGhGNVbucB7NiLAJc1Q9r5F');
+    expect(told).not.toContain('BCbo');
+  });
+
+  test.each([
+    ['a tab', 'a\tb'],
+    ['an escape sequence', 'a\u001b[31m'],
+    ['256 characters', 'x'.repeat(256)],
+    ['white space alone', '  '],
+  ])('a name of an owner cannot have %s', async (_, name) => {
+    expect(await cli.failure(2, 'keys', 'issue', '--owner', name)).toContain('1 to 255 characters');
+  });
+});
+
+describe('help', () => {
+  test.each(['--help', 'keys --help', 'owners set-plan --help', 'db --help'])(
+    '"%s" ends with 0 and tells on standard output how commands are used',
+    async (args) => {
+      const { code, stdout, stderr } = await cli.run(...args.split(' '));
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout).toMatch(/^Usage: pets /);
+    },
+  );
+
+  test.each([
+    ...['issue', 'list', 'rotate', 'revoke', 'unban', 'inspect'].map((name) => `keys ${name}`),
+    ...['list', 'set-plan'].map((name) => `owners ${name}`),
+    ...['migrate', 'revert', 'status', 'seed'].map((name) => `db ${name}`),
+  ])('"%s" takes --json', async (command) => {
+    const { stdout } = await cli.run(...command.split(' '), '--help');
+    expect(stdout).toContain('--json');
+  });
+});
+
+describe('a command that cannot be done', () => {
+  test('ends with 1 and one line, without the password, when the database cannot be reached', async () => {
+    const told = await cli.failure(1, 'keys', 'list');
+    expect(told).toMatch(/^the database cannot be reached: .*ECONNREFUSED/);
+    expect(told).not.toContain('secret');
+  });
+
+  test('ends with 1 and one line when a setting is invalid', async () => {
+    const invalid = new Cli({ DATABASE_URL: 'mysql://user:secret@localhost/pets' });
+    const told = await invalid.failure(1, 'owners', 'list');
+    expect(told).toMatch(/^DATABASE_URL is invalid/);
+    expect(told).not.toContain('secret');
+  });
+
+  test('ends with 1 and one line when the embedded database cannot be had', async () => {
+    const misplaced = new Cli({ DATA_DIR: '/dev/null/data' });
+    expect(await misplaced.failure(1, 'db', 'status')).toContain('/dev/null/data');
+  });
+});

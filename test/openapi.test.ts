@@ -1,0 +1,605 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { PLAN_LIMITS } from '../src/auth/plan.js';
+import { ERROR_CODES } from '../src/errors/catalogue.js';
+import { openapiFile } from '../src/openapi-file.js';
+import { ApiClient, send, sendRaw, type Answer } from './harness/client.js';
+import { createOwner, createPets } from './harness/factories.js';
+import { schemaViolations, type Schema } from './harness/json-schema.js';
+import { startService, type TestService } from './harness/service.js';
+
+const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
+
+/** Of the connection or of the content, not of the interface. */
+const TRANSPORT_HEADERS = new Set([
+  'date',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-type',
+  'content-length',
+]);
+
+interface Reference {
+  $ref: string;
+}
+
+interface HeaderObject {
+  required?: boolean;
+  schema: Schema;
+}
+
+interface MediaType {
+  schema: Schema;
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+}
+
+interface ResponseObject {
+  headers: Record<string, HeaderObject | Reference>;
+  content?: Record<string, MediaType>;
+}
+
+interface ParameterObject {
+  name: string;
+  required?: boolean;
+  example?: unknown;
+  schema: Schema & { example?: unknown };
+}
+
+interface Operation {
+  operationId: string;
+  summary?: string;
+  description?: string;
+  deprecated?: boolean;
+  tags: string[];
+  parameters: (ParameterObject | Reference)[];
+  requestBody?: { required: boolean; content: Record<string, MediaType> };
+  responses: Record<string, ResponseObject | Reference>;
+}
+
+/** Looks into the interface description of a service. */
+class Description {
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- looked into by the tests
+  constructor(readonly document: any) {}
+
+  static async of(service: TestService): Promise<Description> {
+    const { status, json } = await send(service, '/openapi.json');
+    expect(status).toBe(200);
+    return new Description(json);
+  }
+
+  readonly resolve = (ref: string): unknown =>
+    ref
+      .replace(/^#\//, '')
+      .split('/')
+      .reduce((node, name) => node[name], this.document);
+
+  /** Returns the object itself, or what it refers to. */
+  resolved<Value extends object>(object: Value | Reference): Value {
+    return '$ref' in object ? (this.resolve(object.$ref) as Value) : object;
+  }
+
+  /** Returns the operations by method and path, such as `GET /pets`. */
+  operations(): Map<string, Operation> {
+    const paths = Object.entries<Record<string, Operation>>(this.document.paths);
+    return new Map(
+      paths.flatMap(([path, item]) =>
+        Object.entries(item).map(([method, operation]) => [
+          `${method.toUpperCase()} ${path}`,
+          operation,
+        ]),
+      ),
+    );
+  }
+
+  operation(name: string): Operation {
+    const operation = this.operations().get(name);
+    if (!operation) throw new Error(`${name} is not described`);
+    return operation;
+  }
+
+  response(operation: string, status: number): ResponseObject {
+    const response = this.operation(operation).responses[status];
+    if (!response) throw new Error(`${operation} is not described to answer ${status}`);
+    return this.resolved(response);
+  }
+
+  violations(value: unknown, schema: Schema): string[] {
+    return schemaViolations(value, schema, this.resolve);
+  }
+
+  /** Returns what of an answer is not described, or not as it is described. */
+  differences(answer: Answer, { headers, content }: ResponseObject): string[] {
+    const described = new Map(
+      Object.entries(headers).map(([name, header]) => [name.toLowerCase(), this.resolved(header)]),
+    );
+    const differences: string[] = [];
+    for (const [name, value] of Object.entries(answer.headers)) {
+      const header = described.get(name);
+      if (header) {
+        const read = header.schema.type === 'integer' ? Number(value) : value;
+        differences.push(...schemaViolations(read, header.schema, this.resolve, name));
+      } else if (!TRANSPORT_HEADERS.has(name)) differences.push(`${name} is not described`);
+    }
+    for (const [name, { required }] of described) {
+      if (required && !(name in answer.headers))
+        differences.push(`${name} is described, but missing`);
+    }
+    const media = content?.['application/json'];
+    if (media) differences.push(...this.violations(answer.json, media.schema));
+    else if (answer.text !== '') differences.push('a body is not described');
+    if (answer.status >= 400 && !media?.examples?.[answer.json?.code]) {
+      differences.push(`${answer.json?.code} has no example`);
+    }
+    return differences;
+  }
+}
+
+/** Reads an answer that came over a socket of one's own. */
+function parsed(raw: string): Answer {
+  const [head = '', text = ''] = raw.split('\r\n\r\n');
+  const [statusLine = '', ...fields] = head.split('\r\n');
+  const headers = fields.map((field) => {
+    const colon = field.indexOf(':');
+    return [field.slice(0, colon).toLowerCase(), field.slice(colon + 1).trim()] as const;
+  });
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    headers: Object.fromEntries(headers),
+    rawHeaders: headers.flat(),
+    text,
+    json: JSON.parse(text) as unknown,
+  };
+}
+
+describe('the interface description', () => {
+  let service: TestService;
+  let description: Description;
+
+  beforeAll(async () => {
+    service = await startService();
+    description = await Description.of(service);
+  });
+  afterAll(() => service.close());
+
+  it('is OpenAPI, with title, version and licence', () => {
+    expect(description.document).toMatchObject({
+      openapi: expect.stringMatching(/^3\./),
+      info: { title: 'Animal Adoption Store Service', version: '1.0.0', license: { name: 'MIT' } },
+    });
+  });
+
+  it('has the three operations and nothing else under a server that ends in v1', () => {
+    const operations = [...description.operations()].map(([name, { operationId }]) => [
+      name,
+      operationId,
+    ]);
+    expect(operations).toEqual([
+      ['GET /pets', 'listPets'],
+      ['POST /pets', 'createPet'],
+      ['GET /pets/{petId}', 'getPet'],
+    ]);
+    expect(description.document.servers).toEqual([{ url: '/v1', description: 'This server' }]);
+  });
+
+  it('asks for a bearer key in every operation', () => {
+    const [requirement, ...others] = description.document.security;
+    expect(others).toEqual([]);
+    const [scheme = ''] = Object.keys(requirement);
+    expect(description.document.components.securitySchemes[scheme]).toMatchObject({
+      type: 'http',
+      scheme: 'bearer',
+    });
+  });
+
+  it.each([
+    ['GET /pets', [200, 304, 400, 401, 408, 429, 431, 500, 503]],
+    ['POST /pets', [201, 400, 401, 408, 413, 415, 429, 431, 500, 503]],
+    ['GET /pets/{petId}', [200, 304, 401, 404, 408, 410, 429, 431, 500, 503]],
+  ])('names every status of %s', (name, statuses) => {
+    const { responses } = description.operation(name);
+    expect(Object.keys(responses).map(Number).sort()).toEqual(statuses);
+  });
+
+  it('describes every operation in words and under a tag that is described too', () => {
+    const tags = description.document.tags.map(({ name }: { name: string }) => name);
+    for (const operation of description.operations().values()) {
+      expect(operation).toMatchObject({
+        summary: expect.stringMatching(/./),
+        description: expect.stringMatching(/./),
+      });
+      for (const tag of operation.tags) expect(tags).toContain(tag);
+    }
+  });
+
+  it('says nothing of how it is put together', () => {
+    const extensions = JSON.stringify(description.document).match(/"x-[a-z-]+":/g);
+    expect(new Set(extensions)).toEqual(new Set(['"x-sunset":']));
+  });
+
+  it('lists every error code', () => {
+    expect(description.document.components.schemas.Error).toMatchObject({
+      properties: { code: { enum: ERROR_CODES } },
+      required: ['code', 'message', 'status'],
+      additionalProperties: false,
+    });
+    for (const code of ERROR_CODES)
+      expect(description.document.info.description).toContain(`\`${code}\``);
+  });
+
+  it('has the types of the interface, identifiers as int64', () => {
+    const int64 = { type: 'integer', format: 'int64' };
+    expect(description.document.components.schemas).toMatchObject({
+      PetStatus: { type: 'string', enum: ['available', 'pending', 'sold'] },
+      NewPet: { required: ['name', 'categoryId'], properties: { categoryId: int64 } },
+      Pet: {
+        required: ['id', 'name', 'categoryId', 'status'],
+        properties: { id: int64, categoryId: int64 },
+      },
+      Pets: { type: 'array', maxItems: 100, items: { $ref: '#/components/schemas/Pet' } },
+    });
+    const parameters = description.operation('GET /pets').parameters as ParameterObject[];
+    expect(parameters.find(({ name }) => name === 'limit')).toMatchObject({
+      required: false,
+      schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+    });
+  });
+
+  it('deprecates getPet, with the day of its removal and its replacement', () => {
+    const operation = description.operation('GET /pets/{petId}');
+    expect(operation).toMatchObject({ deprecated: true, 'x-sunset': '2030-12-05T00:00:00.000Z' });
+    expect(operation.description).toMatch(/5 December 2030.*GET \/v1\/pets/);
+    expect(description.operation('GET /pets').deprecated).toBeUndefined();
+  });
+
+  it('tells the limits of the plans', () => {
+    for (const [plan, { perMinute, perDay }] of Object.entries(PLAN_LIMITS)) {
+      const row = `| ${plan} | ${perMinute.toLocaleString('en')} | ${perDay.toLocaleString('en')} |`;
+      expect(description.document.info.description.toLowerCase()).toContain(row);
+    }
+  });
+
+  it('refers to nothing that is not there, and has an example of everything, which is valid', () => {
+    const { document } = description;
+    for (const [, ref = ''] of JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)) {
+      expect([ref, description.resolve(ref)]).toEqual([ref, expect.anything()]);
+    }
+    const examples: [string, unknown, Schema][] = [];
+    const addExamples = (
+      where: string,
+      { example, examples: named = {}, schema }: MediaType,
+    ): void => {
+      const values = Object.values(named).map(({ value }) => value);
+      if (example !== undefined) values.push(example);
+      if (values.length === 0) values.push(undefined);
+      for (const value of values) examples.push([where, value, schema]);
+    };
+    for (const [name, schema] of Object.entries<MediaType['schema'] & { example: unknown }>(
+      document.components.schemas,
+    )) {
+      examples.push([name, schema.example, schema]);
+    }
+    for (const [name, header] of Object.entries<MediaType>(document.components.headers)) {
+      addExamples(name, header);
+    }
+    for (const [name, operation] of description.operations()) {
+      for (const parameter of operation.parameters) {
+        const { name: field, example, schema } = description.resolved(parameter);
+        const whole = description.resolved(schema);
+        examples.push([`${name} ${field}`, example ?? whole.example, schema]);
+      }
+      const contents = [operation.requestBody, ...Object.values(operation.responses)].flatMap(
+        (part) => (part ? Object.values(description.resolved(part).content ?? {}) : []),
+      );
+      for (const media of contents) addExamples(name, media);
+    }
+    const wrong = examples.flatMap(([where, value, schema]) =>
+      value === undefined ? [`${where} has no example`] : description.violations(value, schema),
+    );
+    expect(wrong).toEqual([]);
+    expect(examples.length).toBeGreaterThan(50);
+  });
+
+  it('is the same in both formats', async () => {
+    const { headers, text } = await send(service, '/openapi.yaml');
+    expect(headers['content-type']).toBe('application/yaml');
+    expect(load(text)).toEqual(description.document);
+  });
+
+  it('is what openapi.yaml holds (else: npm run openapi)', async () => {
+    const committed = await readFile(join(__dirname, '../openapi.yaml'), 'utf8');
+    expect(committed).toBe(await openapiFile());
+    const { text } = await send(service, '/openapi.yaml');
+    expect(text).toBe(committed);
+  });
+
+  it('names the base addresses that are set', async () => {
+    const published = await startService({
+      env: {
+        PUBLIC_URL: 'https://api.example.org/store/',
+        STAGING_URL: 'https://staging.example.org',
+      },
+    });
+    try {
+      const { document } = await Description.of(published);
+      expect(document.servers).toEqual([
+        { url: 'https://api.example.org/store/v1', description: 'Production' },
+        { url: 'https://staging.example.org/v1', description: 'Staging' },
+      ]);
+      expect((await send(published, '/')).headers.location).toBe('/store/docs');
+      const { headers } = await send(published, '/docs');
+      expect(headers['content-security-policy']).toContain(
+        "connect-src 'self' https://api.example.org https://staging.example.org;",
+      );
+    } finally {
+      await published.close();
+    }
+  });
+
+  describe('and the real answers', () => {
+    /** Sends a request and expects the answer to be just as it is described. */
+    function expectAsDescribed(operation: string, status: number, answer: Answer): void {
+      expect(answer.status).toBe(status);
+      expect(description.differences(answer, description.response(operation, status))).toEqual([]);
+    }
+
+    let client: ApiClient;
+    let ids: string[];
+
+    beforeAll(async () => {
+      client = new ApiClient(service, (await createOwner(service.database)).key);
+      ids = await createPets(service.database, 3);
+    });
+
+    it('GET /pets › 200 and 304, with and without a next page', async () => {
+      for (const path of ['/v1/pets?limit=2', '/v1/pets']) {
+        const found = await client.get(path);
+        expectAsDescribed('GET /pets', 200, found);
+        const unchanged = await client.get(path, { 'If-None-Match': found.headers.etag ?? '' });
+        expectAsDescribed('GET /pets', 304, unchanged);
+      }
+    });
+
+    it.each(['limit=0', 'status=lost', 'cursor=x'])('GET /pets?%s › 400', async (query) => {
+      expectAsDescribed('GET /pets', 400, await client.get(`/v1/pets?${query}`));
+    });
+
+    it('POST /pets › 201', async () => {
+      const created = await client.post('/v1/pets', { name: 'Minka', categoryId: 2 });
+      expectAsDescribed('POST /pets', 201, created);
+    });
+
+    it('POST /pets › 400, with the message that is described', async () => {
+      const examples = description.response('POST /pets', 400).content?.['application/json']
+        ?.examples;
+      for (const body of [{ categoryId: 1, status: 'lost' }, '{']) {
+        const refused = await client.post('/v1/pets', body);
+        expectAsDescribed('POST /pets', 400, refused);
+        expect(examples?.[refused.json.code]?.value).toEqual(refused.json);
+      }
+    });
+
+    it('POST /pets › 413', async () => {
+      const large = { name: 'x'.repeat(110_000), categoryId: 1 };
+      expectAsDescribed('POST /pets', 413, await client.post('/v1/pets', large));
+    });
+
+    it.each([{ 'Content-Type': 'text/plain' }, { 'Content-Encoding': 'deflate' }])(
+      'POST /pets, %p › 415',
+      async (headers) => {
+        expectAsDescribed('POST /pets', 415, await client.post('/v1/pets', '{}', headers));
+      },
+    );
+
+    it('GET /pets/{petId} › 200, 304 and 404', async () => {
+      const found = await client.get(`/v1/pets/${ids[0]}`);
+      expectAsDescribed('GET /pets/{petId}', 200, found);
+      const unchanged = await client.get(`/v1/pets/${ids[0]}`, {
+        'If-None-Match': found.headers.etag ?? '',
+      });
+      expectAsDescribed('GET /pets/{petId}', 304, unchanged);
+      expectAsDescribed('GET /pets/{petId}', 404, await client.get('/v1/pets/0'));
+    });
+
+    describe.each([
+      ['GET /pets', 'GET', '/v1/pets'],
+      ['POST /pets', 'POST', '/v1/pets'],
+      ['GET /pets/{petId}', 'GET', '/v1/pets/1'],
+    ])('%s', (operation, method, path) => {
+      const request = (caller: ApiClient): Promise<Answer> =>
+        method === 'POST' ? caller.post(path, { name: 'Frank', categoryId: 1 }) : caller.get(path);
+
+      it('401, without a key and with an invalid one', async () => {
+        for (const key of [undefined, 'wrong']) {
+          const refused = await request(new ApiClient(service, key));
+          expectAsDescribed(operation, 401, refused);
+        }
+      });
+
+      it('429, over the limit and banned', async () => {
+        const limits = { perMinute: 1, perDay: 10 };
+        const { key } = await createOwner(service.database, { limits });
+        const limited = new ApiClient(service, key);
+        await request(limited);
+        const codes = new Set<string>();
+        for (let refused = 0; refused < 2; refused++) {
+          const answer = await request(limited);
+          codes.add(answer.json.code);
+          expectAsDescribed(operation, 429, answer);
+        }
+        expect(codes).toContain('api_key_banned');
+      });
+
+      it('431', async () => {
+        const raw = `${method} ${path} HTTP/1.1\r\nHost: x\r\nX-Filler: ${'x'.repeat(20_000)}\r\n\r\n`;
+        expectAsDescribed(operation, 431, parsed(await sendRaw(service, raw)));
+      });
+
+      it('500, when the table is not what it should be', async () => {
+        await service.database.query('ALTER TABLE pets RENAME TO pets_elsewhere');
+        try {
+          expectAsDescribed(operation, 500, await request(client));
+        } finally {
+          await service.database.query('ALTER TABLE pets_elsewhere RENAME TO pets');
+        }
+      });
+    });
+
+    it('503 and 408, of every operation', async () => {
+      const { database } = service;
+      const impatient = await startService({
+        database,
+        env: { DATABASE_LOCK_TIMEOUT_SECONDS: '0.1', HEADERS_TIMEOUT_SECONDS: '0.5' },
+      });
+      try {
+        const caller = new ApiClient(impatient, (await createOwner(database)).key);
+        await caller.get('/v1/pets');
+        await database.query('BEGIN');
+        await database.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
+        const pet = { name: 'Frank', categoryId: 1 };
+        expectAsDescribed('GET /pets', 503, await caller.get('/v1/pets'));
+        expectAsDescribed('POST /pets', 503, await caller.post('/v1/pets', pet));
+        expectAsDescribed('GET /pets/{petId}', 503, await caller.get('/v1/pets/1'));
+        await database.query('ROLLBACK');
+        const late = parsed(await sendRaw(impatient, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n'));
+        for (const operation of description.operations().keys()) {
+          expectAsDescribed(operation, 408, late);
+        }
+      } finally {
+        await impatient.close();
+      }
+    });
+
+    it.each([
+      ['RouteNotFound', 404, 'GET', '/v1/nothing', {}],
+      ['MethodNotAllowed', 405, 'DELETE', '/v1/pets', {}],
+      ['ExpectationFailed', 417, 'GET', '/v1/pets', { Expect: 'more' }],
+    ])('%s, %d', async (name, status, method, path, headers) => {
+      const answer = await client.send(path, {
+        method,
+        headers,
+      });
+      expect(answer.status).toBe(status);
+      const response = description.document.components.responses[name];
+      expect(description.differences(answer, response)).toEqual([]);
+    });
+
+    it('GET /pets/{petId} › 410, from the sunset on', async () => {
+      await service.setClock(SUNSET_MS);
+      expectAsDescribed('GET /pets/{petId}', 410, await client.get('/v1/pets/1'));
+    });
+  });
+});
+
+describe('an operation that has reached its sunset', () => {
+  it('is no longer described, by the clock alone', async () => {
+    const service = await startService({ nowMs: SUNSET_MS - 1 });
+    try {
+      const before = await send(service, '/openapi.json');
+      expect(Object.keys(before.json.paths)).toEqual(['/pets', '/pets/{petId}']);
+
+      await service.setClock(SUNSET_MS);
+      const headers = { 'If-None-Match': before.headers.etag ?? '' };
+      const after = await send(service, '/openapi.json', { headers });
+      expect(after.status).toBe(200);
+      expect(Object.keys(after.json.paths)).toEqual(['/pets']);
+      expect(after.text).not.toContain('getPet');
+      expect((await send(service, '/openapi.yaml')).text).not.toContain('getPet');
+    } finally {
+      await service.close();
+    }
+  });
+});
+
+describe('what serves the interface description', () => {
+  let service: TestService;
+  let key: string;
+
+  beforeAll(async () => {
+    service = await startService();
+    ({ key } = await createOwner(service.database, { plan: 'free' }));
+  });
+  afterAll(() => service.close());
+
+  const DOCS_FILES = [
+    'swagger-ui.css',
+    'index.css',
+    'swagger-ui-bundle.js',
+    'favicon-32x32.png',
+    'start.js',
+  ].map((name) => `/docs/${name}`);
+
+  it.each(['/openapi.json', '/openapi.yaml', '/docs', ...DOCS_FILES])(
+    'GET %s › 200 without a key and outside of the limits, 304 when nothing has changed',
+    async (path) => {
+      const { status, headers, text } = await send(service, path);
+      expect(status).toBe(200);
+      expect(text).not.toBe('');
+      expect(headers).toMatchObject({
+        'cache-control': 'no-cache',
+        'x-content-type-options': 'nosniff',
+        'x-request-id': expect.anything(),
+      });
+      expect(headers).not.toHaveProperty('x-ratelimit-limit');
+      const ifNoneMatch = { 'If-None-Match': headers.etag ?? '' };
+      expect(await send(service, path, { headers: ifNoneMatch })).toMatchObject({
+        status: 304,
+        text: '',
+      });
+      expect(await send(service, path, { method: 'HEAD' })).toMatchObject({
+        status: 200,
+        text: '',
+      });
+    },
+  );
+
+  it('GET / › leads to /docs', async () => {
+    const { status, headers } = await send(service, '/');
+    expect([status, headers.location]).toEqual([302, '/docs']);
+  });
+
+  it.each([
+    '/docs/',
+    '/docs/index.html',
+    '/docs/swagger-ui.js',
+    '/Docs',
+    '/openapi.json/',
+    '/openapi',
+  ])('GET %s › 401 without a key, 404 with one', async (path) => {
+    const { status, json } = await send(service, path);
+    expect([status, json.code]).toEqual([401, 'missing_api_key']);
+    const known = await new ApiClient(service, key).get(path);
+    expect([known.status, known.json.code]).toEqual([404, 'route_not_found']);
+  });
+
+  it.each(['/docs', '/openapi.json', '/docs/swagger-ui.css'])(
+    'POST %s › 401 without a key, 405 with one',
+    async (path) => {
+      expect((await send(service, path, { method: 'POST' })).status).toBe(401);
+      const { status, headers } = await new ApiClient(service, key).send(path, { method: 'POST' });
+      expect([status, headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
+    },
+  );
+
+  it('GET /docs › loads nothing from another host, and may not', async () => {
+    const { headers, text } = await send(service, '/docs');
+    expect(headers).toMatchObject({
+      'content-type': 'text/html; charset=utf-8',
+      'referrer-policy': 'no-referrer',
+    });
+    const policy = headers['content-security-policy'] ?? '';
+    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+    expect(policy).not.toMatch(/unsafe|\*|https?:/);
+    const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url = '']) => url);
+    expect(loaded.length).toBeGreaterThan(4);
+    for (const url of loaded) expect(url).toMatch(/^(?:docs\/[a-z0-9.-]+|openapi\.yaml)$/);
+    for (const path of DOCS_FILES.filter((name) => name.endsWith('.css'))) {
+      const style = (await send(service, path)).text;
+      for (const [, url = ''] of style.matchAll(/url\(["']?([^"')]{0,20})/g))
+        expect(url).toMatch(/^data:/);
+      expect(style).not.toContain('@import');
+    }
+  });
+});
