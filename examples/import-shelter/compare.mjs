@@ -214,4 +214,6 @@ function format(report, isEqual) {
   ].join('\n');
 }
 
-process.exitCode = await main().catch((error) => reportFailure('compare', error));
+process.exitCode = await main().catch((/** @type {unknown} */ error) =>
+  reportFailure('compare', error),
+);

@@ -66,7 +66,7 @@ async function importRows(options, survey, journal) {
         waitingUntilMs: client.gate.waitingUntilMs,
       }));
 
-  /** @type {unknown} */
+  /** @type {Error | undefined} */
   let failure;
   const work = async () => {
     try {
@@ -89,7 +89,7 @@ async function importRows(options, survey, journal) {
     } catch (error) {
       // A wait that ended because the others stop is no failure of its own.
       if (isAbort(error)) return;
-      failure ??= error;
+      failure ??= error instanceof Error ? error : new Error('unknown failure', { cause: error });
       stop.abort(); // the other workers finish what they have in flight
     }
   };
@@ -98,7 +98,7 @@ async function importRows(options, survey, journal) {
   progress?.end();
 
   const sent = run.added + run.refused;
-  const stoppedBy = signal.name ?? (failure instanceof Error ? failure.message : null);
+  const stoppedBy = signal.name ?? failure?.message ?? null;
   // A key that never worked has nothing to sum up: one line says it all.
   if (!(failure instanceof KeyRefusedError && sent === 0)) {
     /** @type {import('./summary.mjs').Summary} */
@@ -171,4 +171,6 @@ function isAbort(error) {
   return error instanceof Error && error.name === 'AbortError';
 }
 
-process.exitCode = await main().catch((error) => reportFailure('import', error));
+process.exitCode = await main().catch((/** @type {unknown} */ error) =>
+  reportFailure('import', error),
+);

@@ -58,7 +58,7 @@ export class Progress {
   #draw() {
     const { done, total } = this.#standing();
     const text = this.#text();
-    const columns = (this.#stream.columns ?? 80) - 1;
+    const columns = (this.#stream.columns || 80) - 1;
     // On a narrow terminal the bar gives way to the words.
     const width = Math.max(0, Math.min(MAX_BAR_WIDTH, columns - text.length - '[] '.length));
     const filled = total === 0 ? width : Math.floor((done / total) * width);

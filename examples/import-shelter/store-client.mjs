@@ -121,7 +121,7 @@ export class StoreClient {
   /**
    * Sends a request until it has an answer that another try would not change.
    * @param {string} url
-   * @param {RequestInit} init
+   * @param {Omit<RequestInit, 'headers'> & { headers?: Record<string, string> }} init
    * @returns {Promise<Answer>}
    * @throws {StoreError}
    */
@@ -155,7 +155,7 @@ export class StoreClient {
 
   /**
    * @param {string} url
-   * @param {RequestInit} init
+   * @param {Omit<RequestInit, 'headers'> & { headers?: Record<string, string> }} init
    * @returns {Promise<Answer | { problem: string }>} never rejects
    */
   async #send(url, init) {

@@ -16,7 +16,7 @@ type Query = (...query: unknown[]) => unknown;
 /**
  * A connection as the service uses it: statements with parameters are prepared once per connection
  * (a third less CPU here and in the server), and one that does not answer in time is given up whole:
- * it would answer the next question with the answer to this one, late.
+ * the next question would wait behind this one.
  */
 export class ServiceClient extends pg.Client {
   protected readonly preparesStatements: boolean = true;

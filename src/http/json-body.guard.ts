@@ -37,6 +37,7 @@ export class JsonBodyGuard implements CanActivate {
 }
 
 function hasBodyParameter(controller: object, handler: string): boolean {
-  const parameters: object = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler) ?? {};
-  return Object.keys(parameters).some((key) => key.startsWith(`${RouteParamtypes.BODY}:`));
+  const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler) as
+    object | undefined;
+  return Object.keys(parameters ?? {}).some((key) => key.startsWith(`${RouteParamtypes.BODY}:`));
 }

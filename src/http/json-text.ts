@@ -19,7 +19,8 @@ export function jsonText(value: unknown): string {
 }
 
 function objectText(value: object): string {
-  if ('toJSON' in value && typeof value.toJSON === 'function') return jsonText(value.toJSON());
+  const { toJSON } = value as { toJSON?: () => unknown };
+  if (typeof toJSON === 'function') return jsonText(toJSON.call(value));
   if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
   let members = '';
   for (const [name, member] of Object.entries(value)) {

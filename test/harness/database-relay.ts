@@ -5,6 +5,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export class DatabaseRelay {
   private readonly sockets = new Set<Socket>();
   private stalled = false;
+  /** How many connections there were so far. */
+  accepted = 0;
 
   private constructor(
     private readonly target: URL,
@@ -51,6 +53,7 @@ export class DatabaseRelay {
   }
 
   private pass(client: Socket): void {
+    this.accepted++;
     const server = this.connect();
     for (const socket of [client, server]) {
       this.sockets.add(socket);

@@ -83,9 +83,10 @@ export class RawConnection {
     return { status: Number(statusLine.split(' ')[1]), headers, text };
   }
 
-  /** Resolves when the server has ended the connection in order. @throws when it was reset, or said more before */
+  /** Resolves when the server has ended the connection in order, and closes it. @throws when it was reset, or said more before */
   async serverEnd(): Promise<void> {
     await this.until(() => this.ended);
+    this.close();
     if (this.error) throw this.error;
     if (this.received) throw new Error(`unexpected: ${this.received}`);
   }

@@ -31,5 +31,5 @@ function isPetName(value: unknown): boolean {
 
 function hasAtMostCodePoints(text: string, max: number): boolean {
   // A code point is one or two UTF-16 units: most texts need not be counted.
-  return text.length <= max || (text.length <= 2 * max && [...text].length <= max);
+  return text.length <= max || [...text].length <= max;
 }

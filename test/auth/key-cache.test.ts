@@ -1,0 +1,240 @@
+import { generateKey, hashKey } from '../../src/auth/key-format.js';
+import { type Answer, ApiClient, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
+import {
+  askUntil,
+  inParallel,
+  inTurn,
+  limitFields,
+  limitsOf,
+  MINUTE_MS,
+  notifyChange,
+  SECOND_MS,
+} from '../harness/limits.js';
+import { type Relay, startRelay } from '../harness/relay.js';
+import { START_MS, startService, type TestService } from '../harness/service.js';
+
+const ADDRESS_LIMIT = 1_000;
+const UNREACHABLE_MS = 10 * MINUTE_MS;
+
+let database: TestDatabase;
+let relay: Relay;
+let listening: Relay;
+let service: TestService;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  [relay, listening] = [await startRelay(database.url), await startRelay(database.url)];
+  service = await startService({
+    database: { ...database, url: relay.url },
+    env: {
+      DATABASE_DIRECT_URL: listening.url,
+      ANONYMOUS_REQUESTS_PER_MINUTE: String(ADDRESS_LIMIT),
+    },
+  });
+});
+afterAll(async () => {
+  relay.restore();
+  await service.close();
+  await Promise.all([relay.close(), listening.close()]);
+  await database.close();
+});
+afterEach(() => relay.restore());
+
+/** A request that is answered without a look into the store. */
+function asks(key: string): () => Promise<Answer> {
+  const client = new ApiClient(service, key);
+  return () => client.get('/v1/nothing');
+}
+
+/** How often the key was looked up: every look-up carries its hash. */
+function lookUps(key: string): number {
+  return relay.timesSent(Buffer.from(hashKey(key), 'hex'));
+}
+
+/** Resolves when the key has been looked up so often; a request that asks for nothing lets time pass. */
+async function untilLookUps(key: string, times: number): Promise<void> {
+  await askUntil(
+    () => send(service, '/health/live'),
+    () => lookUps(key) === times,
+  );
+}
+
+async function addressRemaining(): Promise<number> {
+  return limitsOf(await send(service, '/v1/nothing')).remaining;
+}
+
+describe('a valid key', () => {
+  it('is looked up once for many requests', async () => {
+    const { key } = await createOwner(database);
+    await inTurn(5, asks(key));
+    expect(lookUps(key)).toBe(1);
+  });
+
+  it('is looked up once for many requests at once', async () => {
+    const { key } = await createOwner(database);
+    const answers = await inParallel(20, asks(key));
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(404));
+    expect(lookUps(key)).toBe(1);
+  });
+
+  it('is looked up again in time, and not at every request then', async () => {
+    const { key } = await createOwner(database);
+    const ask = asks(key);
+    await ask();
+    await service.advance(2 * SECOND_MS);
+    await inTurn(3, ask);
+    expect(lookUps(key)).toBe(1);
+    await service.advance(3 * SECOND_MS);
+    await inTurn(3, ask);
+    expect(lookUps(key)).toBe(2);
+  });
+
+  it('is looked up in the background before its knowledge is too old, at nobody’s cost', async () => {
+    const { key } = await createOwner(database);
+    const ask = asks(key);
+    await ask();
+    await service.advance(3 * SECOND_MS);
+    relay.hold();
+    expect((await ask()).status).toBe(404);
+    await untilLookUps(key, 2);
+  });
+
+  it('is not looked up again when a key of another owner changes', async () => {
+    const [owner, other] = [await createOwner(database), await createOwner(database)];
+    await asks(owner.key)();
+    await asks(other.key)();
+    await database.query('UPDATE owners SET limit_per_minute = 9 WHERE id = $1', [other.id]);
+    await notifyChange(database, other.id);
+    await askUntil(asks(other.key), (answer) => limitsOf(answer).limit === 9);
+    await asks(owner.key)();
+    expect(lookUps(owner.key)).toBe(1);
+  });
+
+  it('whose look-up was under way when a change was notified is looked up again', async () => {
+    const owner = await createOwner(database, { plan: 'free' });
+    const ask = asks(owner.key);
+    relay.hold();
+    const first = ask();
+    await untilLookUps(owner.key, 1);
+    const notified = listening.untilReceived(Buffer.from('key_changes'));
+    await database.query(`UPDATE owners SET plan = 'pro' WHERE id = $1`, [owner.id]);
+    await notifyChange(database, owner.id);
+    await notified;
+    // By its answer to this the service has read the notification too.
+    await send(service, '/health/live');
+    relay.restore();
+    expect(limitsOf(await first).limit).toBe(60);
+    expect(limitsOf(await ask()).limit).toBe(300);
+  });
+});
+
+describe('a key that is not valid', () => {
+  it('costs no look-up when its checksum fails', async () => {
+    const key = generateKey();
+    const mistyped = key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a');
+    expect((await asks(mistyped)()).status).toBe(401);
+    expect(lookUps(mistyped)).toBe(0);
+  });
+
+  it('is not remembered when it is unknown: it may be issued in the next moment', async () => {
+    const key = generateKey();
+    expect((await inTurn(3, asks(key))).status).toBe(401);
+    expect(lookUps(key)).toBe(3);
+  });
+
+  it('is remembered when it is revoked', async () => {
+    const owner = await createOwner(database);
+    const { key } = await createKey(database, owner.id, { revokedAtMs: START_MS });
+    expect((await inTurn(3, asks(key))).status).toBe(401);
+    expect(lookUps(key)).toBe(1);
+  });
+});
+
+describe('without the database', () => {
+  let owner: TestOwner;
+  let revoked: string;
+
+  beforeEach(async () => {
+    owner = await createOwner(database, { limits: { perMinute: 100, perDay: 1_000 } });
+    revoked = (await createKey(database, owner.id, { revokedAtMs: START_MS })).key;
+    await asks(revoked)();
+    await asks(owner.key)();
+    relay.cut();
+  });
+
+  it.each([0, 3 * SECOND_MS, 5 * SECOND_MS, MINUTE_MS, UNREACHABLE_MS])(
+    'a known key goes on after %i ms',
+    async (ms) => {
+      await service.advance(ms);
+      const answer = await asks(owner.key)();
+      expect(answer).toMatchObject({ status: 404, json: { code: 'route_not_found' } });
+      expect(limitsOf(answer).limit).toBe(100);
+    },
+  );
+
+  it('a known key does not go on after more than ten minutes, until the database is back', async () => {
+    await service.advance(UNREACHABLE_MS + 1);
+    expect(await asks(owner.key)()).toMatchObject({
+      status: 503,
+      json: { code: 'service_unavailable' },
+    });
+    relay.restore();
+    expect((await asks(owner.key)()).status).toBe(404);
+  });
+
+  it('GET /v1/pets › 503 with the owner’s limits for a known key', async () => {
+    const answer = await new ApiClient(service, owner.key).get('/v1/pets');
+    expect(answer).toMatchObject({ status: 503, json: { code: 'service_unavailable' } });
+    expect(limitsOf(answer)).toMatchObject({ limit: 100, remaining: 98 });
+  });
+
+  it('a key that is not known is answered 503 with the limits of its address, and counted nowhere', async () => {
+    const remaining = await addressRemaining();
+    const other = await createKey(database, owner.id);
+    const ask = asks(other.key);
+    const answer = await inTurn(3, ask);
+    expect(answer).toMatchObject({
+      status: 503,
+      json: { code: 'service_unavailable', status: 503 },
+    });
+    expect(answer.headers['www-authenticate']).toBeUndefined();
+    expect(limitFields(answer)).toEqual({
+      'x-ratelimit-limit': String(ADDRESS_LIMIT),
+      'x-ratelimit-remaining': String(remaining),
+      'x-ratelimit-reset': expect.any(String),
+      'ratelimit-policy': `"minute";q=${ADDRESS_LIMIT};w=60`,
+      ratelimit: expect.stringContaining(`"minute";r=${remaining};t=`),
+      'retry-after': expect.stringMatching(/^[1-9]\d*$/),
+    });
+    relay.restore();
+    expect(limitsOf(await ask()).remaining).toBe(98);
+    expect(await addressRemaining()).toBe(remaining - 1);
+  });
+
+  it('a key that is known not to be valid, or mistyped, is still answered 401', async () => {
+    expect((await asks(revoked)()).status).toBe(401);
+    expect((await asks('aas_mistyped')()).status).toBe(401);
+  });
+
+  it('a known key expires', async () => {
+    relay.restore();
+    const expiresAtMs = service.nowMs() + 5 * SECOND_MS;
+    const ask = asks((await createKey(database, owner.id, { expiresAtMs })).key);
+    expect((await ask()).status).toBe(404);
+    relay.cut();
+    await service.setClock(expiresAtMs);
+    expect((await ask()).status).toBe(401);
+  });
+});
+
+it('with a database that does not answer, a known key waits for a second and goes on', async () => {
+  const { key } = await createOwner(database);
+  await asks(key)();
+  await service.advance(MINUTE_MS);
+  relay.hold();
+  const startedAt = performance.now();
+  expect((await asks(key)()).status).toBe(404);
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+});

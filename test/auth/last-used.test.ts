@@ -1,0 +1,121 @@
+import { Logger } from '@nestjs/common';
+import { LastUsed } from '../../src/auth/last-used.js';
+import type { KeyLookupRepository } from '../../src/auth/key-lookup.repository.js';
+import { ApiClient } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createKey, createOwner } from '../harness/factories.js';
+import { MINUTE_MS } from '../harness/limits.js';
+import { START_MS, startService } from '../harness/service.js';
+
+describe('when a key was last used', () => {
+  let database: TestDatabase;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+  });
+  afterAll(() => database.close());
+
+  async function lastUsed(keyId: string): Promise<number | undefined> {
+    const [row] = await database.query<{ at: Date | null }>(
+      'SELECT last_used_at AS at FROM api_keys WHERE id = $1',
+      [keyId],
+    );
+    return row?.at?.getTime();
+  }
+
+  it('is stored to the minute, at the stop of the service at the latest', async () => {
+    const owner = await createOwner(database);
+    const [unused, revoked] = [
+      await createKey(database, owner.id),
+      await createKey(database, owner.id, { revokedAtMs: START_MS }),
+    ];
+    const service = await startService({ database, nowMs: START_MS + 59_999 });
+    await new ApiClient(service, owner.key).get('/v1/pets');
+    await service.advance(MINUTE_MS);
+    await new ApiClient(service, owner.key).get('/v1/nothing');
+    await new ApiClient(service, revoked.key).get('/v1/pets');
+    await service.close();
+    expect(await lastUsed(owner.keyId)).toBe(START_MS + MINUTE_MS);
+    expect(await lastUsed(unused.keyId)).toBeUndefined();
+    expect(await lastUsed(revoked.keyId)).toBeUndefined();
+  });
+
+  it('does not go back when a replica writes late', async () => {
+    const owner = await createOwner(database);
+    const laterMs = START_MS + 5 * MINUTE_MS;
+    await database.query('UPDATE api_keys SET last_used_at = $1', [new Date(laterMs)]);
+    const service = await startService({ database });
+    await new ApiClient(service, owner.key).get('/v1/pets');
+    await service.close();
+    expect(await lastUsed(owner.keyId)).toBe(laterMs);
+  });
+});
+
+describe('what is noted', () => {
+  type Batch = [id: bigint, atMs: number][];
+  const written: Batch[] = [];
+  /** What happens while a statement fails. */
+  let failure: (() => void) | undefined;
+  // Stands in for a database that fails between two statements.
+  const repository = {
+    saveLastUsed: (batch: ReadonlyMap<bigint, number>) => {
+      if (failure) {
+        failure();
+        return Promise.reject(new Error('gone'));
+      }
+      written.push([...batch]);
+      return Promise.resolve();
+    },
+  };
+  let lastUsed: LastUsed;
+
+  beforeEach(() => {
+    Logger.overrideLogger(false);
+    jest.useFakeTimers();
+    written.length = 0;
+    lastUsed = new LastUsed(repository as unknown as KeyLookupRepository);
+    lastUsed.onModuleInit();
+  });
+  afterEach(async () => {
+    failure = undefined;
+    await lastUsed.onApplicationShutdown();
+    jest.useRealTimers();
+  });
+
+  const interval = (): Promise<void> => jest.advanceTimersByTimeAsync(15_000);
+
+  it('is written in one batch after a while, and once', async () => {
+    for (let time = 0; time < 100; time++) lastUsed.note(BigInt(time % 2), MINUTE_MS + time);
+    expect(written).toEqual([]);
+    await interval();
+    await interval();
+    expect(written).toEqual([
+      [
+        [0n, MINUTE_MS],
+        [1n, MINUTE_MS],
+      ],
+    ]);
+  });
+
+  it('is kept while it cannot be written, the later of two uses', async () => {
+    lastUsed.note(1n, MINUTE_MS);
+    lastUsed.note(2n, MINUTE_MS);
+    failure = () => lastUsed.note(2n, 2 * MINUTE_MS);
+    await interval();
+    failure = undefined;
+    await interval();
+    expect(new Map(written.flat())).toEqual(
+      new Map([
+        [1n, MINUTE_MS],
+        [2n, 2 * MINUTE_MS],
+      ]),
+    );
+  });
+
+  it('is written in statements of bounded size', async () => {
+    for (let id = 0n; id < 12_000n; id++) lastUsed.note(id, MINUTE_MS);
+    await interval();
+    expect(written.map(({ length }) => length).sort()).toEqual([2_000, 5_000, 5_000]);
+    expect(new Map(written.flat()).size).toBe(12_000);
+  });
+});

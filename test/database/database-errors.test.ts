@@ -1,0 +1,92 @@
+import { QueryFailedError } from 'typeorm';
+import { isUnavailable, violatedConstraint } from '../../src/database/database-errors.js';
+
+/** An error as pg throws it. */
+const failure = (members: object, message = 'failed') => Object.assign(new Error(message), members);
+
+const wrapped = (error: Error) => new QueryFailedError('SELECT 1', [], error);
+
+describe('isUnavailable', () => {
+  const passing: [string, Error][] = [
+    ...[
+      'ECONNREFUSED',
+      'ECONNRESET',
+      'ENOENT',
+      'ENOTFOUND',
+      'EAI_AGAIN',
+      'EHOSTDOWN',
+      'EHOSTUNREACH',
+      'EADDRNOTAVAIL',
+      'EMFILE',
+      'ENFILE',
+      'ENETDOWN',
+      'ENETUNREACH',
+      'EPIPE',
+      'ETIMEDOUT',
+      '08006',
+      '25006',
+      '28P01',
+      '40001',
+      '40P01',
+      '53300',
+      '53100',
+      '55P03',
+      '57014',
+      '57P01',
+      '57P03',
+      '58030',
+    ].map((code): [string, Error] => [code, failure({ code })]),
+    ...[
+      'Connection terminated',
+      'Connection terminated unexpectedly',
+      'Connection terminated due to connection timeout',
+      'Query read timeout',
+      'timeout exceeded when trying to connect',
+      'timeout expired',
+      'Client has encountered a connection error and is not queryable',
+      'Client was closed and is not queryable',
+      'Cannot use a pool after calling end on the pool',
+    ].map((message): [string, Error] => [message, failure({}, message)]),
+    [
+      'an attempt at several addresses',
+      new AggregateError([failure({ code: 'EINVAL' }), failure({ code: 'ECONNREFUSED' })]),
+    ],
+  ];
+
+  it.each(passing)('holds for what passes: %s', (_what, error) => {
+    expect(isUnavailable(error)).toBe(true);
+    expect(isUnavailable(wrapped(error))).toBe(true);
+  });
+
+  const others: [string, unknown][] = [
+    ...['22003', '22P02', '23505', '42601', '42703', '42P01', 'XX000', 'ERR_INVALID_ARG_TYPE'].map(
+      (code): [string, unknown] => [code, failure({ code })],
+    ),
+    ['another message', failure({}, 'Cannot read properties of undefined')],
+    ['a message that tells of it', failure({}, 'no Query read timeout')],
+    ['several others', new AggregateError([failure({ code: 'EINVAL' })])],
+    ['no error', 'ECONNREFUSED'],
+    ['nothing', undefined],
+  ];
+
+  it.each(others)('does not hold for a defect: %s', (_what, error) => {
+    expect(isUnavailable(error)).toBe(false);
+  });
+});
+
+describe('violatedConstraint', () => {
+  it.each(['23505', '23503', '23514'])('is the name that %s comes with', (code) => {
+    const error = failure({ code, constraint: 'pets_pkey' });
+
+    expect(violatedConstraint(error)).toBe('pets_pkey');
+    expect(violatedConstraint(wrapped(error))).toBe('pets_pkey');
+  });
+
+  it.each([
+    ['another error', failure({ code: '42601', constraint: 'pets_pkey' })],
+    ['one without a code', failure({ constraint: 'pets_pkey' })],
+    ['none', undefined],
+  ])('is none of %s', (_what, error) => {
+    expect(violatedConstraint(error)).toBeUndefined();
+  });
+});

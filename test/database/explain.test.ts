@@ -1,0 +1,183 @@
+import { Client } from 'pg';
+import type { Repository } from 'typeorm';
+import type { Pet } from '../../src/pets/pet.entity.js';
+import type { PetStatus } from '../../src/pets/pet-status.js';
+import { PetsRepository } from '../../src/pets/pets.repository.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+
+const ANIMALS = 200_000;
+/** What a scan reads beside the rows of its page: the way down an index of 200,000 entries. */
+const INDEX_BLOCKS = 8;
+
+interface PlanNode {
+  'Node Type': string;
+  'Index Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Index Recheck'?: number;
+  'Shared Hit Blocks': number;
+  'Shared Read Blocks': number;
+  Plans?: PlanNode[];
+}
+
+type PlanCacheMode = 'force_generic_plan' | 'force_custom_plan';
+
+let database: TestDatabase;
+let client: Client;
+
+/** Makes a store that is analyzed only when a test says so. */
+async function open(): Promise<void> {
+  database = await createDatabase();
+  client = new Client({ connectionString: database.url });
+  await client.connect();
+  await client.query('ALTER TABLE pets SET (autovacuum_enabled = off)');
+}
+
+async function close(): Promise<void> {
+  await client.end();
+  await database.close();
+}
+
+/** Adds animals. @param status SQL for the status of the animal of a number */
+async function fill(status: string, animals = ANIMALS): Promise<void> {
+  await client.query(
+    `INSERT INTO pets (name, category_id, status)
+     SELECT 'Pet ' || number, number % 50, ${status} FROM generate_series(1, ${animals}) AS number`,
+  );
+}
+
+/** Runs a query of the repository as a prepared statement, as the service does. Returns its plan as it went. */
+async function explain(run: (pets: PetsRepository) => Promise<unknown>): Promise<PlanNode> {
+  let plan: PlanNode | undefined;
+  const explaining = {
+    query: async (sql: string, values: unknown[]): Promise<unknown[]> => {
+      const parameters = values.map((value) => client.escapeLiteral(String(value))).join(', ');
+      await client.query(`PREPARE explained AS ${sql}`);
+      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+        `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE explained (${parameters})`,
+      );
+      await client.query('DEALLOCATE explained');
+      plan = rows[0]!['QUERY PLAN'][0].Plan;
+      return [];
+    },
+  };
+  await run(new PetsRepository(explaining as unknown as Repository<Pet>));
+  return plan!;
+}
+
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+/** Returns what is wrong with the plan of a page, nothing when it keeps the promise. */
+function shortcomings(plan: PlanNode, rowLimit: number): string[] {
+  const scans = nodesOf(plan).filter((node) => !node.Plans);
+  const rowsRead = scans.reduce(
+    (rows, scan) =>
+      rows +
+      scan['Actual Loops'] *
+        (scan['Actual Rows'] +
+          (scan['Rows Removed by Filter'] ?? 0) +
+          (scan['Rows Removed by Index Recheck'] ?? 0)),
+    0,
+  );
+  const blocksRead = plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+  return [
+    ...nodesOf(plan)
+      .map((node) => node['Node Type'])
+      .filter((type) => type !== 'Limit' && type !== 'Index Scan'),
+    ...(rowsRead > rowLimit ? [`${rowsRead} rows read`] : []),
+    // Entries of an index that a scan passes over are in no count of rows: only in that of blocks.
+    ...(blocksRead > rowLimit + INDEX_BLOCKS ? [`${blocksRead} blocks read`] : []),
+  ];
+}
+
+/** Explains every form of the list. Returns those whose plan breaks the promise, and why. */
+async function brokenPromises(mode: PlanCacheMode): Promise<string[]> {
+  await client.query(`SET plan_cache_mode = ${mode}`);
+  const broken: string[] = [];
+  for (const status of [undefined, 'available', 'pending', 'sold'] as const) {
+    for (const afterId of await positions(status)) {
+      for (const limit of [1, 20, 100]) {
+        const plan = await explain((pets) => pets.list(afterId, limit + 1, status));
+        const reasons = shortcomings(plan, limit + 1);
+        if (reasons.length > 0)
+          broken.push(`${status} after ${afterId}, ${limit}: ${reasons.join(', ')}`);
+      }
+    }
+  }
+  return broken;
+}
+
+/** Returns where the first, a middle, the last and an empty page begin. */
+async function positions(status: PetStatus | undefined): Promise<bigint[]> {
+  const { rows } = await client.query<{ middle: string; end: string }>(
+    `SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY id) AS middle, max(id) AS end
+       FROM pets WHERE $1::text IS NULL OR status = $1`,
+    [status ?? null],
+  );
+  const { middle, end } = rows[0]!;
+  return [0n, BigInt(middle), BigInt(end) - 1n, BigInt(end)];
+}
+
+const EVENLY_SPREAD = `(ARRAY['available', 'pending', 'sold'])[1 + number % 3]`;
+const PLANS = [
+  ['generic', 'force_generic_plan'],
+  ['custom', 'force_custom_plan'],
+] as const;
+
+describe.each([
+  ['with statuses evenly spread', EVENLY_SPREAD],
+  [
+    'of which 98 % are available',
+    `CASE number % 100 WHEN 0 THEN 'pending' WHEN 50 THEN 'sold' ELSE 'available' END`,
+  ],
+  [
+    'of which few, the newest, are available',
+    `CASE WHEN number > ${ANIMALS - 300} THEN 'available' WHEN number < 40 THEN 'pending' ELSE 'sold' END`,
+  ],
+])('a page of 200,000 animals %s reads no more than one row beyond it', (_how, status) => {
+  beforeAll(async () => {
+    await open();
+    await fill(status);
+  });
+
+  afterAll(close);
+
+  it.each(PLANS)('before statistics are gathered, by a %s plan', async (_plan, mode) => {
+    expect(await brokenPromises(mode)).toEqual([]);
+  });
+
+  describe('with statistics', () => {
+    beforeAll(() => client.query('ANALYZE pets'));
+
+    it.each(PLANS)('by a %s plan', async (_plan, mode) => {
+      expect(await brokenPromises(mode)).toEqual([]);
+    });
+
+    it.each(PLANS)('and one animal is found by its key, by a %s plan', async (_plan, mode) => {
+      await client.query(`SET plan_cache_mode = ${mode}`);
+      const plan = await explain((pets) => pets.findById(BigInt(ANIMALS / 2)));
+
+      expect(plan).toMatchObject({ 'Node Type': 'Index Scan', 'Index Name': 'pets_pkey' });
+      expect(shortcomings(plan, 1)).toEqual([]);
+    });
+  });
+});
+
+describe('a page of 200,000 animals reads no more than one row beyond it', () => {
+  beforeAll(async () => {
+    await open();
+    await fill(`'available'`, 1_000);
+    await client.query('ANALYZE pets');
+    await fill(EVENLY_SPREAD);
+  });
+
+  afterAll(close);
+
+  it.each(PLANS)(
+    'with statistics of a time without the others, by a %s plan',
+    async (_plan, mode) => {
+      expect(await brokenPromises(mode)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,76 @@
+// @ts-check
+// What the tests of the schema ask of the built service, over the process channel:
+//   differences   the statements by which TypeORM would bring the database to the entities, and back
+//   synchronize   makes the schema of an empty database from the entities alone
+//   migrate       the names of the migrations that it ran
+//   revert        the name of the migration that it took back
+import { readdir } from 'node:fs/promises';
+import { DataSource } from 'typeorm';
+import { Settings } from '#dist/config/settings.js';
+import { dataSourceOptions } from '#dist/database/data-source-options.js';
+import { locateDatabase } from '#dist/database/database-location.js';
+import { migrate, revertMigration } from '#dist/database/migrate.js';
+
+/** @typedef {import('../../src/database/database-location.js').DatabaseLocation} DatabaseLocation */
+/** @typedef {import('typeorm').DataSourceOptions} DataSourceOptions */
+
+/** @type {Record<string, (location: DatabaseLocation, settings: Settings) => Promise<unknown>>} */
+const answers = {
+  differences: (location, settings) =>
+    withEntities(location, settings, async (dataSource) => {
+      const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
+      return [...upQueries, ...downQueries].map(({ query }) => query);
+    }),
+  synchronize: (location, settings) =>
+    withEntities(location, settings, (dataSource) => dataSource.synchronize()),
+  migrate,
+  revert: revertMigration,
+};
+
+process.on('message', (/** @type {{ question: string, url: string }} */ { question, url }) => {
+  void answer(question, url).then(
+    (value) => process.send?.({ value: value ?? null }),
+    (/** @type {unknown} */ error) => process.send?.({ error: String(error) }),
+  );
+});
+process.once('disconnect', () => process.exit(0));
+
+/**
+ * @param {string} question
+ * @param {string} url
+ */
+async function answer(question, url) {
+  const settings = new Settings({ DATABASE_URL: url });
+  return answers[question]?.(await locateDatabase(settings, 'command'), settings);
+}
+
+/**
+ * Runs work on a data source that knows every entity of the build.
+ *
+ * @template Result
+ * @param {DatabaseLocation} location
+ * @param {Settings} settings
+ * @param {(dataSource: DataSource) => Promise<Result>} work
+ */
+async function withEntities(location, settings, work) {
+  const options = /** @type {DataSourceOptions} */ (dataSourceOptions(location.direct, settings));
+  const dataSource = new DataSource({ ...options, entities: await allEntities() });
+  await dataSource.initialize();
+  try {
+    return await work(dataSource);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+/** @returns {Promise<Function[]>} */
+async function allEntities() {
+  const build = new URL('../../dist/', import.meta.url);
+  const files = (await readdir(build, { recursive: true })).filter((file) =>
+    file.endsWith('.entity.js'),
+  );
+  const modules = await Promise.all(files.map((file) => import(new URL(file, build).href)));
+  return modules.flatMap((module) =>
+    Object.values(module).filter((value) => typeof value === 'function'),
+  );
+}

@@ -1,0 +1,74 @@
+import {
+  columnTypes,
+  PooledServiceClient,
+  ServiceClient,
+} from '../../src/database/service-client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+
+afterAll(() => database.close());
+
+async function connected<Answer>(
+  Client: typeof ServiceClient,
+  work: (client: ServiceClient) => Promise<Answer>,
+): Promise<Answer> {
+  const client = new Client({ connectionString: database.url, types: columnTypes });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const STATEMENT = 'SELECT $1::bigint AS value';
+
+/** Returns the names by which the connection's statements are prepared, after one was used twice. */
+const preparedNames = (Client: typeof ServiceClient): Promise<string[]> =>
+  connected(Client, async (client) => {
+    await client.query(STATEMENT, [1]);
+    await client.query(STATEMENT, [2]);
+    const { rows } = await client.query<{ name: string }>(
+      `SELECT name FROM pg_prepared_statements WHERE statement LIKE '%AS value'`,
+    );
+    return rows.map(({ name }) => name);
+  });
+
+describe('a connection', () => {
+  it('prepares a statement with parameters once', async () => {
+    expect(await preparedNames(ServiceClient)).toHaveLength(1);
+  });
+
+  it('gives a statement the same name in every process, whatever it prepared before', async () => {
+    const here = await preparedNames(ServiceClient);
+    jest.resetModules();
+    const elsewhere = await import('../../src/database/service-client.js');
+    await connected(elsewhere.ServiceClient, (client) => client.query('SELECT $1::text', ['x']));
+
+    expect(await preparedNames(elsewhere.ServiceClient)).toEqual(here);
+  });
+
+  it('prepares nothing where a pooler may stand between', async () => {
+    expect(await preparedNames(PooledServiceClient)).toEqual([]);
+  });
+
+  it.each([
+    ['9223372036854775807', 'bigint', 9223372036854775807n],
+    ['-1', 'bigint', -1n],
+    ['7', 'integer', 7],
+    ['1.5', 'float8', 1.5],
+    ['x', 'text', 'x'],
+    ['t', 'boolean', true],
+  ])('reads %s of type %s', async (text, type, value) => {
+    const { rows } = await connected(ServiceClient, (client) =>
+      client.query<{ value: unknown }>(`SELECT $1::text::${type} AS value`, [text]),
+    );
+
+    expect(rows).toEqual([{ value }]);
+  });
+});

@@ -1,0 +1,152 @@
+import { generateKey } from '../../src/auth/key-format.js';
+import { type Answer, ApiClient } from '../harness/client.js';
+import { type DatabaseLock, holdPets } from '../harness/database-lock.js';
+import { expectError } from '../harness/error-answer.js';
+import { createOwner, createPets } from '../harness/factories.js';
+import { type Environment, startService, type TestService } from '../harness/service.js';
+
+let service: TestService;
+let api: ApiClient;
+let ids: string[];
+
+async function open(env: Environment): Promise<void> {
+  service = await startService({ env: { DATABASE_POOL_WAIT_SECONDS: '0.5', ...env } });
+  api = new ApiClient(service, (await createOwner(service.database)).key);
+  ids = await createPets(service.database, 3);
+  // From here on the key is known.
+  expect((await api.get('/v1/pets')).status).toBe(200);
+}
+
+const idsOf = ({ json }: Answer): string[] => json.map(({ id }: { id: number }) => String(id));
+
+/** Makes every statement on animals wait for as long as the work takes. */
+async function whileAnimalsAreLocked(work: (lock: DatabaseLock) => Promise<void>): Promise<void> {
+  const lock = await holdPets(service.database);
+  try {
+    await work(lock);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Returns the statements that wait for a lock in the server. */
+const waiting = () => service.database.query('SELECT pid FROM pg_locks WHERE NOT granted');
+
+function expectUnavailable(answer: Answer): void {
+  expect(expectError(answer, 503, 'service_unavailable')).toBe(
+    'The service cannot reach its database at the moment. Try again later.',
+  );
+  expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+}
+
+const ROUTES = [
+  ['GET', '/v1/pets'],
+  ['GET', '/v1/pets?status=sold'],
+  ['GET', '/v1/pets/1'],
+  ['POST', '/v1/pets'],
+] as const;
+
+const request = (method: string, path: string): Promise<Answer> =>
+  method === 'GET' ? api.get(path) : api.post(path, { name: 'Frank', categoryId: 7 });
+
+describe('when a statement does not work', () => {
+  beforeAll(() => open({ DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.3' }));
+  afterAll(() => service.close());
+
+  it.each(ROUTES)(
+    '%s %s › 503 service_unavailable when it takes too long, and an answer afterwards',
+    async (method, path) => {
+      await whileAnimalsAreLocked(async () => {
+        expectUnavailable(await request(method, path));
+
+        // The server has given it up, too.
+        expect(await waiting()).toEqual([]);
+      });
+
+      expect((await request(method, path)).status).toBeLessThan(300);
+    },
+  );
+
+  it.each(ROUTES)(
+    '%s %s › 500 internal_error that tells nothing of the inside when it never will',
+    async (method, path) => {
+      await service.database.query('ALTER TABLE pets RENAME COLUMN category_id TO category');
+      const answer = await request(method, path);
+      await service.database.query('ALTER TABLE pets RENAME COLUMN category TO category_id');
+
+      expect(expectError(answer, 500, 'internal_error')).toBe(
+        'The service failed to handle the request.',
+      );
+      const line = await service.waitForLog(
+        ({ requestId, err }) => requestId === answer.headers['x-request-id'] && err !== undefined,
+      );
+      expect(JSON.stringify(line)).toContain('category_id');
+    },
+  );
+});
+
+describe('when nothing in the server limits the time, as behind a pooler', () => {
+  beforeAll(() =>
+    open({
+      DATABASE_DIRECT_URL: 'postgres://localhost/past-the-pooler',
+      DATABASE_POOL_SIZE: '1',
+      DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.3',
+    }),
+  );
+  afterAll(() => service.close());
+
+  it('GET /v1/pets › 503, and what is asked next does not wait for the late answer', async () => {
+    const stranger = new ApiClient(service, generateKey());
+    await whileAnimalsAreLocked(async () => {
+      expectUnavailable(await api.get('/v1/pets'));
+
+      expectError(await stranger.get('/v1/pets'), 401, 'invalid_api_key');
+      expect(await waiting()).toHaveLength(1);
+    });
+
+    expect((await api.get(`/v1/pets/${ids[2]}`)).text).toContain(`{"id":${ids[2]},`);
+    expect(idsOf(await api.get('/v1/pets?limit=2'))).toEqual(ids.slice(0, 2));
+  });
+});
+
+describe('when the only connection is at work', () => {
+  beforeAll(() =>
+    open({
+      DATABASE_POOL_SIZE: '1',
+      DATABASE_POOL_WAIT_SECONDS: '0.3',
+      DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
+      DATABASE_LOCK_TIMEOUT_SECONDS: '2',
+    }),
+  );
+  afterAll(() => service.close());
+
+  it('GET /v1/pets › 503 to who waits too long for it, 200 to who has it', async () => {
+    let first: Promise<Answer> | undefined;
+    await whileAnimalsAreLocked(async (lock) => {
+      first = api.get('/v1/pets');
+      await lock.waitedFor();
+
+      expectUnavailable(await api.get('/v1/pets'));
+    });
+
+    expect((await first)?.status).toBe(200);
+  });
+
+  it('GET /v1/pets › 503 when it breaks, and an answer from a new one', async () => {
+    await whileAnimalsAreLocked(async (lock) => {
+      const answer = api.get('/v1/pets');
+      await lock.waitedFor();
+      await service.database.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'pets'::regclass AND NOT granted`,
+      );
+
+      expectUnavailable(await answer);
+    });
+
+    expect(idsOf(await api.get('/v1/pets'))).toEqual(ids);
+  });
+
+  it('GET /v1/pets › 503 when it does not get a lock in time', async () => {
+    await whileAnimalsAreLocked(async () => expectUnavailable(await api.get('/v1/pets')));
+  });
+});

@@ -1,0 +1,268 @@
+import { expectError } from '../harness/error-answer.js';
+import { createOwner } from '../harness/factories.js';
+import { RawConnection } from '../harness/raw-connection.js';
+import { startService, type TestService } from '../harness/service.js';
+import type { ErrorCode } from '../../src/errors/catalogue.js';
+
+const LONG = 'a'.repeat(20_000);
+/** Far more than what is read of a message that is refused at once. */
+const FLOOD = Buffer.alloc(1_000_000, 'a');
+
+let service: TestService;
+let authorized: string;
+
+beforeAll(async () => {
+  service = await startService({ env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000000' } });
+  const { key } = await createOwner(service.database);
+  authorized = `Host: pets\r\nAuthorization: Bearer ${key}\r\n`;
+});
+afterAll(() => service.close());
+
+/** Returns the head of a request with a key. */
+function head(line: string, ...fields: string[]): string {
+  return `${line}\r\n${authorized}${fields.map((field) => `${field}\r\n`).join('')}\r\n`;
+}
+
+const LIST = 'GET /v1/pets HTTP/1.1';
+const ADD = 'POST /v1/pets HTTP/1.1';
+const JSON_TYPE = 'Content-Type: application/json';
+const CHUNKED = 'Transfer-Encoding: chunked';
+
+describe('a message that HTTP does not allow is refused in the Error shape, and ends the connection', () => {
+  test.each<[title: string, status: number, code: ErrorCode, message: () => string]>([
+    ['no HTTP at all', 400, 'invalid_request', () => 'hello\r\n\r\n'],
+    ['binary', 400, 'invalid_request', () => '\x00\x01\xfe\xff\r\n\r\n'],
+    [
+      'the beginning of TLS',
+      400,
+      'invalid_request',
+      () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+    ],
+    ['the preface of HTTP/2', 400, 'invalid_request', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a target that is none', 400, 'invalid_request', () => head('GET v1/pets HTTP/1.1')],
+    ['an unknown method', 400, 'invalid_request', () => head('FETCH /v1/pets HTTP/1.1')],
+    ['a method in lower case', 400, 'invalid_request', () => head('get /v1/pets HTTP/1.1')],
+    ['HTTP/0.9', 400, 'invalid_request', () => head('GET /v1/pets HTTP/0.9')],
+    ['HTTP/1.2', 400, 'invalid_request', () => head('GET /v1/pets HTTP/1.2')],
+    ['HTTP/2.0', 400, 'invalid_request', () => head('GET /v1/pets HTTP/2.0')],
+    ['a NUL in the target', 400, 'invalid_request', () => head('GET /v1/\0 HTTP/1.1')],
+    [
+      'a target with a byte beyond ASCII',
+      400,
+      'invalid_request',
+      () => head('GET /v1/p\xe9ts HTTP/1.1'),
+    ],
+    ['a field without a colon', 400, 'invalid_request', () => head(LIST, 'Bad field')],
+    ['white space before the colon', 400, 'invalid_request', () => head(LIST, 'X-A : b')],
+    ['a folded field', 400, 'invalid_request', () => head(LIST, 'X-A: a\r\n b')],
+    ['a NUL in a field', 400, 'invalid_request', () => head(LIST, 'X-A: a\0b')],
+    [
+      'lines that end with LF alone',
+      400,
+      'invalid_request',
+      () => head(LIST).replaceAll('\r\n', '\n'),
+    ],
+    ['no Host', 400, 'invalid_request', () => `${LIST}\r\n\r\n`],
+    ['two Hosts', 400, 'invalid_request', () => head(LIST, 'Host: other')],
+    ['two Hosts that are equal', 400, 'invalid_request', () => head(LIST, 'HOST: pets')],
+    [
+      'two lengths',
+      400,
+      'invalid_request',
+      () => head(ADD, 'Content-Length: 5', 'Content-Length: 6'),
+    ],
+    ['a negative length', 400, 'invalid_request', () => head(ADD, 'Content-Length: -1')],
+    [
+      'a length beyond all numbers',
+      400,
+      'invalid_request',
+      () => head(ADD, `Content-Length: ${'9'.repeat(40)}`),
+    ],
+    [
+      'a length and chunks',
+      400,
+      'invalid_request',
+      () => `${head(ADD, JSON_TYPE, 'Content-Length: 5', CHUNKED)}0\r\n\r\n`,
+    ],
+    [
+      'chunks and a length',
+      400,
+      'invalid_request',
+      () => `${head(ADD, JSON_TYPE, CHUNKED, 'Content-Length: 5')}0\r\n\r\n`,
+    ],
+    [
+      'chunks that are not last',
+      400,
+      'invalid_request',
+      () => `${head(ADD, JSON_TYPE, 'Transfer-Encoding: chunked, gzip')}0\r\n\r\n`,
+    ],
+    [
+      'another coding before the chunks',
+      400,
+      'invalid_request',
+      () => `${head(ADD, JSON_TYPE, 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n`,
+    ],
+    [
+      'another coding alone',
+      400,
+      'invalid_request',
+      () => head(ADD, JSON_TYPE, 'Transfer-Encoding: identity'),
+    ],
+    ['CONNECT', 400, 'invalid_request', () => head('CONNECT pets:443 HTTP/1.1')],
+    [
+      'an expectation beside the known one',
+      417,
+      'invalid_request',
+      () => head(ADD, JSON_TYPE, 'Content-Length: 2', 'Expect: 100-continue, tea'),
+    ],
+    ['a large field', 431, 'headers_too_large', () => head(LIST, `X-A: ${LONG}`)],
+    ['a long target', 431, 'headers_too_large', () => head(`GET /v1/pets?${LONG} HTTP/1.1`)],
+    [
+      'garbage as a chunk',
+      400,
+      'invalid_request',
+      () => `${head(ADD, JSON_TYPE, CHUNKED)}5\r\nhello\r\nzzz\r\n`,
+    ],
+    [
+      'a chunk longer than it says',
+      400,
+      'invalid_request',
+      () => `${head(ADD, JSON_TYPE, CHUNKED)}2\r\nhello\r\n`,
+    ],
+    [
+      'a chunk size beyond all numbers',
+      400,
+      'invalid_request',
+      () => `${head(ADD, JSON_TYPE, CHUNKED)}${'f'.repeat(40)}\r\n`,
+    ],
+    [
+      'large chunk extensions',
+      413,
+      'payload_too_large',
+      () => `${head(ADD, JSON_TYPE, CHUNKED)}5;${LONG}\r\nhello\r\n`,
+    ],
+  ])('%s: %i %s', async (_title, status, code, message) => {
+    const connection = await RawConnection.open(service, message());
+    const answer = await connection.answer();
+    expectError(answer, status, code);
+    expect(answer.headers['connection']).toBe('close');
+    await connection.serverEnd();
+  });
+
+  test('a body that the client breaks off: 400', async () => {
+    const connection = await RawConnection.open(
+      service,
+      `${head(ADD, JSON_TYPE, 'Content-Length: 9')}{"na`,
+    );
+    connection.socket.end();
+    expectError(await connection.answer(), 400, 'invalid_request');
+    await connection.serverEnd();
+  });
+
+  test('it is counted once for the address, whatever follows, and not for the key', async () => {
+    const first = await RawConnection.exchange(service, head(LIST, 'Bad field'));
+    const connection = await RawConnection.open(service, head(LIST, 'Bad field'));
+    for (let count = 0; count < 5; count++) connection.write('more\r\n\r\n');
+    const second = await connection.answer();
+    const third = await RawConnection.exchange(service, head(LIST, 'Bad field'));
+    const remaining = [first, second, third].map(({ headers }) =>
+      Number(headers['x-ratelimit-remaining']),
+    );
+    expect(remaining).toEqual([remaining[0], remaining[0]! - 1, remaining[0]! - 2]);
+    expect(first.headers['x-ratelimit-limit']).toBe('1000000');
+  });
+
+  test.each([
+    ['a bad field', () => head(LIST, 'Bad field')],
+    ['a large field', () => `${LIST}\r\nHost: pets\r\nX-A: ${LONG}`],
+    ['a broken chunk', () => `${head(ADD, JSON_TYPE, CHUNKED)}zzz\r\n`],
+  ])('%s: a client that goes on sending gets the answer, not a reset', async (_title, message) => {
+    const connection = await RawConnection.open(service, message());
+    connection.write(FLOOD).write(FLOOD);
+    const answer = await connection.answer();
+    expect(answer.headers['connection']).toBe('close');
+    await connection.serverEnd();
+  });
+});
+
+describe('what follows a good request', () => {
+  test('pipelined requests are answered in their order', async () => {
+    const connection = await RawConnection.open(
+      service,
+      head(LIST) + head('GET /v1/nope HTTP/1.1') + head('GET /v1/pets/1 HTTP/1.1') + head(LIST),
+    );
+    const statuses = [];
+    for (let count = 0; count < 4; count++) statuses.push((await connection.answer()).status);
+    expect(statuses).toEqual([200, 404, 404, 200]);
+    connection.close();
+  });
+
+  test('garbage is refused after the answers that are owed', async () => {
+    const connection = await RawConnection.open(
+      service,
+      `${head(LIST)}${head(LIST)}garbage\r\n\r\n`,
+    );
+    expect((await connection.answer()).status).toBe(200);
+    expect((await connection.answer()).status).toBe(200);
+    expectError(await connection.answer(), 400, 'invalid_request');
+    await connection.serverEnd();
+  });
+
+  test('garbage on a connection that was kept is refused', async () => {
+    const connection = await RawConnection.open(service, head(LIST));
+    expect((await connection.answer()).headers['connection']).toBe('keep-alive');
+    expectError(await connection.write('garbage\r\n\r\n').answer(), 400, 'invalid_request');
+    await connection.serverEnd();
+  });
+
+  test('CONNECT is refused after the answers that are owed', async () => {
+    const connection = await RawConnection.open(
+      service,
+      head(LIST) + head('CONNECT pets:1 HTTP/1.1'),
+    );
+    expect((await connection.answer()).status).toBe(200);
+    expectError(await connection.answer(), 400, 'invalid_request');
+    await connection.serverEnd();
+  });
+});
+
+describe('what HTTP allows is served', () => {
+  test.each([
+    [
+      'an upgrade that is not understood',
+      () => head(LIST, 'Connection: Upgrade', 'Upgrade: websocket'),
+    ],
+    [
+      'HTTP/2 offered in clear text',
+      () =>
+        head(
+          LIST,
+          'Connection: Upgrade, HTTP2-Settings',
+          'Upgrade: h2c',
+          'HTTP2-Settings: AAMAAABk',
+        ),
+    ],
+    ['HTTP/1.0 without a Host', () => head('GET /v1/pets HTTP/1.0').replace('Host: pets\r\n', '')],
+    [
+      'thousands of small fields before the key',
+      () => `${LIST}\r\n${'A: b\r\n'.repeat(4_000)}${authorized}\r\n`,
+    ],
+    ['an empty line before the request', () => `\r\n${head(LIST)}`],
+    ['a body that GET does not take', () => `${head(LIST, 'Content-Length: 5')}hello`],
+    ['a broken body that nobody reads', () => `${head(LIST, CHUNKED)}zzz\r\n`],
+  ])('%s: 200', async (_title, message) => {
+    const answer = await RawConnection.exchange(service, message());
+    expect([answer.status, answer.text]).toEqual([200, '[]']);
+  });
+
+  test('a client that ends its side after the request gets the answer', async () => {
+    const connection = await RawConnection.open(service);
+    connection.socket.end(head(LIST));
+    expect((await connection.answer()).status).toBe(200);
+    await connection.serverEnd();
+  });
+});
+
+test('no broken message was taken for a defect', () => {
+  expect(service.logs().filter(({ level }) => Number(level) >= 50)).toEqual([]);
+});

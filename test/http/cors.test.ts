@@ -1,0 +1,157 @@
+import { ApiClient, send, type RequestOptions } from '../harness/client.js';
+import { expectError, expectLimitFields } from '../harness/error-answer.js';
+import { createOwner, createPets } from '../harness/factories.js';
+import { RawConnection } from '../harness/raw-connection.js';
+import { startService, type TestService } from '../harness/service.js';
+
+const LISTED = 'https://app.example.org';
+const OTHER_LISTED = 'http://localhost:5173';
+const PREFLIGHT = {
+  'Access-Control-Request-Method': 'POST',
+  'Access-Control-Request-Headers': 'authorization',
+};
+const EXPOSED = [
+  'Deprecation',
+  'ETag',
+  'Link',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Sunset',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+  'X-Request-Id',
+];
+
+const itemsOf = (field: unknown): string[] => String(field).split(', ');
+const corsFields = (headers: object): string[] =>
+  Object.keys(headers).filter((name) => name.startsWith('access-control-'));
+
+describe('with CORS_ORIGINS', () => {
+  let service: TestService;
+  let client: ApiClient;
+  let petPath: string;
+
+  beforeAll(async () => {
+    service = await startService({ env: { CORS_ORIGINS: `${LISTED}, ${OTHER_LISTED}` } });
+    client = new ApiClient(service, (await createOwner(service.database)).key);
+    petPath = `/v1/pets/${(await createPets(service.database, 1))[0]}`;
+  });
+  afterAll(() => service.close());
+
+  const preflight = (path: string, origin: string) =>
+    send(service, path, { method: 'OPTIONS', headers: { Origin: origin, ...PREFLIGHT } });
+
+  test.each(['/v1/pets', '/v1/pets/1', '/v1/nope'])(
+    'OPTIONS %s as a preflight is 204 without a key',
+    async (path) => {
+      const answer = await preflight(path, LISTED);
+      expect(answer.status).toBe(204);
+      expect(answer.headers['access-control-allow-origin']).toBe(LISTED);
+      expect(itemsOf(answer.headers['access-control-allow-headers'])).toEqual(
+        expect.arrayContaining([
+          'Authorization',
+          'Content-Type',
+          'Idempotency-Key',
+          'If-None-Match',
+        ]),
+      );
+      expect(answer.headers.vary).toBe('Origin');
+      expectLimitFields(answer);
+    },
+  );
+
+  test('a preflight tells the methods of its path', async () => {
+    const { headers } = await preflight('/v1/pets', LISTED);
+    expect(itemsOf(headers['access-control-allow-methods'])).toEqual(
+      expect.arrayContaining(['GET', 'POST']),
+    );
+    const ofPet = await preflight('/v1/pets/1', LISTED);
+    expect(itemsOf(ofPet.headers['access-control-allow-methods'])).not.toContain('POST');
+  });
+
+  test('a preflight is counted for its address', async () => {
+    const before = Number((await send(service, '/v1/pets')).headers['x-ratelimit-remaining']);
+    const { headers } = await preflight('/v1/pets', LISTED);
+    expect(headers['x-ratelimit-limit']).toBe('300');
+    expect(Number(headers['x-ratelimit-remaining'])).toBe(before - 1);
+  });
+
+  test('a preflight of another origin is an OPTIONS without a key: 401', async () => {
+    const answer = await preflight('/v1/pets', 'https://evil.example');
+    expectError(answer, 401, 'missing_api_key');
+    expect(corsFields(answer.headers)).toEqual([]);
+  });
+
+  test('OPTIONS without Access-Control-Request-Method is no preflight', async () => {
+    const answer = await send(service, '/v1/pets', {
+      method: 'OPTIONS',
+      headers: { Origin: LISTED },
+    });
+    expectError(answer, 401, 'missing_api_key');
+  });
+
+  describe.each<[status: number, title: string, path: () => string, options: RequestOptions]>([
+    [200, 'a page', () => '/v1/pets', {}],
+    [200, 'an animal', () => petPath, {}],
+    [304, 'a page that is known', () => '/v1/pets', { headers: { 'If-None-Match': '*' } }],
+    [400, 'a bad parameter', () => '/v1/pets?limit=0', {}],
+    [401, 'a bad key', () => '/v1/pets', { headers: { Authorization: 'Bearer x' } }],
+    [404, 'an unknown path', () => '/v1/nope', {}],
+    [404, 'a path that does not decode', () => '/%', {}],
+    [405, 'another method', () => '/v1/pets', { method: 'PUT' }],
+    [415, 'a body of another type', () => '/v1/pets', { method: 'POST', body: 'x' }],
+    [417, 'an unknown expectation', () => '/v1/pets', { headers: { Expect: 'tea' } }],
+  ])('%i, %s', (status, _title, path, options) => {
+    const from = async (origin: string) => {
+      const answer = await client.send(path(), {
+        ...options,
+        headers: { ...options.headers, Origin: origin },
+      });
+      expect(answer.status).toBe(status);
+      expect(itemsOf(answer.headers.vary)).toContain('Origin');
+      return answer.headers;
+    };
+
+    test('may be read by scripts of listed origins, with all its fields', async () => {
+      for (const origin of [LISTED, OTHER_LISTED]) {
+        const headers = await from(origin);
+        expect(headers['access-control-allow-origin']).toBe(origin);
+        expect(itemsOf(headers['access-control-expose-headers']).sort()).toEqual(EXPOSED);
+      }
+    });
+
+    test.each([
+      'https://evil.example',
+      'null',
+      `${LISTED}.evil.example`,
+      `${LISTED}:443`,
+      LISTED.toUpperCase(),
+    ])('may not be read by scripts of %s', async (origin) => {
+      expect(corsFields(await from(origin))).toEqual([]);
+    });
+  });
+
+  test('a body that breaks off: the refusal may be read too', async () => {
+    const answer = await RawConnection.exchange(
+      service,
+      `POST /v1/pets HTTP/1.1\r\nHost: pets\r\nOrigin: ${LISTED}\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n`,
+    );
+    expect(answer.headers['access-control-allow-origin']).toBe(LISTED);
+  });
+});
+
+test('without CORS_ORIGINS no answer has CORS fields, and a preflight is 401', async () => {
+  const service = await startService();
+  const { key } = await createOwner(service.database);
+  const headers = { Origin: LISTED, ...PREFLIGHT };
+  const page = await new ApiClient(service, key).get('/v1/pets', headers);
+  const preflight = await send(service, '/v1/pets', { method: 'OPTIONS', headers });
+  expectError(preflight, 401, 'missing_api_key');
+  for (const answer of [page, preflight]) {
+    expect(corsFields(answer.headers)).toEqual([]);
+    expect(answer.headers.vary ?? '').not.toContain('Origin');
+  }
+  await service.close();
+});

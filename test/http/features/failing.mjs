@@ -1,0 +1,45 @@
+// @ts-check
+// Routes that fail as a team's own code might.
+import { Controller, Get, HttpException, Module, Param } from '@nestjs/common';
+
+/** @type {Record<string, () => unknown>} */
+const FAILURES = {
+  error: () => {
+    throw new TypeError('Cannot read properties of undefined (secret of the inside)');
+  },
+  rejection: () => Promise.reject(new Error('secret of the inside')),
+  text: () => {
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- as careless code does
+    throw 'secret of the inside';
+  },
+  unprintable: () => ({
+    toJSON() {
+      throw new Error('secret of the inside');
+    },
+  }),
+  http400: () => {
+    throw new HttpException('secret of the inside', 400);
+  },
+  http503: () => {
+    throw new HttpException('secret of the inside', 503);
+  },
+};
+
+class FailingController {
+  /** @param {string} kind */
+  fail(kind) {
+    return FAILURES[kind]?.();
+  }
+}
+Controller({ path: 'failing', version: '1' })(FailingController);
+const method = /** @type {PropertyDescriptor} */ (
+  Object.getOwnPropertyDescriptor(FailingController.prototype, 'fail')
+);
+Get(':kind')(FailingController.prototype, 'fail', method);
+Param('kind')(FailingController.prototype, 'fail', 0);
+
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what is decorated below
+class FailingModule {}
+Module({ controllers: [FailingController] })(FailingModule);
+
+export default [FailingModule];

@@ -1,0 +1,32 @@
+import { send } from '../harness/client.js';
+import { startService, type TestService } from '../harness/service.js';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1' } });
+});
+afterAll(() => service.close());
+
+test.each(['/health/live', '/health/ready'])(
+  'GET %s is 200 without a key, and not limited',
+  async (path) => {
+    for (let count = 0; count < 5; count++) {
+      const answer = await send(service, path);
+      expect([answer.status, answer.json.status]).toEqual([200, 'ok']);
+      expect(answer.headers['cache-control']).toBe('no-store');
+      expect(Object.keys(answer.headers).filter((name) => name.includes('ratelimit'))).toEqual([]);
+    }
+  },
+);
+
+test('GET /health/ready tells what it looked at', async () => {
+  const { json } = await send(service, '/health/ready');
+  expect(json.checks).toMatchObject({ database: 'up', shutdown: 'no' });
+});
+
+test('GET / leads to /docs', async () => {
+  const answer = await send(service, '/');
+  expect(answer.status).toBe(302);
+  expect(answer.headers.location).toBe('/docs');
+});

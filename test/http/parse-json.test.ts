@@ -1,0 +1,220 @@
+import { exactNumber, parseJson } from '../../src/http/parse-json.js';
+import { seededRandom } from '../harness/random.js';
+
+const parse = (text: string): unknown => parseJson(Buffer.from(text));
+
+describe('exactNumber', () => {
+  it.each<[token: string, value: number | bigint]>([
+    ['0', 0],
+    ['-0', 0],
+    ['-0.000e-99', 0],
+    ['0e999999999', 0],
+    ['7', 7],
+    ['-7', -7],
+    ['7.0', 7],
+    ['70e-1', 7],
+    ['0.7e1', 7],
+    ['0.07E+2', 7],
+    ['9007199254740991', 9007199254740991],
+    ['-9007199254740991', -9007199254740991],
+    ['9007199254740992', 9007199254740992n],
+    ['9007199254740993', 9007199254740993n],
+    ['-9007199254740993.0', -9007199254740993n],
+    ['9223372036854775807', 9223372036854775807n],
+    ['-9223372036854775808', -9223372036854775808n],
+    ['922337203.6854775807e10', 9223372036854775807n],
+    ['1e19', 10n ** 19n],
+    ['1e99', 10n ** 99n],
+    ['1'.repeat(100), BigInt('1'.repeat(100))],
+    ['0.5', 0.5],
+    ['-2.5e-3', -0.0025],
+    ['123456789.12345678', 123456789.12345678],
+    ['0.1000000000000000000001', 0.1],
+    ['1e100', 1e100],
+    ['1e400', Infinity],
+    ['-1e400', -Infinity],
+    ['5.00000000000000001', NaN],
+    ['4.99999999999999999', NaN],
+    ['1e-400', NaN],
+    ['-1e-400', NaN],
+    ['9007199254740993.5', NaN],
+    ['9223372036854775807.5', NaN],
+    ['1'.repeat(101), NaN],
+    [`5.${'0'.repeat(99)}`, NaN],
+    [`0.${'0'.repeat(99)}`, NaN],
+  ])('reads %s as %p', (token, value) => {
+    expect(exactNumber(token)).toBe(value);
+  });
+
+  it('reads any integer of int64 exactly, wherever its decimal point is moved', () => {
+    const random = seededRandom(1);
+    const wrong = Array.from({ length: 20_000 }, () => {
+      const bits = BigInt(Math.floor(random() * 64));
+      const high = BigInt(Math.floor(random() * 2 ** 32));
+      const low = BigInt(Math.floor(random() * 2 ** 32));
+      const value = BigInt.asIntN(64, (high << 32n) | low) >> bits;
+      return { token: respell(value, random), value };
+    }).filter(({ token, value }) => !Object.is(exactNumber(token), numberOf(value)));
+
+    expect(wrong).toEqual([]);
+  });
+
+  it('agrees with rational arithmetic on any token', () => {
+    const random = seededRandom(2);
+    const wrong = Array.from({ length: 20_000 }, () => randomToken(random)).filter((token) => {
+      const integer = integerOf(token);
+      const expected = integer === undefined ? fractionOf(token) : numberOf(integer);
+      return !Object.is(exactNumber(token), expected);
+    });
+
+    expect(wrong).toEqual([]);
+  });
+});
+
+/** An integer as it is to be read: as a number where that holds it exactly. */
+function numberOf(integer: bigint): number | bigint {
+  const double = Number(integer);
+  return Number.isSafeInteger(double) ? double : integer;
+}
+
+/** The nearest double of a token that is no integer; none that is one. */
+function fractionOf(token: string): number {
+  const double = Number(token);
+  return Number.isInteger(double) ? NaN : double;
+}
+
+/** Writes an integer in one of the ways in which JSON allows it. */
+function respell(value: bigint, random: () => number): string {
+  const digits = `${'0'.repeat(25)}${value < 0n ? -value : value}`;
+  const shift = Math.floor(random() * 25);
+  const zeros = Math.floor(random() * 10);
+  const point = digits.length - shift;
+  const whole = digits.slice(0, point).replace(/^0+(?=\d)/, '');
+  const fraction = digits.slice(point) + '0'.repeat(zeros);
+  const exponent = shift > 0 || random() < 0.3 ? `e${random() < 0.5 ? '+' : ''}${shift}` : '';
+  return `${value < 0n ? '-' : ''}${whole}${fraction && `.${fraction}`}${exponent}`;
+}
+
+function randomToken(random: () => number): string {
+  const digits = (most: number): string =>
+    Array.from({ length: 1 + Math.floor(random() * most) }, () =>
+      random() < 0.4 ? 0 : Math.floor(random() * 10),
+    ).join('');
+  const sign = random() < 0.3 ? '-' : '';
+  const fraction = random() < 0.5 ? `.${digits(20)}` : '';
+  const exponent = random() < 0.5 ? `e${Math.floor(random() * 60) - 30}` : '';
+  return `${sign}${digits(22).replace(/^0+(?=\d)/, '')}${fraction}${exponent}`;
+}
+
+/** Returns the integer that a token denotes, or undefined when it denotes none. */
+function integerOf(token: string): bigint | undefined {
+  const [mantissa = '', exponent = '0'] = token.split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const scale = Number(exponent) - fraction.length;
+  const numerator = BigInt(whole + fraction);
+  if (scale >= 0) return numerator * 10n ** BigInt(scale);
+  const denominator = 10n ** BigInt(-scale);
+  return numerator % denominator === 0n ? numerator / denominator : undefined;
+}
+
+describe('parseJson', () => {
+  it.each<[text: string, value: unknown]>([
+    ['{"a":9007199254740993}', { a: 9007199254740993n }],
+    ['[9007199254740993, 9007199254740993.5, 1e2]', [9007199254740993n, NaN, 100]],
+    ['[1, 1.5, -0.25]', [1, 1.5, -0.25]],
+    [
+      '{"a":[{"b":1e0}],"c":null,"d":true,"e":false,"f":""}',
+      { a: [{ b: 1 }], c: null, d: true, e: false, f: '' },
+    ],
+    ['9223372036854775807', 9223372036854775807n],
+    ['"9223372036854775807"', '9223372036854775807'],
+    ['null', null],
+    ['{"a":1,"a":2}', { a: 2 }],
+    ['{"a":1,"a":9007199254740993}', { a: 9007199254740993n }],
+    ['{"a":9007199254740993,"a":1}', { a: 1 }],
+    ['{"a":{"b":1e0},"a":{}}', { a: {} }],
+    ['{"a":[1e0],"a":[2]}', { a: [2] }],
+  ])('reads %s', (text, value) => {
+    expect(parse(text)).toEqual(value);
+  });
+
+  it.each(['{"__proto__":{"a":1}}', '{"__proto__":{"a":1e0}}'])(
+    'makes an ordinary member of %s',
+    (text) => {
+      const value = parse(text) as object;
+
+      expect(Object.keys(value)).toEqual(['__proto__']);
+      expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+    },
+  );
+
+  it('reads whatever the native parser reads in the same way where numbers are read exactly', () => {
+    const random = seededRandom(3);
+    const wrong = Array.from({ length: 5_000 }, () => `[1e0,${randomJson(random, 4)}]`).filter(
+      (text) => JSON.stringify(parse(text)) !== JSON.stringify(JSON.parse(text)),
+    );
+
+    expect(wrong).toEqual([]);
+  });
+
+  it('refuses whatever the native parser refuses, and nothing else', () => {
+    const random = seededRandom(4);
+    const texts = Array.from({ length: 5_000 }, () =>
+      damaged(`[1e0,${randomJson(random, 3)}]`, random),
+    );
+
+    expect(texts.filter((text) => isRefused(parse, text))).toEqual(
+      texts.filter((text) => isRefused(JSON.parse, text)),
+    );
+    expect(texts.filter((text) => isRefused(parse, text)).length).toBeGreaterThan(2_000);
+  });
+});
+
+function isRefused(parser: (text: string) => unknown, text: string): boolean {
+  try {
+    parser(text);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+const STRINGS = [
+  '""',
+  '"a"',
+  '"\\u0061"',
+  '"\\ud83d"',
+  '"🐈\\n\\"\\\\\\/"',
+  '"__proto__"',
+  '"\u2028"',
+  '"é[{"',
+];
+
+function randomJson(random: () => number, depth: number): string {
+  const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!;
+  const times = Math.floor(random() * 5);
+  const items = (text: () => string): string =>
+    Array.from({ length: times }, text).join(pick([',', ' , ', ',\n']));
+  const kind = depth === 0 ? Math.floor(random() * 3) : Math.floor(random() * 5);
+  switch (kind) {
+    case 0:
+      return pick(STRINGS);
+    case 1:
+      return pick(['0', '-1', '1.5', '1e3', '1E-2', '123456789012', '-0.125', '1.0']);
+    case 2:
+      return pick(['true', 'false', 'null']);
+    case 3:
+      return `[${items(() => randomJson(random, depth - 1))}]`;
+    default:
+      return `{${items(() => `${pick(STRINGS)}: ${randomJson(random, depth - 1)}`)}}`;
+  }
+}
+
+/** Takes out, doubles or replaces a character. */
+function damaged(text: string, random: () => number): string {
+  const at = Math.floor(random() * text.length);
+  const what = ['', text[at]!.repeat(2), '"', ',', '}', '0', '\\', '\n', 'e'][
+    Math.floor(random() * 9)
+  ]!;
+  return text.slice(0, at) + what + text.slice(at + 1);
+}

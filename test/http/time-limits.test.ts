@@ -1,0 +1,90 @@
+import { ApiClient } from '../harness/client.js';
+import { expectError } from '../harness/error-answer.js';
+import { createOwner } from '../harness/factories.js';
+import { RawConnection } from '../harness/raw-connection.js';
+import { startService, type TestService } from '../harness/service.js';
+
+const PET = '{"name":"Frank","categoryId":1}';
+/** The limit of the tests, and how often the server looks. */
+const LATEST_MS = 300 + 1_000 + 1_500;
+
+let service: TestService;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService({
+    env: {
+      HEADERS_TIMEOUT_SECONDS: '0.3',
+      REQUEST_TIMEOUT_SECONDS: '0.3',
+      KEEP_ALIVE_TIMEOUT_SECONDS: '0.3',
+      ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
+    },
+  });
+  ({ key } = await createOwner(service.database));
+});
+afterAll(() => service.close());
+
+const head = (...fields: string[]): string =>
+  [`POST /v1/pets HTTP/1.1`, 'Host: pets', ...fields, '', ''].join('\r\n');
+const authorized = (): string => `Authorization: Bearer ${key}`;
+const BODY = ['Content-Type: application/json', `Content-Length: ${PET.length}`];
+
+test.concurrent.each<[title: string, limit: 'address' | 'owner', bytes: () => string]>([
+  ['no byte', 'address', () => ''],
+  ['half a request line', 'address', () => 'GET /v1/pe'],
+  ['half a head', 'address', () => head().slice(0, -2)],
+  ['a head without its body', 'owner', () => head(authorized(), ...BODY)],
+  ['half a body', 'owner', () => head(authorized(), ...BODY) + PET.slice(0, 9)],
+  [
+    'half a chunk',
+    'owner',
+    () =>
+      `${head(authorized(), 'Content-Type: application/json', 'Transfer-Encoding: chunked')}9\r\n{"`,
+  ],
+  [
+    'no body after 100 Continue',
+    'owner',
+    () => head(authorized(), ...BODY, 'Expect: 100-continue'),
+  ],
+])('408 request_timeout: %s', async (_title, limit, bytes) => {
+  const startedAt = performance.now();
+  const connection = await RawConnection.open(service, bytes());
+  let answer = await connection.answer();
+  if (answer.status === 100) answer = await connection.answer();
+  expectError(answer, 408, 'request_timeout');
+  expect(performance.now() - startedAt).toBeLessThan(LATEST_MS);
+  // Counted once: for the key, when that had been read.
+  expect(answer.headers['ratelimit-policy']).toContain(
+    limit === 'owner' ? '"day"' : '"minute";q=1000000;w=60',
+  );
+  expect(answer.headers['connection']).toBe('close');
+  await connection.serverEnd();
+});
+
+test('408: a byte now and then does not help', async () => {
+  const connection = await RawConnection.open(service, 'GET /v1/pets HTTP/1.1\r\n');
+  const drip = setInterval(() => connection.write('X-A: b\r\n'), 50);
+  expectError(await connection.answer(), 408, 'request_timeout');
+  clearInterval(drip);
+  connection.close();
+});
+
+test('401 comes at once and is the answer, however slow the body', async () => {
+  const connection = await RawConnection.open(service, head(...BODY) + PET.slice(0, 9));
+  expectError(await connection.answer(), 401, 'missing_api_key');
+  await connection.serverEnd();
+});
+
+test('a connection that is kept is closed, without a word, when no request follows', async () => {
+  const connection = await RawConnection.open(service, head());
+  expect((await connection.answer()).headers).toMatchObject({ connection: 'keep-alive' });
+  await connection.serverEnd();
+});
+
+test('thousands of idle connections do not keep others from being served, and are closed', async () => {
+  const idle = await Promise.all(Array.from({ length: 1_000 }, () => RawConnection.open(service)));
+  expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+  const answers = await Promise.all(idle.map((connection) => connection.answer()));
+  expect(answers.every(({ status }) => status === 408)).toBe(true);
+  await Promise.all(idle.map((connection) => connection.serverEnd()));
+});

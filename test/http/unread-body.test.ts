@@ -1,0 +1,219 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { expectError } from '../harness/error-answer.js';
+import { createOwner } from '../harness/factories.js';
+import { RawConnection } from '../harness/raw-connection.js';
+import { startService, type TestService } from '../harness/service.js';
+import type { ErrorCode } from '../../src/errors/catalogue.js';
+
+/** What the service takes in of a body that it refused, at the most; more than the sockets' buffers hold. */
+const SWALLOWED_BYTES = 30_000_000;
+const GIGABYTE = 1_000_000_000;
+const PET = '{"name":"Frank","categoryId":1}';
+
+let service: TestService;
+let key: string;
+let spentKey: string;
+
+beforeAll(async () => {
+  service = await startService({
+    env: { BAN_AFTER_REFUSALS: '0', ANONYMOUS_REQUESTS_PER_MINUTE: '1000000' },
+  });
+  ({ key } = await createOwner(service.database));
+  ({ key: spentKey } = await createOwner(service.database, {
+    limits: { perMinute: 1, perDay: 10 },
+  }));
+  await RawConnection.exchange(service, head('GET', '/v1/pets', spentKey));
+});
+afterAll(() => service.close());
+
+function head(method: string, path: string, as: string | undefined, ...fields: string[]): string {
+  const authorization = as === undefined ? [] : [`Authorization: Bearer ${as}`];
+  return [`${method} ${path} HTTP/1.1`, 'Host: pets', ...authorization, ...fields, '', ''].join(
+    '\r\n',
+  );
+}
+
+type Refused = [
+  title: string,
+  status: number,
+  code: ErrorCode,
+  method: string,
+  path: string,
+  as: () => string | undefined,
+];
+
+const REFUSED: Refused[] = [
+  ['without a key', 401, 'missing_api_key', 'POST', '/v1/pets', () => undefined],
+  ['over the limit', 429, 'rate_limit_exceeded', 'POST', '/v1/pets', () => spentKey],
+  ['at an unknown path', 404, 'route_not_found', 'POST', '/v1/nope', () => key],
+  ['with another method', 405, 'method_not_allowed', 'PUT', '/v1/pets', () => key],
+  ['that is too large', 413, 'payload_too_large', 'POST', '/v1/pets', () => key],
+];
+
+describe('a refused body', () => {
+  test.each(REFUSED)(
+    '%s: %i comes at once, with the body unsent',
+    async (_title, status, code, method, path, as) => {
+      const connection = await RawConnection.open(
+        service,
+        head(method, path, as(), 'Content-Type: application/json', `Content-Length: ${GIGABYTE}`),
+      );
+      const startedAt = performance.now();
+      const answer = await connection.answer();
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
+      expectError(answer, status, code);
+      expect(answer.headers['connection']).toBe('close');
+      await connection.serverEnd();
+      connection.close();
+    },
+  );
+
+  test.each(REFUSED)(
+    '%s: %i instead of 100 Continue',
+    async (_title, status, code, method, path, as) => {
+      const fields = [
+        'Content-Type: application/json',
+        `Content-Length: ${GIGABYTE}`,
+        'Expect: 100-continue',
+      ];
+      expectError(
+        await RawConnection.exchange(service, head(method, path, as(), ...fields)),
+        status,
+        code,
+      );
+    },
+  );
+
+  test.each(REFUSED)(
+    '%s: a client that goes on sending reads %i',
+    async (_title, status, code, method, path, as) => {
+      const body = Buffer.alloc(1_000_000, ' ');
+      const request = httpRequest({
+        port: service.port,
+        path,
+        method,
+        agent: false,
+        headers: {
+          'Content-Type': 'application/json',
+          'Content-Length': body.length,
+          ...(as() !== undefined && { Authorization: `Bearer ${as()}` }),
+        },
+      });
+      request.end(body);
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
+      const text = (await response.toArray()).join('');
+      expectError(
+        { status: response.statusCode ?? 0, headers: response.headers, text },
+        status,
+        code,
+      );
+    },
+  );
+
+  test.each([
+    ['a refusal', () => head('POST', '/v1/pets', undefined, `Content-Length: ${GIGABYTE}`)],
+    [
+      'a body that is too large in chunks',
+      () =>
+        head(
+          'POST',
+          '/v1/pets',
+          key,
+          'Content-Type: application/json',
+          'Transfer-Encoding: chunked',
+        ),
+    ],
+    ['an answer to OPTIONS', () => head('OPTIONS', '/v1/pets', key, `Content-Length: ${GIGABYTE}`)],
+    ['an answer to GET', () => head('GET', '/v1/pets', key, `Content-Length: ${GIGABYTE}`)],
+    [
+      'an answer beside the interface',
+      () => head('GET', '/openapi.json', undefined, `Content-Length: ${GIGABYTE}`),
+    ],
+    ['a broken message', () => head('GET', '/v1/pets', undefined, 'Bad field')],
+  ])('after %s, a bounded part of what goes on coming is taken in', async (_title, message) => {
+    const connection = await RawConnection.open(service, message());
+    const chunk = Buffer.from(`10000\r\n${' '.repeat(65_536)}\r\n`);
+    const { socket } = connection;
+    const closed = once(socket, 'close').catch(() => undefined);
+    let sent = 0;
+    const pour = (): void => {
+      while (!socket.destroyed && sent < GIGABYTE && socket.write(chunk)) sent += chunk.length;
+    };
+    socket.on('drain', pour);
+    pour();
+    await closed;
+    expect(sent).toBeLessThan(SWALLOWED_BYTES);
+  });
+
+  test('of the size of one body: the connection serves the next request', async () => {
+    const connection = await RawConnection.open(service);
+    for (const as of [undefined, key]) {
+      const body = 'x'.repeat(100);
+      connection.write(`${head('POST', '/v1/pets', as, `Content-Length: ${body.length}`)}${body}`);
+      const answer = await connection.answer();
+      expect([answer.status, answer.headers['connection']]).toEqual([as ? 415 : 401, 'keep-alive']);
+    }
+    connection.close();
+  });
+});
+
+describe('Expect: 100-continue', () => {
+  const expecting = [
+    'Content-Type: application/json',
+    `Content-Length: ${PET.length}`,
+    'Expect: 100-Continue',
+  ];
+
+  test('100 once the guards are passed, then 201', async () => {
+    const connection = await RawConnection.open(
+      service,
+      head('POST', '/v1/pets', key, ...expecting),
+    );
+    expect((await connection.answer()).status).toBe(100);
+    expect((await connection.write(PET).answer()).status).toBe(201);
+    connection.close();
+  });
+
+  test('a client that does not wait gets 201 too', async () => {
+    const connection = await RawConnection.open(
+      service,
+      head('POST', '/v1/pets', key, ...expecting) + PET,
+    );
+    expect((await connection.answer()).status).toBe(100);
+    expect((await connection.answer()).status).toBe(201);
+    connection.close();
+  });
+
+  test('415 instead of 100 when the type is refused', async () => {
+    const answer = await RawConnection.exchange(
+      service,
+      head(
+        'POST',
+        '/v1/pets',
+        key,
+        'Content-Type: text/plain',
+        'Content-Length: 5',
+        'Expect: 100-continue',
+      ),
+    );
+    expectError(answer, 415, 'unsupported_media_type');
+  });
+});
+
+test('refusals without a body keep the connection', async () => {
+  const connection = await RawConnection.open(service);
+  const cases: [path: string, as: string | undefined, status: number][] = [
+    ['/v1/pets', undefined, 401],
+    ['/v1/pets', spentKey, 429],
+    ['/v1/nope', key, 404],
+    ['/v1/pets/1x', key, 404],
+    ['/v1/pets?limit=0', key, 400],
+    ['/v1/pets', key, 200],
+  ];
+  for (const [path, as, status] of cases) {
+    const answer = await connection.write(head('GET', path, as)).answer();
+    expect([answer.status, answer.headers['connection']]).toEqual([status, 'keep-alive']);
+  }
+  connection.close();
+});

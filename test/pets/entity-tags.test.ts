@@ -1,0 +1,183 @@
+import { ApiClient } from '../harness/client.js';
+import { createOwner, createPets } from '../harness/factories.js';
+import { startService, type TestService } from '../harness/service.js';
+
+let service: TestService;
+let api: ApiClient;
+let ids: string[];
+
+beforeAll(async () => {
+  service = await startService();
+  api = new ApiClient(service, (await createOwner(service.database)).key);
+});
+
+beforeEach(async () => {
+  await service.database.query('TRUNCATE pets RESTART IDENTITY');
+  ids = await createPets(service.database, 4);
+});
+
+afterAll(() => service.close());
+
+async function tagOf(path: string): Promise<string> {
+  const { status, headers } = await api.get(path);
+  expect(status).toBe(200);
+  return headers.etag!;
+}
+
+const ROUTES = [
+  ['/v1/pets', '/v1/pets?limit=2'],
+  ['/v1/pets/{petId}', '/v1/pets/1'],
+] as const;
+
+describe.each(ROUTES)('GET %s', (_route, path) => {
+  it('200 with a strong ETag that stays while nothing changes, for every caller', async () => {
+    const tag = await tagOf(path);
+    const other = new ApiClient(service, (await createOwner(service.database)).key);
+
+    expect(tag).toMatch(/^"[\x21\x23-\x7e]+"$/);
+    expect(await tagOf(path)).toBe(tag);
+    expect((await other.get(path)).headers.etag).toBe(tag);
+  });
+
+  it.each([
+    ['the tag', (tag: string) => tag],
+    ['the tag as a weak one', (tag: string) => `W/${tag}`],
+    ['*', () => '*'],
+    ['* with white space', () => ' * '],
+    ['a list with the tag first', (tag: string) => `${tag}, "other"`],
+    ['a list with the tag last', (tag: string) => `"other", W/"another",${tag}`],
+    ['a list with the tag as a weak one', (tag: string) => `"other" ,\tW/${tag} , "another"`],
+    ['a list with empty elements', (tag: string) => `, ,${tag},`],
+    ['a list with commas in a tag', (tag: string) => `"a,b", ${tag}`],
+  ])('304 without a body when If-None-Match is %s', async (_what, ifNoneMatch) => {
+    const full = await api.get(path);
+    const tag = full.headers.etag!;
+    const answer = await api.get(path, { 'If-None-Match': ifNoneMatch(tag) });
+
+    expect(answer).toMatchObject({ status: 304, text: '' });
+    expect(answer.headers).toMatchObject({
+      etag: tag,
+      link: full.headers.link,
+      'cache-control': 'private, no-cache',
+      vary: 'Authorization',
+    });
+    expect(answer.headers).not.toHaveProperty('content-length');
+    expect(answer.headers).not.toHaveProperty('content-type');
+  });
+
+  it('304 when the tag stands in the second of two fields', async () => {
+    const answer = await api.send(path, {
+      headers: { 'If-None-Match': ['"other"', await tagOf(path)] },
+    });
+
+    expect(answer.status).toBe(304);
+  });
+
+  it.each([
+    ['another tag', () => '"other"'],
+    ['a list of others', () => '"a", W/"b", "c"'],
+    ['an empty tag', () => '""'],
+    ['empty', () => ''],
+    ['the tag without quotes', (tag: string) => tag.slice(1, -1)],
+    ['the tag without its last quote', (tag: string) => tag.slice(0, -1)],
+    ['the tag cut short', (tag: string) => `${tag.slice(0, -2)}"`],
+    ['the tag lengthened', (tag: string) => `${tag.slice(0, -1)}x"`],
+    ['the tag within another', (tag: string) => `"x${tag.slice(1, -1)}x"`],
+    ['the tag in capitals', (tag: string) => tag.toUpperCase()],
+    ['* in quotes', () => '"*"'],
+  ])('200 when If-None-Match is %s', async (_what, ifNoneMatch) => {
+    const answer = await api.get(path, { 'If-None-Match': ifNoneMatch(await tagOf(path)) });
+
+    expect(answer.status).toBe(200);
+    expect(answer.text).not.toBe('');
+  });
+
+  it('200 with another ETag as soon as the animal is another', async () => {
+    const tag = await tagOf(path);
+    for (const change of [
+      `name = 'Other'`,
+      'category_id = 9223372036854775807',
+      'category_id = 9223372036854775806',
+      `status = 'sold'`,
+    ]) {
+      const before = await tagOf(path);
+      await service.database.query(`UPDATE pets SET ${change} WHERE id = 1`);
+
+      const answer = await api.get(path, { 'If-None-Match': `${tag}, ${before}` });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.etag).not.toBe(before);
+    }
+  });
+
+  it('200 with the same ETag after a change that is not told', async () => {
+    const tag = await tagOf(path);
+    await service.database.query('UPDATE pets SET created_by_key_id = 77, created_at = now()');
+
+    expect(await tagOf(path)).toBe(tag);
+  });
+});
+
+describe.each(ROUTES)('HEAD %s', (_route, path) => {
+  it('304 when If-None-Match has the ETag of a GET', async () => {
+    const tag = await tagOf(path);
+    const head = await api.send(path, { method: 'HEAD', headers: { 'If-None-Match': tag } });
+
+    expect(head).toMatchObject({ status: 304, text: '' });
+    expect(head.headers.etag).toBe(tag);
+  });
+});
+
+describe('GET /v1/pets', () => {
+  it('200 with another ETag when the Link comes and goes though the body stays', async () => {
+    const path = '/v1/pets?limit=4';
+    const alone = await api.get(path);
+    await createPets(service.database, 1);
+    const followed = await api.get(path, { 'If-None-Match': alone.headers.etag! });
+
+    expect(followed.status).toBe(200);
+    expect(followed.text).toBe(alone.text);
+    expect(followed.headers.etag).not.toBe(alone.headers.etag);
+
+    await service.database.query('DELETE FROM pets WHERE id > $1', [ids.at(-1)]);
+    expect(await tagOf(path)).toBe(alone.headers.etag);
+  });
+
+  it('304, still, when what was added is not on the page', async () => {
+    const tag = await tagOf('/v1/pets?limit=2');
+    await createPets(service.database, 1);
+
+    expect((await api.get('/v1/pets?limit=2', { 'If-None-Match': tag })).status).toBe(304);
+  });
+
+  it('304 when an empty page stays empty, 200 when it does not', async () => {
+    const path = '/v1/pets?status=sold';
+    const tag = await tagOf(path);
+    expect((await api.get(path, { 'If-None-Match': tag })).status).toBe(304);
+
+    await createPets(service.database, 1, () => 'sold');
+    expect((await api.get(path, { 'If-None-Match': tag })).status).toBe(200);
+  });
+
+  it('400, not 304, when the limit is wrong', async () => {
+    expect((await api.get('/v1/pets?limit=0', { 'If-None-Match': '*' })).status).toBe(400);
+  });
+});
+
+describe('GET /v1/pets/{petId}', () => {
+  it('404, not 304, when no animal has the id', async () => {
+    expect((await api.get('/v1/pets/999999999', { 'If-None-Match': '*' })).status).toBe(404);
+  });
+});
+
+describe('POST /v1/pets', () => {
+  it('201, not 304, whatever If-None-Match', async () => {
+    const answer = await api.post(
+      '/v1/pets',
+      { name: 'Frank', categoryId: 7 },
+      { 'If-None-Match': '*' },
+    );
+
+    expect(answer.status).toBe(201);
+    expect(answer.headers).not.toHaveProperty('etag');
+  });
+});

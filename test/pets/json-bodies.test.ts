@@ -1,0 +1,423 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { type Answer, ApiClient, sendRaw } from '../harness/client.js';
+import { createOwner } from '../harness/factories.js';
+import { startService, type TestService } from '../harness/service.js';
+
+const MAX_BYTES = 102_400;
+
+let service: TestService;
+let key: string;
+let api: ApiClient;
+
+beforeAll(async () => {
+  service = await startService();
+  ({ key } = await createOwner(service.database));
+  api = new ApiClient(service, key);
+});
+
+afterAll(() => service.close());
+
+const PET = '{"name":"Frank","categoryId":7}';
+
+/** Returns a valid body of so many bytes. */
+const petOf = (bytes: number): string => `${PET.slice(0, -1)}${' '.repeat(bytes - PET.length)}}`;
+
+/** Bytes that gzip cannot make smaller, as a valid body. */
+function incompressible(bytes: number): Buffer {
+  let state = 1;
+  const noise = Buffer.alloc(bytes, '').map(() => {
+    state = (state * 48_271) % 2_147_483_647;
+    return 0x23 + (state % 0x39);
+  });
+  return Buffer.concat([Buffer.from(`${PET.slice(0, -1)},"x":"`), noise, Buffer.from('"}')]);
+}
+
+/** Posts a body with these header fields and no others. */
+function post(body: string | Buffer, headers: Record<string, string>): Promise<Answer> {
+  return api.send('/v1/pets', { method: 'POST', headers, body });
+}
+
+const postJson = (body: string | Buffer, headers: Record<string, string> = {}) =>
+  post(body, { 'Content-Type': 'application/json', ...headers });
+
+/** Posts in chunks, without saying how much is to come. */
+const postChunked = (body: string | Buffer, headers: Record<string, string> = {}) =>
+  postJson(body, { 'Transfer-Encoding': 'chunked', ...headers });
+
+/** Writes a request whose body is not, or only partly, sent. Returns the answer as it comes back. */
+function sendHead(headers: Record<string, string>, body = ''): Promise<string> {
+  const fields = { Host: 'localhost', Authorization: `Bearer ${key}`, ...headers };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  return sendRaw(service, `POST /v1/pets HTTP/1.1\r\n${lines.join('')}\r\n${body}`, {
+    quietMs: 50,
+  });
+}
+
+const UNSUPPORTED = { code: 'unsupported_media_type', message: expect.any(String), status: 415 };
+const TOO_LARGE = {
+  code: 'payload_too_large',
+  message: 'The request body must not be larger than 102400 bytes.',
+  status: 413,
+};
+const MALFORMED = { code: 'malformed_json', message: expect.any(String), status: 400 };
+
+describe('POST /v1/pets › Content-Type', () => {
+  it.each([
+    'application/json',
+    'APPLICATION/JSON',
+    'Application/Json',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'application/json ; CHARSET=Utf-8',
+    'application/json; charset="utf-8"',
+    'application/json;\tcharset=utf-8 ',
+    'application/json;',
+    'application/json; charset=utf-8;',
+    'application/json; profile="a;b\\"c"; charset=utf-8',
+    'application/json; version=1',
+  ])('201 when it is %s', async (type) => {
+    expect((await post(PET, { 'Content-Type': type })).status).toBe(201);
+  });
+
+  it.each([
+    'text/plain',
+    'text/json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/octet-stream',
+    'application/vnd.api+json',
+    'application/problem+json',
+    'application/json+x',
+    'application/json-patch+json',
+    'application/jsonx',
+    'application/json5',
+    'application/ld+json; charset=utf-8',
+    'xapplication/json',
+    'application/json, text/plain',
+    'application/json text/plain',
+    'application /json',
+    'application/*',
+    '*/*',
+    'json',
+    'application/json; charset=utf8',
+    'application/json; charset=utf-16',
+    'application/json; charset=iso-8859-1',
+    'application/json; charset=us-ascii',
+    'application/json; charset="utf-16"',
+    'application/json; charset=',
+    'application/json; charset',
+    "application/json; charset='utf-8'",
+    'application/json; charset=utf-8; charset=utf-16',
+    'application/json; charset=utf-8x',
+    'application/json; version=1; charset=utf-16',
+    'application/json; version',
+    'application/json; version="1',
+    'application/json; version=1 2',
+    'application/json; =1',
+    '',
+  ])('415 when it is %s', async (type) => {
+    const answer = await post(PET, { 'Content-Type': type });
+
+    expect(answer.status).toBe(415);
+    expect(answer.json).toEqual(UNSUPPORTED);
+    expect(answer.headers['cache-control']).toBe('no-store');
+  });
+
+  it('415 when there is none', async () => {
+    expect((await post(PET, {})).json).toEqual(UNSUPPORTED);
+  });
+
+  it('415 within a moment when it is made to be hard to read', async () => {
+    const type = `application/json${'; \t'.repeat(4_000)}x`;
+    expect((await post(PET, { 'Content-Type': type })).json).toEqual(UNSUPPORTED);
+  });
+
+  it('400 that asks for the fields, not 415, when there is no body', async () => {
+    const answer = await post('', { 'Content-Type': 'text/plain', 'Content-Length': '0' });
+
+    expect(answer.json).toMatchObject({ code: 'invalid_request' });
+  });
+});
+
+describe('POST /v1/pets › Content-Encoding', () => {
+  it.each([
+    ['gzip', gzipSync(PET)],
+    ['GZip', gzipSync(PET)],
+    ['br', brotliCompressSync(PET)],
+    ['BR', brotliCompressSync(PET)],
+    ['gzip', Buffer.concat([gzipSync(PET.slice(0, 9)), gzipSync(PET.slice(9))])],
+  ])('201 when it is %s', async (coding, body) => {
+    expect((await postJson(body, { 'Content-Encoding': coding })).status).toBe(201);
+    expect((await postChunked(body, { 'Content-Encoding': coding })).status).toBe(201);
+  });
+
+  it.each([
+    ['deflate', deflateSync(PET)],
+    ['identity', PET],
+    ['compress', PET],
+    ['zstd', PET],
+    ['x-gzip', gzipSync(PET)],
+    ['gzip, gzip', gzipSync(gzipSync(PET))],
+    ['gzip, br', brotliCompressSync(gzipSync(PET))],
+    ['utf-8', PET],
+    ['constructor', PET],
+    ['__proto__', PET],
+  ])('415 with what is taken when it is %s', async (coding, body) => {
+    const answer = await postJson(body, { 'Content-Encoding': coding });
+
+    expect(answer.status).toBe(415);
+    expect(answer.json).toEqual(UNSUPPORTED);
+    expect(answer.headers['accept-encoding']).toBe('gzip, br');
+  });
+
+  it.each([
+    ['gzip', 'plain text', PET],
+    ['br', 'plain text', PET],
+    ['gzip', 'brotli', brotliCompressSync(PET)],
+    ['br', 'gzip', gzipSync(PET)],
+    ['gzip', 'zlib', deflateSync(PET)],
+    ['gzip', 'cut short', gzipSync(PET).subarray(0, -1)],
+    ['gzip', 'cut very short', gzipSync(PET).subarray(0, 3)],
+    ['br', 'cut short', brotliCompressSync(PET).subarray(0, -1)],
+    ['gzip', 'of a wrong checksum', withWrongChecksum(gzipSync(PET))],
+    ['gzip', 'of something else than JSON', gzipSync('{')],
+    ['br', 'of something else than JSON', brotliCompressSync('{')],
+    ['gzip', 'of nothing', gzipSync('')],
+  ])('400 malformed_json when it is %s and the body is %s', async (coding, _what, body) => {
+    const answer = await postJson(body, { 'Content-Encoding': coding });
+
+    expect(answer.status).toBe(400);
+    expect(answer.json).toEqual(MALFORMED);
+  });
+});
+
+describe('POST /v1/pets › size', () => {
+  it('201 with 102,400 bytes', async () => {
+    expect(Buffer.byteLength(petOf(MAX_BYTES))).toBe(MAX_BYTES);
+
+    expect((await postJson(petOf(MAX_BYTES))).status).toBe(201);
+    expect((await postChunked(petOf(MAX_BYTES))).status).toBe(201);
+  });
+
+  it.each([MAX_BYTES + 1, 500_000])('413 with %i bytes', async (bytes) => {
+    for (const answer of [await postJson(petOf(bytes)), await postChunked(petOf(bytes))]) {
+      expect(answer.status).toBe(413);
+      expect(answer.json).toEqual(TOO_LARGE);
+    }
+  });
+
+  it('413 at once when Content-Length tells, with nothing of the body read', async () => {
+    const type = { 'Content-Type': 'application/json' };
+
+    const answer = await sendHead({ ...type, 'Content-Length': `${MAX_BYTES + 1}` });
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer).toMatch(/\r\nConnection: close\r\n/);
+    expect(await sendHead({ ...type, 'Content-Length': '9007199254740993' })).toMatch(
+      /^HTTP\/1\.1 413 /,
+    );
+  });
+
+  it('413 as soon as chunks come to more, with the rest not waited for', async () => {
+    const headers = { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' };
+    const chunk = `${(MAX_BYTES / 2).toString(16)}\r\n${' '.repeat(MAX_BYTES / 2)}\r\n`;
+
+    expect(await sendHead(headers, `${chunk}${chunk}1\r\n \r\n`)).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['br', brotliCompressSync],
+  ])(
+    '201 with 102,400 bytes and 413 with one more when %s is decoded',
+    async (coding, compress) => {
+      const headers = { 'Content-Encoding': coding };
+      const good = compress(petOf(MAX_BYTES));
+      const bad = compress(petOf(MAX_BYTES + 1));
+      expect(bad.length).toBeLessThan(1_000);
+
+      expect((await postJson(good, headers)).status).toBe(201);
+      expect((await postJson(bad, headers)).json).toEqual(TOO_LARGE);
+    },
+  );
+
+  it('413 when it is too large as sent, though not as decoded', async () => {
+    const body = gzipSync(incompressible(MAX_BYTES - 1_000), { level: 0 });
+    const padded = Buffer.concat([body, ...Array<Buffer>(50).fill(gzipSync(' '.repeat(20)))]);
+    expect(body.length).toBeLessThanOrEqual(MAX_BYTES);
+    expect(padded.length).toBeGreaterThan(MAX_BYTES);
+    const headers = { 'Content-Encoding': 'gzip' };
+
+    expect((await postJson(body, headers)).status).toBe(201);
+    expect((await postJson(padded, headers)).json).toEqual(TOO_LARGE);
+    expect((await postChunked(padded, headers)).json).toEqual(TOO_LARGE);
+  });
+
+  it.each([
+    ['gzip', gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))],
+    ['br', brotliCompressSync(Buffer.alloc(64 * 1024 * 1024, ' '), { params: { 1: 4 } })],
+  ])('413 within a moment when a small %s body decodes to 64 MiB', async (coding, bomb) => {
+    expect(bomb.length).toBeLessThan(MAX_BYTES);
+
+    const start = performance.now();
+    expect((await postJson(bomb, { 'Content-Encoding': coding })).json).toEqual(TOO_LARGE);
+    expect(performance.now() - start).toBeLessThan(1_000);
+  });
+});
+
+describe('POST /v1/pets › JSON', () => {
+  it.each([
+    ['nothing but white space', ' \n'],
+    ['cut short', PET.slice(0, -1)],
+    ['followed by more', `${PET}{}`],
+    ['followed by a comma', `${PET},`],
+    ['with a trailing comma', '{"name":"Frank","categoryId":7,}'],
+    ['with single quotes', "{'name':'Frank','categoryId':7}"],
+    ['with bare names', '{name:"Frank",categoryId:7}'],
+    ['with a comment', `${PET}// a cat`],
+    ['with a line end in a string', '{"name":"Fr\nank","categoryId":7}'],
+    ['with a NUL in a string', '{"name":"Fr\0ank","categoryId":7}'],
+    ['with an unknown escape', '{"name":"\\x46rank","categoryId":7}'],
+    ['with a short escape', '{"name":"\\u46","categoryId":7}'],
+    ['with two values for a name', '{"name":"A" "B","categoryId":7}'],
+    ['with an unknown word', '{"name":"Frank","categoryId":undefined}'],
+    ['with a vertical tab', `\v${PET}`],
+    ['with a no-break space', `\u00a0${PET}`],
+    ['a form', 'name=Frank&categoryId=7'],
+    ['wrong, with an exponent', '{"name":"Frank","categoryId":7e0,}'],
+    ['beginning with a byte order mark', `\ufeff${PET}`],
+    [
+      'beginning with a byte order mark, with an exponent',
+      '\ufeff{"name":"Frank","categoryId":7e0}',
+    ],
+    ['a byte order mark', '\ufeff'],
+    ['in UTF-16', Buffer.from(PET, 'utf16le')],
+    ['not UTF-8: a lone continuation byte', bytes(0x80)],
+    ['not UTF-8: a byte of no use', bytes(0xff)],
+    ['not UTF-8: Latin-1', Buffer.from('{"name":"Zoë","categoryId":7}', 'latin1')],
+    ['not UTF-8: cut short', bytes(0xe2, 0x82)],
+    ['not UTF-8: overlong', bytes(0xc1, 0x81)],
+    ['not UTF-8: an overlong NUL', bytes(0xc0, 0x80)],
+    ['not UTF-8: a surrogate', bytes(0xed, 0xa0, 0xbd)],
+    ['not UTF-8: a pair of surrogates', bytes(0xed, 0xa0, 0xbd, 0xed, 0xb0, 0x88)],
+    ['not UTF-8: past the last code point', bytes(0xf4, 0x90, 0x80, 0x80)],
+  ])('400 malformed_json when it is %s', async (_what, body) => {
+    for (const answer of [
+      await postJson(body),
+      await postJson(gzipSync(body), { 'Content-Encoding': 'gzip' }),
+    ]) {
+      expect(answer.status).toBe(400);
+      expect(answer.json).toEqual(MALFORMED);
+    }
+  });
+
+  it('201 with white space around and within', async () => {
+    expect((await postJson('\r\n\t {\n"name" : "Frank" ,\t"categoryId" : 7 } \n')).status).toBe(
+      201,
+    );
+  });
+
+  it('201 with a byte order mark in the name', async () => {
+    const answer = await postJson('{"name":"\ufeffFrank","categoryId":7}');
+
+    expect(answer).toMatchObject({ status: 201, json: { name: '\ufeffFrank' } });
+  });
+
+  /** A body with an ignored member, in all so many levels deep. */
+  const nested = (depth: number, open: string, close: string, category = '7'): string =>
+    `{"name":"Frank","categoryId":${category},"x":${open.repeat(depth - 1)}${close.repeat(depth - 1)}}`;
+
+  it.each([
+    ['arrays', nested(32, '[', ']'), nested(33, '[', ']')],
+    ['arrays, with an exponent', nested(32, '[', ']', '7e0'), nested(33, '[', ']', '7e0')],
+    [
+      'objects',
+      `{"x":`.repeat(31) + PET + '}'.repeat(31),
+      `{"x":`.repeat(32) + PET + '}'.repeat(32),
+    ],
+  ])('400 malformed_json when %s nest deeper than 32 levels', async (_what, good, bad) => {
+    expect((await postJson(good)).json).not.toMatchObject({ code: 'malformed_json' });
+    expect((await postJson(bad)).json).toEqual(MALFORMED);
+  });
+
+  it.each([
+    ['20,000 arrays', nested(20_000, '[', ']')],
+    ['100,000 arrays that do not end', '['.repeat(100_000)],
+    ['17,000 objects that do not end', '{"x":'.repeat(17_000)],
+  ])('400 malformed_json with %s', async (_what, body) => {
+    expect((await postJson(body)).json).toEqual(MALFORMED);
+  });
+
+  it.each([
+    ['side by side', `{"name":"Frank","categoryId":7,"x":[${'[[]],'.repeat(1_000)}{}]}`, 'Frank'],
+    ['in strings', `{"name":"${'[{'.repeat(40)}","categoryId":7}`, '[{'.repeat(40)],
+    [
+      'in strings with quotes',
+      `{"name":"\\"${'['.repeat(40)}\\\\","categoryId":7}`,
+      `"${'['.repeat(40)}\\`,
+    ],
+  ])('201 with any number of brackets %s', async (_what, body, name) => {
+    expect(await postJson(body)).toMatchObject({ status: 201, json: { name } });
+  });
+
+  it("400 in the service's own words", async () => {
+    const messages = [
+      (await postJson('{"name":')).json.message,
+      (await postJson(bytes(0xff))).json.message,
+      (await postJson('\ufeff{}')).json.message,
+      (await postJson('['.repeat(33))).json.message,
+      (await postJson('x', { 'Content-Encoding': 'gzip' })).json.message,
+    ];
+
+    expect(messages).toEqual([
+      'The request body cannot be parsed: it takes JSON in UTF-8.',
+      'The request body is not valid UTF-8: it takes JSON in UTF-8.',
+      'The request body begins with a byte order mark: it takes JSON in UTF-8.',
+      'The request body nests deeper than 32 levels: it takes JSON in UTF-8.',
+      'The request body does not decompress.',
+    ]);
+  });
+});
+
+describe('POST /v1/pets › the first of several things wrong', () => {
+  const text = { 'Content-Type': 'text/plain' };
+
+  it.each([
+    ['415 before 413', petOf(MAX_BYTES + 1), text, 415],
+    ['415 before 413, by its coding', petOf(MAX_BYTES + 1), { 'Content-Encoding': 'lzma' }, 415],
+    ['415 before malformed JSON', '{', text, 415],
+    [
+      '415 before a body that does not decompress',
+      '{',
+      { ...text, 'Content-Encoding': 'gzip' },
+      415,
+    ],
+    ['415 before wrong fields', '{}', text, 415],
+    ['413 before malformed JSON', '{'.repeat(MAX_BYTES + 1), {}, 413],
+    ['413 before what is not UTF-8', Buffer.alloc(MAX_BYTES + 1, 0xff), {}, 413],
+    [
+      '413 as decoded before malformed JSON',
+      gzipSync('{'.repeat(MAX_BYTES + 1)),
+      { 'Content-Encoding': 'gzip' },
+      413,
+    ],
+  ])('%s', async (_what, body, headers, status) => {
+    expect((await postJson(body, headers)).status).toBe(status);
+  });
+
+  it('malformed JSON before wrong fields', async () => {
+    expect((await postJson('{"name":"","categoryId":null')).json).toEqual(MALFORMED);
+  });
+});
+
+/** The checksum of gzip is the last but one of its four-byte numbers. */
+function withWrongChecksum(body: Buffer): Buffer {
+  return body.fill(0, body.length - 8, body.length - 4);
+}
+
+function bytes(...inName: number[]): Buffer {
+  return Buffer.concat([
+    Buffer.from('{"name":"Frank'),
+    Buffer.from(inName),
+    Buffer.from('","categoryId":7}'),
+  ]);
+}

@@ -1,0 +1,89 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { inheritedEnvironment, startBuiltService } from '../harness/service.js';
+
+const MAIN = join(__dirname, '../../dist/main.js');
+const hasTerminal = spawnSync('script', ['--version']).status === 0;
+if (!hasTerminal)
+  console.warn('To test the log on a terminal, install script of util-linux (bsdutils).');
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
+test('every line of the output is JSON, when it is not a terminal', async () => {
+  const service = await startBuiltService({ DATABASE_URL: database.url });
+  await send(service, '/v1/pets');
+  await service.stop();
+  const lines = service.output().trim().split('\n');
+  expect(service.logs()).toHaveLength(lines.length);
+  expect(service.logs().map(({ msg }) => msg)).toEqual([
+    'listening',
+    'request',
+    'stopping',
+    'stopped',
+  ]);
+  for (const line of service.logs()) expect(Date.parse(String(line['time']))).toBeGreaterThan(0);
+});
+
+test('LOG_LEVEL debug tells more', async () => {
+  const service = await startBuiltService({ DATABASE_URL: database.url, LOG_LEVEL: 'debug' });
+  await service.stop();
+  expect(service.logs().some(({ level }) => level === 20)).toBe(true);
+});
+
+test('LOG_LEVEL warn tells nothing of a service that runs well', async () => {
+  // Its address cannot be read off the log then: it is told another way that it has started.
+  const child = spawn(process.execPath, [MAIN], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...inheritedEnvironment(),
+      PORT: '0',
+      METRICS_PORT: '',
+      DATABASE_URL: database.url,
+      LOG_LEVEL: 'warn',
+    },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  const listening = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`;
+  while ((await database.query(listening)).length === 0);
+  child.kill('SIGTERM');
+  const [code] = (await once(child, 'exit')) as [number];
+  expect([code, output]).toEqual([0, '']);
+});
+
+(hasTerminal ? test : test.skip)(
+  'on a terminal the log is readable, and ^C stops the service',
+  async () => {
+    const child = spawn('script', ['-qec', `exec '${process.execPath}' '${MAIN}'`, '/dev/null'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: {
+        ...inheritedEnvironment(),
+        PORT: '0',
+        METRICS_PORT: '',
+        DATABASE_URL: database.url,
+        TERM: 'xterm',
+      },
+    });
+    const lines: string[] = [];
+    for await (const line of createInterface({ input: child.stdout })) {
+      lines.push(line);
+      if (line.includes('listening')) child.stdin.write('\x03');
+    }
+    // Without the colours.
+    const output = lines.join('\n').replaceAll(/\p{Cc}\[\d+m/gu, '');
+    expect(output).toMatch(/INFO.*listening/);
+    expect(output).toMatch(/address: .*http:\/\/127\.0\.0\.1:\d+/);
+    expect(output).toMatch(/stopped/);
+    expect(output).not.toMatch(/^\{/m);
+    expect(child.exitCode ?? ((await once(child, 'exit')) as [number])[0]).toBe(0);
+  },
+);

@@ -1,0 +1,91 @@
+import { ApiClient, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createOwner } from '../harness/factories.js';
+import { type BuiltService, startBuiltService } from '../harness/service.js';
+
+const DURATION = 'http_server_request_duration_seconds';
+
+let database: TestDatabase;
+let service: BuiltService;
+let metrics: { url: string };
+let client: ApiClient;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  service = await startBuiltService({ DATABASE_URL: database.url, METRICS_PORT: '0' });
+  metrics = { url: String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']) };
+  client = new ApiClient(service, (await createOwner(database)).key);
+});
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+});
+
+/** Returns the counts of requests by their labels: method, route and status. */
+async function requestCounts(): Promise<Map<string, number>> {
+  const { text } = await send(metrics, '/metrics');
+  const line = new RegExp(
+    `^${DURATION}_count\\{http_request_method="(.*?)",http_route="(.*?)",http_response_status_code="(\\d+)"\\} (\\d+)$`,
+    'gm',
+  );
+  return new Map(
+    [...text.matchAll(line)].map(([, method, route, status, count]) => [
+      `${method} ${route} ${status}`,
+      Number(count),
+    ]),
+  );
+}
+
+test('GET /metrics is Prometheus text, on the listener of its own', async () => {
+  const { status, headers, text } = await send(metrics, '/metrics');
+  expect([status, headers['content-type']]).toEqual([
+    200,
+    'text/plain; version=0.0.4; charset=utf-8',
+  ]);
+  for (const name of [
+    'process_cpu_seconds_total',
+    'db_client_connection_count',
+    'pets_key_lookups_total',
+    DURATION,
+  ]) {
+    expect(text).toMatch(new RegExp(`^# TYPE ${name} `, 'm'));
+  }
+});
+
+test('that listener serves nothing else, and the main one no metrics', async () => {
+  for (const path of ['/', '/v1/pets', '/metrics/', '/health/live']) {
+    expect((await send(metrics, path)).status).toBe(404);
+  }
+  expect((await send(metrics, '/metrics', { method: 'POST' })).status).toBe(404);
+  expect((await client.get('/metrics')).status).toBe(404);
+});
+
+test('requests are told by method, route template and status', async () => {
+  await client.get('/v1/pets?limit=7');
+  await client.get('/v1/pets/4711');
+  await client.get('/v1/pets/4712');
+  await send(service, '/v1/pets/4713');
+  expect(Object.fromEntries(await requestCounts())).toMatchObject({
+    'GET /v1/pets 200': 1,
+    'GET /v1/pets/:petId 404': 2,
+    'GET /v1/pets/:petId 401': 1,
+  });
+});
+
+test('whatever callers ask for, the labels do not grow', async () => {
+  const methods = ['GET', 'POST', 'PROPFIND', 'LINK', 'TRACE', 'M-SEARCH', 'PURGE'];
+  const ask = async (name: string): Promise<void> => {
+    for (const method of methods) {
+      await client.send(`/${name}`, { method });
+      await client.send(`/v1/pets/${name}`, { method });
+    }
+  };
+  await ask('first');
+  const before = (await requestCounts()).size;
+  for (const name of ['a', 'b/c', '%41', '..%2f', '%', 'd?e', 'f%20"}']) await ask(name);
+  const after = await requestCounts();
+  expect(after.size).toBeLessThanOrEqual(before + 1);
+  for (const labels of after.keys()) {
+    expect(labels).toMatch(/^(GET|POST|_OTHER) (unmatched|\/v1\/pets(\/:petId)?) \d{3}$/);
+  }
+});

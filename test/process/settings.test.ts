@@ -1,0 +1,172 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { SettingError } from '../../src/config/setting-error.js';
+import { Settings } from '../../src/config/settings.js';
+
+const DATABASE = { DATABASE_URL: 'postgres://user:secret@db:5432/pets' };
+
+/** Returns the message that the settings are refused with. */
+function refusalOf(environment: Record<string, string>): string {
+  try {
+    new Settings(environment);
+  } catch (error) {
+    if (error instanceof SettingError) return error.message;
+    throw error;
+  }
+  throw new Error('the settings were accepted');
+}
+
+test('with nothing set there is a default for everything', () => {
+  expect(new Settings({})).toMatchObject({
+    port: 3000,
+    host: '127.0.0.1',
+    metricsPort: 9464,
+    metricsHost: '127.0.0.1',
+    publicUrl: undefined,
+    stagingUrl: undefined,
+    databaseUrl: undefined,
+    databasePoolSize: 10,
+    migrateOnStart: true,
+    dataDir: resolve('.data'),
+    trustProxy: 0,
+    anonymousRequestsPerMinute: 300,
+    banAfterRefusals: undefined,
+    banMs: 300_000,
+    corsOrigins: [],
+    logLevel: 'info',
+    shutdownDelayMs: 0,
+    shutdownGraceMs: 10_000,
+  });
+});
+
+test.each<[name: string, value: string, property: keyof Settings, read: unknown]>([
+  ['PORT', '0', 'port', 0],
+  ['PORT', '65535', 'port', 65_535],
+  ['PORT', '', 'port', 3000],
+  ['METRICS_PORT', '', 'metricsPort', undefined],
+  ['METRICS_PORT', '1', 'metricsPort', 1],
+  ['PUBLIC_URL', 'https://api.example.org/store/', 'publicUrl', 'https://api.example.org/store'],
+  ['STAGING_URL', 'http://staging:8080', 'stagingUrl', 'http://staging:8080'],
+  ['MIGRATE_ON_START', 'false', 'migrateOnStart', false],
+  ['TRUST_PROXY', '2', 'trustProxy', 2],
+  ['TRUST_PROXY', '10.0.0.0/8, ::1', 'trustProxy', ['10.0.0.0/8', '::1']],
+  ['BAN_AFTER_REFUSALS', '0', 'banAfterRefusals', 0],
+  ['BAN_SECONDS', '0', 'banMs', 0],
+  [
+    'CORS_ORIGINS',
+    'https://a.example, http://localhost:5173',
+    'corsOrigins',
+    ['https://a.example', 'http://localhost:5173'],
+  ],
+  ['LOG_LEVEL', 'silent', 'logLevel', 'silent'],
+  ['SHUTDOWN_DELAY_SECONDS', '0.25', 'shutdownDelayMs', 250],
+  ['SHUTDOWN_GRACE_SECONDS', '0', 'shutdownGraceMs', 0],
+  ['HEADERS_TIMEOUT_SECONDS', '0.1', 'headersTimeoutMs', 100],
+])('%s=%s is taken', (name, value, property, read) => {
+  expect(new Settings({ [name]: value })[property]).toEqual(read);
+});
+
+test.each<[name: string, takes: RegExp, ...values: string[]]>([
+  ['PORT', /integer from 0 to 65535/, 'x', '-1', '65536', '1.5', '0x10', ' 80', '1e3', '+80'],
+  ['METRICS_PORT', /integer from 0 to 65535/, 'off', '65536'],
+  [
+    'PUBLIC_URL',
+    /http or https address/,
+    'example.org',
+    '//example.org',
+    'ftp://example.org',
+    'https://example.org?a',
+    'https://example.org#a',
+    'https://user:secret@example.org',
+    'https://example.org/a b',
+  ],
+  ['STAGING_URL', /http or https address/, 'example.org'],
+  [
+    'DATABASE_URL',
+    /postgres:\/\//,
+    'db:5432',
+    'mysql://db/pets',
+    'postgres://user:%zz@db/pets',
+    'postgres://db:x/pets',
+  ],
+  ['DATABASE_POOL_SIZE', /integer from 1 to 1000/, '0', '1001', 'many'],
+  ['MIGRATE_ON_START', /true or false/, 'yes', '1', 'TRUE'],
+  [
+    'TRUST_PROXY',
+    /number of proxies, or their addresses/,
+    'true',
+    '-1',
+    '10.0.0',
+    '10.0.0.0/33',
+    '::1/129',
+    'proxy',
+    '1,2',
+  ],
+  ['ANONYMOUS_REQUESTS_PER_MINUTE', /integer from 1/, '0', 'none'],
+  ['BAN_AFTER_REFUSALS', /integer from 0/, '-1', 'never'],
+  ['BAN_SECONDS', /seconds from 0/, '-1', '5m', '1.2345'],
+  [
+    'CORS_ORIGINS',
+    /origins such as/,
+    '*',
+    'app.example.org',
+    'https://app.example.org/',
+    'https://a.example, b',
+  ],
+  ['LOG_LEVEL', /one of trace, debug, info, warn, error, fatal, silent/, 'verbose', 'INFO', '30'],
+  ['SHUTDOWN_DELAY_SECONDS', /seconds from 0 to 600/, '-1', '601', '5s'],
+  ['SHUTDOWN_GRACE_SECONDS', /seconds from 0 to 600/, 'x', 'Infinity'],
+  ['HEADERS_TIMEOUT_SECONDS', /seconds from 0.1 to 600/, '0', '601'],
+  ['REQUEST_TIMEOUT_SECONDS', /seconds from 0.1 to 3600/, '0', '3601'],
+  ['KEEP_ALIVE_TIMEOUT_SECONDS', /seconds from 0.1 to 3600/, '0', 'x'],
+  ['DATABASE_STATEMENT_TIMEOUT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
+  ['DATABASE_POOL_WAIT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
+  ['DATABASE_LOCK_TIMEOUT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
+])('%s is refused with one line that names it and what it takes', (name, takes, ...values) => {
+  for (const value of values) {
+    const message = refusalOf({ [name]: value });
+    expect(message).toMatch(takes);
+    expect(message.startsWith(`${name} `)).toBe(true);
+    expect(message).not.toMatch(/\n|secret/);
+  }
+});
+
+test('DATABASE_DIRECT_URL is DATABASE_URL unless set, and refused alone', () => {
+  expect(new Settings(DATABASE).databaseDirectUrl).toBe(DATABASE.DATABASE_URL);
+  const direct = 'postgres://direct/pets';
+  expect(new Settings({ ...DATABASE, DATABASE_DIRECT_URL: direct }).databaseDirectUrl).toBe(direct);
+  expect(refusalOf({ DATABASE_DIRECT_URL: direct })).toMatch(/^DATABASE_DIRECT_URL /);
+});
+
+describe('a secret from a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'pets-settings-'));
+  const path = join(folder, 'url');
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  test.each(['', '\n', '\r\n'])('is read without the line end %j', (end) => {
+    writeFileSync(path, `${DATABASE.DATABASE_URL}${end}`);
+    expect(new Settings({ DATABASE_URL_FILE: path }).databaseUrl).toBe(DATABASE.DATABASE_URL);
+  });
+
+  test('that holds no address is refused, unread to the operator', () => {
+    writeFileSync(path, 'secret');
+    expect(refusalOf({ DATABASE_URL_FILE: path })).toMatch(
+      /^DATABASE_URL is invalid: it takes an address/,
+    );
+  });
+
+  test('that cannot be read is refused', () => {
+    expect(refusalOf({ DATABASE_URL_FILE: join(folder, 'none') })).toMatch(
+      /^DATABASE_URL_FILE .*readable file$/,
+    );
+    expect(refusalOf({ DATABASE_URL_FILE: folder })).toMatch(/^DATABASE_URL_FILE .*readable file$/);
+  });
+
+  test('beside the variable is refused', () => {
+    writeFileSync(path, DATABASE.DATABASE_URL);
+    expect(refusalOf({ ...DATABASE, DATABASE_URL_FILE: path })).toMatch(
+      /^DATABASE_URL_FILE .*one of the two$/,
+    );
+  });
+});

@@ -1,0 +1,199 @@
+import { ApiClient, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { holdPets } from '../harness/database-lock.js';
+import { DatabaseRelay } from '../harness/database-relay.js';
+import { createOwner } from '../harness/factories.js';
+import { RawConnection } from '../harness/raw-connection.js';
+import {
+  type BuiltService,
+  type Environment,
+  spawnBuiltService,
+  startBuiltService,
+} from '../harness/service.js';
+
+const PET = '{"name":"Frank","categoryId":1}';
+/** Well below the grace period of the tests: who waits for nothing stops at once. */
+const AT_ONCE_MS = 2_500;
+
+let database: TestDatabase;
+let key: string;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  ({ key } = await createOwner(database));
+});
+afterAll(() => database.close());
+
+interface Started {
+  service: BuiltService;
+  port: number;
+  client: ApiClient;
+}
+
+async function start(env: Environment = {}): Promise<Started> {
+  const service = await startBuiltService({ DATABASE_URL: database.url, ...env });
+  return { service, port: Number(new URL(service.url).port), client: new ApiClient(service, key) };
+}
+
+/** Sends the signal, and returns what tells the exit code and after how long. */
+function stop(
+  service: BuiltService,
+  signal: NodeJS.Signals = 'SIGTERM',
+): Promise<{ code: number | null; ms: number }> {
+  const startedAt = performance.now();
+  return service.stop(signal).then((code) => ({ code, ms: performance.now() - startedAt }));
+}
+
+const stopping = (service: BuiltService): Promise<unknown> =>
+  service.waitForLog(({ msg }) => msg === 'stopping');
+
+const request = (method: string, path: string, ...fields: string[]): string =>
+  [
+    `${method} ${path} HTTP/1.1`,
+    'Host: pets',
+    `Authorization: Bearer ${key}`,
+    ...fields,
+    '',
+    '',
+  ].join('\r\n');
+
+test.each<NodeJS.Signals>(['SIGTERM', 'SIGINT'])(
+  '%s ends an idle service at once, with exit code 0',
+  async (signal) => {
+    const { service, port } = await start();
+    // Neither one that was never used nor one that is kept is waited for.
+    const unused = await RawConnection.open({ port });
+    const kept = await RawConnection.open({ port }, request('GET', '/v1/pets'));
+    expect((await kept.answer()).status).toBe(200);
+
+    const { code, ms } = await stop(service, signal);
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(AT_ONCE_MS);
+    await Promise.all([unused.serverEnd(), kept.serverEnd()]);
+    expect(service.logs().map(({ msg }) => msg)).toEqual(
+      expect.arrayContaining(['stopping', 'stopped']),
+    );
+  },
+);
+
+test('during SHUTDOWN_DELAY_SECONDS: not ready, but requests are served, each ending its connection', async () => {
+  const { service, port, client } = await start({ SHUTDOWN_DELAY_SECONDS: '1' });
+  const kept = await RawConnection.open({ port }, request('GET', '/v1/pets'));
+  expect((await kept.answer()).headers['connection']).toBe('keep-alive');
+  const stopped = stop(service);
+  await stopping(service);
+
+  const ready = await send(service, '/health/ready');
+  expect([ready.status, ready.json.checks.shutdown]).toEqual([503, 'in progress']);
+  expect((await send(service, '/health/live')).status).toBe(200);
+  const added = await client.post('/v1/pets', PET);
+  expect([added.status, added.headers.connection]).toEqual([201, 'close']);
+  const last = await kept.write(request('GET', '/v1/pets')).answer();
+  expect([last.status, last.headers['connection']]).toEqual([200, 'close']);
+  await kept.serverEnd();
+
+  const { code, ms } = await stopped;
+  expect(code).toBe(0);
+  expect(ms).toBeGreaterThan(1_000);
+  await expect(send(service, '/health/live')).rejects.toThrow(/ECONNREFUSED/);
+});
+
+describe('what is in flight is answered, and no new connection taken', () => {
+  test('a statement that waits for a lock', async () => {
+    const { service, port, client } = await start({
+      DATABASE_STATEMENT_TIMEOUT_SECONDS: '10',
+      DATABASE_LOCK_TIMEOUT_SECONDS: '10',
+    });
+    const lock = await holdPets(database);
+    const slow = await RawConnection.open({ port }, request('GET', '/v1/pets'));
+    await lock.waitedFor();
+    const stopped = stop(service);
+    await stopping(service);
+    // A second signal changes nothing.
+    service.process.kill('SIGTERM');
+    service.process.kill('SIGINT');
+    await refused(client);
+
+    await lock.release();
+    const answer = await slow.answer();
+    expect([answer.status, answer.headers['connection']]).toEqual([200, 'close']);
+    await slow.serverEnd();
+    const { code, ms } = await stopped;
+    expect(code).toBe(0);
+    expect(ms).toBeLessThan(AT_ONCE_MS);
+  });
+
+  test('a body that is still coming', async () => {
+    const { service, port, client } = await start();
+    const head = request(
+      'POST',
+      '/v1/pets',
+      'Content-Type: application/json',
+      `Content-Length: ${PET.length}`,
+      'Expect: 100-continue',
+    );
+    const slow = await RawConnection.open({ port }, head);
+    expect((await slow.answer()).status).toBe(100);
+    const stopped = stop(service);
+    await refused(client);
+
+    const answer = await slow.write(PET).answer();
+    expect([answer.status, answer.headers['connection']]).toEqual([201, 'close']);
+    expect((await stopped).code).toBe(0);
+  });
+
+  test('but not for longer than SHUTDOWN_GRACE_SECONDS', async () => {
+    const { service, port } = await start({ SHUTDOWN_GRACE_SECONDS: '0.5' });
+    const slow = await RawConnection.open(
+      { port },
+      request(
+        'POST',
+        '/v1/pets',
+        'Content-Type: application/json',
+        'Content-Length: 9',
+        'Expect: 100-continue',
+      ),
+    );
+    expect((await slow.answer()).status).toBe(100);
+    const { code, ms } = await stop(service);
+    expect(code).toBe(0);
+    expect(ms).toBeGreaterThan(500);
+    expect(ms).toBeLessThan(500 + AT_ONCE_MS);
+    slow.close();
+  });
+
+  /** Resolves when the service takes no connections any more. */
+  async function refused(client: ApiClient): Promise<void> {
+    for (;;) {
+      try {
+        await client.get('/health/live');
+      } catch {
+        return;
+      }
+    }
+  }
+});
+
+test('a database that does not answer keeps nobody from stopping', async () => {
+  const relay = await DatabaseRelay.open(database.url);
+  const { service, client } = await start({ DATABASE_URL: relay.url });
+  expect((await client.get('/v1/pets')).status).toBe(200);
+  await relay.stall();
+  const { code, ms } = await stop(service);
+  expect(code).toBe(0);
+  expect(ms).toBeLessThan(10_000);
+  await relay.cut();
+});
+
+test('a signal during the start stops the service once it has started, in order', async () => {
+  // As if another process were migrating.
+  await database.query('SELECT pg_advisory_lock(7236114901)');
+  const service = spawnBuiltService({ DATABASE_URL: database.url });
+  const asking = `SELECT FROM pg_stat_activity
+                   WHERE datname = current_database() AND query LIKE 'SELECT pg_try_advisory_lock%'`;
+  while ((await database.query(asking)).length === 0);
+  const stopped = service.stop();
+  await database.query('SELECT pg_advisory_unlock(7236114901)');
+  expect(await stopped).toBe(0);
+  expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped' });
+});

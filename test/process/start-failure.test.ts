@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { type Environment, inheritedEnvironment } from '../harness/service.js';
+
+const PASSWORD = 'c0rrect-horse';
+
+let database: TestDatabase;
+/** Listens, and says nothing. */
+let silent: Server;
+let takenPort: number;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  takenPort = (silent.address() as AddressInfo).port;
+});
+afterAll(async () => {
+  silent.close();
+  await database.close();
+});
+
+/** Starts `dist/main.js`, which is to end by itself. */
+async function startInVain(env: Environment): Promise<{ code: number; stderr: string }> {
+  const child = spawn(process.execPath, [join(__dirname, '../../dist/main.js')], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: {
+      ...inheritedEnvironment(),
+      PORT: '0',
+      METRICS_PORT: '',
+      DATABASE_URL: database.url,
+      ...env,
+    },
+  });
+  const [stderr, [code]] = await Promise.all([
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number]>,
+  ]);
+  return { code, stderr };
+}
+
+/** Returns the address of a PostgreSQL that cannot be used. */
+function unusable(authority: string, name = 'pets'): string {
+  return `postgres://pets:${PASSWORD}@${authority}/${name}`;
+}
+
+test.each<[title: string, env: () => Environment, line: RegExp]>([
+  ['an invalid setting', () => ({ LOG_LEVEL: 'loud' }), /^LOG_LEVEL is invalid: it takes one of /],
+  [
+    'PORT that is taken',
+    () => ({ PORT: String(takenPort) }),
+    /^PORT: cannot listen on port \d+ of 127\.0\.0\.1 \(it is in use\)$/,
+  ],
+  [
+    'METRICS_PORT that is taken',
+    () => ({ METRICS_PORT: String(takenPort) }),
+    /^METRICS_PORT: cannot listen .*in use/,
+  ],
+  [
+    'HOST that is not of this machine',
+    () => ({ HOST: '192.0.2.1' }),
+    /^PORT: cannot listen on port 0 of 192\.0\.2\.1 \(EADDRNOTAVAIL\)$/,
+  ],
+  [
+    'a database that refuses connections',
+    () => ({ DATABASE_URL: unusable('127.0.0.1:1') }),
+    /^DATABASE_URL: .*ECONNREFUSED/,
+  ],
+  [
+    'a database that does not answer',
+    () => ({ DATABASE_URL: unusable(`127.0.0.1:${takenPort}`), DATABASE_POOL_WAIT_SECONDS: '0.5' }),
+    /^DATABASE_URL: /,
+  ],
+  [
+    'a database that cannot be reached, without migrations',
+    () => ({ DATABASE_URL: unusable('127.0.0.1:1'), MIGRATE_ON_START: 'false' }),
+    /^DATABASE_URL: .*ECONNREFUSED/,
+  ],
+  [
+    'a database that does not exist',
+    () => ({ DATABASE_URL: database.url.replace(database.name, 'nothing') }),
+    /^DATABASE_URL: .*"nothing" does not exist/,
+  ],
+])('%s: one line on standard error, and exit code 1', async (_title, env, line) => {
+  const { code, stderr } = await startInVain(env());
+  const [told = '', ...more] = stderr.split('\n');
+  expect(told).toMatch(line);
+  expect(more).toEqual(['']);
+  expect(stderr).not.toContain(PASSWORD);
+  expect(code).toBe(1);
+});

@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { ApiClient, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { expectError } from '../harness/error-answer.js';
+import { createOwner, createPets } from '../harness/factories.js';
+import { type BuiltService, startBuiltService } from '../harness/service.js';
+
+const hasFaketime = spawnSync('faketime', ['--version']).status === 0;
+if (!hasFaketime)
+  console.warn(
+    'To test the sunset on the real clock, install faketime (apt-get install faketime).',
+  );
+
+const DEPRECATION_FIELDS = {
+  deprecation: '@1795132800',
+  sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
+  link: '</v1/pets>; rel="successor-version"',
+};
+
+/** Starts the real service, its clock running from the moment on; the monotonic clock stays as it is. */
+function startAt(database: TestDatabase, moment: string): Promise<BuiltService> {
+  return startBuiltService(
+    { DATABASE_URL: database.url, TZ: 'UTC', FAKETIME_DONT_FAKE_MONOTONIC: '1' },
+    ['faketime', moment],
+  );
+}
+
+(hasFaketime ? describe : describe.skip)(
+  'the sunset of GET /v1/pets/{petId}, by the real clock',
+  () => {
+    let database: TestDatabase;
+    let key: string;
+    let petPath: string;
+
+    beforeAll(async () => {
+      database = await createDatabase();
+      ({ key } = await createOwner(database));
+      petPath = `/v1/pets/${(await createPets(database, 1))[0]}`;
+    });
+    afterAll(() => database.close());
+
+    test('before 5 December 2030: 200, deprecated, and described', async () => {
+      const service = await startAt(database, '2030-12-04 23:00:00');
+      const answer = await new ApiClient(service, key).get(petPath);
+      expect(answer.status).toBe(200);
+      expect(answer.headers).toMatchObject(DEPRECATION_FIELDS);
+      const description = (await send(service, '/openapi.json')).json;
+      expect(description.paths['/pets/{petId}'].get).toMatchObject({
+        operationId: 'getPet',
+        deprecated: true,
+      });
+      await service.stop();
+    });
+
+    test('from then on: 410 for GET and HEAD, 405 for other methods, and not described', async () => {
+      const service = await startAt(database, '2030-12-05 00:00:00');
+      const client = new ApiClient(service, key);
+      const answer = await client.get(petPath);
+      expect(expectError(answer, 410, 'endpoint_removed')).toContain('GET /v1/pets');
+      expect(answer.headers).toMatchObject(DEPRECATION_FIELDS);
+      expect((await client.get('/v1/pets/not-a-number')).status).toBe(410);
+      expect((await client.send(petPath, { method: 'HEAD' })).status).toBe(410);
+      expectError(await client.send(petPath, { method: 'PUT' }), 405, 'method_not_allowed');
+      expectError(await send(service, petPath), 401, 'missing_api_key');
+      expect((await client.get('/v1/pets')).status).toBe(200);
+      const description = (await send(service, '/openapi.json')).json;
+      expect(Object.keys(description.paths)).toEqual(['/pets']);
+      await service.stop();
+    });
+  },
+);

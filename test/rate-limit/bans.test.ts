@@ -1,0 +1,316 @@
+import { type Answer, ApiClient } from '../harness/client.js';
+import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
+import {
+  askUntil,
+  DAY_MS,
+  inTurn,
+  limitFields,
+  limitsOf,
+  MINUTE_MS,
+  notifyChange,
+  SECOND_MS,
+} from '../harness/limits.js';
+import { startService, type TestService } from '../harness/service.js';
+
+const BAN_MS = 5 * MINUTE_MS;
+const AMPLE = 100_000;
+
+let service: TestService;
+
+/** A request that is answered without a look into the store. */
+function asks(key: string): () => Promise<Answer> {
+  const client = new ApiClient(service, key);
+  return () => client.get('/v1/nothing');
+}
+
+function newOwner(perMinute: number, perDay = AMPLE): Promise<TestOwner> {
+  return createOwner(service.database, { limits: { perMinute, perDay } });
+}
+
+/** Asks so many times. Returns what each answer was. */
+async function outcomes(times: number, ask: () => Promise<Answer>): Promise<string[]> {
+  const codes: string[] = [];
+  for (let time = 0; time < times; time++) codes.push((await ask()).json.code);
+  return codes;
+}
+
+const PASSED = 'route_not_found';
+const REFUSED = 'rate_limit_exceeded';
+const BANNED = 'api_key_banned';
+
+describe('by default', () => {
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.close());
+  // Every test begins at a whole second.
+  beforeEach(() => service.setClock(Math.ceil(service.nowMs() / 1000) * 1000));
+
+  it.each([1, 2, 3, 7])(
+    'as many refusals as the plan has requests a minute ban: %i',
+    async (perMinute) => {
+      const owner = await newOwner(perMinute);
+      expect(await outcomes(2 * perMinute + 3, asks(owner.key))).toEqual([
+        ...Array(perMinute).fill(PASSED),
+        ...Array(perMinute - 1).fill(REFUSED),
+        ...Array(4).fill(BANNED),
+      ]);
+    },
+  );
+
+  it('the 60th refusal in a minute bans a key of plan Free', async () => {
+    const ask = asks((await createOwner(service.database, { plan: 'free' })).key);
+    expect(await outcomes(120, ask)).toEqual([
+      ...Array(60).fill(PASSED),
+      ...Array(59).fill(REFUSED),
+      BANNED,
+    ]);
+  });
+
+  it('a banned request is answered 429 api_key_banned with what it has to wait for', async () => {
+    const ask = asks((await newOwner(3)).key);
+    await inTurn(5, ask);
+    await service.advance(1_001);
+    const answer = await ask();
+    expect(answer).toMatchObject({
+      status: 429,
+      json: {
+        code: BANNED,
+        message:
+          'This API key is banned for a time: it went on after it was told to wait. Try again in 300 seconds.',
+        status: 429,
+      },
+    });
+    expect(limitFields(answer)).toEqual({
+      'x-ratelimit-limit': '3',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String(Math.ceil((service.nowMs() + BAN_MS) / 1000)),
+      'ratelimit-policy': `"minute";q=3;w=60, "day";q=${AMPLE};w=86400`,
+      ratelimit: '"minute";r=0;t=300, "day";r=0;t=300',
+      'retry-after': '300',
+    });
+  });
+
+  it('a ban lasts five minutes from the refusal that led to it, whatever is asked meanwhile', async () => {
+    const ask = asks((await newOwner(2)).key);
+    await inTurn(3, ask);
+    await service.advance(20 * SECOND_MS);
+    const { reset } = limitsOf(await ask());
+    const endsAtMs = service.nowMs() + BAN_MS;
+    for (let part = 1; part < 10; part++) {
+      await service.advance(BAN_MS / 10);
+      const answer = await inTurn(3, ask);
+      expect(answer.json.code).toBe(BANNED);
+      expect(limitsOf(answer).reset).toBe(reset);
+      expect(Number(answer.headers['retry-after'])).toBe((endsAtMs - service.nowMs()) / 1000);
+    }
+    await service.setClock(endsAtMs - 1);
+    expect((await ask()).headers['retry-after']).toBe('1');
+    await service.setClock(endsAtMs);
+    expect((await ask()).status).toBe(404);
+  });
+
+  it('after the ban all begins as if there had been none', async () => {
+    const ask = asks((await newOwner(2)).key);
+    const twice = [PASSED, PASSED, REFUSED, BANNED];
+    expect(await outcomes(4, ask)).toEqual(twice);
+    await service.advance(BAN_MS);
+    expect(await outcomes(4, ask)).toEqual(twice);
+  });
+
+  it('a banned request is counted in no window', async () => {
+    const ask = asks((await newOwner(2, 10)).key);
+    await inTurn(9, ask);
+    await service.advance(BAN_MS);
+    expect((await ask()).headers['ratelimit']).toBe('"minute";r=1;t=60, "day";r=7;t=86100');
+  });
+
+  const minutes: [string, number[], string][] = [
+    ['the last millisecond of the minute', [10, 11, 69.999], BANNED],
+    ['the next minute', [10, 11, 70], REFUSED],
+    ['a minute that slides', [10, 65, 70, 71], REFUSED],
+    ['the minute that follows, counted anew', [10, 65, 70, 71, 129.999], BANNED],
+  ];
+  it.each(minutes)(
+    'refusals count within a fixed minute from the first: %s',
+    async (_, seconds, code) => {
+      const ask = asks((await newOwner(3, 1)).key);
+      const startMs = service.nowMs();
+      await ask();
+      const codes: string[] = [];
+      for (const second of seconds) {
+        await service.setClock(startMs + second * SECOND_MS);
+        codes.push((await ask()).json.code);
+      }
+      expect(codes).toEqual([...Array(seconds.length - 1).fill(REFUSED), code]);
+    },
+  );
+
+  it('requests that pass in between do not stop the count', async () => {
+    const ask = asks((await newOwner(4)).key);
+    const startMs = service.nowMs();
+    await inTurn(4, ask);
+    await service.setClock(startMs + 59_000);
+    expect(await outcomes(2, ask)).toEqual([REFUSED, REFUSED]);
+    await service.setClock(startMs + 60_000);
+    expect(await outcomes(6, ask)).toEqual([...Array(4).fill(PASSED), REFUSED, BANNED]);
+  });
+
+  it('a day that is used up and ends after the ban is told instead', async () => {
+    const ask = asks((await newOwner(2, 1)).key);
+    const startMs = service.nowMs();
+    await ask();
+    const answer = await inTurn(2, ask);
+    expect(answer.json.code).toBe(BANNED);
+    expect(limitFields(answer)).toEqual({
+      'x-ratelimit-limit': '2',
+      'x-ratelimit-remaining': '0',
+      'x-ratelimit-reset': String((startMs + DAY_MS) / 1000),
+      'ratelimit-policy': '"minute";q=2;w=60, "day";q=1;w=86400',
+      ratelimit: '"minute";r=0;t=300, "day";r=0;t=86400',
+      'retry-after': '86400',
+    });
+    await service.advance(BAN_MS);
+    expect((await ask()).json.code).toBe(REFUSED);
+  });
+
+  it('a day that is used up and ends before the ban is not', async () => {
+    const ask = asks((await newOwner(1, 1)).key);
+    await ask();
+    await service.advance(DAY_MS - 100 * SECOND_MS);
+    const answer = await ask();
+    expect(answer.json.code).toBe(BANNED);
+    expect(answer.headers['retry-after']).toBe('300');
+    expect(answer.headers['ratelimit']).toBe('"minute";r=0;t=300, "day";r=0;t=300');
+  });
+
+  it('a ban holds for the key alone, not for the owner’s other keys', async () => {
+    const owner = await newOwner(2);
+    const other = asks((await createKey(service.database, owner.id)).key);
+    const ask = asks(owner.key);
+    await inTurn(4, ask);
+    expect(await outcomes(1, other)).toEqual([REFUSED]);
+    await service.advance(MINUTE_MS);
+    expect(await outcomes(2, ask)).toEqual([BANNED, BANNED]);
+    expect(limitsOf(await other())).toMatchObject({ limit: 2, remaining: 1 });
+  });
+
+  it('refusals of the owner’s other keys do not count', async () => {
+    const owner = await newOwner(3);
+    const other = asks((await createKey(service.database, owner.id)).key);
+    await inTurn(5, asks(owner.key));
+    expect(await outcomes(2, other)).toEqual([REFUSED, REFUSED]);
+    expect(await outcomes(1, asks(owner.key))).toEqual([BANNED]);
+  });
+
+  describe('keys made by rotation', () => {
+    it('inherit the ban, however often they are rotated', async () => {
+      const owner = await newOwner(1);
+      await inTurn(2, asks(owner.key));
+      for (let time = 0; time < 2; time++) {
+        const { key } = await createKey(service.database, owner.id, { firstKeyId: owner.keyId });
+        const answer = await asks(key)();
+        expect(answer.json.code).toBe(BANNED);
+        expect(answer.headers['retry-after']).toBe('300');
+      }
+    });
+
+    it('hand it back to the key they were made of', async () => {
+      const owner = await newOwner(1);
+      const successor = await createKey(service.database, owner.id, { firstKeyId: owner.keyId });
+      await inTurn(2, asks(successor.key));
+      expect(await outcomes(1, asks(owner.key))).toEqual([BANNED]);
+    });
+
+    it('share one count of refusals', async () => {
+      const owner = await newOwner(3);
+      const successor = await createKey(service.database, owner.id, { firstKeyId: owner.keyId });
+      await inTurn(4, asks(owner.key));
+      expect(await outcomes(2, asks(successor.key))).toEqual([REFUSED, BANNED]);
+    });
+  });
+
+  describe('an unban', () => {
+    async function unban(owner: TestOwner): Promise<void> {
+      await service.database.query(
+        'UPDATE api_keys SET unban_count = unban_count + 1 WHERE id = $1 OR first_key_id = $1',
+        [owner.keyId],
+      );
+      await notifyChange(service.database, owner.id);
+    }
+
+    it('lets the key pass at once, in the windows as they stand', async () => {
+      const owner = await newOwner(2, 10);
+      const ask = asks(owner.key);
+      await inTurn(4, ask);
+      await service.advance(MINUTE_MS);
+      await unban(owner);
+      const { answer } = await askUntil(ask, ({ status }) => status === 404);
+      expect(answer.headers['ratelimit']).toBe('"minute";r=1;t=60, "day";r=7;t=86340');
+    });
+
+    it('lets refusals count from nought, for the whole line of keys', async () => {
+      const owner = await newOwner(5, 1);
+      const successor = await createKey(service.database, owner.id, { firstKeyId: owner.keyId });
+      const [ask, other] = [asks(owner.key), asks(successor.key)];
+      expect(await outcomes(6, ask)).toEqual([PASSED, ...Array(4).fill(REFUSED), BANNED]);
+      expect(await outcomes(1, other)).toEqual([BANNED]);
+      await unban(owner);
+      await askUntil(ask, ({ json }) => json.code === REFUSED);
+      await service.advance(5 * SECOND_MS);
+      expect(await outcomes(4, other)).toEqual([REFUSED, REFUSED, REFUSED, BANNED]);
+      expect(await outcomes(1, ask)).toEqual([BANNED]);
+    });
+
+    it('does not keep the key from being banned again', async () => {
+      const owner = await newOwner(1, 1);
+      const ask = asks(owner.key);
+      await inTurn(2, ask);
+      await unban(owner);
+      await service.advance(5 * SECOND_MS);
+      const answer = await ask();
+      expect(answer.json.code).toBe(BANNED);
+      expect(answer.headers['ratelimit']).toContain('"minute";r=0;t=300');
+    });
+  });
+});
+
+const settings = [
+  {
+    title: 'BAN_AFTER_REFUSALS=2 and BAN_SECONDS=7',
+    env: { BAN_AFTER_REFUSALS: '2', BAN_SECONDS: '7' },
+    codes: [PASSED, PASSED, PASSED, REFUSED, BANNED, BANNED],
+    // The minute is used up until after the ban.
+    standing: '"minute";r=0;t=60, "day";r=0;t=7',
+    afterBan: REFUSED,
+  },
+  {
+    title: 'BAN_AFTER_REFUSALS=0',
+    env: { BAN_AFTER_REFUSALS: '0' },
+    codes: [PASSED, PASSED, PASSED, ...Array(6).fill(REFUSED)],
+    standing: '"minute";r=0;t=60, "day";r=99997;t=86400',
+    afterBan: REFUSED,
+  },
+  {
+    title: 'BAN_SECONDS=0',
+    env: { BAN_SECONDS: '0' },
+    codes: [PASSED, PASSED, PASSED, ...Array(6).fill(REFUSED)],
+    standing: '"minute";r=0;t=60, "day";r=99997;t=86400',
+    afterBan: REFUSED,
+  },
+];
+describe.each(settings)('with $title', ({ env, codes, standing, afterBan }) => {
+  beforeAll(async () => {
+    service = await startService({ env });
+  });
+  afterAll(() => service.close());
+
+  it('refusals ban as it says', async () => {
+    const ask = asks((await newOwner(3)).key);
+    expect(await outcomes(codes.length, ask)).toEqual(codes);
+    const answer = await ask();
+    expect(answer.headers).toMatchObject({ ratelimit: standing, 'retry-after': '60' });
+    await service.advance(7 * SECOND_MS);
+    expect(await outcomes(1, ask)).toEqual([afterBan]);
+  });
+});

@@ -1,0 +1,173 @@
+import { join } from 'node:path';
+import { generateKey, hashKey } from '../../src/auth/key-format.js';
+import { type Answer, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createOwner } from '../harness/factories.js';
+import { inParallel, inTurn, limitFields, limitsOf, SECOND_MS } from '../harness/limits.js';
+import { type Relay, startRelay } from '../harness/relay.js';
+import { startService, type TestService } from '../harness/service.js';
+
+const LIMIT = 20;
+const LOOK_UPS_PER_SECOND = 10;
+
+let database: TestDatabase;
+let relay: Relay;
+let service: TestService;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  relay = await startRelay(database.url);
+  service = await startService({
+    database: { ...database, url: relay.url },
+    env: { ANONYMOUS_REQUESTS_PER_MINUTE: String(LIMIT), TRUST_PROXY: '1' },
+    features: join(__dirname, 'uncounted-routes.mjs'),
+  });
+});
+afterAll(async () => {
+  await service.close();
+  await relay.close();
+  await database.close();
+});
+
+type Ask = (key?: string, path?: string) => Promise<Answer>;
+
+let addresses = 0;
+/** Requests of a client at an address that no other test uses. */
+function newAddress(): Ask {
+  const address = `198.51.100.${++addresses}`;
+  return (key, path = '/v1/nothing') =>
+    send(service, path, {
+      headers: { 'X-Forwarded-For': address, ...(key && { Authorization: `Bearer ${key}` }) },
+    });
+}
+
+/** A client at a new address whose budget is used up. */
+async function newAddressOverLimit(): Promise<Ask> {
+  const ask = newAddress();
+  await inTurn(LIMIT, () => ask());
+  return ask;
+}
+
+function unknownKeys(count: number): string[] {
+  return Array.from({ length: count }, generateKey);
+}
+
+/** How many of the keys were looked up: every look-up carries the key's hash. */
+function lookedUp(keys: string[]): number {
+  return keys.filter((key) => relay.timesSent(Buffer.from(hashKey(key), 'hex')) > 0).length;
+}
+
+describe('within its budget', () => {
+  it('401 for every unknown key that an address sends, each looked up', async () => {
+    const ask = newAddress();
+    const keys = unknownKeys(LIMIT);
+    for (const key of keys) expect((await ask(key)).status).toBe(401);
+    expect(lookedUp(keys)).toBe(LIMIT);
+  });
+});
+
+describe('over its budget', () => {
+  it('429 for every unknown key that an address sends, ten a second looked up', async () => {
+    const ask = await newAddressOverLimit();
+    const keys = unknownKeys(3 * LOOK_UPS_PER_SECOND);
+    for (const key of keys) {
+      expect(await ask(key)).toMatchObject({ status: 429, json: { code: 'rate_limit_exceeded' } });
+    }
+    expect(lookedUp(keys)).toBe(LOOK_UPS_PER_SECOND);
+  });
+
+  it('429 for every one of them at once, too', async () => {
+    const ask = await newAddressOverLimit();
+    const keys = unknownKeys(3 * LOOK_UPS_PER_SECOND);
+    const answers = await Promise.all(keys.map((key) => ask(key)));
+    expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 429));
+    expect(lookedUp(keys)).toBe(LOOK_UPS_PER_SECOND);
+  });
+
+  it('the second is a fixed one, from the first look-up on', async () => {
+    const ask = await newAddressOverLimit();
+    await ask(generateKey());
+    await service.advance(SECOND_MS - 1);
+    const keys = unknownKeys(LOOK_UPS_PER_SECOND);
+    for (const key of keys) await ask(key);
+    expect(lookedUp(keys)).toBe(LOOK_UPS_PER_SECOND - 1);
+    await service.advance(1);
+    const next = unknownKeys(LOOK_UPS_PER_SECOND + 1);
+    for (const key of next) await ask(key);
+    expect(lookedUp(next)).toBe(LOOK_UPS_PER_SECOND);
+  });
+
+  it('429 tells the budget of the address', async () => {
+    const ask = await newAddressOverLimit();
+    for (const key of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(key);
+    const [refused, keyless] = [await ask(generateKey()), await ask()];
+    expect(refused.text).toBe(keyless.text);
+    expect(limitFields(refused)).toEqual(limitFields(keyless));
+    expect(limitFields(refused)).toMatchObject({
+      'x-ratelimit-limit': String(LIMIT),
+      'x-ratelimit-remaining': '0',
+      ratelimit: '"minute";r=0;t=60',
+      'retry-after': '60',
+    });
+  });
+
+  it('mistyped keys use up no look-ups', async () => {
+    const ask = await newAddressOverLimit();
+    for (let time = 0; time < LOOK_UPS_PER_SECOND; time++) await ask('aas_mistyped');
+    const { key } = await createOwner(database);
+    expect((await ask(key)).status).toBe(404);
+  });
+
+  it('a valid key that is not in the cache passes within the ten', async () => {
+    const ask = await newAddressOverLimit();
+    for (const key of unknownKeys(LOOK_UPS_PER_SECOND - 1)) await ask(key);
+    const { key } = await createOwner(database, { limits: { perMinute: 7, perDay: 70 } });
+    const answer = await ask(key);
+    expect(answer.status).toBe(404);
+    expect(limitsOf(answer)).toMatchObject({ limit: 7, remaining: 6 });
+  });
+
+  it('429 for one beyond the ten, until the second is over; it is counted for no owner', async () => {
+    const ask = await newAddressOverLimit();
+    for (const key of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(key);
+    const { key } = await createOwner(database, { limits: { perMinute: 7, perDay: 70 } });
+    const refused = await ask(key);
+    expect(refused).toMatchObject({ status: 429, json: { code: 'rate_limit_exceeded' } });
+    expect(limitsOf(refused).limit).toBe(LIMIT);
+    await service.advance(SECOND_MS);
+    expect(limitsOf(await ask(key))).toMatchObject({ limit: 7, remaining: 6 });
+  });
+
+  it('429 on a @SkipThrottle() route too: a key that was not looked for is not told to be invalid', async () => {
+    const ask = await newAddressOverLimit();
+    for (const key of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(key);
+    const { key } = await createOwner(database);
+    expect((await ask(key, '/v1/plain/skipped')).status).toBe(429);
+  });
+
+  it('a known valid key always passes, also when it has to be looked up again', async () => {
+    const { key } = await createOwner(database);
+    await newAddress()(key);
+    const ask = await newAddressOverLimit();
+    for (const unknown of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(unknown);
+    expect((await ask(key)).status).toBe(404);
+    await service.advance(10 * SECOND_MS);
+    for (const unknown of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(unknown);
+    const answers = await inParallel(2 * LOOK_UPS_PER_SECOND, () => ask(key));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
+  });
+
+  it('other addresses have look-ups of their own', async () => {
+    const ask = await newAddressOverLimit();
+    for (const key of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(key);
+    const { key } = await createOwner(database);
+    expect((await newAddress()(key)).status).toBe(404);
+  });
+
+  it('an unknown key that was looked up is no more known than before', async () => {
+    const ask = await newAddressOverLimit();
+    const key = generateKey();
+    await inTurn(2 * LOOK_UPS_PER_SECOND, () => ask(key));
+    expect(relay.timesSent(Buffer.from(hashKey(key), 'hex'))).toBe(LOOK_UPS_PER_SECOND);
+  });
+});

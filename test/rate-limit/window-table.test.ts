@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from 'node:util';
+import { WindowTable } from '../../src/rate-limit/window-table.js';
+import { oneOf, randomNumbers } from './random.js';
+
+const LENGTHS_MS = [60_000, 86_400_000];
+const START_MS = 1_800_000_000_000;
+
+describe('a table of windows', () => {
+  it.each([1, 2, 3])('agrees with a plain map over a long random sequence (seed %i)', (seed) => {
+    const random = randomNumbers(seed);
+    const table = new WindowTable(2);
+    const model = new Map<string, { used: number; endsAtMs: number }>();
+    // Enough keys to outgrow the arrays, and to have slots freed and taken again.
+    const keys = Array.from({ length: 5_000 }, (_, index) => `owner ${index}`);
+    let nowMs = START_MS;
+    for (let step = 0; step < 60_000; step++) {
+      if (random() < 0.01) nowMs += oneOf([1, 999, 60_000, 3_600_000, 86_400_000], random);
+      const key = oneOf(keys, random);
+      const window = oneOf([0, 1], random);
+      const lengthMs = LENGTHS_MS[window]!;
+      const known = model.get(`${key} ${window}`);
+      const current =
+        known && known.endsAtMs > nowMs ? known : { used: 0, endsAtMs: nowMs + lengthMs };
+      const read = table.read(key, window, nowMs, lengthMs);
+      // An expect() for each step would take most of the time.
+      if (!isDeepStrictEqual(read, current)) expect(read).toEqual(current);
+      if (random() < 0.5) {
+        table.count(key, window, nowMs, lengthMs);
+        model.set(`${key} ${window}`, { ...current, used: current.used + 1 });
+      }
+    }
+  });
+
+  it('drops keys whose windows have all ended while new ones come', () => {
+    const table = new WindowTable(2);
+    for (let key = 0; key < 10_000; key++) table.count(`old ${key}`, 0, START_MS, 60_000);
+    expect(table.size).toBe(10_000);
+    for (let key = 0; key < 5_000; key++) table.count(`new ${key}`, 0, START_MS + 60_000, 60_000);
+    expect(table.size).toBe(5_000);
+  });
+
+  it('drops no key of which one window is running', () => {
+    const table = new WindowTable(2);
+    for (let key = 0; key < 2_000; key++) {
+      table.count(`old ${key}`, 0, START_MS, 60_000);
+      table.count(`old ${key}`, 1, START_MS, 86_400_000);
+    }
+    for (let key = 0; key < 5_000; key++) table.count(`new ${key}`, 0, START_MS + 60_000, 60_000);
+    expect(table.size).toBe(7_000);
+    expect(table.read('old 0', 1, START_MS + 60_000, 86_400_000).used).toBe(1);
+  });
+
+  it('begins with nothing for a key that takes the place of another', () => {
+    const table = new WindowTable(2, 1);
+    table.count('one', 0, START_MS, 60_000);
+    table.count('one', 1, START_MS, 86_400_000);
+    table.count('another', 0, START_MS, 60_000);
+    expect(table.read('another', 1, START_MS, 86_400_000).used).toBe(0);
+    table.count('another', 1, START_MS, 86_400_000);
+    expect(table.read('another', 1, START_MS, 86_400_000).used).toBe(1);
+  });
+
+  it('never holds more keys than it may, and always the newest', () => {
+    const table = new WindowTable(1, 300);
+    let [remembered, most] = [0, 0];
+    for (let key = 0; key < 10_000; key++) {
+      table.count(String(key), 0, START_MS, 60_000);
+      if (table.read(String(key), 0, START_MS, 60_000).used === 1) remembered++;
+      most = Math.max(most, table.size);
+    }
+    expect({ remembered, most }).toEqual({ remembered: 10_000, most: 300 });
+  });
+});
