@@ -18,8 +18,6 @@ import { NestLogger } from './http/service-logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
-const STALLED_CONNECTION_MS = 60_000;
-
 /**
  * Builds the application: what the service, its tests and its benchmark share. It is initialised, but
  * does not listen yet; `close()` lets go of everything but the database's location.
@@ -80,7 +78,7 @@ function setLimits(server: Server, settings: Settings): void {
   // Their size is bounded, and a field too many would be dropped without a word: a key, or a Host.
   server.maxHeadersCount = 0;
   // Nothing moves on it, in neither direction: such as a client that does not read its answers.
-  server.timeout = STALLED_CONNECTION_MS;
+  server.timeout = settings.stalledConnectionTimeoutMs;
 }
 
 function keyIdOf({ caller }: Request): string | undefined {

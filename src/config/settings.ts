@@ -41,6 +41,7 @@ export class Settings {
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
+  readonly stalledConnectionTimeoutMs: number;
   readonly shutdownDelayMs: number;
   readonly shutdownGraceMs: number;
 
@@ -116,6 +117,11 @@ export class Settings {
       min: 0.1,
       max: 3600,
       fallback: 65,
+    });
+    this.stalledConnectionTimeoutMs = read.seconds('STALLED_CONNECTION_TIMEOUT_SECONDS', {
+      min: 0.1,
+      max: 3600,
+      fallback: 60,
     });
     this.shutdownDelayMs = read.seconds('SHUTDOWN_DELAY_SECONDS', {
       min: 0,

@@ -225,6 +225,20 @@ describe('a row that breaks a rule', () => {
   });
 });
 
+/** Resolves when two processes wait: both for a lock of the server, or one for the other to be done. */
+async function untilTwoWait(database: TestDatabase): Promise<void> {
+  const activity = `
+    SELECT count(*) FILTER (WHERE wait_event_type = 'Lock')::int AS blocked,
+           count(*) FILTER (WHERE query LIKE '%pg_try_advisory_lock%')::int AS asking
+      FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+  for (let reached = false; !reached;) {
+    // Within a transaction, what is seen of others stays as it was.
+    await database.query('SELECT pg_stat_clear_snapshot()');
+    const [now] = await database.query<{ blocked: number; asking: number }>(activity);
+    reached = now!.blocked > 0 && Math.max(now!.blocked, now!.asking) > 1;
+  }
+}
+
 describe('migrations', () => {
   const tablesOf = (database: TestDatabase) =>
     database.query(
@@ -249,17 +263,19 @@ describe('migrations', () => {
     withDatabase(async (database) => {
       const other = new SchemaProcess();
       try {
-        // Both are up and running when they are asked.
-        await Promise.all([service, other].map((process) => process.ask('differences', database)));
-        const [first, second] = await Promise.all([
-          service.ask<string[]>('migrate', database),
-          other.ask<string[]>('migrate', database),
-        ]);
+        // The first one to migrate has to wait for this table; the other one comes meanwhile.
+        await database.query('BEGIN; CREATE TABLE owners ()');
+        const answers = [service, other].map((process) =>
+          process.ask<string[]>('migrate', database),
+        );
+        await untilTwoWait(database);
+        await database.query('ROLLBACK');
 
+        const ran = (await Promise.all(answers)).flat();
         const [row] = await database.query<{ names: string[] }>(
           'SELECT array_agg(name::text ORDER BY id) AS names FROM migrations',
         );
-        expect([...first, ...second]).toEqual(row!.names);
+        expect(ran).toEqual(row!.names);
       } finally {
         other.close();
       }

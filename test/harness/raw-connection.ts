@@ -38,6 +38,8 @@ export class RawConnection {
     bytes: string | Buffer = '',
   ): Promise<RawConnection> {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    // One that a test has left open must not keep the test run.
+    socket.unref();
     const connection = new RawConnection(socket);
     await once(socket, 'connect');
     return connection.write(bytes);

@@ -120,6 +120,7 @@ test.each<[name: string, takes: RegExp, ...values: string[]]>([
   ['HEADERS_TIMEOUT_SECONDS', /seconds from 0.1 to 600/, '0', '601'],
   ['REQUEST_TIMEOUT_SECONDS', /seconds from 0.1 to 3600/, '0', '3601'],
   ['KEEP_ALIVE_TIMEOUT_SECONDS', /seconds from 0.1 to 3600/, '0', 'x'],
+  ['STALLED_CONNECTION_TIMEOUT_SECONDS', /seconds from 0.1 to 3600/, '0', 'x'],
   ['DATABASE_STATEMENT_TIMEOUT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
   ['DATABASE_POOL_WAIT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
   ['DATABASE_LOCK_TIMEOUT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
