@@ -32,9 +32,9 @@ export class StartError extends Error {
 /** Runs the service until it is told to stop. @throws what kept it from starting, in one line where that can be mended */
 export async function runService(): Promise<void> {
   const settings = new Settings();
-  const logger = createLogger(settings.logLevel);
   // Asked for before anything is started: a signal during the start stops it afterwards, in order.
   const stopSignal = nextSignal(['SIGTERM', 'SIGINT']);
+  const logger = await createLogger(settings.logLevel);
   const database = await locateDatabase(settings, 'service');
   try {
     await serve(settings, database, logger, stopSignal);

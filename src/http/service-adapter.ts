@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
+import { parse as parseQuery } from 'node:querystring';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { bornExpress, type BornExpress } from './born-express.js';
@@ -26,7 +27,8 @@ export class ServiceAdapter extends ExpressAdapter {
     const born = bornExpress((response) => this.decideOnConnection(response));
     born.app.set('case sensitive routing', true);
     born.app.set('strict routing', true);
-    born.app.set('query parser', 'simple');
+    // Without the default's bound, beyond which parameters would be ignored; the head's size bounds them.
+    born.app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
     born.app.set('x-powered-by', false);
     // Written once, by sendJson, instead of as a hash of every body.
     born.app.set('etag', false);

@@ -1,6 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import { pino, type Logger, type LoggerOptions } from 'pino';
-import pretty from 'pino-pretty';
+import { type DestinationStream, pino, type Logger, type LoggerOptions } from 'pino';
 import type { LogLevel } from '../config/settings.js';
 
 /** Callers put keys where they do not belong (paths, names of animals), and logs are read by many. */
@@ -9,15 +8,24 @@ const API_KEY = /aas_[0-9A-Za-z]{36}/g;
 /**
  * Returns the logger of the process: JSON lines, or readable ones where the output is a terminal. API
  * keys are not readable in it, whatever holds them.
+ *
+ * @param destination where the lines go, standard output by default
  */
-export function createLogger(level: LogLevel): Logger {
+export async function createLogger(
+  level: LogLevel,
+  destination?: DestinationStream,
+): Promise<Logger> {
   const options: LoggerOptions = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     hooks: { streamWrite: withoutKeys },
   };
-  return process.stdout.isTTY ? pino(options, pretty({ sync: true })) : pino(options);
+  if (destination) return pino(options, destination);
+  if (!process.stdout.isTTY) return pino(options);
+  // Loaded only where it is of use.
+  const { default: pretty } = await import('pino-pretty');
+  return pino(options, pretty({ sync: true }));
 }
 
 function withoutKeys(line: string): string {

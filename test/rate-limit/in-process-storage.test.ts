@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { Bans } from '../../src/rate-limit/bans.js';
 import { InProcessStorage } from '../../src/rate-limit/in-process-storage.js';
 import type { BanPolicy, Budget, Quota, Reading } from '../../src/rate-limit/limit-storage.js';
-import { oneOf, randomNumbers } from './random.js';
+import { oneOf, seededRandom } from '../harness/random.js';
 
 const START_MS = 1_800_000_000_000;
 const MINUTE_MS = 60_000;
@@ -98,7 +98,7 @@ describe('counters in the process', () => {
   it.each(Array.from({ length: 12 }, (_, seed) => seed))(
     'agree with the written rules over a long random sequence (seed %i)',
     (seed) => {
-      const random = randomNumbers(seed);
+      const random = seededRandom(seed);
       let nowMs = START_MS;
       const storage = new InProcessStorage({ now: () => nowMs });
       const model = new Model();

@@ -1,6 +1,6 @@
 import { limitHeaders, retryAfterSeconds } from '../../src/rate-limit/limit-headers.js';
 import type { Reading } from '../../src/rate-limit/limit-storage.js';
-import { oneOf, randomNumbers } from './random.js';
+import { oneOf, seededRandom } from '../harness/random.js';
 
 const START_MS = 1_800_000_000_000;
 const DAY_MS = 86_400_000;
@@ -22,7 +22,7 @@ function randomReading(random: () => number): Reading {
     : { allowed, nowMs, windows };
 }
 
-const random = randomNumbers(1);
+const random = seededRandom(1);
 const readings = Array.from({ length: 1_000 }, () => randomReading(random));
 
 function field(reading: Reading, name: string): number {

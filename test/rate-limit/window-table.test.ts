@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { WindowTable } from '../../src/rate-limit/window-table.js';
-import { oneOf, randomNumbers } from './random.js';
+import { oneOf, seededRandom } from '../harness/random.js';
 
 const LENGTHS_MS = [60_000, 86_400_000];
 const START_MS = 1_800_000_000_000;
 
 describe('a table of windows', () => {
   it.each([1, 2, 3])('agrees with a plain map over a long random sequence (seed %i)', (seed) => {
-    const random = randomNumbers(seed);
+    const random = seededRandom(seed);
     const table = new WindowTable(2);
     const model = new Map<string, { used: number; endsAtMs: number }>();
     // Enough keys to outgrow the arrays, and to have slots freed and taken again.

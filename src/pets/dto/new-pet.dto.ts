@@ -16,7 +16,7 @@ export class NewPet {
     description: "The animal's name: at least one character that is not white space, and no NUL.",
     minLength: 1,
     maxLength: 255,
-    pattern: '^[^\\u0000]*\\S[^\\u0000]*$',
+    pattern: '^[^\\u0000]*[^\\s\\u0000\\u0085][^\\u0000]*$',
     example: 'Frank',
   })
   @IsPetName()

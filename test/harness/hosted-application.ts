@@ -1,0 +1,63 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { addOutput, newOutput } from './output.js';
+
+interface ApplicationOptions {
+  env: Record<string, string>;
+  nowMs: number;
+  features: string | undefined;
+}
+
+interface HostMessage {
+  port?: number;
+  nowMs?: number;
+  log?: string;
+  failure?: string;
+}
+
+/** An application that runs in the host of this worker (service-host.mjs). */
+export class HostedApplication {
+  readonly output = newOutput();
+  private settle: ((message: HostMessage) => void) | undefined;
+
+  private constructor(
+    private readonly socket: Socket,
+    public readonly port = 0,
+  ) {
+    createInterface({ input: socket }).on('line', (line) => {
+      const message = JSON.parse(line) as HostMessage;
+      if (message.log !== undefined) addOutput(this.output, message.log.trimEnd());
+      else this.settle?.(message);
+    });
+    socket.on('error', () => socket.destroy());
+  }
+
+  static async start(options: ApplicationOptions): Promise<HostedApplication> {
+    const hosts = JSON.parse(process.env['TEST_HOST_PORTS'] ?? '[]') as number[];
+    const worker = Number(process.env['JEST_WORKER_ID'] ?? 1) - 1;
+    const socket = connect(hosts[worker % hosts.length] ?? 0, '127.0.0.1');
+    const application = new HostedApplication(socket);
+    const { port, failure } = await application.ask(options);
+    if (port === undefined) throw new Error(`the application did not start: ${failure}`);
+    return Object.assign(application, { port });
+  }
+
+  async setClock(nowMs: number): Promise<void> {
+    await this.ask({ nowMs });
+  }
+
+  async close(): Promise<void> {
+    if (this.socket.closed) return;
+    this.socket.end();
+    await once(this.socket, 'close');
+  }
+
+  private ask(message: object): Promise<HostMessage> {
+    return new Promise((resolve, reject) => {
+      this.settle = resolve;
+      this.socket.once('close', () => reject(new Error('the host of the application is gone')));
+      this.socket.write(`${JSON.stringify(message)}\n`);
+    });
+  }
+}

@@ -1,0 +1,59 @@
+// @ts-check
+// Runs applications for one worker of the tests: loading the application takes ten times as long as
+// making one, so it is loaded once. Each connection is one application: the first line that it sends
+// says how to make it, { env, nowMs, features }; each later one, { nowMs }, sets its clock. Sent back
+// are { port }, { nowMs } and, as they are written, the lines of its log. It is closed with its
+// connection. The process ends with its input.
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { createInterface } from 'node:readline';
+import { createApp } from '#dist/app.js';
+import { Settings } from '#dist/config/settings.js';
+import { locateDatabase } from '#dist/database/database-location.js';
+import { createLogger } from '#dist/http/service-logger.js';
+
+/**
+ * @param {import('node:net').Socket} socket
+ * @param {object} message
+ */
+const tell = (socket, message) => socket.writable && socket.write(`${JSON.stringify(message)}\n`);
+
+const host = createServer({ allowHalfOpen: true }, (socket) => {
+  socket.on('error', () => socket.destroy());
+  serve(socket).catch((/** @type {unknown} */ error) => {
+    tell(socket, { failure: error instanceof Error ? error.stack : String(error) });
+    socket.end();
+  });
+});
+
+/** @param {import('node:net').Socket} socket */
+async function serve(socket) {
+  const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
+  const { env, nowMs, features } = JSON.parse((await lines.next()).value);
+  const settings = new Settings(env);
+  const clock = { nowMs, now: () => clock.nowMs };
+  const app = await createApp(
+    {
+      settings,
+      clock,
+      database: await locateDatabase(settings, 'service'),
+      features: features ? (await import(features)).default : [],
+    },
+    await createLogger(settings.logLevel, { write: (log) => tell(socket, { log }) }),
+  );
+  await app.listen(settings.port, settings.host);
+  const address = /** @type {import('node:net').AddressInfo} */ (app.getHttpServer().address());
+  tell(socket, { port: address.port });
+  for await (const line of lines) {
+    clock.nowMs = JSON.parse(line).nowMs;
+    tell(socket, { nowMs: clock.nowMs });
+  }
+  await app.close();
+  socket.end();
+}
+
+host.listen(0, '127.0.0.1');
+await once(host, 'listening');
+const address = /** @type {import('node:net').AddressInfo} */ (host.address());
+process.stdout.write(`${address.port}\n`);
+process.stdin.resume().once('end', () => process.exit(0));
