@@ -5,7 +5,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
-COPY scripts/build-if-stale.mjs scripts/
+COPY scripts/build-if-stale.mjs scripts/compile.mjs scripts/
 COPY src src
 RUN npm run build
 

@@ -23,7 +23,8 @@ const ENTRY = join(ROOT, 'dist', 'main.js');
 /** Holds the fingerprint of what was built; written only after a build that succeeded. */
 const MARKER = join(ROOT, 'dist', '.built-from');
 const MODULES = join(ROOT, 'node_modules');
-const COMPILER = join(MODULES, '@nestjs', 'cli', 'bin', 'nest.js');
+const COMPILER = join(MODULES, 'typescript', 'package.json');
+const COMPILE_SCRIPT = join(ROOT, 'scripts', 'compile.mjs');
 const LOCK = join(MODULES, '.cache', 'build.lock');
 
 const POLL_MS = 100;
@@ -111,7 +112,7 @@ async function build() {
 /** @returns {Promise<string | null>} what went wrong, or null */
 async function runCompiler() {
   // Its messages go to standard error: standard output belongs to the command that is to run.
-  const compiler = spawn(process.execPath, [COMPILER, 'build'], {
+  const compiler = spawn(process.execPath, [COMPILE_SCRIPT], {
     cwd: ROOT,
     stdio: ['ignore', process.stderr, process.stderr],
   });
