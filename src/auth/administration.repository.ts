@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm';
+import type { StatementRunner } from '../database/statement-runner.js';
 import { KEY_CHANGES_CHANNEL, keyChangePayload } from './key-change.js';
 import type { StoredPlan } from './plan-choice.js';
 
@@ -133,33 +133,33 @@ export interface Change {
 }
 
 /**
- * The statements that administration needs, on the connection or the transaction of the manager that
- * it is made with. Every time that is stored is the database's.
+ * The statements that administration needs, on the connection or the transaction that it is made
+ * with. Every time that is stored is the database's.
  */
 export class AdministrationRepository {
-  constructor(private readonly manager: EntityManager) {}
+  constructor(private readonly database: StatementRunner) {}
 
   /** Does the work in one transaction, of which it is handed a repository. */
   inTransaction<Result>(
     work: (repository: AdministrationRepository) => Promise<Result>,
   ): Promise<Result> {
-    return this.manager.transaction((manager) => work(new AdministrationRepository(manager)));
+    return this.database.transaction((database) => work(new AdministrationRepository(database)));
   }
 
   async findKey(id: bigint): Promise<KeyRecord | null> {
-    const [key] = await this.manager.query<KeyRecord[]>(FIND_KEY, [id]);
+    const [key] = await this.database.query<KeyRecord[]>(FIND_KEY, [id]);
     return key ?? null;
   }
 
   /** @param hash SHA-256 of the key */
   async findKeyByHash(hash: Buffer): Promise<KeyRecord | null> {
-    const [key] = await this.manager.query<KeyRecord[]>(FIND_KEY_BY_HASH, [hash]);
+    const [key] = await this.database.query<KeyRecord[]>(FIND_KEY_BY_HASH, [hash]);
     return key ?? null;
   }
 
   /** Returns the keys in the order they were made, of one owner when a name is given. */
   listKeys(owner?: string): Promise<KeyRecord[]> {
-    return this.manager.query<KeyRecord[]>(LIST_KEYS, [owner ?? null]);
+    return this.database.query<KeyRecord[]>(LIST_KEYS, [owner ?? null]);
   }
 
   /** Returns the new key's id, or null when there is no such owner. */
@@ -168,7 +168,7 @@ export class AdministrationRepository {
     { hash, hint }: KeySecret,
     lifetimeMs: number | undefined,
   ): Promise<bigint | null> {
-    const [key] = await this.manager.query<{ id: bigint }[]>(INSERT_KEY, [
+    const [key] = await this.database.query<{ id: bigint }[]>(INSERT_KEY, [
       owner,
       hash,
       hint,
@@ -182,7 +182,7 @@ export class AdministrationRepository {
    * line's first key, or null when there is no such key.
    */
   async lockLine(keyId: bigint): Promise<bigint | null> {
-    const [first] = await this.manager.query<{ id: bigint }[]>(LOCK_LINE, [keyId]);
+    const [first] = await this.database.query<{ id: bigint }[]>(LOCK_LINE, [keyId]);
     return first?.id ?? null;
   }
 
@@ -192,7 +192,7 @@ export class AdministrationRepository {
     firstKeyId: bigint,
     { hash, hint }: KeySecret,
   ): Promise<bigint | null> {
-    const [key] = await this.manager.query<{ id: bigint }[]>(INSERT_SUCCESSOR, [
+    const [key] = await this.database.query<{ id: bigint }[]>(INSERT_SUCCESSOR, [
       oldId,
       firstKeyId,
       hash,
@@ -203,23 +203,23 @@ export class AdministrationRepository {
 
   /** Lets a key expire after `remainingMs`, if it does not do so before. */
   async shortenKey(id: bigint, remainingMs: number): Promise<void> {
-    await this.manager.query(SHORTEN_KEY, [id, remainingMs]);
+    await this.database.query(SHORTEN_KEY, [id, remainingMs]);
   }
 
   /** Returns whether this has revoked the key: false when it was revoked before, or is not there. */
   async revokeKey(id: bigint): Promise<boolean> {
-    const [, revoked] = await this.manager.query<[unknown, number]>(REVOKE_KEY, [id]);
+    const [, revoked] = await this.database.query<[unknown, number]>(REVOKE_KEY, [id]);
     return revoked > 0;
   }
 
   /** Makes bans void that were recorded for the line of keys that begins with `firstKeyId`. */
   async unbanLine(firstKeyId: bigint): Promise<void> {
-    await this.manager.query(UNBAN_LINE, [firstKeyId]);
+    await this.database.query(UNBAN_LINE, [firstKeyId]);
   }
 
   /** Returns whether this has made the owner: false when there is one of that name. */
   async insertOwner(name: string, plan: StoredPlan): Promise<boolean> {
-    const made = await this.manager.query<unknown[]>(INSERT_OWNER, [
+    const made = await this.database.query<unknown[]>(INSERT_OWNER, [
       name,
       plan.plan,
       plan.limitPerMinute,
@@ -229,18 +229,18 @@ export class AdministrationRepository {
   }
 
   async findOwner(name: string): Promise<OwnerRecord | null> {
-    const [owner] = await this.manager.query<OwnerRecord[]>(FIND_OWNER, [name]);
+    const [owner] = await this.database.query<OwnerRecord[]>(FIND_OWNER, [name]);
     return owner ?? null;
   }
 
   /** Returns all owners, by name. */
   listOwners(): Promise<OwnerRecord[]> {
-    return this.manager.query<OwnerRecord[]>(LIST_OWNERS);
+    return this.database.query<OwnerRecord[]>(LIST_OWNERS);
   }
 
   /** Returns the plan that the owner had before, or null when there is no such owner. */
   async setPlan(name: string, plan: StoredPlan): Promise<string | null> {
-    const [[previous]] = await this.manager.query<[{ plan: string }[], number]>(SET_PLAN, [
+    const [[previous]] = await this.database.query<[{ plan: string }[], number]>(SET_PLAN, [
       name,
       plan.plan,
       plan.limitPerMinute,
@@ -252,7 +252,7 @@ export class AdministrationRepository {
   /** Writes down who changed what, and tells the replicas, both when the transaction commits. */
   async record(change: Change): Promise<void> {
     const { actor, action, ownerId, keyId, newKeyId, details = {} } = change;
-    await this.manager.query(RECORD, [
+    await this.database.query(RECORD, [
       actor,
       action,
       ownerId,

@@ -47,9 +47,12 @@ function addStatus(database: Command): void {
     .command('status')
     .description('tell which migrations were executed, newest first');
   addJsonOption(command).action(async (options: OutputOptions) => {
-    const [{ withDatabase }, { migrationStatus }] = await Promise.all(migrationModules());
-    await withDatabase(async (location, settings) => {
-      const { executed, pending } = await migrationStatus(location, settings);
+    const [{ withConnection }, { migrationStatus }] = await Promise.all([
+      import('./store-session.js'),
+      import('../database/migration-status.js'),
+    ]);
+    await withConnection(async (connection) => {
+      const { executed, pending } = await migrationStatus(connection);
       const rows = [
         ...pending.toReversed().map((name) => [name, 'pending']),
         ...executed.map((name) => [name, 'executed']),
@@ -67,9 +70,9 @@ function addSeed(database: Command): void {
   addJsonOption(command).action(
     async ({ animals, ...options }: OutputOptions & { animals: number }) => {
       const { seedAnimals } = await import('../pets/pets-seed.repository.js');
-      await onStore(async ({ manager }) => {
+      await onStore(async ({ database }) => {
         try {
-          await seedAnimals(manager, animals, (added) =>
+          await seedAnimals(database, animals, (added) =>
             showProgress(`${added} of ${animals} animals`),
           );
         } finally {
@@ -81,7 +84,7 @@ function addSeed(database: Command): void {
   );
 }
 
-/** Loaded only now: help and wrong usage are answered without the database's libraries. */
+/** Loaded only now: all other commands do without TypeORM, help and wrong usage without any of this. */
 function migrationModules() {
   return [import('./store-session.js'), import('../database/migrate.js')] as const;
 }

@@ -1,28 +1,28 @@
 import type { Command } from 'commander';
-import type { EntityManager } from 'typeorm';
 import { AdministrationRepository } from '../auth/administration.repository.js';
 import { KeyAdministration } from '../auth/key-administration.js';
 import { currentOperator } from '../auth/operator.js';
 import { OwnerAdministration } from '../auth/owner-administration.js';
+import type { StatementRunner } from '../database/statement-runner.js';
 
 /** What commands work on. */
 export interface Store {
   readonly keys: KeyAdministration;
   readonly owners: OwnerAdministration;
-  readonly manager: EntityManager;
+  readonly database: StatementRunner;
 }
 
 /** Opens the store for a command, and closes it afterwards. */
 export async function onStore(work: (store: Store) => Promise<void>): Promise<void> {
   // Loaded only now: help and wrong usage are answered without the database's libraries.
   const { withStore } = await import('./store-session.js');
-  await withStore(async (manager) => {
-    const repository = new AdministrationRepository(manager);
+  await withStore(async (database) => {
+    const repository = new AdministrationRepository(database);
     const operator = currentOperator();
     await work({
       keys: new KeyAdministration(repository, operator),
       owners: new OwnerAdministration(repository, operator),
-      manager,
+      database,
     });
   });
 }

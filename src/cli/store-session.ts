@@ -1,8 +1,8 @@
-import { DataSource, type EntityManager } from 'typeorm';
 import { Settings } from '../config/settings.js';
-import { dataSourceOptions } from '../database/data-source-options.js';
 import { type DatabaseLocation, locateDatabase } from '../database/database-location.js';
-import { migrate, migrationStatus } from '../database/migrate.js';
+import { migrationStatus } from '../database/migration-status.js';
+import { PlainConnection } from '../database/plain-connection.js';
+import type { StatementRunner } from '../database/statement-runner.js';
 import { CommandError } from './command-error.js';
 
 /** An operator waits rather than tries again: a batch of animals, or statistics of a large table, take their time. */
@@ -26,33 +26,46 @@ export async function withDatabase(
   }
 }
 
-/**
- * As withDatabase, with a connection, on a schema that is up to date. The embedded database is
- * brought up to date first: its first user may be a command. Any other one is left to those who run it.
- *
- * @throws CommandError when the schema is behind
- */
-export async function withStore(work: (manager: EntityManager) => Promise<void>): Promise<void> {
+/** As withDatabase, with a connection to it. */
+export async function withConnection(
+  work: (
+    connection: PlainConnection,
+    location: DatabaseLocation,
+    settings: Settings,
+  ) => Promise<void>,
+): Promise<void> {
   await withDatabase(async (location, settings) => {
-    await ensureSchema(location, settings);
     const patient = Object.assign(Object.create(settings) as Settings, {
       databaseStatementTimeoutMs: STATEMENT_TIMEOUT_MS,
     });
-    const dataSource = new DataSource(dataSourceOptions(location.direct, patient, { poolSize: 1 }));
-    await dataSource.initialize();
+    const connection = await PlainConnection.open(location.direct, patient);
     try {
-      await work(dataSource.manager);
+      await work(connection, location, settings);
     } finally {
-      await dataSource.destroy();
+      await connection.close();
     }
   });
 }
 
-async function ensureSchema(location: DatabaseLocation, settings: Settings): Promise<void> {
-  const { pending } = await migrationStatus(location, settings);
-  if (pending.length === 0) return;
+/**
+ * As withConnection, on a schema that is up to date. The embedded database is brought up to date
+ * first: its first user may be a command. Any other one is left to those who run it.
+ *
+ * @throws CommandError when the schema is behind
+ */
+export async function withStore(work: (database: StatementRunner) => Promise<void>): Promise<void> {
+  await withConnection(async (connection, location, settings) => {
+    const { pending } = await migrationStatus(connection);
+    if (pending.length > 0) await bringUpToDate(location, settings);
+    await work(connection);
+  });
+}
+
+async function bringUpToDate(location: DatabaseLocation, settings: Settings): Promise<void> {
   if (!location.embedded || !settings.migrateOnStart) {
     throw new CommandError('the schema of the database is not up to date: run "db migrate" first');
   }
+  // Loaded only now: TypeORM takes longer to load than most commands run.
+  const { migrate } = await import('../database/migrate.js');
   await migrate(location, settings);
 }

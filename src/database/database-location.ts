@@ -1,6 +1,6 @@
 import type { ClientConfig } from 'pg';
 import type { Settings } from '../config/settings.js';
-import { openEmbeddedDatabase, type EmbeddedOptions } from './embedded/embedded-postgres.js';
+import type { EmbeddedOptions } from './embedded/embedded-postgres.js';
 
 /** Where the database is, and who closes it. */
 export interface DatabaseLocation {
@@ -31,6 +31,8 @@ export async function locateDatabase(
       close: () => Promise.resolve(),
     };
   }
+  // Loaded only now: with a database of one's own none of it is needed.
+  const { openEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
   const database = await openEmbeddedDatabase({ dataDir: settings.dataDir, use });
   // Said here, or PGSSLMODE of the environment would have a say.
   const connection = { ...database.connection, ssl: false };

@@ -2,6 +2,7 @@ import { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { dataSourceOptions } from './data-source-options.js';
 import type { DatabaseLocation } from './database-location.js';
+import { executedMigrations } from './migration-status.js';
 
 /** The advisory lock that lets one process migrate at a time; any number that nothing else uses. */
 const MIGRATION_LOCK = 7_236_114_901n;
@@ -28,36 +29,6 @@ export async function revertMigration(
     if (newest !== undefined) await dataSource.undoLastMigration({ transaction: 'each' });
     return newest;
   });
-}
-
-/** Which migrations the schema has, newest first, and which are still to be run. */
-export interface MigrationStatus {
-  executed: string[];
-  pending: string[];
-}
-
-export async function migrationStatus(
-  location: DatabaseLocation,
-  settings: Settings,
-): Promise<MigrationStatus> {
-  return withDataSource(location, settings, async (dataSource) => {
-    const executed = await executedMigrations(dataSource);
-    const pending = dataSource.migrations
-      .map(({ name, constructor }) => name ?? constructor.name)
-      .filter((name) => !executed.includes(name));
-    return { executed, pending };
-  });
-}
-
-async function executedMigrations(dataSource: DataSource): Promise<string[]> {
-  const [{ exists }] = await dataSource.query<[{ exists: boolean }]>(
-    `SELECT to_regclass('migrations') IS NOT NULL AS exists`,
-  );
-  if (!exists) return [];
-  const rows = await dataSource.query<{ name: string }[]>(
-    'SELECT name FROM migrations ORDER BY id DESC',
-  );
-  return rows.map(({ name }) => name);
 }
 
 async function withMigrationLock<Result>(

@@ -32,15 +32,15 @@ const INSERT_BATCH = `
  * @param onBatch is told how many there are so far
  */
 export async function seedAnimals(
-  manager: EntityManager,
+  database: Pick<EntityManager, 'query'>,
   animals: number,
   onBatch: (added: number) => void,
 ): Promise<void> {
   for (let added = 0; added < animals;) {
     const last = Math.min(added + BATCH, animals);
-    await manager.query(INSERT_BATCH, [added + 1, last, NAMES, EPITHETS]);
+    await database.query(INSERT_BATCH, [added + 1, last, NAMES, EPITHETS]);
     added = last;
     onBatch(added);
   }
-  await manager.query('ANALYZE pets');
+  await database.query('ANALYZE pets');
 }

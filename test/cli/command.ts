@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { run } from '../../src/cli/run.js';
 import { type Environment, inheritedEnvironment } from '../harness/service.js';
 
 const PROGRAM = join(__dirname, '../../dist/cli/main.js');
@@ -49,6 +50,30 @@ export class Cli {
     expect(result).toMatchObject({ code, stdout: '' });
     expect(result.stderr).toMatch(/^[^\n]+\n$/);
     return result.stderr.trimEnd();
+  }
+}
+
+/**
+ * Runs a command in this very process, for what is told before anything is looked up: a process for
+ * each of many wrong usages would take longer than all else.
+ */
+export async function runHere(...args: string[]): Promise<Omit<Result, 'json'>> {
+  let stdout = '';
+  let stderr = '';
+  const spies = [
+    jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      stdout += String(text);
+      return true;
+    }),
+    jest.spyOn(console, 'error').mockImplementation((text) => {
+      stderr += `${String(text)}\n`;
+    }),
+  ];
+  try {
+    const code = await run(args);
+    return { code, stdout, stderr };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
   }
 }
 

@@ -14,21 +14,21 @@ describe('a command on the embedded database, with no service running', () => {
 
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  test('makes the database and its schema when it is the first to need them, and the next one finds its work', async () => {
-    const cli = new Cli({ DATA_DIR: dataDir });
-    const { key } = await cli.json('keys', 'issue', '--owner', 'acme', '--plan', 'free');
-    expect(await cli.json('keys', 'inspect', key)).toMatchObject({ id: 1, owner: 'acme' });
-    expect(await cli.json('db', 'status')).toMatchObject({ pending: [] });
-  });
-
-  test('two at once share the server that one of them has started', async () => {
+  test('the first two at once make the database and its schema and share the server, and the next ones find their work', async () => {
     const cli = new Cli({ DATA_DIR: dataDir });
     const plan = ['--plan', 'free'];
-    await Promise.all([
+    const [{ id, key }] = await Promise.all([
       cli.json('keys', 'issue', '--owner', 'acme', ...plan),
       cli.json('keys', 'issue', '--owner', 'zoo', ...plan),
     ]);
-    expect(await cli.json('owners', 'list')).toHaveLength(2);
+    const [found, owners, status] = await Promise.all([
+      cli.json('keys', 'inspect', key),
+      cli.json('owners', 'list'),
+      cli.json('db', 'status'),
+    ]);
+    expect(found).toMatchObject({ id, owner: 'acme' });
+    expect(owners).toHaveLength(2);
+    expect(status).toMatchObject({ pending: [] });
   });
 
   test('leaves the schema to db migrate when MIGRATE_ON_START is false', async () => {

@@ -1,4 +1,5 @@
-import { Cli } from './command.js';
+import { parseDuration, parseLifetime } from '../../src/cli/option-values.js';
+import { Cli, runHere } from './command.js';
 
 // Nothing listens there: what is told of wrong usage is told without a database.
 const cli = new Cli({ DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/pets' });
@@ -46,18 +47,27 @@ const WRONG_USAGE: readonly (readonly [args: string, line: RegExp])[] = [
   ['db seed --animals 1e3', /--animals/],
 ];
 
+/** Gives a command wrong usage, in this process. Returns its one line. */
+async function usageError(...args: string[]): Promise<string> {
+  const { stderr, ...rest } = await runHere(...args);
+  expect(rest).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toMatch(/^[^\n]+\n$/);
+  return stderr.trimEnd();
+}
+
 describe('wrong usage', () => {
   test.each(WRONG_USAGE)(
     '"%s" ends with 2 and one line that says why and where to look',
     async (args, line) => {
-      const told = await cli.failure(2, ...args.split(' ').filter((arg) => arg !== ''));
+      const told = await usageError(...args.split(' ').filter((arg) => arg !== ''));
       expect(told).toMatch(line);
       expect(told).toContain('--help');
     },
   );
 
-  test('a key in the place of its number is not repeated', async () => {
+  test('of a process ends it with 2, and a key in the place of its number is not repeated', async () => {
     const told = await cli.failure(2, 'keys', 'revoke', 'aas_BCboKxlId1O3srGhGNVbucB7NiLAJc1Q9r5F');
+    expect(told).toMatch(/'id'.*--help/);
     expect(told).not.toContain('BCbo');
   });
 
@@ -67,7 +77,7 @@ describe('wrong usage', () => {
     ['256 characters', 'x'.repeat(256)],
     ['white space alone', '  '],
   ])('a name of an owner cannot have %s', async (_, name) => {
-    expect(await cli.failure(2, 'keys', 'issue', '--owner', name)).toContain('1 to 255 characters');
+    expect(await usageError('keys', 'issue', '--owner', name)).toContain('1 to 255 characters');
   });
 });
 
@@ -75,19 +85,36 @@ describe('help', () => {
   test.each(['--help', 'keys --help', 'owners set-plan --help', 'db --help'])(
     '"%s" ends with 0 and tells on standard output how commands are used',
     async (args) => {
-      const { code, stdout, stderr } = await cli.run(...args.split(' '));
+      const { code, stdout, stderr } = await runHere(...args.split(' '));
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout).toMatch(/^Usage: pets /);
     },
   );
+
+  test('of a process is written whole before it ends', async () => {
+    const { stdout } = await runHere('keys', '--help');
+    expect(await cli.run('keys', '--help')).toMatchObject({ code: 0, stdout, stderr: '' });
+  });
 
   test.each([
     ...['issue', 'list', 'rotate', 'revoke', 'unban', 'inspect'].map((name) => `keys ${name}`),
     ...['list', 'set-plan'].map((name) => `owners ${name}`),
     ...['migrate', 'revert', 'status', 'seed'].map((name) => `db ${name}`),
   ])('"%s" takes --json', async (command) => {
-    const { stdout } = await cli.run(...command.split(' '), '--help');
+    const { stdout } = await runHere(...command.split(' '), '--help');
     expect(stdout).toContain('--json');
+  });
+});
+
+describe('a time', () => {
+  test.each([
+    ['90d', 90 * 24 * 3_600_000],
+    ['24h', 24 * 3_600_000],
+    ['30m', 1_800_000],
+    ['45s', 45_000],
+  ])('%s is as long as it says', (text, ms) => {
+    expect(parseDuration(text)).toBe(ms);
+    expect(parseLifetime(text)).toBe(ms);
   });
 });
 

@@ -1,0 +1,53 @@
+import type { ClientConfig } from 'pg';
+import type { Settings } from '../config/settings.js';
+import { clientConfig } from './client-config.js';
+import { ServiceClient } from './service-client.js';
+import type { StatementRunner } from './statement-runner.js';
+
+/** As the connection pools of the service say it; pg alone says "timeout expired", not of what. */
+const TIMEOUT_MESSAGE = 'Connection terminated due to connection timeout';
+
+/** One connection for a command. It answers as TypeORM does, which takes longer to load than most commands run. */
+export class PlainConnection implements StatementRunner {
+  private constructor(private readonly client: ServiceClient) {}
+
+  /** @param connection straight to the server, not through a pooler */
+  static async open(connection: ClientConfig, settings: Settings): Promise<PlainConnection> {
+    const client = new ServiceClient(clientConfig(connection, settings));
+    // The statement that waits for its answer, or the next one, is told of it.
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+    } catch (error) {
+      throw isTimeout(error) ? new Error(TIMEOUT_MESSAGE, { cause: error }) : error;
+    }
+    return new PlainConnection(client);
+  }
+
+  async query<Answer>(sql: string, values?: unknown[]): Promise<Answer> {
+    const { command, rows, rowCount } = await this.client.query(sql, values);
+    const isCounted = command === 'UPDATE' || command === 'DELETE';
+    return (isCounted ? [rows, rowCount] : rows) as Answer;
+  }
+
+  async transaction<Result>(work: (runner: StatementRunner) => Promise<Result>): Promise<Result> {
+    await this.client.query('BEGIN');
+    try {
+      const result = await work(this);
+      await this.client.query('COMMIT');
+      return result;
+    } catch (error) {
+      // Without a connection there is nothing to take back, and the first error tells more.
+      await this.client.query('ROLLBACK').catch(() => undefined);
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.client.end();
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === 'timeout expired';
+}
