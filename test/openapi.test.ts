@@ -1,15 +1,21 @@
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { PLAN_LIMITS } from '../src/auth/plan.js';
 import { ERROR_CODES } from '../src/errors/catalogue.js';
-import { openapiFile } from '../src/openapi-file.js';
 import { ApiClient, send, sendRaw, type Answer } from './harness/client.js';
 import { createOwner, createPets } from './harness/factories.js';
 import { schemaViolations, type Schema } from './harness/json-schema.js';
 import { startService, type TestService } from './harness/service.js';
 
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
+
+/** Prints what `npm run openapi` writes. */
+const PRINT_FILE = `import(${JSON.stringify(join(__dirname, '../dist/openapi-file.js'))})
+  .then(({ openapiFile }) => openapiFile())
+  .then((text) => process.stdout.write(text))`;
 
 /** Of the connection or of the content, not of the interface. */
 const TRANSPORT_HEADERS = new Set([
@@ -159,7 +165,9 @@ describe('the interface description', () => {
   let description: Description;
 
   beforeAll(async () => {
-    service = await startService();
+    service = await startService({
+      env: { DATABASE_LOCK_TIMEOUT_SECONDS: '0.1', HEADERS_TIMEOUT_SECONDS: '0.5' },
+    });
     description = await Description.of(service);
   });
   afterAll(() => service.close());
@@ -310,32 +318,100 @@ describe('the interface description', () => {
 
   it('is what openapi.yaml holds (else: npm run openapi)', async () => {
     const committed = await readFile(join(__dirname, '../openapi.yaml'), 'utf8');
-    expect(committed).toBe(await openapiFile());
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', PRINT_FILE]);
+    expect(stdout).toBe(committed);
     const { text } = await send(service, '/openapi.yaml');
     expect(text).toBe(committed);
   });
 
-  it('names the base addresses that are set', async () => {
-    const published = await startService({
-      env: {
-        PUBLIC_URL: 'https://api.example.org/store/',
-        STAGING_URL: 'https://staging.example.org',
-      },
+  describe('and what serves it', () => {
+    let key: string;
+
+    beforeAll(async () => {
+      ({ key } = await createOwner(service.database, { plan: 'free' }));
     });
-    try {
-      const { document } = await Description.of(published);
-      expect(document.servers).toEqual([
-        { url: 'https://api.example.org/store/v1', description: 'Production' },
-        { url: 'https://staging.example.org/v1', description: 'Staging' },
-      ]);
-      expect((await send(published, '/')).headers.location).toBe('/store/docs');
-      const { headers } = await send(published, '/docs');
-      expect(headers['content-security-policy']).toContain(
-        "connect-src 'self' https://api.example.org https://staging.example.org;",
-      );
-    } finally {
-      await published.close();
-    }
+
+    const DOCS_FILES = [
+      'swagger-ui.css',
+      'index.css',
+      'swagger-ui-bundle.js',
+      'favicon-32x32.png',
+      'start.js',
+    ].map((name) => `/docs/${name}`);
+
+    it.each(['/openapi.json', '/openapi.yaml', '/docs', ...DOCS_FILES])(
+      'GET %s › 200 without a key and outside of the limits, 304 when nothing has changed',
+      async (path) => {
+        const { status, headers, text } = await send(service, path);
+        expect(status).toBe(200);
+        expect(text).not.toBe('');
+        expect(headers).toMatchObject({
+          'cache-control': 'no-cache',
+          'x-content-type-options': 'nosniff',
+          'x-request-id': expect.anything(),
+        });
+        expect(headers).not.toHaveProperty('x-ratelimit-limit');
+        const ifNoneMatch = { 'If-None-Match': headers.etag ?? '' };
+        expect(await send(service, path, { headers: ifNoneMatch })).toMatchObject({
+          status: 304,
+          text: '',
+        });
+        expect(await send(service, path, { method: 'HEAD' })).toMatchObject({
+          status: 200,
+          text: '',
+        });
+      },
+    );
+
+    it('GET / › leads to /docs', async () => {
+      const { status, headers } = await send(service, '/');
+      expect([status, headers.location]).toEqual([302, '/docs']);
+    });
+
+    it.each([
+      '/docs/',
+      '/docs/index.html',
+      '/docs/swagger-ui.js',
+      '/Docs',
+      '/openapi.json/',
+      '/openapi',
+    ])('GET %s › 401 without a key, 404 with one', async (path) => {
+      const { status, json } = await send(service, path);
+      expect([status, json.code]).toEqual([401, 'missing_api_key']);
+      const known = await new ApiClient(service, key).get(path);
+      expect([known.status, known.json.code]).toEqual([404, 'route_not_found']);
+    });
+
+    it.each(['/docs', '/openapi.json', '/docs/swagger-ui.css'])(
+      'POST %s › 401 without a key, 405 with one',
+      async (path) => {
+        expect((await send(service, path, { method: 'POST' })).status).toBe(401);
+        const { status, headers } = await new ApiClient(service, key).send(path, {
+          method: 'POST',
+        });
+        expect([status, headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
+      },
+    );
+
+    it('GET /docs › loads nothing from another host, and may not', async () => {
+      const { headers, text } = await send(service, '/docs');
+      expect(headers).toMatchObject({
+        'content-type': 'text/html; charset=utf-8',
+        'referrer-policy': 'no-referrer',
+      });
+      const policy = headers['content-security-policy'] ?? '';
+      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
+      expect(policy).not.toMatch(/unsafe|\*|https?:/);
+      const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url = '']) => url);
+      expect(loaded.length).toBeGreaterThan(4);
+      for (const url of loaded) expect(url).toMatch(/^(?:docs\/[a-z0-9.-]+|openapi\.yaml)$/);
+      for (const path of DOCS_FILES.filter((name) => name.endsWith('.css'))) {
+        const style = (await send(service, path)).text;
+        for (const [, url = ''] of style.matchAll(/url\(["']?([^"')]{0,20})/g))
+          expect(url).toMatch(/^data:/);
+        expect(style).not.toContain('@import');
+      }
+    });
   });
 
   describe('and the real answers', () => {
@@ -447,28 +523,24 @@ describe('the interface description', () => {
       });
     });
 
-    it('503 and 408, of every operation', async () => {
+    it('503, of every operation', async () => {
       const { database } = service;
-      const impatient = await startService({
-        database,
-        env: { DATABASE_LOCK_TIMEOUT_SECONDS: '0.1', HEADERS_TIMEOUT_SECONDS: '0.5' },
-      });
+      await database.query('BEGIN');
+      await database.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
       try {
-        const caller = new ApiClient(impatient, (await createOwner(database)).key);
-        await caller.get('/v1/pets');
-        await database.query('BEGIN');
-        await database.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
         const pet = { name: 'Frank', categoryId: 1 };
-        expectAsDescribed('GET /pets', 503, await caller.get('/v1/pets'));
-        expectAsDescribed('POST /pets', 503, await caller.post('/v1/pets', pet));
-        expectAsDescribed('GET /pets/{petId}', 503, await caller.get('/v1/pets/1'));
-        await database.query('ROLLBACK');
-        const late = parsed(await sendRaw(impatient, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n'));
-        for (const operation of description.operations().keys()) {
-          expectAsDescribed(operation, 408, late);
-        }
+        expectAsDescribed('GET /pets', 503, await client.get('/v1/pets'));
+        expectAsDescribed('POST /pets', 503, await client.post('/v1/pets', pet));
+        expectAsDescribed('GET /pets/{petId}', 503, await client.get('/v1/pets/1'));
       } finally {
-        await impatient.close();
+        await database.query('ROLLBACK');
+      }
+    });
+
+    it('408, of every operation', async () => {
+      const late = parsed(await sendRaw(service, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n'));
+      for (const operation of description.operations().keys()) {
+        expectAsDescribed(operation, 408, late);
       }
     });
 
@@ -493,113 +565,42 @@ describe('the interface description', () => {
   });
 });
 
-describe('an operation that has reached its sunset', () => {
-  it('is no longer described, by the clock alone', async () => {
-    const service = await startService({ nowMs: SUNSET_MS - 1 });
-    try {
-      const before = await send(service, '/openapi.json');
-      expect(Object.keys(before.json.paths)).toEqual(['/pets', '/pets/{petId}']);
-
-      await service.setClock(SUNSET_MS);
-      const headers = { 'If-None-Match': before.headers.etag ?? '' };
-      const after = await send(service, '/openapi.json', { headers });
-      expect(after.status).toBe(200);
-      expect(Object.keys(after.json.paths)).toEqual(['/pets']);
-      expect(after.text).not.toContain('getPet');
-      expect((await send(service, '/openapi.yaml')).text).not.toContain('getPet');
-    } finally {
-      await service.close();
-    }
-  });
-});
-
-describe('what serves the interface description', () => {
-  let service: TestService;
-  let key: string;
-
+describe('the interface description of another service', () => {
+  let published: TestService;
   beforeAll(async () => {
-    service = await startService();
-    ({ key } = await createOwner(service.database, { plan: 'free' }));
-  });
-  afterAll(() => service.close());
-
-  const DOCS_FILES = [
-    'swagger-ui.css',
-    'index.css',
-    'swagger-ui-bundle.js',
-    'favicon-32x32.png',
-    'start.js',
-  ].map((name) => `/docs/${name}`);
-
-  it.each(['/openapi.json', '/openapi.yaml', '/docs', ...DOCS_FILES])(
-    'GET %s › 200 without a key and outside of the limits, 304 when nothing has changed',
-    async (path) => {
-      const { status, headers, text } = await send(service, path);
-      expect(status).toBe(200);
-      expect(text).not.toBe('');
-      expect(headers).toMatchObject({
-        'cache-control': 'no-cache',
-        'x-content-type-options': 'nosniff',
-        'x-request-id': expect.anything(),
-      });
-      expect(headers).not.toHaveProperty('x-ratelimit-limit');
-      const ifNoneMatch = { 'If-None-Match': headers.etag ?? '' };
-      expect(await send(service, path, { headers: ifNoneMatch })).toMatchObject({
-        status: 304,
-        text: '',
-      });
-      expect(await send(service, path, { method: 'HEAD' })).toMatchObject({
-        status: 200,
-        text: '',
-      });
-    },
-  );
-
-  it('GET / › leads to /docs', async () => {
-    const { status, headers } = await send(service, '/');
-    expect([status, headers.location]).toEqual([302, '/docs']);
-  });
-
-  it.each([
-    '/docs/',
-    '/docs/index.html',
-    '/docs/swagger-ui.js',
-    '/Docs',
-    '/openapi.json/',
-    '/openapi',
-  ])('GET %s › 401 without a key, 404 with one', async (path) => {
-    const { status, json } = await send(service, path);
-    expect([status, json.code]).toEqual([401, 'missing_api_key']);
-    const known = await new ApiClient(service, key).get(path);
-    expect([known.status, known.json.code]).toEqual([404, 'route_not_found']);
-  });
-
-  it.each(['/docs', '/openapi.json', '/docs/swagger-ui.css'])(
-    'POST %s › 401 without a key, 405 with one',
-    async (path) => {
-      expect((await send(service, path, { method: 'POST' })).status).toBe(401);
-      const { status, headers } = await new ApiClient(service, key).send(path, { method: 'POST' });
-      expect([status, headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
-    },
-  );
-
-  it('GET /docs › loads nothing from another host, and may not', async () => {
-    const { headers, text } = await send(service, '/docs');
-    expect(headers).toMatchObject({
-      'content-type': 'text/html; charset=utf-8',
-      'referrer-policy': 'no-referrer',
+    published = await startService({
+      nowMs: SUNSET_MS - 1,
+      env: {
+        PUBLIC_URL: 'https://api.example.org/store/',
+        STAGING_URL: 'https://staging.example.org',
+      },
     });
-    const policy = headers['content-security-policy'] ?? '';
-    expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
-    expect(policy).not.toMatch(/unsafe|\*|https?:/);
-    const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url = '']) => url);
-    expect(loaded.length).toBeGreaterThan(4);
-    for (const url of loaded) expect(url).toMatch(/^(?:docs\/[a-z0-9.-]+|openapi\.yaml)$/);
-    for (const path of DOCS_FILES.filter((name) => name.endsWith('.css'))) {
-      const style = (await send(service, path)).text;
-      for (const [, url = ''] of style.matchAll(/url\(["']?([^"')]{0,20})/g))
-        expect(url).toMatch(/^data:/);
-      expect(style).not.toContain('@import');
-    }
+  });
+  afterAll(() => published.close());
+
+  it('names the base addresses that are set', async () => {
+    const { document } = await Description.of(published);
+    expect(document.servers).toEqual([
+      { url: 'https://api.example.org/store/v1', description: 'Production' },
+      { url: 'https://staging.example.org/v1', description: 'Staging' },
+    ]);
+    expect((await send(published, '/')).headers.location).toBe('/store/docs');
+    const { headers } = await send(published, '/docs');
+    expect(headers['content-security-policy']).toContain(
+      "connect-src 'self' https://api.example.org https://staging.example.org;",
+    );
+  });
+
+  it('describes an operation no longer that has reached its sunset, by the clock alone', async () => {
+    const before = await send(published, '/openapi.json');
+    expect(Object.keys(before.json.paths)).toEqual(['/pets', '/pets/{petId}']);
+
+    await published.setClock(SUNSET_MS);
+    const headers = { 'If-None-Match': before.headers.etag ?? '' };
+    const after = await send(published, '/openapi.json', { headers });
+    expect(after.status).toBe(200);
+    expect(Object.keys(after.json.paths)).toEqual(['/pets']);
+    expect(after.text).not.toContain('getPet');
+    expect((await send(published, '/openapi.yaml')).text).not.toContain('getPet');
   });
 });

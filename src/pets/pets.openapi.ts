@@ -71,7 +71,7 @@ export function DescribeCreatePet(): MethodDecorator {
     ApiCreatedResponse({ type: Pet, description: 'The animal, with its id.', example: FRANK }),
     ApiErrors({
       invalid_request:
-        'name is required: name must be a string of 1 to 255 characters, at least one of them not white space, without NUL or lone surrogates; status must be one of available, pending, sold.',
+        'name is required and must be a string of 1 to 255 characters, at least one of them not white space, without NUL or lone surrogates; status must be one of available, pending, sold.',
       malformed_json: 'The request body cannot be parsed: it takes JSON in UTF-8.',
     }),
   );

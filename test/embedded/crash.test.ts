@@ -6,6 +6,7 @@ import {
   makeCluster,
   makeFolder,
   onLinux,
+  type Opened,
   postmasterOf,
   processesOf,
   query,
@@ -13,63 +14,73 @@ import {
   until,
 } from './embedded-user.js';
 
-(onLinux ? describe : describe.skip)('crashes around the embedded database (Linux only)', () => {
-  let dataDir: string;
-  beforeAll(async () => {
-    dataDir = makeFolder();
-    await makeCluster(dataDir);
-  });
-  afterEach(endUsers);
-  afterAll(removeFolders);
+const ofLinux = onLinux ? describe : describe.skip;
 
-  test('kill -9 of a service leaves neither server nor guard, whatever its connections were doing', async () => {
-    const service = new EmbeddedUser(dataDir, 'service');
-    const busy = query(await service.opened(), 'select pg_sleep(60)').catch(() => 'ended');
+let dataDir: string;
+beforeAll(async () => {
+  if (!onLinux) return;
+  dataDir = makeFolder();
+  await makeCluster(dataDir);
+});
+afterAll(async () => {
+  await endUsers();
+  removeFolders();
+});
+
+const nothingLeft = (): Promise<void> => until(() => processesOf(dataDir).length === 0);
+
+// In this order: each test goes on with what the one before has left.
+ofLinux('a service and its guard (Linux only)', () => {
+  let service: EmbeddedUser;
+  let opened: Opened;
+
+  test('a guard that is killed is replaced', async () => {
+    service = new EmbeddedUser(dataDir, 'service');
+    opened = await service.opened();
+    const [guard] = await guardsOf(dataDir);
+    process.kill(guard!, 'SIGKILL');
+    await until(() => !existsSync(`/proc/${guard}`));
+    await guardsOf(dataDir, 1);
+  });
+
+  test("the guard does not end on a terminal's or an operator's signals", async () => {
+    const [guard] = await guardsOf(dataDir);
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(guard!, signal);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await guardsOf(dataDir)).toEqual([guard]);
+  });
+
+  test('kill -9 of the service leaves neither server nor guard, whatever its connections were doing', async () => {
+    const busy = query(opened, 'select pg_sleep(60)').catch(() => 'ended');
     await service.kill();
-    await until(() => processesOf(dataDir).length === 0);
+    await nothingLeft();
     expect(await busy).toBe('ended');
   });
+});
 
-  test('kill -9 in the middle of a start leaves nothing either', async () => {
-    for (const delayMs of [60, 100, 130, 160]) {
+ofLinux('kill -9 of several users (Linux only)', () => {
+  test('in the middle of a start leaves nothing', async () => {
+    for (const delayMs of [60, 110, 160]) {
       const service = new EmbeddedUser(dataDir, 'service');
       service.answer.catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       await service.kill();
     }
-    await until(() => processesOf(dataDir).length === 0);
+    await nothingLeft();
   });
 
-  test('kill -9 of two users at once leaves nothing', async () => {
-    const users = [
-      new EmbeddedUser(dataDir, 'service'),
-      new EmbeddedUser(dataDir, 'command'),
-      new EmbeddedUser(dataDir, 'command'),
-    ];
+  test('of a service and a command at once leaves nothing', async () => {
+    const users = [new EmbeddedUser(dataDir, 'service'), new EmbeddedUser(dataDir, 'command')];
     await Promise.all(users.map((user) => user.opened()));
     await Promise.all(users.map((user) => user.kill()));
-    await until(() => processesOf(dataDir).length === 0);
+    await nothingLeft();
   });
+});
 
-  test('a guard that is killed is replaced', async () => {
-    const service = new EmbeddedUser(dataDir, 'service');
-    await service.opened();
-    const [guard] = await guardsOf(dataDir);
-    process.kill(guard!, 'SIGKILL');
-    await until(() => !existsSync(`/proc/${guard}`));
-    await guardsOf(dataDir, 1);
-    await service.kill();
-    await until(() => processesOf(dataDir).length === 0);
-  });
-
-  test("the guard does not end on a terminal's or an operator's signals", async () => {
-    const service = new EmbeddedUser(dataDir, 'service');
-    await service.opened();
-    const [guard] = await guardsOf(dataDir);
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.kill(guard!, signal);
-    await service.kill();
-    await until(() => processesOf(dataDir).length === 0);
-  });
+// In this order: each test goes on with what the one before has left.
+ofLinux('a server that lost its users, or that they lost (Linux only)', () => {
+  let service: EmbeddedUser;
+  let opened: Opened;
 
   test('after kill -9 of a service and its guard together, the next one attaches and guards the server again', async () => {
     const first = new EmbeddedUser(dataDir, 'service');
@@ -77,16 +88,25 @@ import {
     const postmaster = postmasterOf(dataDir);
     for (const guard of await guardsOf(dataDir)) process.kill(guard, 'SIGKILL');
     await first.kill();
-    const second = new EmbeddedUser(dataDir, 'service');
-    await second.opened();
+    service = new EmbeddedUser(dataDir, 'service');
+    opened = await service.opened();
     expect(postmasterOf(dataDir)).toBe(postmaster);
-    await second.kill();
-    await until(() => processesOf(dataDir).length === 0);
+    await guardsOf(dataDir, 1);
+  });
+
+  test('a server killed together with its service and guard is recovered by the next start', async () => {
+    await query(opened, 'create table kept as select 42 as answer');
+    const busy = query(opened, 'select pg_sleep(60)').catch(() => 'ended');
+    for (const guard of await guardsOf(dataDir)) process.kill(guard, 'SIGKILL');
+    await service.kill();
+    process.kill(postmasterOf(dataDir), 'SIGKILL');
+    service = new EmbeddedUser(dataDir, 'service');
+    opened = await service.opened();
+    expect(await query(opened, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    expect(await busy).toBe('ended');
   });
 
   test('a server that is killed under its users comes back, with what was committed and the place of its service', async () => {
-    const service = new EmbeddedUser(dataDir, 'service');
-    const opened = await service.opened();
     await query(opened, 'create table kept_after_crash as select 42 as answer');
     const postmaster = postmasterOf(dataDir);
     process.kill(postmaster, 'SIGKILL');
@@ -102,18 +122,5 @@ import {
     );
     expect(await service.close()).toBe(0);
     expect(processesOf(dataDir)).toEqual([]);
-  });
-
-  test('a server killed together with its service and guard is recovered by the next start', async () => {
-    const first = new EmbeddedUser(dataDir, 'service');
-    const opened = await first.opened();
-    await query(opened, 'create table kept as select 42 as answer');
-    const busy = query(opened, 'select pg_sleep(60)').catch(() => 'ended');
-    for (const guard of await guardsOf(dataDir)) process.kill(guard, 'SIGKILL');
-    await first.kill();
-    process.kill(postmasterOf(dataDir), 'SIGKILL');
-    const second = new EmbeddedUser(dataDir, 'service');
-    expect(await query(await second.opened(), 'select answer from kept')).toEqual([{ answer: 42 }]);
-    expect(await busy).toBe('ended');
   });
 });

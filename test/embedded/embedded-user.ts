@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
@@ -110,8 +110,13 @@ export function removeFolders(): void {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
 
-/** Leaves a stopped cluster in the folder. */
+/** Leaves a stopped cluster in the folder: a copy of the test run's, where it has one. */
 export async function makeCluster(dataDir: string): Promise<void> {
+  const kept = process.env.TEST_CLUSTER;
+  if (kept !== undefined) {
+    execFileSync('cp', ['-a', kept, join(dataDir, 'postgres')]);
+    return;
+  }
   const user = new EmbeddedUser(dataDir, 'command');
   await user.opened();
   await user.close();
@@ -176,7 +181,7 @@ export async function until(
   for (
     const end = Date.now() + timeoutMs;
     !(await condition());
-    await new Promise((resolve) => setTimeout(resolve, 25))
+    await new Promise((resolve) => setTimeout(resolve, 40))
   ) {
     if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${String(condition)}`);
   }

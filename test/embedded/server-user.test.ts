@@ -18,6 +18,7 @@ import {
   makeFolder,
   NATIVE_PACKAGE,
   onLinux,
+  type Opened,
   postmasterOf,
   processesOf,
   query,
@@ -43,12 +44,27 @@ describe('the user that the server runs as (needs root on Linux)', () => {
   afterEach(endUsers);
   afterAll(removeFolders);
 
-  others("started by root in root's folder, the server is an unprivileged user's", async () => {
-    const dataDir = join(makeFolder(), '.data');
-    await new EmbeddedUser(dataDir, 'service').opened();
-    expect(uidOf(postmasterOf(dataDir))).toBe(NOBODY);
-    expect(capabilitiesOf(postmasterOf(dataDir))).toBe('0000000000000000');
-    expect(statSync(dataDir).uid).toBe(0);
+  describe("started by root in root's folder", () => {
+    let dataDir: string;
+
+    others("the server is an unprivileged user's", async () => {
+      dataDir = join(makeFolder(), '.data');
+      const service = new EmbeddedUser(dataDir, 'service');
+      const opened = await service.opened();
+      expect(uidOf(postmasterOf(dataDir))).toBe(NOBODY);
+      expect(capabilitiesOf(postmasterOf(dataDir))).toBe('0000000000000000');
+      expect(statSync(dataDir).uid).toBe(0);
+      await query(opened, 'create table kept as select 42 as answer');
+    });
+
+    others('a cluster that was copied by root is given to the unprivileged user', async () => {
+      const copy = makeFolder();
+      spawnSync('cp', ['-r', join(dataDir, 'postgres'), copy]);
+      expect(statSync(join(copy, 'postgres')).uid).toBe(0);
+      expect(
+        await query(await new EmbeddedUser(copy, 'service').opened(), 'select answer from kept'),
+      ).toEqual([{ answer: 42 }]);
+    });
   });
 
   others("started by root in another one's folder, the server is that one's", async () => {
@@ -64,21 +80,6 @@ describe('the user that the server runs as (needs root on Linux)', () => {
   });
 
   others(
-    'started by root, a cluster that was copied by root is given to the unprivileged user',
-    async () => {
-      const [original, copy] = [makeFolder(), makeFolder()];
-      const first = new EmbeddedUser(original, 'service');
-      await query(await first.opened(), 'create table kept as select 42 as answer');
-      await first.close();
-      spawnSync('cp', ['-r', join(original, 'postgres'), copy]);
-      expect(statSync(join(copy, 'postgres')).uid).toBe(0);
-      expect(
-        await query(await new EmbeddedUser(copy, 'service').opened(), 'select answer from kept'),
-      ).toEqual([{ answer: 42 }]);
-    },
-  );
-
-  others(
     'started by root where nobody else may enter, checkout and DATA_DIR alike, the server starts all the same',
     async () => {
       const checkout = makeFolder(0o700);
@@ -87,10 +88,7 @@ describe('the user that the server runs as (needs root on Linux)', () => {
       const service = new EmbeddedUser(dataDir, 'service', { dist, cwd: checkout });
       expect(await query(await service.opened(), 'select 1 as one')).toEqual([{ one: 1 }]);
       expect(uidOf(postmasterOf(dataDir))).toBe(NOBODY);
-      await service.kill();
-      const next = new EmbeddedUser(dataDir, 'command', { dist, cwd: checkout });
-      await next.opened();
-      await next.close();
+      await service.close();
       expect(processesOf(dataDir)).toEqual([]);
     },
   );
@@ -107,18 +105,35 @@ describe('the user that the server runs as (needs root on Linux)', () => {
     },
   );
 
-  ordinary(
-    'an ordinary user runs the server as itself, in a folder that is private to it',
-    async () => {
-      const dataDir = join(makeFolder(), '.data');
+  describe('an ordinary user', () => {
+    let dataDir: string;
+    let opened: Opened;
+    beforeAll(async () => {
+      if (!readable) return;
+      const checkout = makeFolder();
+      const dist = copyOfBuild(checkout);
+      removeLinks(checkout);
+      dataDir = join(makeFolder(), '.data');
       chownSync(join(dataDir, '..'), NOBODY, NOBODY);
-      const service = new EmbeddedUser(dataDir, 'service', { uid: NOBODY });
-      expect(await query(await service.opened(), 'select 1 as one')).toEqual([{ one: 1 }]);
+      opened = await new EmbeddedUser(dataDir, 'service', { dist, uid: NOBODY }).opened();
+    });
+
+    // First: the server ends after it.
+    ordinary('runs the server as itself, in a folder that is private to it', async () => {
+      expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
       expect(uidOf(postmasterOf(dataDir))).toBe(NOBODY);
       expect(statSync(dataDir).mode & 0o777).toBe(0o700);
-      await service.kill();
-    },
-  );
+    });
+
+    ordinary(
+      "libraries' links that are missing from a read-only node_modules are made in DATA_DIR",
+      () => {
+        expect(readdirSync(dataDir).some((name) => name.startsWith('postgres-binaries-'))).toBe(
+          true,
+        );
+      },
+    );
+  });
 
   ordinary('a user without an entry in /etc/passwd does so too', async () => {
     const dataDir = makeFolder();
@@ -126,21 +141,6 @@ describe('the user that the server runs as (needs root on Linux)', () => {
     await new EmbeddedUser(dataDir, 'service', { uid: UNKNOWN }).opened();
     expect(uidOf(postmasterOf(dataDir))).toBe(UNKNOWN);
   });
-
-  ordinary(
-    "libraries' links that are missing from a read-only node_modules are made in DATA_DIR",
-    async () => {
-      const checkout = makeFolder();
-      const dist = copyOfBuild(checkout);
-      removeLinks(checkout);
-      const dataDir = join(checkout, '.data');
-      mkdirSync(dataDir);
-      chownSync(dataDir, NOBODY, NOBODY);
-      const service = new EmbeddedUser(dataDir, 'service', { dist, uid: NOBODY });
-      expect(await query(await service.opened(), 'select 1 as one')).toEqual([{ one: 1 }]);
-      expect(readdirSync(dataDir).some((name) => name.startsWith('postgres-binaries-'))).toBe(true);
-    },
-  );
 
   others(
     "libraries' links that are missing are made where the package is, whatever its path",

@@ -5,6 +5,7 @@ import {
   makeCluster,
   makeFolder,
   onLinux,
+  type Opened,
   postmasterOf,
   processesOf,
   query,
@@ -12,60 +13,76 @@ import {
   until,
 } from './embedded-user.js';
 
-(onLinux ? describe : describe.skip)('sharing the embedded database (Linux only)', () => {
-  let dataDir: string;
-  beforeAll(async () => {
-    dataDir = makeFolder();
-    await makeCluster(dataDir);
+const ofLinux = onLinux ? describe : describe.skip;
+
+let dataDir: string;
+beforeAll(async () => {
+  if (!onLinux) return;
+  dataDir = makeFolder();
+  await makeCluster(dataDir);
+});
+afterAll(async () => {
+  await endUsers();
+  removeFolders();
+});
+
+// In this order: each test goes on with what the one before has left.
+ofLinux('a service beside others (Linux only)', () => {
+  let service: EmbeddedUser;
+  let opened: Opened;
+  let postmaster: number;
+
+  test('a service keeps the server that a command started', async () => {
+    const command = new EmbeddedUser(dataDir, 'command');
+    await command.opened();
+    postmaster = postmasterOf(dataDir);
+    service = new EmbeddedUser(dataDir, 'service');
+    opened = await service.opened();
+    await command.close();
+    expect(postmasterOf(dataDir)).toBe(postmaster);
+    expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
-  afterEach(endUsers);
-  afterAll(removeFolders);
 
   test('a second service is refused in one line that names the first', async () => {
-    const first = new EmbeddedUser(dataDir, 'service');
-    const opened = await first.opened();
     const { error, expected } = await new EmbeddedUser(dataDir, 'service').refused();
     expect(expected).toBe(true);
     expect(error).toBe(
-      `another service (process ${first.process.pid}) already runs on ${dataDir}: stop it, give this one a DATA_DIR of its own, or set DATABASE_URL=postgres://…`,
+      `another service (process ${service.process.pid}) already runs on ${dataDir}: stop it, give this one a DATA_DIR of its own, or set DATABASE_URL=postgres://…`,
     );
     expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
     await guardsOf(dataDir, 1);
   });
 
   test('commands beside a service use its server, and leave it running', async () => {
-    const service = await new EmbeddedUser(dataDir, 'service').opened();
-    const postmaster = postmasterOf(dataDir);
     const commands = [new EmbeddedUser(dataDir, 'command'), new EmbeddedUser(dataDir, 'command')];
     for (const command of commands)
-      expect((await command.opened()).connection).toEqual(service.connection);
+      expect((await command.opened()).connection).toEqual(opened.connection);
     for (const command of commands) expect(await command.close()).toBe(0);
     expect(postmasterOf(dataDir)).toBe(postmaster);
-    expect(await query(service, 'select 1 as one')).toEqual([{ one: 1 }]);
+    expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  test('a service keeps the server that a command started, and stops it in its turn', async () => {
-    const command = new EmbeddedUser(dataDir, 'command');
-    await command.opened();
-    const postmaster = postmasterOf(dataDir);
-    const service = new EmbeddedUser(dataDir, 'service');
-    const opened = await service.opened();
-    await command.close();
-    expect(postmasterOf(dataDir)).toBe(postmaster);
-    expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
+  test('a service that starts right after another was killed takes its place', async () => {
+    const killed = service.kill();
+    service = new EmbeddedUser(dataDir, 'service');
+    await service.opened();
+    await killed;
+  });
+
+  test('the service that is left stops the server', async () => {
     await service.close();
     expect(processesOf(dataDir)).toEqual([]);
   });
+});
 
-  test('three that make the first start at once share one server, and the last to leave stops it', async () => {
+ofLinux('starting and stopping at once (Linux only)', () => {
+  afterEach(endUsers);
+
+  test('two that make the first start at once share one server, and the last to leave stops it', async () => {
     const fresh = makeFolder();
-    const users = [
-      new EmbeddedUser(fresh, 'command'),
-      new EmbeddedUser(fresh, 'service'),
-      new EmbeddedUser(fresh, 'command'),
-    ];
+    const users = [new EmbeddedUser(fresh, 'command'), new EmbeddedUser(fresh, 'service')];
     await Promise.all(users.map((user) => user.opened()));
-    await guardsOf(fresh, 3);
+    await guardsOf(fresh, 2);
     await Promise.all(users.map((user) => user.close()));
     expect(processesOf(fresh)).toEqual([]);
   });
@@ -87,13 +104,5 @@ import {
     await closing;
     await Promise.all(services.map((service) => until(() => !service.running)));
     expect(processesOf(dataDir)).toEqual([]);
-  });
-
-  test('a service that starts right after another was killed takes its place', async () => {
-    const first = new EmbeddedUser(dataDir, 'service');
-    await first.opened();
-    const killed = first.kill();
-    await new EmbeddedUser(dataDir, 'service').opened();
-    await killed;
   });
 });

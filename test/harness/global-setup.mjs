@@ -1,19 +1,25 @@
 // @ts-check
 // Before all tests: hosts for the services under test, one a worker; and a PostgreSQL server (TEST_DATABASE_URL, else the embedded one on a fresh folder), and
 // in it a template database with the up-to-date schema that each test file copies.
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { Settings } from '#dist/config/settings.js';
 import { locateDatabase } from '#dist/database/database-location.js';
+import { findBinaries } from '#dist/database/embedded/binaries.js';
+import { ensureCluster } from '#dist/database/embedded/cluster.js';
 import { openEmbeddedDatabase } from '#dist/database/embedded/embedded-postgres.js';
+import { openDataDir } from '#dist/database/embedded/server-files.js';
+import { chooseServerUser } from '#dist/database/embedded/server-user.js';
 import { migrate } from '#dist/database/migrate.js';
 
 const TEMPLATE = 'pets_template';
+const INITDB_TIMEOUT_MS = 60_000;
 
 /** @param {{ maxWorkers: number }} config */
 export default async function globalSetup({ maxWorkers }) {
@@ -52,6 +58,7 @@ function startHosts(count) {
 /** Returns the address of its maintenance database. */
 async function startServer() {
   const dataDir = await mkdtemp(join(tmpdir(), 'pets-test-'));
+  if (process.platform === 'linux') await keepCluster(dataDir);
   const database = await openEmbeddedDatabase({ dataDir, use: 'service' });
   globalThis.stopDatabaseServer = async () => {
     await database.close();
@@ -64,6 +71,19 @@ async function startServer() {
   // A socket's folder does not fit into the place of a host name.
   url.searchParams.set('host', host);
   return url.href;
+}
+
+/**
+ * Makes the cluster, and keeps a copy for the tests of the embedded database: initdb costs more than
+ * a copy.
+ * @param {string} dataDir
+ */
+async function keepCluster(dataDir) {
+  const files = openDataDir(dataDir);
+  await ensureCluster(files, findBinaries(files), chooseServerUser(files), INITDB_TIMEOUT_MS);
+  const copy = join(dataDir, 'kept');
+  await promisify(execFile)('cp', ['-a', files.cluster, copy]);
+  process.env['TEST_CLUSTER'] = copy;
 }
 
 /**

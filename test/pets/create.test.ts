@@ -218,7 +218,7 @@ describe('POST /v1/pets › status', () => {
 });
 
 describe('POST /v1/pets › a body with wrong fields', () => {
-  const required = (rule: string): string => `${rule.split(' ')[0]} is required: ${rule}`;
+  const required = (rule: string): string => rule.replace(' must be', ' is required and must be');
 
   it.each([
     ['{}', [required(NAME_RULE), required(CATEGORY_RULE)]],

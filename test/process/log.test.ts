@@ -2,11 +2,14 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { inheritedEnvironment, startBuiltService } from '../harness/service.js';
+import { type BuiltService, inheritedEnvironment, startBuiltService } from '../harness/service.js';
 
 const MAIN = join(__dirname, '../../dist/main.js');
+/** The level of LOG_LEVEL=debug, as the log has it. */
+const DEBUG = 20;
 const hasTerminal = spawnSync('script', ['--version']).status === 0;
 if (!hasTerminal)
   console.warn('To test the log on a terminal, install script of util-linux (bsdutils).');
@@ -18,25 +21,37 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-test('every line of the output is JSON, when it is not a terminal', async () => {
-  const service = await startBuiltService({ DATABASE_URL: database.url });
-  await send(service, '/v1/pets');
-  await service.stop();
-  const lines = service.output().trim().split('\n');
-  expect(service.logs()).toHaveLength(lines.length);
-  expect(service.logs().map(({ msg }) => msg)).toEqual([
-    'listening',
-    'request',
-    'stopping',
-    'stopped',
-  ]);
-  for (const line of service.logs()) expect(Date.parse(String(line['time']))).toBeGreaterThan(0);
-});
+describe('when the output is not a terminal', () => {
+  let service: BuiltService;
+  beforeAll(async () => {
+    service = await startBuiltService({ DATABASE_URL: database.url, LOG_LEVEL: 'debug' });
+    await send(service, '/v1/pets');
+    await service.stop();
+  });
 
-test('LOG_LEVEL debug tells more', async () => {
-  const service = await startBuiltService({ DATABASE_URL: database.url, LOG_LEVEL: 'debug' });
-  await service.stop();
-  expect(service.logs().some(({ level }) => level === 20)).toBe(true);
+  test('every line of it is JSON', () => {
+    const lines = service.output().trim().split('\n');
+    expect(service.logs()).toHaveLength(lines.length);
+    expect(
+      service
+        .logs()
+        .filter(({ level }) => Number(level) > DEBUG)
+        .map(({ msg }) => msg),
+    ).toEqual(['listening', 'request', 'stopping', 'stopped']);
+    for (const line of service.logs()) expect(Date.parse(String(line['time']))).toBeGreaterThan(0);
+  });
+
+  test('LOG_LEVEL debug tells more', () => {
+    expect(service.logs().some(({ level }) => level === DEBUG)).toBe(true);
+  });
+
+  test('a database of its own (DATABASE_URL) gets no animals and no owner', async () => {
+    expect(
+      await database.query(
+        'SELECT (SELECT count(*)::int FROM pets) + (SELECT count(*)::int FROM owners) AS rows',
+      ),
+    ).toEqual([{ rows: 0 }]);
+  });
 });
 
 test('LOG_LEVEL warn tells nothing of a service that runs well', async () => {
@@ -54,7 +69,7 @@ test('LOG_LEVEL warn tells nothing of a service that runs well', async () => {
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   const listening = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`;
-  while ((await database.query(listening)).length === 0);
+  while ((await database.query(listening)).length === 0) await sleep(20);
   child.kill('SIGTERM');
   const [code] = (await once(child, 'exit')) as [number];
   expect([code, output]).toEqual([0, '']);
@@ -83,6 +98,7 @@ test('LOG_LEVEL warn tells nothing of a service that runs well', async () => {
     expect(output).toMatch(/INFO.*listening/);
     expect(output).toMatch(/address: .*http:\/\/127\.0\.0\.1:\d+/);
     expect(output).toMatch(/stopped/);
+    expect(output).not.toMatch(/DEBUG/);
     expect(output).not.toMatch(/^\{/m);
     expect(child.exitCode ?? ((await once(child, 'exit')) as [number])[0]).toBe(0);
   },

@@ -73,7 +73,8 @@ function fieldMessage({ property, value, constraints, children }: ValidationErro
   if (message === undefined) {
     return children?.map(fieldMessage).join('; ') || `${property} is invalid`;
   }
-  return value === undefined ? `${property} is required: ${message}` : message;
+  if (value !== undefined) return message;
+  return `${property} is required and ${message.replace(`${property} `, '')}`;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
