@@ -1,0 +1,133 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger } from 'pino';
+import { EntityManager } from 'typeorm';
+import { createApp } from './app.js';
+import { SystemClock } from './config/clock.js';
+import type { Settings } from './config/settings.js';
+import { isUnavailable } from './database/database-errors.js';
+import type { DatabaseLocation } from './database/database-location.js';
+import { migrate } from './database/migrate.js';
+import { Demo } from './demo/demo.js';
+import { welcomeText } from './demo/welcome.js';
+import { Readiness } from './health/readiness.js';
+import type { ServiceAdapter } from './http/service-adapter.js';
+import { createMetricsServer } from './metrics/metrics-server.js';
+import { ServiceMetrics } from './metrics/service-metrics.js';
+import { StartError } from './start-error.js';
+
+/** How often connections are looked for that wait for nothing, once no new ones are taken. */
+const IDLE_CHECK_MS = 100;
+
+const CLOSE_LIMIT_MS = 3_000;
+
+/**
+ * Brings the schema up to date, listens, and returns when the signal came and all requests are answered.
+ *
+ * @throws StartError where who runs the service can mend what kept it from starting
+ */
+export async function serve(
+  settings: Settings,
+  database: DatabaseLocation,
+  logger: Logger,
+  stopSignal: Promise<string>,
+): Promise<void> {
+  const app = await startApp(settings, database, logger);
+  const server = app.getHttpServer();
+  const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
+  try {
+    const demo = database.embedded ? new Demo(app.get(EntityManager), settings.dataDir) : undefined;
+    const demoKey = await demo?.prepare();
+    if (settings.metricsPort !== undefined) {
+      await listen(metrics, 'METRICS_PORT', settings.metricsPort, settings.metricsHost, logger);
+    }
+    await listen(server, 'PORT', settings.port, settings.host, logger);
+    logger.info(
+      { address: addressOf(server), metrics: metrics.listening ? addressOf(metrics) : undefined },
+      'listening',
+    );
+    if (demoKey !== undefined) console.log(welcomeText(addressOf(server), demoKey));
+    const signal = await stopSignal;
+    logger.info({ signal }, 'stopping');
+    await drain(app, settings);
+  } finally {
+    metrics.close();
+    metrics.closeAllConnections();
+    // Connections to a database that hangs do not close.
+    await Promise.race([app.close(), delay(CLOSE_LIMIT_MS, undefined, { ref: false })]);
+  }
+  logger.info('stopped');
+}
+
+/** Returns the application on an up-to-date schema. */
+async function startApp(
+  settings: Settings,
+  database: DatabaseLocation,
+  logger: Logger,
+): Promise<NestExpressApplication> {
+  try {
+    if (settings.migrateOnStart) {
+      const migrations = await migrate(database, settings);
+      if (migrations.length > 0) logger.info({ migrations }, 'schema brought up to date');
+    }
+    return await createApp({ settings, clock: new SystemClock(), database }, logger);
+  } catch (error) {
+    throw databaseRefusal(error) ?? error;
+  }
+}
+
+/** Returns what to tell of a database that cannot be reached or does not let the service in. */
+function databaseRefusal(error: unknown): StartError | undefined {
+  const reason = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
+  if (!(reason instanceof Error)) return undefined;
+  // No SQLSTATE, but a refusal all the same: a certificate, or a server without TLS.
+  const isTls = /certificate|\bSSL\b/i.test(reason.message);
+  const isMissing = (reason as NodeJS.ErrnoException).code === '3D000';
+  if (!isTls && !isMissing && !isUnavailable(error)) return undefined;
+  const [line = ''] = reason.message.split('\n');
+  return new StartError(`DATABASE_URL: the database cannot be used (${line})`, { cause: error });
+}
+
+async function listen(
+  server: Server,
+  setting: 'PORT' | 'METRICS_PORT',
+  port: number,
+  host: string,
+  logger: Logger,
+): Promise<void> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    const reason = code === 'EADDRINUSE' ? 'it is in use' : code;
+    throw new StartError(`${setting}: cannot listen on port ${port} of ${host} (${reason})`, {
+      cause,
+    });
+  }
+  // Such as too many open files: it passes, and must not end the process.
+  server.on('error', (err) => logger.error({ err }, 'connection not accepted'));
+}
+
+/** Lets load balancers turn away, then answers what is in flight. */
+async function drain(app: NestExpressApplication, settings: Settings): Promise<void> {
+  const adapter = app.getHttpAdapter() as unknown as ServiceAdapter;
+  const server = app.getHttpServer();
+  app.get(Readiness).beginShutdown();
+  adapter.endConnections();
+  await delay(settings.shutdownDelayMs);
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const idleCheck = setInterval(() => adapter.closeIdleConnections(), IDLE_CHECK_MS);
+  const grace = setTimeout(() => server.closeAllConnections(), settings.shutdownGraceMs);
+  await closed;
+  clearInterval(idleCheck);
+  clearTimeout(grace);
+}
+
+function addressOf(server: Server): string {
+  const { address, port, family } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
