@@ -86,10 +86,9 @@ export interface BuiltService extends BuiltProcess {
   readonly url: string;
 }
 
-/** Starts `dist/main.js`. @param command what to put before, such as faketime */
-export function spawnBuiltService(env: Environment, command: readonly string[] = []): BuiltProcess {
-  const [file, ...args] = [...command, process.execPath, join(__dirname, '../../dist/main.js')];
-  const child = spawn(file, args, {
+/** Starts `dist/main.js`. */
+export function spawnBuiltService(env: Environment): BuiltProcess {
+  const child = spawn(process.execPath, [join(__dirname, '../../dist/main.js')], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...inheritedEnvironment(), PORT: '0', METRICS_PORT: '', ...env },
   });
@@ -104,12 +103,9 @@ export function spawnBuiltService(env: Environment, command: readonly string[] =
   };
 }
 
-/** Starts `dist/main.js` and waits until it listens. @param command what to put before, such as faketime */
-export async function startBuiltService(
-  env: Environment,
-  command: readonly string[] = [],
-): Promise<BuiltService> {
-  const service = spawnBuiltService(env, command);
+/** Starts `dist/main.js` and waits until it listens. */
+export async function startBuiltService(env: Environment): Promise<BuiltService> {
+  const service = spawnBuiltService(env);
   const { address } = await service.waitForLog(({ msg }) => msg === 'listening');
   return { ...service, url: String(address) };
 }
