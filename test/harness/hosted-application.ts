@@ -55,8 +55,12 @@ export class HostedApplication {
 
   private ask(message: object): Promise<HostMessage> {
     return new Promise((resolve, reject) => {
-      this.settle = resolve;
-      this.socket.once('close', () => reject(new Error('the host of the application is gone')));
+      const onClose = (): void => reject(new Error('the host of the application is gone'));
+      this.socket.once('close', onClose);
+      this.settle = (answer) => {
+        this.socket.off('close', onClose);
+        resolve(answer);
+      };
       this.socket.write(`${JSON.stringify(message)}\n`);
     });
   }
