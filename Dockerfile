@@ -5,7 +5,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
 COPY nest-cli.json tsconfig.json tsconfig.build.json ./
-COPY scripts/build-if-stale.mjs scripts/compile.mjs scripts/
+COPY scripts/build-if-stale.mjs scripts/compile.mjs scripts/bundle.mjs scripts/
 COPY src src
 RUN npm run build
 
@@ -21,7 +21,7 @@ ENV NODE_ENV=production \
     SHUTDOWN_DELAY_SECONDS=5
 WORKDIR /app
 # What operators run: docker exec CONTAINER pets keys list
-RUN printf '#!/bin/sh\nexec node /app/dist/cli/main.js "$@"\n' > /usr/local/bin/pets \
+RUN printf '#!/bin/sh\nexec node /app/dist/bundle/cli.js "$@"\n' > /usr/local/bin/pets \
     && chmod 755 /usr/local/bin/pets
 COPY package.json ./
 COPY --from=dependencies /app/node_modules node_modules
@@ -32,4 +32,4 @@ EXPOSE 3000 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
     CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # No shell and no npm in between: SIGTERM reaches the service itself.
-CMD ["node", "dist/main.js"]
+CMD ["node", "dist/bundle/main.js"]

@@ -18,13 +18,20 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const SOURCE = join(ROOT, 'src');
-const INPUT_FILES = ['tsconfig.json', 'tsconfig.build.json', 'nest-cli.json', 'package-lock.json'];
-const ENTRY = join(ROOT, 'dist', 'main.js');
+/** What makes `dist/`, in this order. */
+const STEPS = [join('scripts', 'compile.mjs'), join('scripts', 'bundle.mjs')];
+const INPUT_FILES = [
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'nest-cli.json',
+  'package-lock.json',
+  ...STEPS,
+];
+const ENTRY = join(ROOT, 'dist', 'bundle', 'main.js');
 /** Holds the fingerprint of what was built; written only after a build that succeeded. */
 const MARKER = join(ROOT, 'dist', '.built-from');
 const MODULES = join(ROOT, 'node_modules');
 const COMPILER = join(MODULES, 'typescript', 'package.json');
-const COMPILE_SCRIPT = join(ROOT, 'scripts', 'compile.mjs');
 const LOCK = join(MODULES, '.cache', 'build.lock');
 
 const POLL_MS = 100;
@@ -103,16 +110,22 @@ async function build() {
   const builtFrom = fingerprint();
   rmSync(MARKER, { force: true });
   process.stderr.write('Building…\n');
-  const failure = await runCompiler();
-  if (failure !== null) throw new BuildError(`The build failed: ${failure}.`);
-  if (!existsSync(ENTRY)) throw new BuildError('The build failed: it left no dist/main.js.');
+  for (const step of STEPS) {
+    const failure = await run(step);
+    if (failure !== null) throw new BuildError(`The build failed: ${step} ${failure}.`);
+  }
+  if (!existsSync(ENTRY))
+    throw new BuildError(`The build failed: it left no ${relative(ROOT, ENTRY)}.`);
   writeFileSync(MARKER, builtFrom);
 }
 
-/** @returns {Promise<string | null>} what went wrong, or null */
-async function runCompiler() {
+/**
+ * @param {string} script
+ * @returns {Promise<string | null>} what went wrong, or null
+ */
+async function run(script) {
   // Its messages go to standard error: standard output belongs to the command that is to run.
-  const compiler = spawn(process.execPath, [COMPILE_SCRIPT], {
+  const child = spawn(process.execPath, [script], {
     cwd: ROOT,
     stdio: ['ignore', process.stderr, process.stderr],
   });
@@ -120,17 +133,17 @@ async function runCompiler() {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   /** @param {NodeJS.Signals} signal */
   const stop = (signal) => {
-    compiler.kill();
+    child.kill();
     process.exit(128 + constants.signals[signal]);
   };
   for (const signal of signals) process.once(signal, stop);
   try {
     return await new Promise((settle) => {
-      compiler.once('error', (error) => {
+      child.once('error', (error) => {
         settle(error.message);
       });
-      compiler.once('exit', (code, signal) => {
-        settle(code === 0 ? null : `the compiler ended with ${signal ?? `exit code ${code}`}`);
+      child.once('exit', (code, signal) => {
+        settle(code === 0 ? null : `ended with ${signal ?? `exit code ${code}`}`);
       });
     });
   } finally {

@@ -3,4 +3,4 @@
 import { buildIfStaleOrExit } from './build-if-stale.mjs';
 
 await buildIfStaleOrExit();
-await import(new URL('../dist/cli/main.js', import.meta.url).href);
+await import(new URL('../dist/bundle/cli.js', import.meta.url).href);

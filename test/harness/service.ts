@@ -71,7 +71,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   };
 }
 
-/** `dist/main.js` in a process of its own, as an operator starts it. */
+/** `dist/bundle/main.js` in a process of its own, as an operator starts it. */
 export interface BuiltProcess {
   readonly process: ChildProcess;
   output(): string;
@@ -86,9 +86,9 @@ export interface BuiltService extends BuiltProcess {
   readonly url: string;
 }
 
-/** Starts `dist/main.js`. */
+/** Starts `dist/bundle/main.js`. */
 export function spawnBuiltService(env: Environment): BuiltProcess {
-  const child = spawn(process.execPath, [join(__dirname, '../../dist/main.js')], {
+  const child = spawn(process.execPath, [join(__dirname, '../../dist/bundle/main.js')], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...inheritedEnvironment(), PORT: '0', METRICS_PORT: '', ...env },
   });
@@ -103,7 +103,7 @@ export function spawnBuiltService(env: Environment): BuiltProcess {
   };
 }
 
-/** Starts `dist/main.js` and waits until it listens. */
+/** Starts `dist/bundle/main.js` and waits until it listens. */
 export async function startBuiltService(env: Environment): Promise<BuiltService> {
   const service = spawnBuiltService(env);
   const { address } = await service.waitForLog(({ msg }) => msg === 'listening');

@@ -7,7 +7,7 @@ import { send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { type BuiltService, inheritedEnvironment, startBuiltService } from '../harness/service.js';
 
-const MAIN = join(__dirname, '../../dist/main.js');
+const MAIN = join(__dirname, '../../dist/bundle/main.js');
 /** The level of LOG_LEVEL=debug, as the log has it. */
 const DEBUG = 20;
 const hasTerminal = spawnSync('script', ['--version']).status === 0;

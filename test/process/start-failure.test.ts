@@ -24,9 +24,9 @@ afterAll(async () => {
   await database.close();
 });
 
-/** Starts `dist/main.js`, which is to end by itself. */
+/** Starts `dist/bundle/main.js`, which is to end by itself. */
 async function startInVain(env: Environment): Promise<{ code: number; stderr: string }> {
-  const child = spawn(process.execPath, [join(__dirname, '../../dist/main.js')], {
+  const child = spawn(process.execPath, [join(__dirname, '../../dist/bundle/main.js')], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       ...inheritedEnvironment(),
