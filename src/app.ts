@@ -12,7 +12,7 @@ import { ProtocolErrors } from './http/protocol-errors.js';
 import { requestContext } from './http/request-context.js';
 import { requestLog } from './http/request-log.js';
 import type { Request } from './http/request.js';
-import { observeResponses, routeOf } from './http/response-observer.js';
+import { observeResponses, type ResponseObserver, routeOf } from './http/response-observer.js';
 import { ServiceAdapter } from './http/service-adapter.js';
 import { NestLogger } from './http/service-logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
@@ -60,9 +60,7 @@ async function setUp(
 
   // Before the router, in this order: the id is in every log line, and the log sees every answer.
   app.use(requestContext);
-  app.use(
-    observeResponses([requestLog(logger, keyIdOf), observeDuration(app.get(ServiceMetrics))]),
-  );
+  app.use(observeResponses([requestLog(logger, keyIdOf), observeRequest(app.get(ServiceMetrics))]));
   app.use(cors(settings.corsOrigins));
   app.use(protocolErrors.refuse);
   serveInterfaceDescription(app, environment);
@@ -85,8 +83,10 @@ function keyIdOf({ caller }: Request): string | undefined {
   return caller?.kind === 'key' ? caller.key.id.toString() : undefined;
 }
 
-function observeDuration(metrics: ServiceMetrics): Parameters<typeof observeResponses>[0][number] {
+function observeRequest(metrics: ServiceMetrics): ResponseObserver {
   return (request, response, durationMs) => {
-    metrics.observeRequest(request.method, routeOf(request), response.statusCode, durationMs);
+    const route = routeOf(request);
+    metrics.observeRequest(request.method, route, response.statusCode, durationMs);
+    if (response.hasHeader('Deprecation')) metrics.observeDeprecated(route);
   };
 }

@@ -26,6 +26,13 @@ export class ServiceMetrics {
     registers: [this.registry],
   });
 
+  private readonly deprecatedRequests = new Counter({
+    name: 'pets_deprecated_requests_total',
+    help: 'Requests to operations that are deprecated, refused ones not counted',
+    labelNames: ['http_route'],
+    registers: [this.registry],
+  });
+
   constructor(
     directory: KeyDirectory,
     limiter: RateLimiter,
@@ -41,6 +48,11 @@ export class ServiceMetrics {
   observeRequest(method: string, route: string, status: number, durationMs: number): void {
     const told = METHODS.has(method) ? method : '_OTHER';
     this.requests.labels(told, route, String(status)).observe(durationMs / 1000);
+  }
+
+  /** @param route the path template of an operation that is deprecated */
+  observeDeprecated(route: string): void {
+    this.deprecatedRequests.labels(route).inc();
   }
 
   private observeKeys(directory: KeyDirectory): void {
@@ -79,6 +91,11 @@ export class ServiceMetrics {
         connections.labels('used').set(pool.totalCount - pool.idleCount);
       },
     });
+    new Gauge({
+      name: 'db_client_connection_max',
+      help: 'Connections that the pool may have',
+      registers: [this.registry],
+    }).set(pool.options.max);
     const waiting: Gauge = new Gauge({
       name: 'db_client_connection_pending_requests',
       help: 'Requests that wait for a connection of the pool',

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { addOutput, newOutput } from './output.js';
+import { addOutput, expectNoKey, newOutput } from './output.js';
 
 interface ApplicationOptions {
   env: Record<string, string>;
@@ -51,6 +51,7 @@ export class HostedApplication {
     if (this.socket.closed) return;
     this.socket.end();
     await once(this.socket, 'close');
+    expectNoKey(this.output);
   }
 
   private ask(message: object): Promise<HostMessage> {

@@ -5,16 +5,27 @@ export type LogLine = Record<string, unknown> & { msg?: string };
 export interface Output {
   text: string;
   onChange: Set<() => void>;
+  /** Whether an API key was logged. */
+  holdsKey: boolean;
 }
 
 export function newOutput(): Output {
-  return { text: '', onChange: new Set() };
+  return { text: '', onChange: new Set(), holdsKey: false };
 }
+
+/** An API key, as no log line may hold one. What is printed beside the log may: it welcomes whoever starts the service. */
+const LOGGED_KEY = /^\{.*aas_[0-9A-Za-z]{36}/;
 
 /** @param line without its end */
 export function addOutput(output: Output, line: string): void {
   output.text += `${line}\n`;
+  output.holdsKey ||= LOGGED_KEY.test(line);
   for (const notify of output.onChange) notify();
+}
+
+/** Every service of a test run passes here when it ends. @throws when an API key stands in its log */
+export function expectNoKey({ holdsKey, text }: Output): void {
+  if (holdsKey) throw new Error(`an API key was logged:\n${text}`);
 }
 
 /** Returns the lines of the log that the text holds. */

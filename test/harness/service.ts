@@ -4,7 +4,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createDatabase, type TestDatabase } from './database.js';
 import { HostedApplication } from './hosted-application.js';
-import { addOutput, logLines, newOutput, type LogLine, type Output, waitForLog } from './output.js';
+import {
+  addOutput,
+  expectNoKey,
+  logLines,
+  newOutput,
+  type LogLine,
+  type Output,
+  waitForLog,
+} from './output.js';
 
 export type { LogLine };
 
@@ -99,7 +107,11 @@ export function spawnBuiltService(env: Environment): BuiltProcess {
     logs: () => logLines(output.text),
     waitForLog: (condition) =>
       Promise.race([waitForLog(output, condition), failOnExit(child, output)]),
-    stop: (signal) => stop(child, signal),
+    stop: async (signal) => {
+      const code = await stop(child, signal);
+      expectNoKey(output);
+      return code;
+    },
   };
 }
 

@@ -44,7 +44,12 @@ test('GET /metrics is Prometheus text, on the listener of its own', async () => 
   ]);
   for (const name of [
     'process_cpu_seconds_total',
+    'nodejs_eventloop_lag_p99_seconds',
     'db_client_connection_count',
+    'db_client_connection_max',
+    'db_client_connection_pending_requests',
+    'pets_limit_decisions_total',
+    'pets_deprecated_requests_total',
     'pets_key_lookups_total',
     DURATION,
   ]) {
@@ -70,6 +75,20 @@ test('requests are told by method, route template and status', async () => {
     'GET /v1/pets/:petId 404': 2,
     'GET /v1/pets/:petId 401': 1,
   });
+});
+
+test('the use of the deprecated operation is told, whatever it is answered', async () => {
+  const uses = async (): Promise<string[]> =>
+    (await send(metrics, '/metrics')).text.match(/^pets_deprecated_requests_total.*$/gm) ?? [];
+  const count = async (): Promise<number> => Number((await uses())[0]?.split(' ')[1] ?? 0);
+  const before = await count();
+  await client.get('/v1/pets/4714');
+  await client.get('/v1/pets/x');
+  await client.get('/v1/pets');
+  await send(service, '/v1/pets/4714');
+  expect(await uses()).toEqual([
+    `pets_deprecated_requests_total{http_route="/v1/pets/:petId"} ${before + 2}`,
+  ]);
 });
 
 test('whatever callers ask for, the labels do not grow', async () => {
