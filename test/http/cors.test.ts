@@ -55,8 +55,11 @@ describe('with CORS_ORIGINS', () => {
           'Content-Type',
           'Idempotency-Key',
           'If-None-Match',
+          'X-Request-Id',
+          'traceparent',
         ]),
       );
+      expect(answer.headers['access-control-max-age']).toBe('600');
       expect(answer.headers.vary).toBe('Origin');
       expectLimitFields(answer);
     },
@@ -92,6 +95,18 @@ describe('with CORS_ORIGINS', () => {
     expectError(answer, 401, 'missing_api_key');
   });
 
+  test.each(['GET', 'HEAD', 'POST', 'PUT'])(
+    '401 for a %s without a key that has the fields of a preflight',
+    async (method) => {
+      const answer = await send(service, petPath, {
+        method,
+        headers: { Origin: LISTED, ...PREFLIGHT },
+      });
+      expect(answer.status).toBe(401);
+      expect(answer.headers['access-control-allow-origin']).toBe(LISTED);
+    },
+  );
+
   describe.each<[status: number, title: string, path: () => string, options: RequestOptions]>([
     [200, 'a page', () => '/v1/pets', {}],
     [200, 'an animal', () => petPath, {}],
@@ -110,7 +125,9 @@ describe('with CORS_ORIGINS', () => {
         headers: { ...options.headers, Origin: origin },
       });
       expect(answer.status).toBe(status);
-      expect(itemsOf(answer.headers.vary)).toContain('Origin');
+      expect(itemsOf(answer.headers.vary)).toEqual(
+        status < 400 ? ['Origin', 'Authorization'] : ['Origin'],
+      );
       return answer.headers;
     };
 

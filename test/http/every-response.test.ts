@@ -192,6 +192,10 @@ describe('every failure has the Error shape, the limit fields and no-store', () 
     });
   });
 
+  test('500: no ETag, though the handler would have sent one', async () => {
+    expect((await client.get('/v1/failing/error')).headers).not.toHaveProperty('etag');
+  });
+
   test('503: Retry-After, whoever threw it', async () => {
     expect((await client.get('/v1/failing/http503')).headers['retry-after']).toMatch(/^[1-9]\d*$/);
   });

@@ -27,6 +27,9 @@ test('with nothing set there is a default for everything', () => {
     stagingUrl: undefined,
     databaseUrl: undefined,
     databasePoolSize: 10,
+    databasePoolWaitMs: 2_000,
+    databaseStatementTimeoutMs: 2_000,
+    databaseLockTimeoutMs: 2_000,
     migrateOnStart: true,
     dataDir: resolve('.data'),
     trustProxy: 0,
@@ -35,6 +38,10 @@ test('with nothing set there is a default for everything', () => {
     banMs: 300_000,
     corsOrigins: [],
     logLevel: 'info',
+    headersTimeoutMs: 10_000,
+    requestTimeoutMs: 30_000,
+    keepAliveTimeoutMs: 65_000,
+    stalledConnectionTimeoutMs: 60_000,
     shutdownDelayMs: 0,
     shutdownGraceMs: 10_000,
   });
@@ -44,8 +51,10 @@ test.each<[name: string, value: string, property: keyof Settings, read: unknown]
   ['PORT', '0', 'port', 0],
   ['PORT', '65535', 'port', 65_535],
   ['PORT', '', 'port', 3000],
+  ['HOST', '0.0.0.0', 'host', '0.0.0.0'],
   ['METRICS_PORT', '', 'metricsPort', undefined],
   ['METRICS_PORT', '1', 'metricsPort', 1],
+  ['METRICS_HOST', '0.0.0.0', 'metricsHost', '0.0.0.0'],
   ['PUBLIC_URL', 'https://api.example.org/store/', 'publicUrl', 'https://api.example.org/store'],
   ['STAGING_URL', 'http://staging:8080', 'stagingUrl', 'http://staging:8080'],
   ['MIGRATE_ON_START', 'false', 'migrateOnStart', false],
@@ -148,6 +157,12 @@ describe('a secret from a file', () => {
   test.each(['', '\n', '\r\n'])('is read without the line end %j', (end) => {
     writeFileSync(path, `${DATABASE.DATABASE_URL}${end}`);
     expect(new Settings({ DATABASE_URL_FILE: path }).databaseUrl).toBe(DATABASE.DATABASE_URL);
+  });
+
+  test('is read for DATABASE_DIRECT_URL too', () => {
+    writeFileSync(path, 'postgres://direct/pets');
+    const settings = new Settings({ ...DATABASE, DATABASE_DIRECT_URL_FILE: path });
+    expect(settings.databaseDirectUrl).toBe('postgres://direct/pets');
   });
 
   test('that holds no address is refused, unread to the operator', () => {

@@ -1,6 +1,6 @@
 // @ts-check
 // Routes that fail as a team's own code might.
-import { Controller, Get, HttpException, Module, Param } from '@nestjs/common';
+import { Controller, Get, Header, HttpException, Module, Param } from '@nestjs/common';
 
 /** @type {Record<string, () => unknown>} */
 const FAILURES = {
@@ -36,6 +36,8 @@ const method = /** @type {PropertyDescriptor} */ (
   Object.getOwnPropertyDescriptor(FailingController.prototype, 'fail')
 );
 Get(':kind')(FailingController.prototype, 'fail', method);
+// Set before the handler runs: it is to be gone from the failure.
+Header('ETag', '"of-what-did-not-come"')(FailingController.prototype, 'fail', method);
 Param('kind')(FailingController.prototype, 'fail', 0);
 
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what is decorated below
