@@ -3,7 +3,7 @@ import type { Settings } from '../config/settings.js';
 import { columnTypes } from './service-client.js';
 
 /** What is answered late anyway may be answered by the server's own time limit first. */
-const CLIENT_TIMEOUT_MARGIN_MS = 250;
+export const CLIENT_TIMEOUT_MARGIN_MS = 250;
 
 /**
  * Returns pg's configuration of a connection of the service. Every wait in it is bounded.

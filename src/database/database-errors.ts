@@ -1,5 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { QueryFailedError } from 'typeorm';
+import {
+  QueryFailedError,
+  QueryRunnerAlreadyReleasedError,
+  QueryRunnerProviderAlreadyReleasedError,
+} from 'typeorm';
 import { ErrorTranslator } from '../errors/error-translator.js';
 import { type ServiceError, serviceUnavailable } from '../errors/service-error.js';
 
@@ -32,6 +36,9 @@ const CONNECTION_MESSAGE =
  */
 const PASSING_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03)$/;
 
+/** What TypeORM says when a connection has broken between two statements of a transaction. */
+const RELEASED = [QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError];
+
 interface DatabaseFailure {
   code?: string;
   constraint?: string;
@@ -48,6 +55,7 @@ export class DatabaseErrors extends ErrorTranslator {
 /** Whether the database could not be reached, or could not take the work, at the moment. */
 export function isUnavailable(error: unknown): boolean {
   const failure = driverError(error);
+  if (RELEASED.some((Released) => failure instanceof Released)) return true;
   if (!(failure instanceof Error)) return false;
   const { code } = failure as DatabaseFailure;
   if (failure instanceof AggregateError) return failure.errors.some(isUnavailable);

@@ -40,10 +40,13 @@ export class ServiceClient extends pg.Client {
     return (pg.Client.prototype.query as Query).apply(this, query);
   }
 
+  /** Breaks the connection, whatever it is at: the server rolls back, and the pool makes another one. */
+  abandon(): void {
+    (this as unknown as ClientInside).connection.stream.destroy();
+  }
+
   private giveUp(error: unknown): never {
-    if (error instanceof Error && error.message === 'Query read timeout') {
-      (this as unknown as ClientInside).connection.stream.destroy();
-    }
+    if (error instanceof Error && error.message === 'Query read timeout') this.abandon();
     throw error;
   }
 }

@@ -1,4 +1,8 @@
-import { QueryFailedError } from 'typeorm';
+import {
+  QueryFailedError,
+  QueryRunnerAlreadyReleasedError,
+  QueryRunnerProviderAlreadyReleasedError,
+} from 'typeorm';
 import { isUnavailable, violatedConstraint } from '../../src/database/database-errors.js';
 
 /** An error as pg throws it. */
@@ -47,6 +51,8 @@ describe('isUnavailable', () => {
       'Client was closed and is not queryable',
       'Cannot use a pool after calling end on the pool',
     ].map((message): [string, Error] => [message, failure({}, message)]),
+    ['a connection that broke in a transaction', new QueryRunnerProviderAlreadyReleasedError()],
+    ['a connection that broke before the commit', new QueryRunnerAlreadyReleasedError()],
     [
       'an attempt at several addresses',
       new AggregateError([failure({ code: 'EINVAL' }), failure({ code: 'ECONNREFUSED' })]),

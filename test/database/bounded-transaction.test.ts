@@ -1,0 +1,104 @@
+import { DataSource } from 'typeorm';
+import { boundedTransaction } from '../../src/database/bounded-transaction.js';
+import { isUnavailable } from '../../src/database/database-errors.js';
+import { ServiceClient } from '../../src/database/service-client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+
+const AMPLE_MS = 10_000;
+
+let database: TestDatabase;
+let dataSource: DataSource;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  dataSource = new DataSource({
+    type: 'postgres',
+    url: database.url,
+    poolSize: 1,
+    extra: { Client: ServiceClient, connectionTimeoutMillis: AMPLE_MS },
+  });
+  await dataSource.initialize();
+  await database.query('CREATE TABLE notes (text text)');
+});
+afterAll(async () => {
+  await dataSource.destroy();
+  await database.close();
+});
+// Were the only connection not given back, or not in order, the next transaction would tell.
+afterEach(async () => {
+  await database.query('TRUNCATE notes');
+  await boundedTransaction(dataSource, AMPLE_MS, (transaction) =>
+    transaction.query('SELECT txid_current()'),
+  );
+});
+
+const notes = () => database.query('SELECT text FROM notes');
+const NOTE = 'INSERT INTO notes VALUES ($1)';
+
+async function failureOf(transaction: Promise<unknown>): Promise<unknown> {
+  return transaction.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+describe('a transaction', () => {
+  it('commits when its work is done, and returns what that does', async () => {
+    const result = await boundedTransaction(dataSource, AMPLE_MS, async (transaction) => {
+      await transaction.query(NOTE, ['kept']);
+      return 'done';
+    });
+
+    expect(result).toBe('done');
+    expect(await notes()).toEqual([{ text: 'kept' }]);
+  });
+
+  it('rolls back when its work fails, and throws that failure', async () => {
+    const failure = new Error('no');
+    const transaction = boundedTransaction(dataSource, AMPLE_MS, async (manager) => {
+      await manager.query(NOTE, ['lost']);
+      throw failure;
+    });
+
+    expect(await failureOf(transaction)).toBe(failure);
+    expect(await notes()).toEqual([]);
+  });
+
+  it('is given up as a whole when it takes too long, each of its statements being quick', async () => {
+    const startedAt = performance.now();
+    const transaction = boundedTransaction(dataSource, 50, async (manager) => {
+      await manager.query(NOTE, ['lost']);
+      while (performance.now() - startedAt < AMPLE_MS) await manager.query('SELECT pg_sleep(0.05)');
+    });
+
+    expect(isUnavailable(await failureOf(transaction))).toBe(true);
+    expect(performance.now() - startedAt).toBeLessThan(AMPLE_MS / 2);
+    expect(await notes()).toEqual([]);
+  });
+
+  it.each([
+    ['between two statements', [NOTE]],
+    ['before the commit', []],
+  ])('fails as the database being away when its connection breaks %s', async (_when, rest) => {
+    const transaction = boundedTransaction(dataSource, AMPLE_MS, async (manager) => {
+      await manager.query(NOTE, ['lost']);
+      const [{ pid }] = await manager.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
+      await database.query('SELECT pg_terminate_backend($1, 5000)', [pid]);
+      while (!manager.queryRunner?.isReleased) await new Promise(setImmediate);
+      for (const statement of rest) await manager.query(statement, ['lost']);
+    });
+
+    expect(isUnavailable(await failureOf(transaction))).toBe(true);
+    expect(await notes()).toEqual([]);
+  });
+
+  it('fails as the database being away when its connection breaks during a statement', async () => {
+    const transaction = boundedTransaction(dataSource, AMPLE_MS, async (manager) => {
+      await manager.query(NOTE, ['lost']);
+      await manager.query('SELECT pg_terminate_backend(pg_backend_pid())');
+    });
+
+    expect(isUnavailable(await failureOf(transaction))).toBe(true);
+    expect(await notes()).toEqual([]);
+  });
+});
