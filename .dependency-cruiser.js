@@ -67,7 +67,14 @@ export default {
     ),
     boundary(
       'idempotency',
-      [folder('config'), folder('database'), folder('errors')],
+      [
+        folder('config'),
+        folder('database'),
+        folder('errors'),
+        // The answer as text, and the mark in the interface description.
+        '^src/http/json-(?:answer|text)\\.ts$',
+        '^src/http/.+\\.decorator\\.ts$',
+      ],
       'Any feature may remember a first answer: this cannot know what the answer is about.',
     ),
     ...['health', 'metrics'].map((name) =>
@@ -106,9 +113,9 @@ export default {
           '^src/$1/',
           folder('errors'),
           folder('idempotency'),
-          // What decorates a controller or a DTO, and the page that a list returns.
+          // What decorates a controller or a DTO, and what a handler may return.
           '^src/http/(?:validation|dto)/',
-          '^src/http/(?:deprecation|page)\\.ts$',
+          '^src/http/(?:deprecation|json-answer|page)\\.ts$',
           '^src/http/.+\\.(?:decorator|dto)\\.ts$',
           '^src/auth/(?:caller|known-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
           '^src/database/database-errors\\.ts$',

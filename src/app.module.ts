@@ -12,6 +12,7 @@ import { ErrorFilter } from './http/error.filter.js';
 import { JsonBodyGuard } from './http/json-body.guard.js';
 import { UnmatchedModule } from './http/unmatched.module.js';
 import { ValidationPipe } from './http/validation/validation.pipe.js';
+import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { PetsModule } from './pets/pets.module.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
@@ -49,6 +50,8 @@ export class AppModule {
         // Limits come before the key is asked for, so that a 401 is counted and carries the limit headers.
         { provide: APP_GUARD, useClass: PlanThrottlerGuard },
         { provide: APP_GUARD, useClass: ApiKeyGuard },
+        // A key without the form of one is refused before the media type and the size of the body.
+        { provide: APP_GUARD, useClass: IdempotencyKeyGuard },
         // The body is read only now: of a caller that was refused, not a byte.
         { provide: APP_GUARD, useClass: JsonBodyGuard },
         { provide: APP_PIPE, useClass: ValidationPipe },

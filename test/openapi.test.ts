@@ -6,7 +6,8 @@ import { load } from 'js-yaml';
 import { PLAN_LIMITS } from '../src/auth/plan.js';
 import { ERROR_CODES } from '../src/errors/catalogue.js';
 import { ApiClient, send, sendRaw, type Answer } from './harness/client.js';
-import { createOwner, createPets } from './harness/factories.js';
+import { holdTable } from './harness/database-lock.js';
+import { createOwner, createPets, type TestOwner } from './harness/factories.js';
 import { schemaViolations, type Schema } from './harness/json-schema.js';
 import { startService, type TestService } from './harness/service.js';
 
@@ -204,7 +205,7 @@ describe('the interface description', () => {
 
   it.each([
     ['GET /pets', [200, 304, 400, 401, 408, 429, 431, 500, 503]],
-    ['POST /pets', [201, 400, 401, 408, 413, 415, 429, 431, 500, 503]],
+    ['POST /pets', [201, 400, 401, 408, 409, 413, 415, 422, 429, 431, 500, 503]],
     ['GET /pets/{petId}', [200, 304, 401, 404, 408, 410, 429, 431, 500, 503]],
   ])('names every status of %s', (name, statuses) => {
     const { responses } = description.operation(name);
@@ -421,11 +422,13 @@ describe('the interface description', () => {
       expect(description.differences(answer, description.response(operation, status))).toEqual([]);
     }
 
+    let owner: TestOwner;
     let client: ApiClient;
     let ids: string[];
 
     beforeAll(async () => {
-      client = new ApiClient(service, (await createOwner(service.database)).key);
+      owner = await createOwner(service.database);
+      client = new ApiClient(service, owner.key);
       ids = await createPets(service.database, 3);
     });
 
@@ -445,6 +448,33 @@ describe('the interface description', () => {
     it('POST /pets › 201', async () => {
       const created = await client.post('/v1/pets', { name: 'Minka', categoryId: 2 });
       expectAsDescribed('POST /pets', 201, created);
+    });
+
+    it('POST /pets with an Idempotency-Key › 201 again, 422 and 409, with the messages that are described', async () => {
+      const key = { 'Idempotency-Key': 'described' };
+      const minka = { name: 'Minka', categoryId: 2 };
+      await client.post('/v1/pets', minka, key);
+      expectAsDescribed('POST /pets', 201, await client.post('/v1/pets', minka, key));
+
+      const reused = await client.post('/v1/pets', { ...minka, categoryId: 3 }, key);
+      // A replica that waits longer for a lock than the service does.
+      const patient = await startService({ database: service.database });
+      const held = { 'Idempotency-Key': 'held' };
+      const lock = await holdTable(service.database, 'idempotency_keys', 'SHARE');
+      const first = new ApiClient(patient, owner.key).post('/v1/pets', minka, held);
+      await lock.waitedFor();
+      const early = await client.post('/v1/pets', minka, held);
+      await lock.release();
+      expect((await first).status).toBe(201);
+      await patient.close();
+      for (const answer of [reused, early]) {
+        expectAsDescribed('POST /pets', answer.json.status, answer);
+        const { content } = description.response('POST /pets', answer.status);
+        expect(content?.['application/json']?.examples?.[answer.json.code]?.value).toEqual(
+          answer.json,
+        );
+      }
+      expect([reused.status, early.status]).toEqual([422, 409]);
     });
 
     it('POST /pets › 400, with the message that is described', async () => {

@@ -7,6 +7,7 @@ const EXPOSED_HEADERS = [
   'X-Request-Id',
   'Deprecation',
   'Sunset',
+  'Idempotent-Replayed',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',

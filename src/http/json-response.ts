@@ -1,6 +1,5 @@
 import type { ServiceError } from '../errors/service-error.js';
 import { entityTag, matchesEntityTag } from './entity-tag.js';
-import { jsonText } from './json-text.js';
 import type { Request, Response } from './request.js';
 
 const JSON_TYPE = 'application/json';
@@ -10,10 +9,9 @@ const JSON_TYPE = 'application/json';
  * hash, and is answered 304 when the caller has that representation; not where the handler has said
  * by `Cache-Control` how its answer may be kept.
  *
- * @param value the body, printed as JSON
+ * @param body JSON text
  */
-export function sendJson(request: Request, response: Response, value: unknown): void {
-  const body = jsonText(value);
+export function sendJson(request: Request, response: Response, body: string): void {
   if (response.hasHeader('Cache-Control')) {
     endWithJson(response, body);
     return;

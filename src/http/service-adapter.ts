@@ -6,7 +6,9 @@ import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { bornExpress, type BornExpress } from './born-express.js';
 import { serviceUnavailable } from '../errors/service-error.js';
+import { JsonAnswer } from './json-answer.js';
 import { sendError, sendJson } from './json-response.js';
+import { jsonText } from './json-text.js';
 import { Page } from './page.js';
 import type { NextFunction, Request, Response } from './request.js';
 import { closeAfterUnreadBody } from './unread-body.js';
@@ -91,16 +93,19 @@ export class ServiceAdapter extends ExpressAdapter {
     return super.close();
   }
 
-  /** Writes what a handler returned: a page with its Link, an object or array as JSON. */
+  /** Writes what a handler returned: a page with its Link, JSON text as it is, an object or array as JSON. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (!isJson(body)) return super.reply(response, body, statusCode);
     if (statusCode !== undefined) response.statusCode = statusCode;
     const request = response.req;
     if (body instanceof Page) {
       if (body.next) response.setHeader('Link', this.nextLink(request, body.next));
-      sendJson(request, response, body.items);
+      sendJson(request, response, jsonText(body.items));
+    } else if (body instanceof JsonAnswer) {
+      for (const [name, value] of Object.entries(body.headers)) response.setHeader(name, value);
+      sendJson(request, response, body.text);
     } else {
-      sendJson(request, response, body);
+      sendJson(request, response, jsonText(body));
     }
     return undefined;
   }

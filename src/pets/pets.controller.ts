@@ -2,7 +2,10 @@ import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { CallerKey } from '../auth/caller-key.decorator.js';
 import type { KnownKey } from '../auth/known-key.js';
 import { Deprecated } from '../http/deprecation.js';
+import type { JsonAnswer } from '../http/json-answer.js';
 import type { Page } from '../http/page.js';
+import { IdempotencyKey } from '../idempotency/idempotency-key.decorator.js';
+import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
@@ -21,9 +24,14 @@ export class PetsController {
   }
 
   @Post()
+  @Idempotent()
   @DescribeCreatePet()
-  createPet(@Body() pet: NewPet, @CallerKey() key: KnownKey): Promise<PublicPet> {
-    return this.pets.add(pet, key.id);
+  createPet(
+    @Body() pet: NewPet,
+    @CallerKey() key: KnownKey,
+    @IdempotencyKey() idempotencyKey?: string,
+  ): Promise<PublicPet | JsonAnswer> {
+    return this.pets.add(pet, key, idempotencyKey);
   }
 
   @Get(':petId')

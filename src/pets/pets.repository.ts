@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
+import { type EntityManager, Repository } from 'typeorm';
 import type { NewPet } from './dto/new-pet.dto.js';
 import { Pet, type PublicPet } from './pet.entity.js';
 import type { PetStatus } from './pet-status.js';
@@ -43,9 +43,16 @@ export class PetsRepository {
     return pet ?? null;
   }
 
-  /** @param keyId the key that the animal is added with */
-  async insert({ name, categoryId, status }: NewPet, keyId: bigint): Promise<PublicPet> {
-    const [pet] = await this.pets.query<[PublicPet]>(INSERT, [name, categoryId, status, keyId]);
+  /**
+   * @param keyId the key that the animal is added with
+   * @param transaction where the animal is to be part of one
+   */
+  async insert(
+    { name, categoryId, status }: NewPet,
+    keyId: bigint,
+    transaction: EntityManager = this.pets.manager,
+  ): Promise<PublicPet> {
+    const [pet] = await transaction.query<[PublicPet]>(INSERT, [name, categoryId, status, keyId]);
     return pet;
   }
 }

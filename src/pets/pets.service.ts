@@ -1,6 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { KnownKey } from '../auth/known-key.js';
 import { ServiceError } from '../errors/service-error.js';
+import type { JsonAnswer } from '../http/json-answer.js';
 import { Page } from '../http/page.js';
+import { Idempotency } from '../idempotency/idempotency.js';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
@@ -10,7 +13,10 @@ import { PetsRepository } from './pets.repository.js';
 /** What can be done with the store's animals. */
 @Injectable()
 export class PetsService {
-  constructor(private readonly pets: PetsRepository) {}
+  constructor(
+    private readonly pets: PetsRepository,
+    private readonly idempotency: Idempotency,
+  ) {}
 
   /** Returns a page of animals in ascending order of id. @throws ServiceError invalid_cursor */
   async list({ limit, status, cursor }: ListPetsQuery): Promise<Page<PublicPet>> {
@@ -27,9 +33,19 @@ export class PetsService {
     });
   }
 
-  /** Adds an animal. @param keyId the caller's key */
-  add(pet: NewPet, keyId: bigint): Promise<PublicPet> {
-    return this.pets.insert(pet, keyId);
+  /**
+   * Adds an animal; with an idempotency key once, however often it is asked for.
+   *
+   * @param key the caller's key
+   * @throws ServiceError idempotency_key_reused or idempotency_key_in_progress
+   */
+  add(pet: NewPet, key: KnownKey, idempotencyKey?: string): Promise<PublicPet | JsonAnswer> {
+    if (idempotencyKey === undefined) return this.pets.insert(pet, key.id);
+    const content = ['createPet', pet.name, pet.categoryId, pet.status];
+    return this.idempotency.once(
+      { ownerId: key.ownerId, key: idempotencyKey, content },
+      (transaction) => this.pets.insert(pet, key.id, transaction),
+    );
   }
 
   /** @throws ServiceError pet_not_found */

@@ -1,7 +1,7 @@
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { Cli } from './command.js';
 
-const NEWEST = 'CreateStore1795132800000';
+const OLDEST = 'CreateStore1795132800000';
 
 describe('the commands for the schema', () => {
   let database: TestDatabase;
@@ -16,7 +16,7 @@ describe('the commands for the schema', () => {
 
   test('db status, migrate and revert run the migrations and tell of them, to programs and to a person', async () => {
     const before = await cli.json('db', 'status');
-    expect(before).toEqual({ executed: [], pending: expect.arrayContaining([NEWEST]) });
+    expect(before).toEqual({ executed: [], pending: expect.arrayContaining([OLDEST]) });
     const all: string[] = before.pending;
     expect(await cli.json('db', 'migrate')).toEqual({ executed: all });
     expect(await cli.json('db', 'migrate')).toEqual({ executed: [] });
@@ -25,7 +25,7 @@ describe('the commands for the schema', () => {
     expect(await cli.json('db', 'revert')).toEqual({ reverted: all.at(-1) });
     expect(await cli.json('db', 'status')).toMatchObject({ pending: [all.at(-1)] });
     expect((await cli.run('db', 'status')).stdout).toMatch(/^MIGRATION +STATUS\n.+ +pending\n/);
-    expect((await cli.run('db', 'migrate')).stdout).toContain(`Executed ${NEWEST}.\n`);
+    expect((await cli.run('db', 'migrate')).stdout).toContain(`Executed ${all.at(-1)}.\n`);
     expect((await cli.run('db', 'revert')).stdout).toMatch(/^Took back \w+\.\n$/);
   });
 

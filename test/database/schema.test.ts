@@ -175,6 +175,9 @@ describe('a row that breaks a rule', () => {
     `INSERT INTO owners (name, plan, limit_per_minute, limit_per_day) VALUES (${values})`;
   const key = (values: string) => `INSERT INTO api_keys (owner_id, hash, hint) VALUES (${values})`;
 
+  const record = (fingerprint: string) =>
+    `INSERT INTO idempotency_keys VALUES (1, 'k', ${fingerprint}, '{}', now())`;
+
   it.each([
     ['pets_status_check', pet(`'Frank', 1, 'lost'`)],
     ['pets_status_check', pet(`'Frank', 1, ''`)],
@@ -196,6 +199,11 @@ describe('a row that breaks a rule', () => {
     ['api_keys_hash_check', key(`1, '\\x00', ''`)],
     ['api_keys_hash_key', key(`1, decode(repeat('00', 32), 'hex'), ''`)],
     ['api_keys_owner_id_fkey', key(`99, decode(repeat('01', 32), 'hex'), ''`)],
+    ['idempotency_keys_fingerprint_check', record(`'\\x00'`)],
+    [
+      'idempotency_keys_pkey',
+      `${record(`decode(repeat('00', 32), 'hex')`)}; ${record(`decode(repeat('00', 32), 'hex')`)}`,
+    ],
   ])('is refused by %s: %s', async (constraint, sql) => {
     await expect(database.query(sql)).rejects.toMatchObject({ constraint });
   });

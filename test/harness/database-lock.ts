@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import type { TestDatabase } from './database.js';
 
-/** The animals, held in a transaction: what asks for them has to wait. */
+/** A table, held in a transaction: what needs it has to wait. */
 export interface DatabaseLock {
   /** Resolves when a statement waits. */
   waitedFor(): Promise<void>;
@@ -9,14 +9,22 @@ export interface DatabaseLock {
 }
 
 /** Makes every use of the animals wait until the lock is released. */
-export async function holdPets(database: TestDatabase): Promise<DatabaseLock> {
+export const holdPets = (database: TestDatabase): Promise<DatabaseLock> =>
+  holdTable(database, 'pets', 'ACCESS EXCLUSIVE');
+
+/** Makes what conflicts with a mode of lock wait until the lock is released. */
+export async function holdTable(
+  database: TestDatabase,
+  table: string,
+  mode: string,
+): Promise<DatabaseLock> {
   const client = new Client({ connectionString: database.url });
   await client.connect();
   await client.query('BEGIN');
-  await client.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
+  await client.query(`LOCK TABLE ${table} IN ${mode} MODE`);
   return {
     waitedFor: async () => {
-      const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'pets'::regclass`;
+      const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = '${table}'::regclass`;
       while ((await database.query(waiting)).length === 0);
     },
     release: async () => {

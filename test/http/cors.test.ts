@@ -13,6 +13,7 @@ const PREFLIGHT = {
 const EXPOSED = [
   'Deprecation',
   'ETag',
+  'Idempotent-Replayed',
   'Link',
   'RateLimit',
   'RateLimit-Policy',

@@ -5,6 +5,7 @@ import { startService, type TestService } from '../harness/service.js';
 import type { ErrorCode } from '../../src/errors/catalogue.js';
 
 const LARGE = Buffer.alloc(102_401, 'a');
+const BAD_FORM = { 'Idempotency-Key': 'not one' };
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 let service: TestService;
@@ -74,6 +75,38 @@ test.each<
     'good',
     '/v1/pets?limit=0',
     { method: 'PUT' },
+  ],
+  [
+    'key before the form of the idempotency key',
+    401,
+    'missing_api_key',
+    'none',
+    '/v1/pets',
+    { method: 'POST', headers: BAD_FORM, body: LARGE },
+  ],
+  [
+    'path before the form of the idempotency key',
+    404,
+    'route_not_found',
+    'good',
+    '/v1/nope',
+    { method: 'POST', headers: BAD_FORM, body: LARGE },
+  ],
+  [
+    'method before the form of the idempotency key',
+    405,
+    'method_not_allowed',
+    'good',
+    '/v1/pets',
+    { method: 'PUT', headers: BAD_FORM, body: LARGE },
+  ],
+  [
+    'form of the idempotency key before media type',
+    400,
+    'invalid_request',
+    'good',
+    '/v1/pets',
+    { method: 'POST', headers: BAD_FORM, body: LARGE },
   ],
   [
     'media type before size',

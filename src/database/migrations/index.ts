@@ -1,4 +1,5 @@
 import { CreateStore1795132800000 } from './1795132800000-create-store.js';
+import { KeepFirstAnswers1795219200000 } from './1795219200000-keep-first-answers.js';
 
 /** All migrations, oldest first. */
-export const migrations = [CreateStore1795132800000];
+export const migrations = [CreateStore1795132800000, KeepFirstAnswers1795219200000];

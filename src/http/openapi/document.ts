@@ -5,6 +5,7 @@ import { ErrorBody } from '../error.dto.js';
 import { TAG, type Tag } from './api-tag.decorator.js';
 import { COMMON_RESPONSES } from './common-responses.js';
 import { describeDeprecation } from './describe-deprecation.js';
+import { describeIdempotency } from './describe-idempotency.js';
 import { describePipeline } from './describe-pipeline.js';
 import {
   type Operation,
@@ -116,7 +117,8 @@ function servers(
 function describePath(pathItem: PathItem, tags: Map<string, Tag>): PathItem {
   const operations = operationsOf(pathItem).map(([method, operation]) => {
     const listed = listedUnderTag(operation, tags);
-    return [method, inReadingOrder(describeDeprecation(describePipeline(method, listed)))] as const;
+    const described = describeIdempotency(describePipeline(method, listed));
+    return [method, inReadingOrder(describeDeprecation(described))] as const;
   });
   return { ...pathItem, ...Object.fromEntries(operations) };
 }

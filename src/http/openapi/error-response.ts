@@ -12,6 +12,7 @@ export type ErrorExamples = Partial<Record<ErrorCode, string>>;
 const HEADERS_OF_STATUS: Readonly<Record<number, readonly ResponseHeader[]>> = {
   401: ['WWW-Authenticate'],
   405: ['Allow'],
+  409: ['Retry-After'],
   415: ['Accept-Encoding'],
   429: ['Retry-After'],
   503: ['Retry-After'],

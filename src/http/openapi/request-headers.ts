@@ -24,6 +24,17 @@ const COMPONENTS = {
     schema: { type: 'string' },
     example: '"mWV0aGluZyBsaWtlIHRoaXM0Mg"',
   },
+  'Idempotency-Key': {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      "Makes a retry safe: with the same key and an equal body it gets the first answer again, for 24 hours, and nothing is done twice. Keys are the owner's, over all API keys. 1 to 255 visible ASCII characters, such as a UUID, bare or as a quoted string (RFC 9651), which is the same key.",
+    schema: {
+      type: 'string',
+      pattern: String.raw`^(?:[!#-~][!-~]{0,254}|"(?:[!#-\[\]-~]|\\["\\]){1,255}")$`,
+    },
+    example: '0b7c2f6e-5a0e-4f0e-9a55-6c1d3c1a7f42',
+  },
 } as const satisfies Record<string, Parameter>;
 
 /** A header field of requests, by its name. */

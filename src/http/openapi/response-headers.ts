@@ -88,6 +88,12 @@ const COMPONENTS = {
     schema: { type: 'string' },
     example: 'gzip, br',
   },
+  'Idempotent-Replayed': {
+    description:
+      'Present when this is the first answer to an earlier request with the same `Idempotency-Key`: nothing was done anew.',
+    schema: { type: 'string', enum: ['true'] },
+    example: 'true',
+  },
   NextPageLink: {
     field: 'Link',
     description: 'The next page, with `rel="next"` (RFC 8288). Absent on the last page.',

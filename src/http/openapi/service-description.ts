@@ -45,6 +45,13 @@ once. Cursors do not expire.
 What is read has an \`ETag\`. Sent back as \`If-None-Match\`, it is answered 304 without a body while nothing has changed. Such
 a request counts like any other.
 
+## Retries
+
+An operation that takes an \`Idempotency-Key\` can be sent again without being done twice: with the same key and an equal
+body, the first successful answer comes back for 24 hours, byte for byte, with \`Idempotent-Replayed: true\`. Only successes
+are kept: after a failure the key is as good as new. While the first request is under way the answer is 409, for another
+body 422. Keys belong to the owner, over all of the owner's API keys. A retry counts like any request.
+
 ## Versions
 
 The version is the path segment \`v1\`. A deprecated operation answers with \`Deprecation\` (RFC 9745), \`Sunset\` (RFC 8594)

@@ -1,0 +1,7 @@
+/** An answer whose body is JSON text already, sent byte for byte, with header fields of its own. */
+export class JsonAnswer {
+  constructor(
+    readonly text: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {}
+}

@@ -1,0 +1,31 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** The first answer that an owner got with an idempotency key. */
+@Entity('idempotency_keys')
+@Check('idempotency_keys_fingerprint_check', 'octet_length(fingerprint) = 32')
+export class IdempotencyRecord {
+  @PrimaryColumn('bigint', {
+    name: 'owner_id',
+    primaryKeyConstraintName: 'idempotency_keys_pkey',
+  })
+  ownerId!: bigint;
+
+  @PrimaryColumn({
+    type: 'text',
+    collation: 'C',
+    primaryKeyConstraintName: 'idempotency_keys_pkey',
+  })
+  key!: string;
+
+  /** SHA-256 of what the request asked for. */
+  @Column('bytea')
+  fingerprint!: Buffer;
+
+  /** The body of the answer, byte for byte. */
+  @Column('text')
+  answer!: string;
+
+  @Index('idempotency_keys_expires_at_idx')
+  @Column('timestamptz', { name: 'expires_at' })
+  expiresAt!: Date;
+}

@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ExpiredRecords } from './expired-records.js';
+import { IdempotencyRecord } from './idempotency-record.entity.js';
+import { Idempotency } from './idempotency.js';
+import { IdempotencyRepository } from './idempotency.repository.js';
+
+/** First answers to requests with an idempotency key; imported by a module with `@Idempotent()` handlers. */
+@Module({
+  imports: [TypeOrmModule.forFeature([IdempotencyRecord])],
+  providers: [ExpiredRecords, Idempotency, IdempotencyRepository],
+  exports: [Idempotency],
+})
+export class IdempotencyModule {}

@@ -1,0 +1,16 @@
+import { applyDecorators, type ExecutionContext, SetMetadata } from '@nestjs/common';
+import { ApiIdempotent } from '../http/openapi/api-idempotent.decorator.js';
+
+const IDEMPOTENT = 'idempotent';
+
+/**
+ * Lets a handler take an `Idempotency-Key`, and describes it in the interface description. The handler
+ * gets the key by `@IdempotencyKey()` and answers with what `Idempotency.once` returns.
+ */
+export const Idempotent = (): MethodDecorator =>
+  applyDecorators(SetMetadata(IDEMPOTENT, true), ApiIdempotent());
+
+/** Whether the handler that is being asked for is `@Idempotent()`. */
+export function isIdempotent(context: ExecutionContext): boolean {
+  return Reflect.hasMetadata(IDEMPOTENT, context.getHandler());
+}

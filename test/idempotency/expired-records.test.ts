@@ -1,0 +1,153 @@
+import { Logger } from '@nestjs/common';
+import { DataSource, type Repository } from 'typeorm';
+import { Settings } from '../../src/config/settings.js';
+import { ExpiredRecords } from '../../src/idempotency/expired-records.js';
+import { IdempotencyRecord } from '../../src/idempotency/idempotency-record.entity.js';
+import { IdempotencyRepository } from '../../src/idempotency/idempotency.repository.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+
+const NOW_MS = Date.parse('2027-03-01T12:00:00.000Z');
+/** Twice the time between two runs at the most, for this is drawn by lot. */
+const LONG_MS = 90_000;
+
+let database: TestDatabase;
+let dataSource: DataSource;
+let settings: Settings;
+let repository: IdempotencyRepository;
+let expired: ExpiredRecords;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  dataSource = new DataSource({
+    type: 'postgres',
+    url: database.url,
+    entities: [IdempotencyRecord],
+  });
+  await dataSource.initialize();
+  settings = new Settings({ DATABASE_URL: database.url });
+  repository = new IdempotencyRepository(dataSource.getRepository(IdempotencyRecord), settings);
+});
+afterAll(async () => {
+  await dataSource.destroy();
+  await database.close();
+});
+beforeEach(async () => {
+  await database.query('TRUNCATE idempotency_keys');
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
+  expired = new ExpiredRecords(repository, { now: () => NOW_MS });
+});
+afterEach(async () => {
+  await expired.onModuleDestroy();
+  jest.useRealTimers();
+  jest.restoreAllMocks();
+});
+
+/** Adds rows that expire at a time. */
+const add = (count: number, expiresAtMs: number) =>
+  database.query(
+    `INSERT INTO idempotency_keys
+     SELECT $1, number, decode(repeat('00', 32), 'hex'), '{}', $2 FROM generate_series(1, $3) AS number`,
+    [expiresAtMs, new Date(expiresAtMs), count],
+  );
+
+async function left(): Promise<number> {
+  const [row] = await database.query<{ count: number }>(
+    'SELECT count(*)::int FROM idempotency_keys',
+  );
+  return row!.count;
+}
+
+/** Lets the time of a run come, and waits for its end. */
+async function run(): Promise<void> {
+  const deletions = jest.spyOn(repository, 'deleteExpired');
+  jest.advanceTimersByTime(LONG_MS);
+  for (let known = -1; known !== deletions.mock.calls.length;) {
+    known = deletions.mock.calls.length;
+    await Promise.allSettled(deletions.mock.results.map(({ value }) => value as Promise<number>));
+    await new Promise(setImmediate);
+  }
+}
+
+describe('expired first answers', () => {
+  it('are deleted in batches after a while, all of them, and no others', async () => {
+    await add(2_500, NOW_MS);
+    await add(10, NOW_MS + 1);
+    expired.onApplicationBootstrap();
+    expect(await left()).toBe(2_510);
+    const deletions = jest.spyOn(repository, 'deleteExpired');
+    await run();
+
+    expect(deletions.mock.calls.map(([, limit]) => limit)).toEqual([1_000, 1_000, 1_000]);
+    expect(await left()).toBe(10);
+  });
+
+  it('are deleted again and again', async () => {
+    expired.onApplicationBootstrap();
+    for (const expiresAtMs of [NOW_MS, NOW_MS - 1]) {
+      await add(1, expiresAtMs);
+      await run();
+      expect(await left()).toBe(0);
+    }
+  });
+
+  it('that another replica is deleting are left to it', async () => {
+    await add(3, NOW_MS);
+    await database.query(`BEGIN; SELECT FROM idempotency_keys WHERE key = '2' FOR UPDATE`);
+    try {
+      expect(await repository.deleteExpired(NOW_MS, 10)).toBe(2);
+    } finally {
+      await database.query('ROLLBACK');
+    }
+    expect(await left()).toBe(1);
+  });
+
+  it.each(['force_generic_plan', 'force_custom_plan'])(
+    'are deleted without reading the others, by a plan of %s',
+    async (mode) => {
+      await add(1_000, NOW_MS);
+      await add(20_000, NOW_MS + 1);
+      await database.query(`ANALYZE idempotency_keys; SET plan_cache_mode = ${mode}`);
+      let plan: unknown[] = [];
+      const explaining = {
+        query: async (sql: string, [now, limit]: [Date, number]) => {
+          await database.query(`PREPARE explained AS ${sql}`);
+          plan = await database.query(
+            `EXPLAIN EXECUTE explained ('${now.toISOString()}', ${limit})`,
+          );
+          return [[], 0];
+        },
+      } as unknown as Repository<IdempotencyRecord>;
+      await new IdempotencyRepository(explaining, settings).deleteExpired(NOW_MS, 1_000);
+      await database.query('DEALLOCATE explained; RESET plan_cache_mode');
+
+      expect(JSON.stringify(plan)).toMatch(
+        /Index Scan using idempotency_keys_expires_at.*Tid Scan/,
+      );
+      expect(JSON.stringify(plan)).not.toContain('Seq Scan');
+    },
+  );
+
+  it('that cannot be deleted cost one line in the log, and the next run is tried', async () => {
+    const lines = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
+    await add(1, NOW_MS);
+    expired.onApplicationBootstrap();
+    await database.query('ALTER TABLE idempotency_keys RENAME TO away');
+    await run();
+    await database.query('ALTER TABLE away RENAME TO idempotency_keys');
+
+    expect(lines).toHaveBeenCalledTimes(1);
+    await run();
+    expect(await left()).toBe(0);
+  });
+
+  it('are not deleted once the service stops, which waits for a batch under way', async () => {
+    await add(2_500, NOW_MS);
+    expired.onApplicationBootstrap();
+    jest.advanceTimersByTime(LONG_MS);
+    await expired.onModuleDestroy();
+
+    expect(await left()).toBe(1_500);
+    await run();
+    expect(await left()).toBe(1_500);
+  });
+});
