@@ -5,7 +5,8 @@ import { DataSource } from 'typeorm';
 /** Whether the service can take requests, and why not. */
 export interface ReadinessReport {
   ready: boolean;
-  checks: { database: 'up' | 'down'; shutdown: 'no' | 'in progress' };
+  /** While shutting down, nothing else is asked. */
+  checks: { database?: 'up' | 'down'; shutdown: 'no' | 'in progress' };
 }
 
 /** Knows whether this replica should get requests. */
@@ -21,18 +22,25 @@ export class Readiness {
     this.shuttingDown = true;
   }
 
-  /** Asks the database; the pool's and the statement's time limits bound the wait. */
+  /**
+   * Asks the database; the pool's and the statement's time limits bound the wait. While shutting down the answer comes at
+   * once: load balancers are to turn away within SHUTDOWN_DELAY_SECONDS, whatever the database does.
+   */
   async report(): Promise<ReadinessReport> {
-    // One question at a time, however many ask: anybody may, as often as they like.
-    this.databaseCheck ??= this.databaseAnswers().finally(() => (this.databaseCheck = undefined));
-    const database = await this.databaseCheck;
+    const database = this.shuttingDown ? undefined : await this.database();
     return {
-      ready: database && !this.shuttingDown,
+      ready: database === 'up' && !this.shuttingDown,
       checks: {
-        database: database ? 'up' : 'down',
+        ...(database && { database }),
         shutdown: this.shuttingDown ? 'in progress' : 'no',
       },
     };
+  }
+
+  /** One question at a time, however many ask: anybody may, as often as they like. */
+  private async database(): Promise<'up' | 'down'> {
+    this.databaseCheck ??= this.databaseAnswers().finally(() => (this.databaseCheck = undefined));
+    return (await this.databaseCheck) ? 'up' : 'down';
   }
 
   private async databaseAnswers(): Promise<boolean> {

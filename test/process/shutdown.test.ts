@@ -160,6 +160,22 @@ describe('what is in flight is answered, and no new connection taken', () => {
   }
 });
 
+test('/health/ready › 503 at once while stopping, whatever the database does', async () => {
+  const relay = await DatabaseRelay.open(database.url);
+  const { service } = await start({ DATABASE_URL: relay.url, SHUTDOWN_DELAY_SECONDS: '1' });
+  await relay.stall();
+  const stopped = stop(service);
+  await stopping(service);
+  const askedAt = performance.now();
+  const ready = await send(service, '/health/ready');
+  const ms = performance.now() - askedAt;
+  expect((await stopped).code).toBe(0);
+  await relay.cut();
+  expect([ready.status, ready.json.checks]).toEqual([503, { shutdown: 'in progress' }]);
+  // The time limit of a statement is 2 s: a load balancer would learn too late that the replica is going.
+  expect(ms).toBeLessThan(1_000);
+});
+
 test('a database that does not answer keeps nobody from stopping', async () => {
   const relay = await DatabaseRelay.open(database.url);
   const { service, client } = await start({ DATABASE_URL: relay.url });
