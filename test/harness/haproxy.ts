@@ -1,0 +1,71 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { send } from './client.js';
+import { type Environment, inheritedEnvironment } from './service.js';
+
+/** The load balancer's configuration, as docker-compose.yml hands it to the container. */
+export const HAPROXY_CONFIG = join(__dirname, '../../deploy/haproxy.cfg');
+
+const START_LIMIT_MS = 10_000;
+
+/** Returns the command of an installed HAProxy, or undefined after telling how to install it. */
+export function findHaproxy(): string | undefined {
+  const commands = ['haproxy', '/usr/sbin/haproxy'];
+  const found = commands.find((command) => spawnSync(command, ['-v']).status === 0);
+  if (!found) console.warn('To test the load balancer, install haproxy (apt-get install haproxy).');
+  return found;
+}
+
+/** A running HAProxy. */
+export interface Haproxy {
+  readonly port: number;
+  output(): string;
+  stop(): Promise<void>;
+}
+
+/** Starts HAProxy with deploy/haproxy.cfg, and waits until a replica answers through it. */
+export async function startHaproxy(command: string, env: Environment): Promise<Haproxy> {
+  const port = await freePort();
+  const child = spawn(command, ['-db', '-f', HAPROXY_CONFIG], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...inheritedEnvironment(), LISTEN_ADDRESS: `127.0.0.1:${port}`, ...env },
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  }
+  const stop = async (): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    child.kill();
+    await exited;
+  };
+  const deadline = Date.now() + START_LIMIT_MS;
+  while (!(await answers(port))) {
+    if (child.exitCode === null && Date.now() < deadline) await sleep(50);
+    else {
+      await stop();
+      throw new Error(`HAProxy does not serve:\n${output}`);
+    }
+  }
+  return { port, output: () => output, stop };
+}
+
+function answers(port: number): Promise<boolean> {
+  return send({ port }, '/health/ready').then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,51 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+
+const HEADER_BYTES = 12;
+/** Type and class, after the name of a question. */
+const QUESTION_REST_BYTES = 4;
+const TYPE_A = 1;
+/** A response, recursion desired and available, no error. */
+const RESPONSE_FLAGS = 0x8180;
+
+/** A DNS server (RFC 1035) that has one answer, as a container engine has for the name of a service. */
+export interface NameServer {
+  /** `host:port` */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+/** Starts it. @param addresses the IPv4 addresses of every name */
+export async function startNameServer(addresses: readonly string[]): Promise<NameServer> {
+  const socket = createSocket('udp4');
+  socket.on('message', (query, { port, address }) => {
+    socket.send(answer(query, addresses), port, address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return {
+    address: `127.0.0.1:${socket.address().port}`,
+    close: async () => {
+      socket.close();
+      await once(socket, 'close');
+    },
+  };
+}
+
+function answer(query: Buffer, addresses: readonly string[]): Buffer {
+  const nameEnd = query.indexOf(0, HEADER_BYTES) + 1;
+  const question = query.subarray(HEADER_BYTES, nameEnd + QUESTION_REST_BYTES);
+  const records = query.readUInt16BE(nameEnd) === TYPE_A ? addresses.map(addressRecord) : [];
+  const header = Buffer.alloc(HEADER_BYTES);
+  query.copy(header, 0, 0, 2);
+  header.writeUInt16BE(RESPONSE_FLAGS, 2);
+  header.writeUInt16BE(1, 4);
+  header.writeUInt16BE(records.length, 6);
+  return Buffer.concat([header, question, ...records]);
+}
+
+function addressRecord(address: string): Buffer {
+  // The question's name, type A, class IN, to be kept for 1 s, 4 bytes.
+  const head = Buffer.from([0xc0, HEADER_BYTES, 0, TYPE_A, 0, 1, 0, 0, 0, 1, 0, 4]);
+  return Buffer.concat([head, Buffer.from(address.split('.').map(Number))]);
+}

@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiClient, type Answer, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { DatabaseRelay } from '../harness/database-relay.js';
+import { expectError } from '../harness/error-answer.js';
+import { createOwner, createPets } from '../harness/factories.js';
+import { findHaproxy, type Haproxy, startHaproxy } from '../harness/haproxy.js';
+import { type Asked, KeepAliveLoad } from '../harness/keep-alive-load.js';
+import { type NameServer, startNameServer } from '../harness/name-server.js';
+import { type BuiltService, startBuiltService } from '../harness/service.js';
+import { FaultyReplica } from './faulty-replica.js';
+
+// All replicas have the same port, as containers do: only Linux has 127.0.0.0/8 without being asked for it.
+const command = process.platform === 'linux' ? findHaproxy() : undefined;
+
+const HOSTS = ['127.0.0.2', '127.0.0.3'];
+const FAULTY_HOST = '127.0.0.4';
+const CLIENTS = 12;
+/** Two failed checks take a replica out: the delay is several times as long, as in docker-compose.yml. */
+const CHECK_INTERVAL_MS = 200;
+const SHUTDOWN_DELAY_SECONDS = '2';
+const CATEGORY = 7;
+const UNTIL_LIMIT_MS = 10_000;
+
+(command ? describe : describe.skip)('replicas behind deploy/haproxy.cfg', () => {
+  let database: TestDatabase;
+  let relay: DatabaseRelay;
+  let names: NameServer;
+  let haproxy: Haproxy;
+  let key: string;
+  let client: ApiClient;
+  let pets: string[];
+  let port = '0';
+  const replicas: BuiltService[] = [];
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    relay = await DatabaseRelay.open(database.url);
+    pets = await createPets(database, 30);
+    ({ key } = await createOwner(database));
+    for (const host of HOSTS) {
+      const replica = await startReplica(host);
+      port = new URL(replica.url).port;
+      replicas.push(replica);
+    }
+    names = await startNameServer([...HOSTS, FAULTY_HOST]);
+    haproxy = await startHaproxy(command ?? '', {
+      REPLICAS: `replicas.test:${port}`,
+      DNS_SERVER: names.address,
+      CHECK_INTERVAL: `${CHECK_INTERVAL_MS}ms`,
+    });
+    client = new ApiClient(haproxy, key);
+  }, 60_000);
+
+  afterAll(async () => {
+    await haproxy.stop();
+    await names.close();
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    await relay.cut();
+    await database.close();
+  });
+
+  function startReplica(host: string): Promise<BuiltService> {
+    return startBuiltService({
+      DATABASE_URL: relay.url,
+      HOST: host,
+      PORT: port,
+      TRUST_PROXY: '1',
+      SHUTDOWN_DELAY_SECONDS,
+    });
+  }
+
+  /** Waits until the load balancer has given the replica a request to add an animal. */
+  const served = (replica: BuiltService): Promise<unknown> =>
+    replica.waitForLog(({ status }) => status === 201);
+
+  /** Asks until the answer has the status, and returns it. */
+  async function answerOf(status: number, ask: () => Promise<Answer>): Promise<Answer> {
+    const deadline = Date.now() + UNTIL_LIMIT_MS;
+    for (;;) {
+      const answer = await ask();
+      if (answer.status === status) return answer;
+      if (Date.now() > deadline) throw new Error(`still ${answer.status}`);
+      await sleep(CHECK_INTERVAL_MS / 4);
+    }
+  }
+
+  test('a rolling restart under keep-alive load fails not one request, and adds each animal once', async () => {
+    const mix = (number: number): Asked => {
+      if (number % 4 === 0) return { method: 'GET', path: '/v1/pets?limit=5&status=available' };
+      if (number % 4 === 1) return { method: 'GET', path: `/v1/pets/${pets[number % 30]}` };
+      return { method: 'POST', path: '/v1/pets', body: newPet('Frank') };
+    };
+    const load = new KeepAliveLoad(haproxy.port, key, CLIENTS, mix);
+    for (const [index, host] of HOSTS.entries()) {
+      const replica = replicas[index]!;
+      await served(replica);
+      expect(await replica.stop()).toBe(0);
+      replicas[index] = await startReplica(host);
+      await served(replicas[index]);
+    }
+    const { answers, errors, created, connections } = await load.stop();
+
+    expect(errors).toEqual({});
+    expect(Object.keys(answers).sort()).toEqual(['GET 200', 'POST 201']);
+    expect(answers['POST 201']).toBeGreaterThan(200);
+    // The callers noticed nothing: each still has its first connection.
+    expect(connections).toBe(CLIENTS);
+    const answered = created.map((body) => String(JSON.parse(body).id));
+    expect((await addedIds()).sort()).toEqual(answered.sort());
+  }, 60_000);
+
+  test('what a replica dropped is asked again when it only reads, and never when it adds', async () => {
+    const faulty = await FaultyReplica.start(FAULTY_HOST, Number(port));
+    const reads: number[] = [];
+    while (faulty.dropped.GET < 3) reads.push((await client.get('/v1/pets')).status);
+    expect(new Set(reads)).toEqual(new Set([200]));
+
+    // One in three goes to the faulty replica.
+    const adds: number[] = [];
+    for (let number = 0; number < 12; number++) {
+      adds.push((await client.post('/v1/pets', newPet('Once'))).status);
+    }
+    await faulty.close();
+    expect(faulty.dropped.POST).toBeGreaterThan(0);
+    expect(adds.filter((status) => status === 503)).toHaveLength(faulty.dropped.POST);
+    expect(new Set(adds)).toEqual(new Set([201, 503]));
+    expect(await addedIds('Once')).toHaveLength(adds.filter((status) => status === 201).length);
+  });
+
+  test('401s are counted for the address of the caller, whatever address it claims', async () => {
+    const remaining: number[] = [];
+    for (let number = 0; number < 6; number++) {
+      const headers = { 'X-Forwarded-For': `203.0.113.${number}` };
+      const answer = await send(haproxy, '/v1/pets', { headers });
+      expectError(answer, 401, 'missing_api_key');
+      remaining.push(Number(answer.headers['x-ratelimit-remaining']));
+    }
+    // Each of two replicas may count for itself.
+    expect(Math.min(...remaining)).toBeLessThanOrEqual(300 - 3);
+  });
+
+  test('431 from the service, with limit fields, for header fields that it refuses', async () => {
+    const headers = { 'X-Large': 'x'.repeat(20_000) };
+    expectError(await client.send('/v1/pets', { headers }), 431, 'headers_too_large');
+  });
+
+  test('503 with limit fields while the database is away: replicas are asked although none is ready', async () => {
+    await relay.cut();
+    await answerOf(503, () => send(haproxy, '/health/ready'));
+    // By now none is in the backend of those that are ready.
+    await sleep(3 * CHECK_INTERVAL_MS);
+    expectError(await client.get('/v1/pets'), 503, 'service_unavailable');
+    expectError(await send(haproxy, '/v1/pets'), 401, 'missing_api_key');
+    await relay.restore();
+    await answerOf(200, () => client.get('/v1/pets'));
+  });
+
+  test('503 in the Error shape, with Retry-After, when there is no replica', async () => {
+    expect(await Promise.all(replicas.map((replica) => replica.stop()))).toEqual([0, 0]);
+    const { status, headers, json } = await client.get('/v1/pets');
+    expect([status, json]).toEqual([
+      503,
+      { code: 'service_unavailable', message: expect.stringMatching(/\.$/), status: 503 },
+    ]);
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'retry-after': '2',
+    });
+  });
+
+  function newPet(name: string): string {
+    return JSON.stringify({ name, categoryId: CATEGORY });
+  }
+
+  async function addedIds(name = 'Frank'): Promise<string[]> {
+    const rows = await database.query<{ id: string }>(
+      'SELECT id FROM pets WHERE category_id = $1 AND name = $2',
+      [CATEGORY, name],
+    );
+    return rows.map(({ id }) => id);
+  }
+});
