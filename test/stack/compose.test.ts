@@ -1,0 +1,188 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { load } from 'js-yaml';
+import { Settings } from '../../src/config/settings.js';
+import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
+import { findHaproxy, HAPROXY_CONFIG } from '../harness/haproxy.js';
+import { inheritedEnvironment } from '../harness/service.js';
+import { type ComposeService, readComposeFile, readProjectFile } from './compose-file.js';
+
+interface Image {
+  /** Environment variables, and options of the command, that its documentation names. */
+  variables: string[];
+  options: string[];
+  /** Where its documentation says that data or configuration is mounted. */
+  paths: string[];
+  /** Ports it listens on. */
+  ports: number[];
+  /** Programs in it that health checks call. */
+  programs: string[];
+}
+
+/** What the documentation of each image on Docker Hub, and of the program in it, says of what is used here. */
+const IMAGES: Record<string, Image> = {
+  'haproxy:3.2-alpine': {
+    variables: [],
+    options: [],
+    paths: ['/usr/local/etc/haproxy/haproxy.cfg', '/usr/local/etc/haproxy/errors'],
+    // The port is what haproxy.cfg says.
+    ports: [3000],
+    programs: ['wget'],
+  },
+  'postgres:18': {
+    variables: ['POSTGRES_USER', 'POSTGRES_DB', 'POSTGRES_PASSWORD'],
+    options: [],
+    paths: ['/var/lib/postgresql'],
+    ports: [5432],
+    programs: ['pg_isready'],
+  },
+  'redis:7': {
+    variables: [],
+    options: ['redis-server', '--maxmemory', '--maxmemory-policy', '--save', '--appendonly'],
+    paths: ['/data'],
+    ports: [6379],
+    programs: ['redis-cli'],
+  },
+  'prom/prometheus:v3.5.0': {
+    variables: [],
+    options: ['--config.file', '--storage.tsdb.path', '--storage.tsdb.retention.time'],
+    paths: ['/etc/prometheus/prometheus.yml', '/prometheus'],
+    ports: [9090],
+    programs: ['wget'],
+  },
+  'grafana/grafana:12.1.0': {
+    // GF_SECTION_KEY overrides a key of the section in grafana.ini.
+    variables: [
+      'GF_AUTH_ANONYMOUS_ENABLED',
+      'GF_SECURITY_ADMIN_PASSWORD',
+      'GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH',
+    ],
+    options: [],
+    paths: ['/etc/grafana/provisioning', '/etc/grafana/dashboards', '/var/lib/grafana'],
+    ports: [3000],
+    programs: ['wget'],
+  },
+};
+
+const { services, volumes } = readComposeFile();
+const dockerfile = readProjectFile('Dockerfile');
+const haproxyConfig = readProjectFile('deploy/haproxy.cfg');
+const prometheusConfig = load(readProjectFile('deploy/prometheus.yml')) as {
+  scrape_configs: { dns_sd_configs: { names: string[]; port: number }[] }[];
+};
+const exposed = /^EXPOSE (.+)$/m.exec(dockerfile)?.[1]?.split(' ').map(Number) ?? [];
+
+const api = services['api']!;
+const upstream = Object.entries(services).filter(([name]) => name !== 'api');
+const imageOf = ({ image = '' }: ComposeService): Image => IMAGES[image]!;
+const environmentOf = ({ environment = {} }: ComposeService): Record<string, string> =>
+  Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, String(value)]));
+/** A value that haproxy.cfg gives a variable which the environment does not set. */
+const preset = (name: string): string =>
+  new RegExp(`^ *presetenv ${name} (.+)$`, 'm').exec(haproxyConfig)?.[1] ?? '';
+const seconds = (text = ''): number => Number(/^(\d+)s$/.exec(text)?.[1]);
+
+test('two replicas of the service, and every container with limits, a health check and known dependencies', () => {
+  expect(api.deploy.replicas).toBe(2);
+  for (const [name, service] of Object.entries(services)) {
+    expect(service.deploy.resources.limits).toEqual({
+      cpus: expect.stringMatching(/^\d+$/),
+      memory: expect.stringMatching(/^\d+[MG]$/),
+    });
+    for (const other of Object.keys(service.depends_on ?? {}))
+      expect(services).toHaveProperty(other);
+    // The image of the service has its own.
+    if (name !== 'api') expect(imageOf(service).programs).toContain(service.healthcheck?.test[1]);
+  }
+  expect(dockerfile).toMatch(/^HEALTHCHECK /m);
+  const optional = upstream.filter(([, { profiles }]) => profiles?.includes('monitoring'));
+  expect(optional.map(([name]) => name)).toEqual(['prometheus', 'grafana']);
+});
+
+test('each variable of the service is a setting, with a value that the service takes', () => {
+  const known = new Set<string>();
+  const recorder = new Proxy({}, { get: (_, name) => void known.add(String(name)) });
+  expect(new Settings(recorder)).toMatchObject({ port: 3000 });
+  const environment = environmentOf(api);
+  expect([...known]).toEqual(expect.arrayContaining(Object.keys(environment)));
+  const settings = new Settings({ SHUTDOWN_DELAY_SECONDS: '5', ...environment });
+  expect(settings.trustProxy).toBe(1);
+  expect(new URL(settings.databaseUrl ?? '')).toMatchObject({
+    hostname: 'postgres',
+    port: '5432',
+    username: environmentOf(services['postgres']!)['POSTGRES_USER'],
+    password: environmentOf(services['postgres']!)['POSTGRES_PASSWORD'],
+    pathname: `/${environmentOf(services['postgres']!)['POSTGRES_DB']}`,
+  });
+  const stopMs = settings.shutdownDelayMs + settings.shutdownGraceMs;
+  expect(seconds(api.stop_grace_period) * 1000).toBeGreaterThan(stopMs);
+});
+
+test.each(upstream)('%s: variables, options and ports are those of its image', (_name, service) => {
+  const image = imageOf(service);
+  expect(image.variables).toEqual(expect.arrayContaining(Object.keys(environmentOf(service))));
+  // An argument after an option is its value.
+  const options = (service.command ?? []).filter((word) => /^(?:--|redis-server$)/.test(word));
+  expect(image.options).toEqual(
+    expect.arrayContaining(options.map((option) => option.replace(/=.*/, ''))),
+  );
+  for (const port of service.ports ?? []) {
+    const [, host, containerPort] = /^([\d.]+):\d+:(\d+)$/.exec(port) ?? [];
+    expect(host).toBe('127.0.0.1');
+    expect(image.ports).toContain(Number(containerPort));
+  }
+});
+
+test.each(upstream)(
+  '%s: what is mounted exists, where its image looks for it',
+  (_name, service) => {
+    for (const volume of service.volumes ?? []) {
+      const [source = '', target, mode] = volume.split(':');
+      expect(imageOf(service).paths).toContain(target);
+      if (!source.startsWith('./')) expect(Object.keys(volumes)).toContain(source);
+      else {
+        expect(existsSync(join(__dirname, '../..', source))).toBe(true);
+        expect(mode).toBe('ro');
+      }
+    }
+  },
+);
+
+test('the load balancer listens where it is published, and finds the replicas where they listen', () => {
+  const { port, metricsPort } = new Settings({});
+  expect(exposed).toEqual([port, metricsPort]);
+  expect(preset('LISTEN_ADDRESS')).toBe(':3000');
+  expect(services['load-balancer']?.ports).toEqual(['127.0.0.1:3000:3000']);
+  expect(preset('REPLICAS')).toBe(`api:${port}`);
+  const hardStop = /hard-stop-after (\w+)/.exec(haproxyConfig)?.[1];
+  expect(services['load-balancer']?.stop_grace_period).toBe(hardStop);
+});
+
+test('Prometheus asks each replica on its port for metrics', () => {
+  const [found] = prometheusConfig.scrape_configs.flatMap((job) => job.dns_sd_configs);
+  expect(found).toMatchObject({ names: ['api'], port: new Settings({}).metricsPort });
+  expect(environmentOf(api)['METRICS_HOST']).toBe('0.0.0.0');
+});
+
+test('deploy/errors: each answer has the Error shape, with a code of the catalogue and its status', () => {
+  const files = readdirSync(join(__dirname, '../../deploy/errors'));
+  const used = [...haproxyConfig.matchAll(/errorfile \d+ errors\/(\S+)/g)].map(([, file]) => file);
+  expect([...new Set(used)].sort()).toEqual(files.sort());
+  for (const file of files) {
+    const [head = '', body = ''] = readProjectFile(`deploy/errors/${file}`).split('\n\n');
+    const status = Number(/^HTTP\/1\.1 (\d+) /.exec(head)?.[1]);
+    const error = JSON.parse(body) as { code: ErrorCode };
+    expect(error).toEqual({ code: expect.any(String), message: expect.any(String), status });
+    expect(ERROR_STATUS[error.code]).toBe(status);
+    expect(head).toContain(`Content-Length: ${Buffer.byteLength(body)}`);
+    expect(/^Retry-After: \d+$/m.test(head)).toBe(status === 503);
+  }
+});
+
+const haproxy = findHaproxy();
+(haproxy ? test : test.skip)('deploy/haproxy.cfg is valid as it is', () => {
+  const env = inheritedEnvironment();
+  const run = spawnSync(haproxy ?? '', ['-c', '-f', HAPROXY_CONFIG], { env, encoding: 'utf8' });
+  expect([run.status, run.stderr]).toEqual([0, '']);
+});
