@@ -22,6 +22,8 @@ export class Settings {
   /** undefined: the embedded server in `dataDir`. */
   readonly databaseUrl: string | undefined;
   readonly databaseDirectUrl: string | undefined;
+  /** Streaming standbys for reads; [] when there are none. */
+  readonly databaseReplicaUrls: readonly string[];
   readonly databasePoolSize: number;
   readonly databasePoolWaitMs: number;
   readonly databaseStatementTimeoutMs: number;
@@ -66,6 +68,10 @@ export class Settings {
     this.databaseDirectUrl = databaseUrl(read, 'DATABASE_DIRECT_URL') ?? this.databaseUrl;
     if (this.databaseUrl === undefined && this.databaseDirectUrl !== undefined) {
       throw new SettingError('DATABASE_DIRECT_URL', 'a value only beside DATABASE_URL');
+    }
+    this.databaseReplicaUrls = replicaUrls(read);
+    if (this.databaseUrl === undefined && this.databaseReplicaUrls.length > 0) {
+      throw new SettingError('DATABASE_REPLICA_URLS', 'a value only beside DATABASE_URL');
     }
     this.databasePoolSize = read.integer('DATABASE_POOL_SIZE', { min: 1, max: 1000, fallback: 10 });
     this.databasePoolWaitMs = read.seconds('DATABASE_POOL_WAIT_SECONDS', {
@@ -138,7 +144,7 @@ export class Settings {
 
 /** A setting that silently did nothing would be taken for one that works. */
 function refuseSettingsOfLaterReleases(read: EnvironmentReader): void {
-  for (const name of ['REDIS_URL', 'REDIS_URL_FILE', 'DATABASE_REPLICA_URLS']) {
+  for (const name of ['REDIS_URL', 'REDIS_URL_FILE']) {
     if (read.text(name) !== undefined) {
       throw new SettingError(name, 'no value in this release: leave it unset');
     }
@@ -160,11 +166,27 @@ function baseAddress(read: EnvironmentReader, name: string): string | undefined 
 
 function databaseUrl(read: EnvironmentReader, name: string): string | undefined {
   const text = read.secret(name);
-  const url = text === undefined ? undefined : parseUrl(text, ['postgres:', 'postgresql:']);
-  if (text !== undefined && !(url && decodes(url.href))) {
+  if (text !== undefined && !isDatabaseUrl(text)) {
     throw new SettingError(name, 'an address such as postgres://user:password@host:5432/database');
   }
   return text;
+}
+
+function replicaUrls(read: EnvironmentReader): string[] {
+  const name = 'DATABASE_REPLICA_URLS';
+  const addresses = read.secret(name)?.split(/\s*,\s*/) ?? [];
+  if (!addresses.every((address) => isDatabaseUrl(address) && !/\s/.test(address))) {
+    throw new SettingError(
+      name,
+      'addresses such as postgres://user:password@host:5432/database, comma-separated',
+    );
+  }
+  return addresses;
+}
+
+function isDatabaseUrl(text: string): boolean {
+  const url = parseUrl(text, ['postgres:', 'postgresql:']);
+  return url !== undefined && decodes(url.href);
 }
 
 function decodes(text: string): boolean {

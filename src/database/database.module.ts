@@ -5,11 +5,12 @@ import { ErrorTranslator } from '../errors/error-translator.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseErrors } from './database-errors.js';
 import type { DatabaseLocation } from './database-location.js';
+import { createStandbys, Standbys } from './standbys.js';
 
 /** Injection token: where the database is. */
 export const DATABASE_LOCATION = Symbol('database location');
 
-/** The connection pool, for every module that has entities. */
+/** The connection pool, for every module that has entities, and the standbys. */
 @Global()
 @Module({})
 export class DatabaseModule {
@@ -28,8 +29,9 @@ export class DatabaseModule {
       providers: [
         { provide: DATABASE_LOCATION, useValue: location },
         { provide: ErrorTranslator, useClass: DatabaseErrors },
+        { provide: Standbys, useFactory: () => createStandbys(settings) },
       ],
-      exports: [DATABASE_LOCATION, ErrorTranslator],
+      exports: [DATABASE_LOCATION, ErrorTranslator, Standbys],
     };
   }
 }

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import type { Repository } from 'typeorm';
 import type { Pet } from '../../src/pets/pet.entity.js';
 import type { PetStatus } from '../../src/pets/pet-status.js';
+import { Standbys } from '../../src/database/standbys.js';
 import { PetsRepository } from '../../src/pets/pets.repository.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 
@@ -62,7 +63,7 @@ async function explain(run: (pets: PetsRepository) => Promise<unknown>): Promise
       return [];
     },
   };
-  await run(new PetsRepository(explaining as unknown as Repository<Pet>));
+  await run(new PetsRepository(explaining as unknown as Repository<Pet>, new Standbys([])));
   return plan!;
 }
 

@@ -5,11 +5,12 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export class DatabaseRelay {
   private readonly sockets = new Set<Socket>();
   private stalled = false;
+  private delayMs = 0;
   /** How many connections there were so far. */
   accepted = 0;
 
   private constructor(
-    private readonly target: URL,
+    private target: URL,
     private server = createServer(),
     private port = 0,
   ) {}
@@ -35,6 +36,16 @@ export class DatabaseRelay {
     return Promise.resolve();
   }
 
+  /** What the server answers comes so much later, on every connection. */
+  slow(delayMs: number): void {
+    this.delayMs = delayMs;
+  }
+
+  /** New connections lead to another server: as behind a balancer. */
+  redirect(databaseUrl: string): void {
+    this.target = new URL(databaseUrl);
+  }
+
   /** Connections break, and new ones are refused: as when the server is gone. */
   async cut(): Promise<void> {
     const closed = once(this.server, 'close');
@@ -47,6 +58,7 @@ export class DatabaseRelay {
   async restore(): Promise<void> {
     if (this.server.listening) await this.cut();
     this.stalled = false;
+    this.delayMs = 0;
     this.server = createServer((socket) => this.pass(socket)).listen(this.port, '127.0.0.1');
     await once(this.server, 'listening');
     this.port = (this.server.address() as AddressInfo).port;
@@ -64,7 +76,14 @@ export class DatabaseRelay {
           this.sockets.delete(socket);
           other.destroy();
         });
-      socket.on('data', (bytes) => other.write(bytes));
+      let dueAtMs = 0;
+      socket.on('data', (bytes) => {
+        const nowMs = performance.now();
+        // Never before what came before it.
+        dueAtMs = Math.max(dueAtMs, socket === server ? nowMs + this.delayMs : nowMs);
+        if (dueAtMs === nowMs) other.write(bytes);
+        else setTimeout(() => other.write(bytes), dueAtMs - nowMs);
+      });
       if (this.stalled) socket.pause();
     }
   }

@@ -149,6 +149,34 @@ test('DATABASE_DIRECT_URL is DATABASE_URL unless set, and refused alone', () => 
   expect(refusalOf({ DATABASE_DIRECT_URL: direct })).toMatch(/^DATABASE_DIRECT_URL /);
 });
 
+describe('DATABASE_REPLICA_URLS', () => {
+  const [near, far] = [
+    'postgres://user:secret@near/pets',
+    'postgresql://far:5433/pets?sslmode=require',
+  ];
+
+  test('is a list of addresses, none by default', () => {
+    expect(new Settings(DATABASE).databaseReplicaUrls).toEqual([]);
+    const list = { ...DATABASE, DATABASE_REPLICA_URLS: `${near}, ${far}` };
+    expect(new Settings(list).databaseReplicaUrls).toEqual([near, far]);
+  });
+
+  test.each([',', `${near},`, `${near} ${far}`, 'near:5432', `${near},mysql://far/pets`])(
+    'is refused with one line that names it and what it takes: %s',
+    (value) => {
+      const message = refusalOf({ ...DATABASE, DATABASE_REPLICA_URLS: value });
+      expect(message).toMatch(/^DATABASE_REPLICA_URLS .*postgres:\/\/.*comma-separated$/);
+      expect(message).not.toMatch(/\n|secret/);
+    },
+  );
+
+  test('is refused without DATABASE_URL', () => {
+    expect(refusalOf({ DATABASE_REPLICA_URLS: near })).toMatch(
+      /^DATABASE_REPLICA_URLS .*beside DATABASE_URL$/,
+    );
+  });
+});
+
 describe('a secret from a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pets-settings-'));
   const path = join(folder, 'url');
@@ -163,6 +191,12 @@ describe('a secret from a file', () => {
     writeFileSync(path, 'postgres://direct/pets');
     const settings = new Settings({ ...DATABASE, DATABASE_DIRECT_URL_FILE: path });
     expect(settings.databaseDirectUrl).toBe('postgres://direct/pets');
+  });
+
+  test('may list standbys', () => {
+    writeFileSync(path, `${DATABASE.DATABASE_URL},${DATABASE.DATABASE_URL}\n`);
+    const { databaseReplicaUrls } = new Settings({ ...DATABASE, DATABASE_REPLICA_URLS_FILE: path });
+    expect(databaseReplicaUrls).toHaveLength(2);
   });
 
   test('that holds no address is refused, unread to the operator', () => {

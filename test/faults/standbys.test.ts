@@ -1,0 +1,385 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { type Answer, ApiClient, send } from '../harness/client.js';
+import { DatabaseRelay } from '../harness/database-relay.js';
+import { expectError } from '../harness/error-answer.js';
+import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
+import { limitsOf } from '../harness/limits.js';
+import { findPostgresPrograms } from '../harness/postgres-programs.js';
+import { PostgresServer } from '../harness/postgres-server.js';
+import { type Environment, startService, type TestService } from '../harness/service.js';
+
+/** Animals of long ago: no transaction of that time can be open. */
+const SETTLED = 40;
+/** A read gives up on a standby after a second for a connection and one and a quarter for the answer. */
+const STANDBY_WAIT_MS = 2_250;
+const ANSWERED_WITHIN_MS = 5_000;
+const NO_SYNC = { fsync: 'off' };
+
+const programs = findPostgresPrograms();
+
+let primary: PostgresServer;
+let near: PostgresServer;
+let far: PostgresServer;
+let owner: TestOwner;
+const servers: PostgresServer[] = [];
+const services: TestService[] = [];
+
+(programs === undefined ? describe.skip : describe)('with streaming standbys', () => {
+  beforeAll(async () => {
+    primary = await PostgresServer.create(programs!, NO_SYNC);
+    servers.push(primary);
+    owner = await createOwner(primary.database);
+    await primary.query(
+      `INSERT INTO pets (name, category_id, status, created_at)
+       SELECT 'Settled ' || number, 1, 'available', now() - interval '1 hour'
+         FROM generate_series(1, ${SETTLED}) AS number`,
+    );
+    near = await PostgresServer.standbyOf(primary);
+    servers.push(near);
+    far = await PostgresServer.standbyOf(primary);
+    servers.push(far);
+    // A standby tells up to when it has followed once it has replayed a transaction.
+    await createKey(primary.database, owner.id);
+    await Promise.all([caughtUp(near), caughtUp(far)]);
+  });
+  afterEach(async () => {
+    await Promise.all(services.splice(0).map((service) => service.close()));
+  });
+  afterAll(async () => {
+    for (const server of servers.reverse()) await server.remove();
+  });
+
+  /** Starts a service that reads from standbys, each of them in service. Its key is known from then on. */
+  async function start(
+    standbys: readonly { url: string }[],
+    env: Environment = {},
+  ): Promise<{ service: TestService; client: ApiClient }> {
+    const urls = standbys.map(({ url }) => url).join(', ');
+    const service = await startService({
+      database: primary.database,
+      env: { DATABASE_REPLICA_URLS: urls, ...env },
+    });
+    services.push(service);
+    for (const index of standbys.keys()) await inService(service, index);
+    const client = new ApiClient(service, owner.key);
+    expect((await client.get('/v1/pets?limit=1')).status).toBe(200);
+    return { service, client };
+  }
+
+  const inService = (service: TestService, index = 0): Promise<unknown> =>
+    service.waitForLog(({ msg, standby }) => msg === 'standby in service' && standby === index);
+
+  /** How often it was said, of each standby. */
+  const timesLogged = (service: TestService, message: string): number =>
+    service.logs().filter(({ msg }) => msg === message).length;
+
+  /** Resolves when the standby has replayed all that is committed by now. */
+  async function caughtUp(standby: PostgresServer): Promise<void> {
+    const [{ position }] = (await primary.query<{ position: string }>(
+      'SELECT pg_current_wal_flush_lsn()::text AS position',
+    )) as [{ position: string }];
+    const replayed = 'SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn AS done';
+    await until(
+      async () => (await standby.query<{ done: boolean }>(replayed, [position]))[0]!.done,
+    );
+  }
+
+  /** The standby shows from now on what is committed by now. */
+  async function pause(standby: PostgresServer): Promise<void> {
+    await caughtUp(standby);
+    await standby.query('SELECT pg_wal_replay_pause()');
+    const state = 'SELECT pg_get_wal_replay_pause_state() AS state';
+    await until(async () => (await standby.query<{ state: string }>(state))[0]!.state === 'paused');
+  }
+
+  const resume = (standby: PostgresServer): Promise<unknown> =>
+    standby.query('SELECT pg_wal_replay_resume()');
+
+  const add = async (client: ApiClient, name: string): Promise<number> => {
+    const { status, json } = await client.post('/v1/pets', { name, categoryId: 1 });
+    expect(status).toBe(201);
+    return json.id as number;
+  };
+
+  /** Adds animals as of so many seconds ago. Returns their ids, in order. */
+  async function addAged(...seconds: number[]): Promise<number[]> {
+    const rows = await primary.query<{ id: string }>(
+      `INSERT INTO pets (name, category_id, status, created_at)
+       SELECT 'Aged', 1, 'available', now() - make_interval(secs => age)
+         FROM unnest($1::int[]) WITH ORDINALITY AS pet (age, number) ORDER BY number RETURNING id`,
+      [seconds],
+    );
+    return rows.map(({ id }) => Number(id));
+  }
+
+  /** Returns the ids of all animals, page by page. */
+  async function walk(client: ApiClient, first: string): Promise<number[]> {
+    const ids: number[] = [];
+    for (let path: string | undefined = first; path !== undefined;) {
+      const answer: Answer = await client.get(path);
+      expect(answer.status).toBe(200);
+      ids.push(...answer.json.map(({ id }: { id: number }) => id));
+      path = /^<(.+?)>; rel="next"$/.exec(String(answer.headers['link']))?.[1];
+    }
+    return ids;
+  }
+
+  it('GET /v1/pets and /v1/pets/{id} › are answered by a standby, with or without a filter', async () => {
+    const { client } = await start([near]);
+    await pause(near);
+    try {
+      // What the interface cannot do: by it the two servers can be told from each other.
+      await primary.query(`UPDATE pets SET name = 'Primary' WHERE id = 2`);
+      for (const path of ['/v1/pets?limit=3', '/v1/pets?limit=3&status=available', '/v1/pets/2']) {
+        const { json } = await client.get(path);
+        expect((Array.isArray(json) ? json[1] : json).name).toBe('Settled 2');
+      }
+      // Nor does anything else of the standby's answer get out.
+      const [pet] = (await client.get('/v1/pets?limit=1')).json;
+      expect(Object.keys(pet).sort()).toEqual(['categoryId', 'id', 'name', 'status']);
+    } finally {
+      await primary.query(`UPDATE pets SET name = 'Settled 2' WHERE id = 2`);
+      await resume(near);
+    }
+  });
+
+  it('POST /v1/pets › 201, and found at once by get and by list, which the standby has not seen yet', async () => {
+    const { client } = await start([near]);
+    await pause(near);
+    try {
+      const id = await add(client, 'Frank');
+      expect(await client.get(`/v1/pets/${id}`)).toMatchObject({ status: 200, json: { id } });
+      expect((await walk(client, '/v1/pets?limit=7')).at(-1)).toBe(id);
+      expect((await walk(client, '/v1/pets?limit=7&status=available')).at(-1)).toBe(id);
+      // The whole store on one page: its end.
+      expect((await client.get('/v1/pets?limit=100')).json.at(-1).id).toBe(id);
+      expectError(await client.get(`/v1/pets/${id + 1}`), 404, 'pet_not_found');
+    } finally {
+      await resume(near);
+    }
+  });
+
+  it.each(['', '&status=available'])(
+    'GET /v1/pets › a walk%s visits each animal once, one that was committed after later ones included',
+    async (filter) => {
+      const { client } = await start([near, far]);
+      const late = new Client({ connectionString: primary.url });
+      await late.connect();
+      try {
+        await add(client, 'Before');
+        await pause(far);
+        await late.query('BEGIN');
+        const { rows } = await late.query<{ id: string }>(
+          `INSERT INTO pets (name, category_id, status) VALUES ('Late', 1, 'available') RETURNING id`,
+        );
+        for (let number = 0; number < 10; number++) await add(client, `After ${number}`);
+        // It shows the later ones and not this one: nothing tells them from those with a gap between them.
+        await pause(near);
+        await late.query('COMMIT');
+        // Until the service has asked how far they have followed: this far.
+        await sleep(1_100);
+
+        const all = await primary.query<{ id: string }>('SELECT id FROM pets ORDER BY id');
+        expect(all.map(({ id }) => id)).toContain(rows[0]!.id);
+        // Twice, and once more by a request later: of three walks one begins on the other standby.
+        for (const [turn, limit] of [1, 1, 1, 3, 8].entries()) {
+          if (turn === 2) await client.get('/v1/pets?limit=1');
+          expect((await walk(client, `/v1/pets?limit=${limit}${filter}`)).map(String)).toEqual(
+            all.map(({ id }) => id),
+          );
+        }
+      } finally {
+        await late.end();
+        await Promise.all([resume(near), resume(far)]);
+      }
+    },
+  );
+
+  it('GET /v1/pets › animals of more than a minute ago are the standby’s, later ones the primary’s', async () => {
+    const { client } = await start([near]);
+    const ids = await addAged(70, 70, 50, 50);
+    await pause(near);
+    // Until the service has asked how far it has followed.
+    await sleep(1_100);
+    try {
+      await primary.query(`UPDATE pets SET name = 'Primary' WHERE id = ANY ($1)`, [ids]);
+      // The row beyond the page, by which it is not the end, is the youngest that counts.
+      const [old, , young] = ids as [number, number, number];
+      expect((await client.get(pageAfter(old - 1))).json[0].name).toBe('Aged');
+      expect((await client.get(pageAfter(young - 1))).json[0].name).toBe('Primary');
+    } finally {
+      await resume(near);
+    }
+  });
+
+  it('GET /v1/pets › what is known of one standby is not believed of another behind the same address', async () => {
+    const relay = await DatabaseRelay.open(near.url);
+    const late = new Client({ connectionString: primary.url });
+    await late.connect();
+    try {
+      const { client } = await start([{ url: relay.url }]);
+      await late.query('BEGIN');
+      const { rows } = await late.query<{ id: string }>(
+        `INSERT INTO pets (name, category_id, status) VALUES ('Late', 1, 'available') RETURNING id`,
+      );
+      await addAged(3_600, 3_600);
+      await pause(far);
+      await late.query('COMMIT');
+      await caughtUp(near);
+      // Until its state is known: then the one that follows the primary has the late one, too.
+      await sleep(1_100);
+      relay.redirect(far.url);
+      const page = pageAfter(Number(rows[0]!.id) - 1);
+      const answers = await Promise.all(Array.from({ length: 8 }, () => client.get(page)));
+      expect(answers.map(({ json }) => json[0].name)).toEqual(Array(8).fill('Late'));
+    } finally {
+      await late.end();
+      await resume(far);
+      await Promise.all(services.splice(0).map((service) => service.close()));
+      await relay.cut();
+    }
+  });
+
+  it('GET /v1/pets › 200 from the primary when the standby has no such table, said once', async () => {
+    const service = await startService({
+      database: primary.database,
+      env: { DATABASE_REPLICA_URLS: near.url.replace(/postgres$/, 'template1') },
+    });
+    services.push(service);
+    await inService(service);
+    const client = new ApiClient(service, owner.key);
+    for (const path of ['/v1/pets', '/v1/pets/1', '/v1/pets?status=sold']) {
+      expect((await client.get(path)).status).toBe(200);
+    }
+    expect(timesLogged(service, 'standby cannot answer')).toBe(1);
+    expect(timesLogged(service, 'standby left out')).toBe(0);
+  });
+
+  describe.each<[string, () => Promise<void>, () => Promise<void>]>([
+    ['hangs', () => Promise.resolve(far.freeze()), () => Promise.resolve(far.thaw())],
+    ['is killed', () => far.kill(), () => far.start()],
+  ])('when one of two %s', (_what, strike, mend) => {
+    it('every list and get is 200, in bounded time; it is left out, and comes back', async () => {
+      const { service, client } = await start([near, far]);
+      const read = (): Promise<Answer> =>
+        client.get(Math.random() < 0.5 ? '/v1/pets?limit=5' : '/v1/pets/5');
+      try {
+        await strike();
+        const first = await timed(() => Promise.all(Array.from({ length: 40 }, read)));
+        expect(countByStatus(first.result)).toEqual({ 200: 40 });
+        expect(first.ms).toBeLessThan(STANDBY_WAIT_MS + 500);
+        await service.waitForLog(({ msg, standby }) => msg === 'standby left out' && standby === 1);
+        const then = await timed(() => Promise.all(Array.from({ length: 40 }, read)));
+        expect(countByStatus(then.result)).toEqual({ 200: 40 });
+        expect(then.ms).toBeLessThan(1_000);
+        expect(timesLogged(service, 'standby left out')).toBe(1);
+      } finally {
+        await mend();
+      }
+      await until(() => Promise.resolve(timesLogged(service, 'standby in service') === 3));
+    });
+  });
+
+  it('the service starts without a standby, and takes it in when it comes', async () => {
+    await far.kill();
+    let service: TestService;
+    try {
+      service = await startService({
+        database: primary.database,
+        env: { DATABASE_REPLICA_URLS: far.url },
+      });
+      services.push(service);
+      await service.waitForLog(({ msg }) => msg === 'standby left out');
+      expect((await new ApiClient(service, owner.key).get('/v1/pets')).status).toBe(200);
+      expect((await send(service, '/health/ready')).status).toBe(200);
+    } finally {
+      await far.start();
+    }
+    await inService(service);
+  });
+
+  it('a standby that hangs keeps nobody from stopping', async () => {
+    const { service } = await start([far]);
+    far.freeze();
+    try {
+      expect((await timed(() => service.close())).ms).toBeLessThan(3_000);
+    } finally {
+      far.thaw();
+    }
+  });
+
+  describe('when the primary is gone and a standby is there', () => {
+    it('what a standby can be believed is 200, all else 503, in time; and all is served when it is back', async () => {
+      const { service, client } = await start([near]);
+      const stranger = new ApiClient(service, (await createKey(primary.database, owner.id)).key);
+      await primary.kill();
+      try {
+        const { result, ms } = await timed(() =>
+          Promise.all([
+            client.get('/v1/pets?limit=5'),
+            client.get('/v1/pets?limit=5&status=available'),
+            client.get('/v1/pets/3'),
+            // The end of a list, an animal that is not there, and what is written.
+            client.get('/v1/pets?limit=100'),
+            client.get('/v1/pets?status=sold'),
+            client.get('/v1/pets/999999'),
+            client.post('/v1/pets', { name: 'Frank', categoryId: 1 }),
+          ]),
+        );
+        expect(result.map(({ status }) => status)).toEqual([200, 200, 200, 503, 503, 503, 503]);
+        for (const answer of result.slice(3)) expectError(answer, 503, 'service_unavailable');
+        expect(ms).toBeLessThan(ANSWERED_WITHIN_MS);
+        // A key is the primary's alone: a revoked one must not live on, on a standby that is behind.
+        const unknown = await stranger.get('/v1/pets?limit=5');
+        expectError(unknown, 503, 'service_unavailable');
+        expect(limitsOf(unknown)).toMatchObject({ limit: 300, remaining: 300 });
+        expect((await send(service, '/health/ready')).status).toBe(503);
+      } finally {
+        await primary.start();
+      }
+      await until(async () => (await client.get('/v1/pets?limit=100')).status === 200);
+      expect((await stranger.get('/v1/pets')).status).toBe(200);
+      expect((await send(service, '/health/ready')).status).toBe(200);
+    });
+
+    it('GET /v1/pets › 503 within 5 seconds when both hang', async () => {
+      const { client } = await start([near]);
+      primary.freeze();
+      near.freeze();
+      try {
+        const { result, ms } = await timed(() =>
+          Promise.all([client.get('/v1/pets'), client.get('/v1/pets/3')]),
+        );
+        for (const answer of result) expectError(answer, 503, 'service_unavailable');
+        expect(ms).toBeLessThan(ANSWERED_WITHIN_MS);
+      } finally {
+        near.thaw();
+        primary.thaw();
+      }
+    });
+  });
+});
+
+/** Returns the path of the page of one animal that follows another. */
+function pageAfter(id: number): string {
+  return `/v1/pets?limit=1&cursor=${Buffer.from(`${id}:`).toString('base64url')}`;
+}
+
+function countByStatus(answers: readonly Answer[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+async function timed<Result>(work: () => Promise<Result>): Promise<{ result: Result; ms: number }> {
+  const startedAt = performance.now();
+  const result = await work();
+  return { result, ms: performance.now() - startedAt };
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 10_000; !(await condition()); await sleep(20)) {
+    if (Date.now() > deadline) throw new Error(`not in time: ${String(condition)}`);
+  }
+}

@@ -1,0 +1,259 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { Client, type QueryResultRow } from 'pg';
+import { migrations } from '../../src/database/migrations/index.js';
+import type { TestDatabase } from './database.js';
+
+/** PostgreSQL refuses to run as root: then it is nobody's. */
+const USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+const START_LIMIT_MS = 20_000;
+
+export type ServerSettings = Record<string, string>;
+
+/** A PostgreSQL server of a test's own, to be stopped and killed; with the service's schema, when it is a primary. */
+export class PostgresServer {
+  private process: ChildProcess | undefined;
+  private log = '';
+
+  private constructor(
+    private readonly programs: string,
+    private readonly folder: string,
+    private readonly port: number,
+    private readonly settings: ServerSettings,
+  ) {}
+
+  /** Makes a primary with an empty store and starts it. @param programs the folder of PostgreSQL's programs */
+  static async create(programs: string, settings: ServerSettings = {}): Promise<PostgresServer> {
+    return PostgresServer.make(programs, settings, async (server) => {
+      await server.run(
+        'initdb',
+        '-D',
+        server.data,
+        '-U',
+        'postgres',
+        '-A',
+        'trust',
+        '-E',
+        'UTF8',
+        '--no-locale',
+        '-N',
+      );
+      await server.start();
+      for (const Migration of migrations) {
+        await new Migration().up({ query: (sql: string) => server.query(sql) } as never);
+      }
+    });
+  }
+
+  /** Makes a streaming standby by pg_basebackup and starts it. */
+  static async standbyOf(primary: PostgresServer): Promise<PostgresServer> {
+    return PostgresServer.make(primary.programs, primary.settings, async (server) => {
+      await server.run(
+        'pg_basebackup',
+        '-d',
+        primary.url,
+        '-D',
+        server.data,
+        '-R',
+        '-X',
+        'stream',
+        '-c',
+        'fast',
+        '-N',
+      );
+      await server.start();
+    });
+  }
+
+  private static async make(
+    programs: string,
+    settings: ServerSettings,
+    fill: (server: PostgresServer) => Promise<void>,
+  ): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'pets-postgres-'));
+    if (USER.uid !== undefined) chownSync(folder, USER.uid, USER.gid);
+    const server = new PostgresServer(programs, folder, await freePort(), settings);
+    try {
+      await fill(server);
+    } catch (error) {
+      await server.remove();
+      throw error;
+    }
+    return server;
+  }
+
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/postgres`;
+  }
+
+  /** The database, for what takes one of the test run's server. */
+  get database(): TestDatabase {
+    return {
+      name: 'postgres',
+      url: this.url,
+      query: (sql, values) => this.query(sql, values),
+      close: () => Promise.resolve(),
+    };
+  }
+
+  /** Runs a statement on a connection of its own: the last one may have been lost. */
+  async query<Row extends QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]> {
+    const client = new Client({ connectionString: this.url, connectionTimeoutMillis: 5_000 });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      return (await client.query<Row>(sql, values)).rows;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+
+  /** Starts the server, and returns when it answers. */
+  async start(): Promise<void> {
+    const settings = {
+      listen_addresses: '127.0.0.1',
+      unix_socket_directories: '',
+      port: String(this.port),
+      max_connections: '100',
+      shared_buffers: '16MB',
+      hot_standby: 'on',
+      wal_retrieve_retry_interval: '100ms',
+      ...this.settings,
+    };
+    const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const identity =
+      USER.uid === undefined
+        ? []
+        : [`--reuid=${USER.uid}`, `--regid=${USER.gid}`, '--clear-groups'];
+    const server = join(this.programs, 'postgres');
+    // Should this process die without cleaning up, the server stops.
+    const args = [...identity, '--pdeathsig=INT', '--', server, '-D', this.data, ...options];
+    this.process = spawn('setpriv', args, {
+      cwd: this.folder,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.process.stderr?.on('data', (text: Buffer) => (this.log += text.toString()));
+    await this.untilItAnswers();
+  }
+
+  /** Stops it from doing anything, as a machine does that hangs; connections stay open. */
+  freeze(): void {
+    this.signalAll('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.signalAll('SIGCONT');
+  }
+
+  /** kill -9 of the server; returns when all its processes are gone. */
+  async kill(): Promise<void> {
+    const pids = this.pids();
+    await this.end('SIGKILL');
+    // They notice by themselves that the first one is gone.
+    while (pids.some(isAlive)) await sleep(10);
+  }
+
+  /** Stops it without a checkpoint, as `pg_ctl stop -m immediate` does, and starts it again. */
+  async restart(): Promise<void> {
+    await this.end('SIGQUIT');
+    await this.start();
+  }
+
+  /** Ends it, whatever state it is in, and removes its folder. */
+  async remove(): Promise<void> {
+    const pids = this.pids();
+    for (const pid of pids) signal(pid, 'SIGKILL');
+    await this.end('SIGKILL');
+    while (pids.some(isAlive)) await sleep(10);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private get data(): string {
+    return join(this.folder, 'data');
+  }
+
+  private async end(name: NodeJS.Signals): Promise<void> {
+    const server = this.process;
+    if (server?.exitCode !== null || server.signalCode !== null) return;
+    const exited = once(server, 'exit');
+    server.kill(name);
+    await exited;
+  }
+
+  private async untilItAnswers(): Promise<void> {
+    const deadline = Date.now() + START_LIMIT_MS;
+    for (;;) {
+      try {
+        await this.query('SELECT 1');
+        return;
+      } catch (error) {
+        if (Date.now() > deadline || this.process?.exitCode !== null) {
+          throw new Error(`the server did not start:\n${this.log}`, { cause: error });
+        }
+        await sleep(20);
+      }
+    }
+  }
+
+  private async run(program: string, ...args: string[]): Promise<void> {
+    await promisify(execFile)(join(this.programs, program), args, { ...USER, cwd: this.folder });
+  }
+
+  /** All its processes, the first one first: it starts no others then. */
+  private signalAll(name: NodeJS.Signals): void {
+    for (const pid of this.pids()) signal(pid, name);
+    for (const pid of this.pids()) signal(pid, name);
+  }
+
+  private pids(): number[] {
+    const pid = this.process?.pid;
+    if (pid === undefined || !isAlive(pid)) return [];
+    return [
+      pid,
+      ...readdirSync('/proc')
+        .map(Number)
+        .filter((other) => parentOf(other) === pid),
+    ];
+  }
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // Gone already.
+  }
+}
+
+function parentOf(pid: number): number | undefined {
+  return Number(statusOf(pid)?.[1]);
+}
+
+/** One that has ended and waits to be collected is not alive. */
+function isAlive(pid: number): boolean {
+  return (statusOf(pid)?.[0] ?? 'Z') !== 'Z';
+}
+
+/** State and parent; undefined when there is no such process. */
+function statusOf(pid: number): string[] | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
