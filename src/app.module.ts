@@ -8,6 +8,7 @@ import type { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EnvironmentModule } from './environment.module.js';
 import { HealthModule } from './health/health.module.js';
+import { AnswerDeadlineGuard } from './http/answer-deadline.guard.js';
 import { ErrorFilter } from './http/error.filter.js';
 import { JsonBodyGuard } from './http/json-body.guard.js';
 import { UnmatchedModule } from './http/unmatched.module.js';
@@ -54,6 +55,8 @@ export class AppModule {
         { provide: APP_GUARD, useClass: IdempotencyKeyGuard },
         // The body is read only now: of a caller that was refused, not a byte.
         { provide: APP_GUARD, useClass: JsonBodyGuard },
+        // What follows waits for the database: not without end, however often.
+        { provide: APP_GUARD, useClass: AnswerDeadlineGuard },
         { provide: APP_PIPE, useClass: ValidationPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],

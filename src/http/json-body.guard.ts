@@ -20,7 +20,9 @@ export class JsonBodyGuard implements CanActivate {
   private async readBody(context: ExecutionContext): Promise<boolean> {
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
+    const startedAt = performance.now();
     const bytes = await readJsonBody(request, http.getResponse<Response>());
+    request.bodyTookMs = performance.now() - startedAt;
     request.body = bytes && parseJson(bytes);
     return true;
   }

@@ -10,6 +10,7 @@ const TRACE_PARENT =
 /** First step of every request: its identity, and a path that the router can read. */
 export function requestContext(request: Request, response: Response, next: NextFunction): void {
   request.receivedAt = performance.now();
+  request.bodyTookMs = 0;
   request.id = requestId(request.headers['x-request-id']);
   request.traceId = traceId(request.headers['traceparent']);
   request.url = routableUrl(request.url);

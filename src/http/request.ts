@@ -7,6 +7,8 @@ declare module 'express-serve-static-core' {
     id: string;
     /** `performance.now()` when the request's head had been read, in milliseconds. */
     receivedAt: number;
+    /** How long the service waited for the body, in milliseconds. */
+    bodyTookMs: number;
     /** The trace id of a valid W3C `traceparent`. */
     traceId: string | undefined;
     /** A CORS preflight from a listed origin: answered before a key is asked for. */

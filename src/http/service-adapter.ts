@@ -95,6 +95,8 @@ export class ServiceAdapter extends ExpressAdapter {
 
   /** Writes what a handler returned: a page with its Link, JSON text as it is, an object or array as JSON. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    // Its deadline came first.
+    if (response.headersSent) return undefined;
     if (!isJson(body)) return super.reply(response, body, statusCode);
     if (statusCode !== undefined) response.statusCode = statusCode;
     const request = response.req;

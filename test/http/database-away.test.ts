@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, send } from '../harness/client.js';
 import { type TestDatabase, createDatabase } from '../harness/database.js';
 import { DatabaseRelay } from '../harness/database-relay.js';
 import { expectError } from '../harness/error-answer.js';
 import { createKey, createOwner } from '../harness/factories.js';
+import { RawConnection } from '../harness/raw-connection.js';
 import { startService, type TestService } from '../harness/service.js';
 
 const ANSWERED_WITHIN_MS = 5_000;
@@ -96,4 +98,57 @@ describe.each([
       expect([status, json.status, json.checks.database]).toEqual([503, 'unavailable', 'down']);
     }
   });
+});
+
+test('GET /v1/pets › 503 within 5 seconds when a slow look-up of the key and a slow query add up to more', async () => {
+  // Its connections are lost: a new one, the look-up and the list take so long each.
+  await relay.restore();
+  relay.slow(1_900);
+  const startedAt = performance.now();
+  const answer = await stranger.get('/v1/pets');
+  expect(performance.now() - startedAt).toBeLessThan(ANSWERED_WITHIN_MS);
+  expectError(answer, 503, 'service_unavailable');
+  expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  expect(answer.headers['x-ratelimit-limit']).toBe('1000000');
+});
+
+test('what comes after such a 503 is dropped, and is no failure of the service', async () => {
+  // Connection, look-up and list take more than 1.5 seconds together, the limit then.
+  const hasty = await startService({
+    database,
+    env: {
+      DATABASE_URL: relay.url,
+      DATABASE_POOL_WAIT_SECONDS: '0.6',
+      DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.4',
+    },
+  });
+  const { key } = await createOwner(database);
+  await relay.restore();
+  relay.slow(550);
+  expectError(await new ApiClient(hasty, key).get('/v1/pets'), 503, 'service_unavailable');
+  await sleep(400);
+  expect(hasty.logs().filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  await hasty.close();
+});
+
+test('POST /v1/pets › 201 however long the body takes to arrive: that is no wait for the database', async () => {
+  const hasty = await startService({
+    database,
+    env: { DATABASE_POOL_WAIT_SECONDS: '0.1', DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.1' },
+  });
+  const { key } = await createOwner(database);
+  const body = '{"name":"Frank","categoryId":1}';
+  const head = [
+    'POST /v1/pets HTTP/1.1',
+    'Host: pets',
+    `Authorization: Bearer ${key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    '\r\n',
+  ];
+  const connection = await RawConnection.open(hasty, head.join('\r\n'));
+  await sleep(1_000);
+  expect((await connection.write(body).answer()).status).toBe(201);
+  connection.close();
+  await hasty.close();
 });
