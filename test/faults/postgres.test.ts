@@ -1,0 +1,270 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { generateKey, hashKey } from '../../src/auth/key-format.js';
+import { ApiClient, send } from '../harness/client.js';
+import { DatabaseRelay } from '../harness/database-relay.js';
+import { expectError } from '../harness/error-answer.js';
+import { createOwner, type TestOwner } from '../harness/factories.js';
+import { limitsOf } from '../harness/limits.js';
+import { MixedLoad, type Sent } from '../harness/mixed-load.js';
+import { findPostgresPrograms } from '../harness/postgres-programs.js';
+import { PostgresServer } from '../harness/postgres-server.js';
+import { type BuiltService, startBuiltService } from '../harness/service.js';
+
+const ANSWERED_WITHIN_MS = 5_000;
+const POOL_SIZE = 10;
+/** Two seconds for a connection, two and a quarter for the answer; sooner than a whole request is given up. */
+const POOL_ANSWERED_WITHIN_MS = 4_400;
+
+const programs = findPostgresPrograms();
+
+interface Animal {
+  id: number;
+  name: string;
+  categoryId: number;
+  status: string;
+}
+
+/** What was asked of /health while a fault lasted. */
+interface Health {
+  live: Set<number>;
+  ready: Set<number>;
+  slowestLiveMs: number;
+}
+
+(programs === undefined ? describe.skip : describe)('when PostgreSQL fails under load', () => {
+  const servers: PostgresServer[] = [];
+  let server: PostgresServer;
+  let relay: DatabaseRelay;
+  let service: BuiltService;
+  let owner: TestOwner;
+
+  beforeAll(async () => {
+    // As it is delivered: fsync is on.
+    server = await PostgresServer.create(programs!);
+    servers.push(server);
+    expect(await server.query('SHOW fsync')).toEqual([{ fsync: 'on' }]);
+    owner = await createOwner(server.database);
+    await server.query(`INSERT INTO pets (name, category_id, status) VALUES ('First', 1, 'sold')`);
+    relay = await DatabaseRelay.open(server.url);
+    service = await start();
+  });
+  afterAll(async () => {
+    await service.stop();
+    await relay.cut();
+    for (const each of servers) await each.remove();
+  });
+
+  const start = (): Promise<BuiltService> =>
+    startBuiltService({ DATABASE_URL: relay.url, MIGRATE_ON_START: 'false' });
+
+  /** Makes so many valid keys, which no service knows yet. */
+  async function createKeys(count: number): Promise<string[]> {
+    const keys = Array.from({ length: count }, () => generateKey());
+    await server.query(
+      `INSERT INTO api_keys (owner_id, hash, hint)
+       SELECT $1, decode(hash, 'hex'), '' FROM unnest($2::text[]) AS hash`,
+      [owner.id, keys.map(hashKey)],
+    );
+    return keys;
+  }
+
+  const isReady = async (): Promise<boolean> =>
+    (await send(service, '/health/ready')).status === 200;
+
+  /** Asks for the health until the work is done. */
+  async function watchHealth(work: () => Promise<void>): Promise<Health> {
+    const health: Health = { live: new Set(), ready: new Set(), slowestLiveMs: 0 };
+    const ended = new AbortController();
+    const watching = (async () => {
+      while (!ended.signal.aborted) {
+        const startedAt = performance.now();
+        health.live.add((await send(service, '/health/live')).status);
+        health.slowestLiveMs = Math.max(health.slowestLiveMs, performance.now() - startedAt);
+        health.ready.add((await send(service, '/health/ready')).status);
+        await sleep(50);
+      }
+    })();
+    try {
+      await work();
+    } finally {
+      ended.abort();
+      await watching;
+    }
+    return health;
+  }
+
+  /** What every answer must be, whatever the database does. */
+  function expectAnswer({ kind, answer, ms }: Sent): void {
+    expect(ms).toBeLessThan(ANSWERED_WITHIN_MS);
+    // Needs no database: the key is known.
+    if (kind === 'unmatched') {
+      expectError(answer, 404, 'route_not_found');
+    } else if (answer.status === 503) {
+      expectError(answer, 503, 'service_unavailable');
+      expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    } else {
+      expect(answer.status).toBe(kind.endsWith('create') ? 201 : 200);
+    }
+  }
+
+  /** Compares the table with what was answered. Returns how many rows were answered 201, and 503. */
+  async function expectAnimals(load: MixedLoad): Promise<{ answered: number; unsaid: number }> {
+    const creates = load.sent.filter(({ kind }) => kind.endsWith('create'));
+    const names = new Map(creates.map((sent) => [sent.name, sent.answer]));
+    const rows = await server.query<{ id: string; name: string; category: string; status: string }>(
+      `SELECT id, name, category_id AS category, status FROM pets WHERE name = ANY ($1)`,
+      [[...names.keys()]],
+    );
+    expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
+    const stored = new Map<string, Animal>(
+      rows.map(({ id, name, category, status }) => [
+        name,
+        { id: Number(id), name, categoryId: Number(category), status },
+      ]),
+    );
+    let answered = 0;
+    for (const [name, answer] of names) {
+      if (answer.status !== 201) continue;
+      answered++;
+      expect(stored.get(name)).toEqual(answer.json);
+    }
+    return { answered, unsaid: rows.length - answered };
+  }
+
+  async function underLoad(
+    fault: (load: MixedLoad) => Promise<void>,
+  ): Promise<{ load: MixedLoad; health: Health }> {
+    const load = new MixedLoad(service, owner.key, await createKeys(150));
+    let health: Health | undefined;
+    try {
+      await load.answered(50);
+      health = await watchHealth(() => fault(load));
+      while (!(await isReady())) await sleep(20);
+      await load.answered(50);
+    } finally {
+      await load.stop();
+    }
+    // All is well again, without any help.
+    for (const { answer } of load.sent.slice(-30)) expect(answer.status).not.toBe(503);
+    return { load, health };
+  }
+
+  it.each<[string, () => Promise<void>]>([
+    [
+      'it hangs (SIGSTOP) and goes on after more than five seconds',
+      async () => {
+        server.freeze();
+        // From four seconds on, what is known of a key is looked up anew before it is used.
+        await sleep(5_500);
+        server.thaw();
+      },
+    ],
+    [
+      'it is killed (SIGKILL) and started again',
+      async () => {
+        await server.kill();
+        await sleep(1_500);
+        await server.start();
+      },
+    ],
+    [
+      'it is restarted without a checkpoint, twice',
+      async () => {
+        for (let time = 0; time < 2; time++) {
+          await server.restart();
+          await sleep(200);
+        }
+      },
+    ],
+  ])(
+    'every answer is 200, 201 or 503 within 5 seconds, and no 201 is lost: %s',
+    async (what, fault) => {
+      const { load, health } = await underLoad(fault);
+      expect(load.broken).toEqual([]);
+      for (const sent of load.sent) expectAnswer(sent);
+      const refused = load.sent.filter(({ answer }) => answer.status === 503);
+      expect(refused.length).toBeGreaterThan(0);
+      expect(load.byStatus('list', 'get')[200]).toBeGreaterThan(20);
+      expect(load.byStatus('create')[201]).toBeGreaterThan(10);
+      expect(load.byStatus('keyed create')[201]).toBeGreaterThan(10);
+
+      // A valid key that cannot be looked up: not 401, and counted nowhere.
+      const unknown = refused.filter(({ kind }) => kind === 'unknown key');
+      for (const { answer } of unknown) {
+        const { limit, remaining } = limitsOf(answer);
+        expect([300, 1_000_000]).toContain(limit);
+        if (limit === 300) expect(remaining).toBe(300);
+      }
+      for (const { kind, answer } of refused) {
+        if (kind !== 'unknown key') expect(limitsOf(answer).limit).toBe(1_000_000);
+      }
+
+      expect([...health.live]).toEqual([200]);
+      expect(health.slowestLiveMs).toBeLessThan(1_000);
+      // Of a restart that takes a fraction of a second, nothing need be seen.
+      if (!what.startsWith('it is restarted')) expect(health.ready).toContain(503);
+
+      const { answered, unsaid } = await expectAnimals(load);
+      const creates = load.byStatus('create', 'keyed create');
+      expect(answered).toBe(creates[201]);
+      // Added, but the connection was lost before anybody was told: at most those.
+      expect(unsaid).toBeLessThanOrEqual(creates[503] ?? 0);
+    },
+  );
+
+  it('every answer is 200, 201 or 503 within 5 seconds, and no 201 is lost: each of its answers takes 1.2 seconds', async () => {
+    const { load, health } = await underLoad(async (load) => {
+      relay.slow(1_200);
+      await load.answered(20);
+      await sleep(1_000);
+      relay.slow(0);
+      await load.answered(6);
+    });
+    expect(load.broken).toEqual([]);
+    for (const sent of load.sent) expectAnswer(sent);
+    const { answered, unsaid } = await expectAnimals(load);
+    const creates = load.byStatus('create', 'keyed create');
+    expect(answered).toBe(creates[201]);
+    expect(unsaid).toBeLessThanOrEqual(creates[503] ?? 0);
+    expect([...health.live]).toEqual([200]);
+  });
+
+  it('500 requests at once while it hangs are 503 within 5 seconds, on no more connections than the pool has', async () => {
+    const client = new ApiClient(service, owner.key);
+    server.freeze();
+    try {
+      const startedAt = performance.now();
+      const answers = await Promise.all(
+        Array.from({ length: 500 }, (_, number) =>
+          number % 2
+            ? client.get('/v1/pets')
+            : client.post('/v1/pets', { name: 'Frank', categoryId: number }),
+        ),
+      );
+      expect(performance.now() - startedAt).toBeLessThan(POOL_ANSWERED_WITHIN_MS);
+      for (const answer of answers) expectError(answer, 503, 'service_unavailable');
+      expect(answers).toHaveLength(500);
+    } finally {
+      server.thaw();
+    }
+    while (!(await isReady())) await sleep(20);
+    const [row] = await server.query<{ connections: number }>(
+      `SELECT count(*)::int AS connections FROM pg_stat_activity WHERE application_name = 'pets'`,
+    );
+    expect(row!.connections).toBeLessThanOrEqual(POOL_SIZE);
+  });
+
+  it('every 201 of a service that is killed (SIGKILL) is there exactly once', async () => {
+    const doomed = await start();
+    const load = new MixedLoad(doomed, owner.key, [], ['create', 'keyed create']);
+    await load.answered(100);
+    const stopped = doomed.stop('SIGKILL');
+    await sleep(100);
+    await load.stop();
+    await stopped;
+    expect(load.byStatus('create', 'keyed create')).toEqual({ 201: load.sent.length });
+    expect(load.broken.length).toBeGreaterThan(0);
+    const { answered } = await expectAnimals(load);
+    expect(answered).toBe(load.sent.length);
+  });
+});

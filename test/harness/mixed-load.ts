@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, ApiClient } from './client.js';
+
+const WORKERS = 6;
+const PAUSE_MS = 25;
+
+export type Kind = 'list' | 'get' | 'create' | 'keyed create' | 'unmatched' | 'unknown key';
+/** In this order, over and over. */
+const TURNS: readonly Kind[] = [
+  'list',
+  'create',
+  'get',
+  'keyed create',
+  'unmatched',
+  'unknown key',
+];
+
+/** A request that was answered. */
+export interface Sent {
+  kind: Kind;
+  /** The animal's name, which no other has. */
+  name: string;
+  answer: Answer;
+  ms: number;
+}
+
+/** Requests of every kind, a few at once, until it is stopped. */
+export class MixedLoad {
+  readonly sent: Sent[] = [];
+  /** Requests that were not answered: connections that broke. */
+  readonly broken: unknown[] = [];
+  private readonly id = randomBytes(6).toString('hex');
+  private stopped = false;
+  private readonly workers: Promise<void>[] = [];
+  private count = 0;
+
+  /**
+   * @param key one that the service knows
+   * @param unknownKeys valid ones that it has not met, each used once; without any left, the known one
+   * @param turns the kinds of requests, sent in turns
+   */
+  constructor(
+    private readonly service: { url: string },
+    private readonly key: string,
+    private readonly unknownKeys: string[],
+    private readonly turns: readonly Kind[] = TURNS,
+  ) {
+    for (let worker = 0; worker < WORKERS; worker++) this.workers.push(this.work());
+  }
+
+  /** Resolves when so many more requests have been answered. */
+  async answered(more: number): Promise<void> {
+    const enough = this.sent.length + more;
+    while (this.sent.length < enough && !this.stopped) await sleep(10);
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await Promise.all(this.workers);
+  }
+
+  /** Returns how many answers of each status the requests of some kinds had. */
+  byStatus(...kinds: Kind[]): Record<number, number> {
+    const counts: Record<number, number> = {};
+    for (const { kind, answer } of this.sent) {
+      if (kinds.includes(kind)) counts[answer.status] = (counts[answer.status] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  private async work(): Promise<void> {
+    while (!this.stopped) {
+      const number = this.count++;
+      const kind = this.turns[number % this.turns.length]!;
+      const name = `${this.id} ${number}`;
+      const startedAt = performance.now();
+      try {
+        const answer = await this.send(kind, name, number);
+        this.sent.push({ kind, name, answer, ms: performance.now() - startedAt });
+      } catch (error) {
+        this.broken.push(error);
+      }
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  private send(kind: Kind, name: string, number: number): Promise<Answer> {
+    const client = new ApiClient(this.service, this.key);
+    switch (kind) {
+      case 'list':
+        return client.get(`/v1/pets?limit=20${number % 2 ? '&status=available' : ''}`);
+      case 'get':
+        return client.get('/v1/pets/1');
+      case 'create':
+        return client.post('/v1/pets', { name, categoryId: number });
+      case 'keyed create':
+        return client.post('/v1/pets', { name, categoryId: number }, { 'Idempotency-Key': name });
+      case 'unmatched':
+        return client.get('/v1/nothing');
+      case 'unknown key':
+        return new ApiClient(this.service, this.unknownKeys.pop() ?? this.key).get('/v1/pets');
+    }
+  }
+}
