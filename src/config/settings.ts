@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { EnvironmentReader, type Environment } from './environment-reader.js';
+import { parseRedisAddress, type RedisSettings } from './redis-address.js';
 import { SettingError } from './setting-error.js';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -30,6 +31,9 @@ export class Settings {
   readonly databaseLockTimeoutMs: number;
   readonly migrateOnStart: boolean;
   readonly dataDir: string;
+
+  /** undefined: counters are in the process. */
+  readonly redis: RedisSettings | undefined;
 
   /** As Express's `trust proxy` takes it: a number of proxies, or their addresses. */
   readonly trustProxy: number | string[];
@@ -91,7 +95,8 @@ export class Settings {
     });
     this.migrateOnStart = read.boolean('MIGRATE_ON_START', true);
     this.dataDir = resolve(read.text('DATA_DIR') ?? '.data');
-    refuseSettingsOfLaterReleases(read);
+
+    this.redis = redis(read);
 
     this.trustProxy = trustProxy(read);
     this.anonymousRequestsPerMinute = read.integer('ANONYMOUS_REQUESTS_PER_MINUTE', {
@@ -139,15 +144,6 @@ export class Settings {
       max: 600,
       fallback: 10,
     });
-  }
-}
-
-/** A setting that silently did nothing would be taken for one that works. */
-function refuseSettingsOfLaterReleases(read: EnvironmentReader): void {
-  for (const name of ['REDIS_URL', 'REDIS_URL_FILE']) {
-    if (read.text(name) !== undefined) {
-      throw new SettingError(name, 'no value in this release: leave it unset');
-    }
   }
 }
 
