@@ -37,8 +37,8 @@ export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...rest: unknown[]): void {
-    // Nest tells every module and route at start: of interest only when something is looked for.
-    this.write('debug', message, rest);
+    // Nest tells every module and route at start, as text: of interest only when something is looked for.
+    this.write(typeof message === 'object' ? 'info' : 'debug', message, rest);
   }
   warn(message: unknown, ...rest: unknown[]): void {
     this.write('warn', message, rest);
@@ -58,7 +58,7 @@ export class NestLogger implements LoggerService {
 
   /** Nest passes the context last, and a stack before it. */
   private write(
-    level: 'trace' | 'debug' | 'warn' | 'error' | 'fatal',
+    level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal',
     message: unknown,
     rest: unknown[],
   ) {

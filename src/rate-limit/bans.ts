@@ -4,7 +4,8 @@ const REFUSAL_WINDOW_MS = 60_000;
 /** Entries looked at for one that is over, whenever a line of keys is refused for the first time. */
 const SWEEP_STEP = 2;
 
-interface Refusals {
+/** What is known of a line's refused requests. */
+export interface Refusals {
   count: number;
   /** End of the minute in which refusals are counted, in milliseconds since the epoch. */
   windowEndsAtMs: number;
@@ -36,6 +37,16 @@ export class Bans {
     // Counting starts anew after the ban.
     refusals.windowEndsAtMs = 0;
     return refusals.bannedUntilMs;
+  }
+
+  /** Makes a line of keys stand as it was read elsewhere. @param refusals undefined: it has none */
+  set(keyLine: string, refusals: Refusals | undefined, nowMs: number): void {
+    if (!refusals) {
+      this.lines.delete(keyLine);
+      return;
+    }
+    if (!this.lines.has(keyLine)) this.sweep(nowMs);
+    this.lines.set(keyLine, refusals);
   }
 
   private current({ keyLine, unbanCount }: BanPolicy, nowMs: number): Refusals {

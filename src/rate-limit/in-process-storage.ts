@@ -1,6 +1,5 @@
-import { Injectable } from '@nestjs/common';
-import { Clock } from '../config/clock.js';
-import { Bans } from './bans.js';
+import type { Clock } from '../config/clock.js';
+import { Bans, type Refusals } from './bans.js';
 import {
   type Budget,
   LimitStorage,
@@ -16,7 +15,6 @@ const LOOK_UPS_PER_SECOND = 10;
 const SECOND_MS = 1_000;
 
 /** Counts in the memory of this process; begins anew with it. Nothing here waits, so every call is atomic. */
-@Injectable()
 export class InProcessStorage extends LimitStorage {
   private readonly tables = {
     owner: new WindowTable(2),
@@ -24,6 +22,7 @@ export class InProcessStorage extends LimitStorage {
   };
   private readonly lookUps = new WindowTable(1, MAX_ADDRESSES);
   private readonly bans = new Bans();
+  override readonly circuit = undefined;
 
   constructor(private readonly clock: Clock) {
     super();
@@ -34,7 +33,7 @@ export class InProcessStorage extends LimitStorage {
     if (before.allowed) return this.count(budget, before);
     if (!budget.ban || before.bannedUntilMs !== undefined) return before;
     const bannedUntilMs = this.bans.refuse(budget.ban, before.nowMs);
-    return bannedUntilMs === undefined ? before : { ...before, bannedUntilMs };
+    return bannedUntilMs === undefined ? before : { ...before, bannedUntilMs, banBegins: true };
   }
 
   override peek({ kind, id, quotas, ban }: Budget): Reading {
@@ -58,6 +57,19 @@ export class InProcessStorage extends LimitStorage {
     if (used >= LOOK_UPS_PER_SECOND) return reading;
     this.lookUps.count(address.id, 0, nowMs, SECOND_MS);
     return undefined;
+  }
+
+  /**
+   * Takes over how a budget stands in the counters that replicas share, to count on from there without them.
+   *
+   * @param refusals of the budget's line of keys
+   */
+  record({ kind, id, ban }: Budget, { nowMs, windows }: Reading, refusals?: Refusals): void {
+    const table = this.tables[kind];
+    for (const [window, state] of windows.entries()) {
+      table.set(id, window, nowMs, state.used > 0 ? state : undefined);
+    }
+    if (ban) this.bans.set(ban.keyLine, refusals, nowMs);
   }
 
   private count({ kind, id }: Budget, { nowMs, windows }: Reading): Reading {

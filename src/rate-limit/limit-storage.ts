@@ -1,3 +1,5 @@
+import type { Circuit } from './circuit.js';
+
 /** A fixed window of a budget: so many requests in so long, from the first counted one on. */
 export interface Quota {
   readonly name: 'minute' | 'day';
@@ -43,6 +45,8 @@ export interface Reading {
   readonly windows: readonly WindowReading[];
   /** Set while the key is banned. */
   readonly bannedUntilMs?: number;
+  /** The request was the refusal that led to the ban. */
+  readonly banBegins?: boolean;
 }
 
 /** The reading of the address's budget that refuses a look-up; undefined: it may be made. */
@@ -50,6 +54,9 @@ export type LookUpRefusal = Reading | undefined;
 
 /** Where budgets are counted. */
 export abstract class LimitStorage {
+  /** Whether Redis is used; undefined where it is not to be. */
+  abstract readonly circuit: Circuit | undefined;
+
   /** Counts one request in all windows of its budget, or refuses it and counts it in none. */
   abstract take(budget: Budget): Reading | Promise<Reading>;
 

@@ -3,6 +3,7 @@ import { normalizeIp } from '@nestjs/throttler';
 import type { KnownKey } from '../auth/known-key.js';
 import { Settings } from '../config/settings.js';
 import type { ServiceError } from '../errors/service-error.js';
+import type { Circuit } from './circuit.js';
 import { type Field, limitHeaders } from './limit-headers.js';
 import { limitRefusal } from './limit-refusal.js';
 import { type LimitOutcome, LimitStatistics } from './limit-statistics.js';
@@ -30,10 +31,16 @@ export class RateLimiter {
 
   readonly statistics = new LimitStatistics();
 
+  /** Whether Redis is used; undefined where it is not to be. */
+  get circuit(): Circuit | undefined {
+    return this.storage.circuit;
+  }
+
   /** Counts one request, or refuses it. */
   async take(budget: Budget): Promise<Reading> {
     const reading = await this.storage.take(budget);
     this.statistics.count(budget.plan, outcomeOf(reading));
+    if (reading.banBegins) this.statistics.countBan(budget.plan);
     return reading;
   }
 

@@ -56,6 +56,14 @@ export class WindowTable {
     this.used[index] = (this.used[index] ?? 0) + 1;
   }
 
+  /** Makes a window stand as it was read elsewhere. @param state undefined: it is not running */
+  set(key: string, window: number, nowMs: number, state: WindowState | undefined): void {
+    if (!state && !this.slots.has(key)) return;
+    const index = this.slotOf(key, nowMs) * this.windowsPerKey + window;
+    this.endsAtMs[index] = state?.endsAtMs ?? 0;
+    this.used[index] = state?.used ?? 0;
+  }
+
   private slotOf(key: string, nowMs: number): number {
     const known = this.slots.get(key);
     if (known !== undefined) return known;

@@ -1,0 +1,167 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Redis } from 'ioredis';
+
+const isInstalled = (command: string): boolean =>
+  spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0;
+
+const hasRedis = isInstalled('redis-server');
+const hasClock = hasRedis && process.platform === 'linux' && isInstalled('faketime');
+
+/** Describes tests that start servers of their own; without the program they are skipped, and it is said what to install. */
+export const describeWithRedis = hasRedis ? describe : describe.skip;
+/** As describeWithRedis, for tests that set the server's clock. */
+export const describeWithRedisClock = hasClock ? describe : describe.skip;
+
+if (!hasClock) {
+  const missing = hasRedis ? 'faketime' : 'redis-server and faketime';
+  console.warn(`To test the counters in Redis, install ${missing} (apt-get install).`);
+}
+
+/** A redis-server of a test. */
+export interface RedisServer {
+  readonly port: number;
+  readonly url: string;
+  /** For the test's own commands. */
+  readonly client: Redis;
+  /** Sends a signal to the server; SIGKILL is waited for. */
+  signal(name: NodeJS.Signals): Promise<void>;
+  /** Starts it anew, empty, on the same port. */
+  start(): Promise<void>;
+  /** Sets the clock of a server that was started with one. @param nowMs milliseconds since the epoch */
+  setClock(nowMs: number): void;
+  close(): Promise<void>;
+}
+
+interface ServerOptions {
+  /** Further arguments of redis-server. */
+  args?: string[];
+  /** Where the server's clock stands, until it is set; by default it has the machine's. */
+  nowMs?: number;
+  /** Leaves it to start() to start the server. */
+  absent?: boolean;
+}
+
+export async function startRedis({
+  args = [],
+  nowMs,
+  absent,
+}: ServerOptions = {}): Promise<RedisServer> {
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), 'pets-redis-'));
+  const clockFile = join(folder, 'clock');
+  const setClock = (ms: number): void => writeFileSync(clockFile, asTimestamp(ms));
+  if (nowMs !== undefined) setClock(nowMs);
+  const env = nowMs === undefined ? process.env : { ...process.env, ...clockFrom(clockFile) };
+  const options = ['--port', String(port), '--save', '', '--appendonly', 'no', '--dir', folder];
+  let server: ChildProcess | undefined;
+  const start = async (): Promise<void> => {
+    server = spawn('redis-server', [...options, ...args], {
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await untilReady(server);
+  };
+  if (!absent) await start();
+  const client = new Redis(port, { lazyConnect: true, retryStrategy: () => 50 });
+  client.on('error', () => undefined);
+  const signal = async (name: NodeJS.Signals): Promise<void> => {
+    if (!server || server.exitCode !== null || server.signalCode !== null) return;
+    const exited = name === 'SIGKILL' ? once(server, 'exit') : undefined;
+    server.kill(name);
+    await exited;
+  };
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    client,
+    signal,
+    start,
+    setClock,
+    close: async () => {
+      client.disconnect();
+      await signal('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts three servers that share all slots. */
+export async function startRedisCluster(): Promise<{
+  nodes: RedisServer[];
+  url: string;
+  close(): Promise<void>;
+}> {
+  const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'];
+  const nodes = await Promise.all([0, 1, 2].map(() => startRedis({ args })));
+  const [first] = nodes as [RedisServer];
+  for (const [index, { client, port }] of nodes.entries()) {
+    const [from, to] = [Math.ceil((index * 16_384) / 3), Math.ceil(((index + 1) * 16_384) / 3) - 1];
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', from, to);
+    await client.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
+    await first.client.call('CLUSTER', 'MEET', '127.0.0.1', port);
+  }
+  const deadline = performance.now() + 15_000;
+  for (const { client } of nodes) {
+    while (
+      !/cluster_state:ok[^]*cluster_known_nodes:3/.test(
+        String(await client.call('CLUSTER', 'INFO')),
+      )
+    ) {
+      if (performance.now() > deadline) throw new Error('the nodes do not become a Cluster');
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+  return {
+    nodes,
+    url: nodes.map(({ url }) => url).join(','),
+    close: async () => {
+      await Promise.all(nodes.map((node) => node.close()));
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  // The bus of a Cluster listens 10,000 above.
+  return port < 55_000 ? port : freePort();
+}
+
+async function untilReady(server: ChildProcess): Promise<void> {
+  const lines = createInterface({ input: server.stdout! });
+  let output = '';
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.once('exit', (code) => reject(new Error(`redis-server ended with ${code}:\n${output}`)));
+    lines.on('line', (line) => {
+      output += `${line}\n`;
+      if (line.includes('Ready to accept connections')) resolve();
+    });
+  });
+}
+
+/** libc's allocator goes first: with that of redis-server, jemalloc, faketime does not start. */
+function clockFrom(file: string): Record<string, string> {
+  const env = execFileSync('faketime', ['2000-01-01', 'env'], { encoding: 'utf8' });
+  const library = /^LD_PRELOAD=(.*)$/m.exec(env)?.[1] ?? '';
+  return {
+    LD_PRELOAD: `${library} libc.so.6`,
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    TZ: 'UTC',
+  };
+}
+
+/** In the middle of a millisecond: faketime computes with binary fractions. */
+function asTimestamp(ms: number): string {
+  return new Date(ms).toISOString().replace('T', ' ').replace('Z', '5');
+}

@@ -1,0 +1,94 @@
+import type { BanPolicy, Budget, Quota, Reading } from '../../src/rate-limit/limit-storage.js';
+
+export const START_MS = 1_800_000_000_000;
+export const MINUTE_MS = 60_000;
+export const DAY_MS = 86_400_000;
+
+/** The rules as they are written, on lists of all that happened. */
+export class LimitModel {
+  private readonly counted = new Map<string, number[]>();
+  private readonly refused = new Map<string, { atMs: number; policy: BanPolicy }[]>();
+
+  take({ kind, id, quotas, ban }: Budget, nowMs: number): Reading {
+    const log = listOf(this.counted, `${kind} ${id}`);
+    const windows = quotas.map((quota) => ({ quota, ...windowOf(log, quota.lengthMs, nowMs) }));
+    let bannedUntilMs = ban && this.bannedUntil(ban, nowMs);
+    if (bannedUntilMs === undefined && windows.every(({ quota, used }) => used < quota.limit)) {
+      log.push(nowMs);
+      return {
+        allowed: true,
+        nowMs,
+        windows: windows.map((window) => ({ ...window, used: window.used + 1 })),
+      };
+    }
+    let banBegins = false;
+    if (ban && bannedUntilMs === undefined) {
+      listOf(this.refused, ban.keyLine).push({ atMs: nowMs, policy: ban });
+      bannedUntilMs = this.bannedUntil(ban, nowMs);
+      banBegins = bannedUntilMs !== undefined;
+    }
+    return {
+      allowed: false,
+      nowMs,
+      windows,
+      ...(bannedUntilMs !== undefined && { bannedUntilMs }),
+      ...(banBegins && { banBegins }),
+    };
+  }
+
+  private bannedUntil({ keyLine, unbanCount }: BanPolicy, nowMs: number): number | undefined {
+    let minuteEndsAtMs = 0;
+    let count = 0;
+    let untilMs = 0;
+    for (const { atMs, policy } of listOf(this.refused, keyLine)) {
+      if (policy.unbanCount < unbanCount) continue;
+      if (atMs >= minuteEndsAtMs) {
+        minuteEndsAtMs = atMs + MINUTE_MS;
+        count = 0;
+      }
+      if (++count >= policy.afterRefusals) {
+        untilMs = atMs + policy.lengthMs;
+        minuteEndsAtMs = 0;
+      }
+    }
+    return untilMs > nowMs ? untilMs : undefined;
+  }
+}
+
+function windowOf(
+  log: number[],
+  lengthMs: number,
+  nowMs: number,
+): { used: number; endsAtMs: number } {
+  let endsAtMs = 0;
+  let used = 0;
+  for (const atMs of log) {
+    if (atMs >= endsAtMs) {
+      endsAtMs = atMs + lengthMs;
+      used = 0;
+    }
+    used++;
+  }
+  return endsAtMs > nowMs ? { used, endsAtMs } : { used: 0, endsAtMs: nowMs + lengthMs };
+}
+
+function listOf<Item>(lists: Map<string, Item[]>, key: string): Item[] {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  return list;
+}
+
+export function quotas(perMinute: number, perDay: number): Quota[] {
+  return [
+    { name: 'minute', limit: perMinute, lengthMs: MINUTE_MS },
+    { name: 'day', limit: perDay, lengthMs: DAY_MS },
+  ];
+}
+
+export function owner(id: string, perMinute: number, perDay: number): Budget {
+  return { kind: 'owner', plan: 'free', id, quotas: quotas(perMinute, perDay) };
+}
+
+export function address(id: string, limit: number): Budget {
+  return { kind: 'address', plan: 'anonymous', id, quotas: quotas(limit, 0).slice(0, 1) };
+}

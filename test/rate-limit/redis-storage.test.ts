@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { parseRedisAddress } from '../../src/config/redis-address.js';
+import type { Budget } from '../../src/rate-limit/limit-storage.js';
+import { RedisStorage } from '../../src/rate-limit/redis/redis-storage.js';
+import { describeWithRedisClock, type RedisServer, startRedis } from '../harness/redis.js';
+import { DAY_MS, MINUTE_MS, owner, START_MS } from './limit-model.js';
+import { itKeepsTheRules, type StorageUnderTest } from './storage-rules.js';
+
+describeWithRedisClock('counters in Redis', () => {
+  let redis: RedisServer;
+  const storages: RedisStorage[] = [];
+  let prefix = '';
+
+  beforeAll(async () => {
+    redis = await startRedis({ nowMs: START_MS });
+  });
+  afterAll(() => redis.close());
+  afterEach(() => {
+    for (const storage of storages.splice(0)) {
+      // Whatever the test saw, it saw in Redis.
+      expect(storage.circuit.statistics).toMatchObject({ opened: 0 });
+      expect(storage.circuit.isOpen).toBe(false);
+      storage.onApplicationShutdown();
+    }
+  });
+
+  async function create(): Promise<StorageUnderTest & { storage: RedisStorage }> {
+    let nowMs = START_MS;
+    redis.setClock(nowMs);
+    prefix = `${randomBytes(6).toString('hex')}:`;
+    const storage = new RedisStorage(
+      { address: parseRedisAddress('REDIS_URL', redis.url), prefix, commandTimeoutMs: 5_000 },
+      { now: () => nowMs },
+    );
+    await storage.onModuleInit();
+    storages.push(storage);
+    const setClock = (ms: number): void => redis.setClock((nowMs = ms));
+    return { storage, setClock };
+  }
+
+  itKeepsTheRules(create, { seeds: 3, length: 1_000 });
+
+  const banned = (keyLine: string, lengthMs = 300_000): Budget => ({
+    ...owner('1', 1, 100),
+    ban: { keyLine, unbanCount: 0, afterRefusals: 2, lengthMs },
+  });
+  const key = (): string => `${prefix}{owner:1}`;
+
+  it('vanish when the last window has ended, and not before', async () => {
+    const { storage, setClock } = await create();
+    await storage.take(owner('1', 5, 5));
+    setClock(START_MS + MINUTE_MS + 1);
+    await storage.take(owner('1', 5, 5));
+    setClock(START_MS + DAY_MS - 1);
+    expect(await redis.client.exists(key())).toBe(1);
+    setClock(START_MS + DAY_MS + 1);
+    expect(await redis.client.exists(key())).toBe(0);
+  });
+
+  it('vanish after a ban that lasts longer', async () => {
+    const { storage, setClock } = await create();
+    for (let time = 0; time < 3; time++) await storage.take(banned('a', 2 * DAY_MS));
+    setClock(START_MS + DAY_MS);
+    expect(await storage.take(banned('b'))).toMatchObject({ allowed: true });
+    setClock(START_MS + 2 * DAY_MS - 1);
+    expect(await storage.peek(banned('a'))).toMatchObject({ bannedUntilMs: START_MS + 2 * DAY_MS });
+    setClock(START_MS + 2 * DAY_MS + 1);
+    expect(await redis.client.exists(key())).toBe(0);
+  });
+
+  it('do not take the end of a window from the life of its key', async () => {
+    const { storage, setClock } = await create();
+    const before = await storage.take(owner('1', 5, 5));
+    await redis.client.persist(key());
+    expect((await storage.peek(owner('1', 5, 5))).windows).toEqual(before.windows);
+    setClock(START_MS + DAY_MS);
+    expect((await storage.peek(owner('1', 5, 5))).windows).toMatchObject([
+      { used: 0 },
+      { used: 0 },
+    ]);
+  });
+
+  it('forget lines of keys whose refusals are over while new ones come', async () => {
+    const { storage, setClock } = await create();
+    for (let line = 0; line < 300; line++) await storage.take(banned(`old ${line}`));
+    setClock(START_MS + MINUTE_MS);
+    for (let line = 0; line < 300; line++) await storage.take(banned(`new ${line}`));
+    const fields = await redis.client.hkeys(key());
+    expect(fields.filter((field) => field.startsWith('ban:new')).length).toBeGreaterThan(298);
+    expect(fields.filter((field) => field.startsWith('ban:old')).length).toBeLessThan(30);
+  });
+
+  it('use one key a budget, with what REDIS_PREFIX says and one slot', async () => {
+    const { storage } = await create();
+    await storage.take(banned('a'));
+    await storage.take(banned('a'));
+    expect(await redis.client.keys(`${prefix}*`)).toEqual([key()]);
+    expect(Object.keys(await redis.client.hgetall(key())).sort()).toEqual([
+      'ban:a',
+      'day',
+      'minute',
+    ]);
+  });
+});
