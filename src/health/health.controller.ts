@@ -22,9 +22,9 @@ export class HealthController {
   @Header('Cache-Control', 'no-store')
   async ready(
     @Res({ passthrough: true }) response: Response,
-  ): Promise<{ status: 'ok' | 'unavailable'; checks: ReadinessReport['checks'] }> {
-    const { ready, checks } = await this.readiness.report();
+  ): Promise<{ status: 'ok' | 'degraded' | 'unavailable'; checks: ReadinessReport['checks'] }> {
+    const { ready, degraded, checks } = await this.readiness.report();
     if (!ready) response.status(503);
-    return { status: ready ? 'ok' : 'unavailable', checks };
+    return { status: ready ? (degraded ? 'degraded' : 'ok') : 'unavailable', checks };
   }
 }

@@ -1,12 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
+import { RateLimiter } from '../rate-limit/rate-limiter.js';
 
 /** Whether the service can take requests, and why not. */
 export interface ReadinessReport {
   ready: boolean;
-  /** While shutting down, nothing else is asked. */
-  checks: { database?: 'up' | 'down'; shutdown: 'no' | 'in progress' };
+  /** Requests are served, but something is missing. */
+  degraded: boolean;
+  checks: {
+    /** While shutting down it is not asked. */
+    database?: 'up' | 'down';
+    /** Only where counters are to be in Redis. */
+    redis?: 'up' | 'down';
+    shutdown: 'no' | 'in progress';
+  };
 }
 
 /** Knows whether this replica should get requests. */
@@ -15,7 +23,10 @@ export class Readiness {
   private shuttingDown = false;
   private databaseCheck: Promise<boolean> | undefined;
 
-  constructor(@InjectDataSource() private readonly dataSource: DataSource) {}
+  constructor(
+    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly limiter: RateLimiter,
+  ) {}
 
   /** From now on the replica is not ready, so that load balancers turn away from it. */
   beginShutdown(): void {
@@ -28,10 +39,13 @@ export class Readiness {
    */
   async report(): Promise<ReadinessReport> {
     const database = this.shuttingDown ? undefined : await this.database();
+    const { circuit } = this.limiter;
     return {
       ready: database === 'up' && !this.shuttingDown,
+      degraded: circuit?.isOpen === true,
       checks: {
         ...(database && { database }),
+        ...(circuit && { redis: circuit.isOpen ? 'down' : 'up' }),
         shutdown: this.shuttingDown ? 'in progress' : 'no',
       },
     };

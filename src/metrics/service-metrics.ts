@@ -5,6 +5,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { DataSource } from 'typeorm';
 import { KeyDirectory } from '../auth/key-directory.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
+import { observeRedis } from './redis-metrics.js';
 
 const DURATION_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
@@ -41,6 +42,7 @@ export class ServiceMetrics {
     collectDefaultMetrics({ register: this.registry });
     this.observeKeys(directory);
     this.observeLimits(limiter);
+    if (limiter.circuit) observeRedis(this.registry, limiter.circuit);
     this.observePool((dataSource.driver as unknown as { master: Pool }).master);
   }
 
@@ -78,6 +80,9 @@ export class ServiceMetrics {
         }
       },
     );
+    this.counter('pets_bans_total', 'Bans of API keys that began, by plan', ['plan'], (counter) => {
+      for (const [plan, count] of limiter.statistics.bans()) counter.labels(plan).inc(count);
+    });
   }
 
   private observePool(pool: Pool): void {
