@@ -45,33 +45,46 @@ interface ServerOptions {
   nowMs?: number;
   /** Leaves it to start() to start the server. */
   absent?: boolean;
+  /** Files: the server takes connections by TLS only. */
+  tls?: { key: string; certificate: string };
+  password?: string;
 }
 
-export async function startRedis({
-  args = [],
-  nowMs,
-  absent,
-}: ServerOptions = {}): Promise<RedisServer> {
+export async function startRedis(options: ServerOptions = {}): Promise<RedisServer> {
+  const { args = [], nowMs, absent, tls, password } = options;
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), 'pets-redis-'));
   const clockFile = join(folder, 'clock');
   const setClock = (ms: number): void => writeFileSync(clockFile, asTimestamp(ms));
   if (nowMs !== undefined) setClock(nowMs);
   const env = nowMs === undefined ? process.env : { ...process.env, ...clockFrom(clockFile) };
-  const options = ['--port', String(port), '--save', '', '--appendonly', 'no', '--dir', folder];
+  const standard = [
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    '--dir',
+    folder,
+    ...portArguments(port, tls),
+  ];
   let server: ChildProcess | undefined;
   const start = async (): Promise<void> => {
-    server = spawn('redis-server', [...options, ...args], {
+    server = spawn('redis-server', [...standard, ...args], {
       env,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await untilReady(server);
   };
   if (!absent) await start();
-  const client = new Redis(port, { lazyConnect: true, retryStrategy: () => 50 });
+  const client = new Redis(port, {
+    lazyConnect: true,
+    retryStrategy: () => 50,
+    ...(tls && { tls: { rejectUnauthorized: false } }),
+    ...(password !== undefined && { password }),
+  });
   client.on('error', () => undefined);
   const signal = async (name: NodeJS.Signals): Promise<void> => {
-    if (!server || server.exitCode !== null || server.signalCode !== null) return;
+    if (server?.exitCode !== null || server.signalCode !== null) return;
     const exited = name === 'SIGKILL' ? once(server, 'exit') : undefined;
     server.kill(name);
     await exited;
@@ -124,6 +137,12 @@ export async function startRedisCluster(): Promise<{
       await Promise.all(nodes.map((node) => node.close()));
     },
   };
+}
+
+function portArguments(port: number, tls: ServerOptions['tls']): string[] {
+  if (!tls) return ['--port', String(port)];
+  const files = ['--tls-cert-file', tls.certificate, '--tls-key-file', tls.key];
+  return ['--port', '0', '--tls-port', String(port), ...files, '--tls-auth-clients', 'no'];
 }
 
 async function freePort(): Promise<number> {

@@ -30,6 +30,7 @@ test('with nothing set there is a default for everything', () => {
     databasePoolWaitMs: 2_000,
     databaseStatementTimeoutMs: 2_000,
     databaseLockTimeoutMs: 2_000,
+    redis: undefined,
     migrateOnStart: true,
     dataDir: resolve('.data'),
     trustProxy: 0,
@@ -99,6 +100,42 @@ test.each<[name: string, takes: RegExp, ...values: string[]]>([
     'postgres://user:%zz@db/pets',
     'postgres://db:x/pets',
   ],
+  [
+    'REDIS_URL',
+    /redis:\/\/user:password@host:6379.*Cluster/,
+    'redis',
+    'redis:6379',
+    'http://redis',
+    'redis://',
+    'redis://redis:x',
+    'redis://redis:0',
+    'redis://redis/db',
+    'redis://redis/1/2',
+    'redis://redis?tls=true',
+    'redis://redis#a',
+    'redis://user:%zzsecret@redis',
+    'redis://a,b',
+    'redis://a,',
+    'redis://a,redis://b/1',
+    'redis://a redis://b',
+  ],
+  [
+    'REDIS_URL',
+    /one protocol, user and password/,
+    'redis://a,rediss://b',
+    'redis://:secret@a,redis://:other@b',
+  ],
+  [
+    'REDIS_PREFIX',
+    /without braces and white space/,
+    '{a}',
+    'a}',
+    'a b',
+    'a\n',
+    'a\u0007',
+    'a'.repeat(101),
+  ],
+  ['REDIS_COMMAND_TIMEOUT_SECONDS', /seconds from 0.01 to 1/, '0', '1.1', '100ms'],
   ['DATABASE_POOL_SIZE', /integer from 1 to 1000/, '0', '1001', 'many'],
   ['MIGRATE_ON_START', /true or false/, 'yes', '1', 'TRUE'],
   [
@@ -140,6 +177,46 @@ test.each<[name: string, takes: RegExp, ...values: string[]]>([
     expect(message.startsWith(`${name} `)).toBe(true);
     expect(message).not.toMatch(/\n|secret/);
   }
+});
+
+describe('REDIS_URL', () => {
+  const redis = (url: string) => new Settings({ REDIS_URL: url }).redis;
+
+  test.each([
+    ['redis://redis', { nodes: [{ host: 'redis', port: 6379 }], tls: false, database: 0 }],
+    ['redis://redis/', { nodes: [{ host: 'redis', port: 6379 }], database: 0 }],
+    [
+      'rediss://10.0.0.1:7000/3',
+      { nodes: [{ host: '10.0.0.1', port: 7000 }], tls: true, database: 3 },
+    ],
+    ['redis://[::1]:7000', { nodes: [{ host: '::1', port: 7000 }] }],
+    ['redis://user:p%40ss%2C@redis', { username: 'user', password: 'p@ss,' }],
+    [
+      'rediss://:secret@a:7000, rediss://:secret@b',
+      {
+        nodes: [
+          { host: 'a', port: 7000 },
+          { host: 'b', port: 6379 },
+        ],
+        tls: true,
+        username: '',
+        password: 'secret',
+      },
+    ],
+  ])('%s is taken', (url, address) => {
+    expect(redis(url)?.address).toMatchObject(address);
+  });
+
+  test('its keys begin with aas:, its commands have a tenth of a second, unless set', () => {
+    expect(redis('redis://redis')).toMatchObject({ prefix: 'aas:', commandTimeoutMs: 100 });
+    expect(
+      new Settings({
+        REDIS_URL: 'redis://redis',
+        REDIS_PREFIX: 'pets/1:',
+        REDIS_COMMAND_TIMEOUT_SECONDS: '0.25',
+      }).redis,
+    ).toMatchObject({ prefix: 'pets/1:', commandTimeoutMs: 250 });
+  });
 });
 
 test('DATABASE_DIRECT_URL is DATABASE_URL unless set, and refused alone', () => {
@@ -204,6 +281,11 @@ describe('a secret from a file', () => {
     expect(refusalOf({ DATABASE_URL_FILE: path })).toMatch(
       /^DATABASE_URL is invalid: it takes an address/,
     );
+  });
+
+  test('holds for Redis, too', () => {
+    writeFileSync(path, 'redis://:secret@redis\n');
+    expect(new Settings({ REDIS_URL_FILE: path }).redis?.address.password).toBe('secret');
   });
 
   test('that cannot be read is refused', () => {

@@ -6,7 +6,7 @@ import { address, DAY_MS, LimitModel, MINUTE_MS, owner, START_MS } from './limit
 /** An empty storage whose clock stands at START_MS. */
 export interface StorageUnderTest {
   storage: LimitStorage;
-  setClock(nowMs: number): void;
+  setClock: (nowMs: number) => void;
 }
 
 const STEPS = [0, 1, 999, 1_000, 9_000, 30_000, 59_999, MINUTE_MS, 300_000, DAY_MS / 3, DAY_MS];

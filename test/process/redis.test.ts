@@ -1,0 +1,124 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ApiClient, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createOwner } from '../harness/factories.js';
+import { askUntil, inTurn, limitsOf } from '../harness/limits.js';
+import { describeWithRedis, type RedisServer, startRedis } from '../harness/redis.js';
+import { type BuiltService, startBuiltService } from '../harness/service.js';
+
+const hasOpenssl = spawnSync('openssl', ['version'], { stdio: 'ignore' }).status === 0;
+if (!hasOpenssl) console.warn('To test rediss://, install openssl (apt-get install openssl).');
+
+/** Makes a key and a certificate for 127.0.0.1 that it signs itself. */
+function createCertificate(folder: string): { key: string; certificate: string } {
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
+  const subject = ['-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
+  const algorithm = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const files = ['-keyout', key, '-out', certificate];
+  execFileSync('openssl', ['req', '-x509', ...algorithm, ...subject, ...files], {
+    stdio: 'ignore',
+  });
+  return { key, certificate };
+}
+
+(hasOpenssl ? describeWithRedis : describe.skip)(
+  'the built service on a Redis by TLS, with a password',
+  () => {
+    let folder: string;
+    let database: TestDatabase;
+    let redis: RedisServer;
+    let service: BuiltService;
+    let metrics: { url: string };
+
+    beforeAll(async () => {
+      folder = mkdtempSync(join(tmpdir(), 'pets-redis-tls-'));
+      const { key, certificate } = createCertificate(folder);
+      database = await createDatabase();
+      redis = await startRedis({
+        args: ['--maxmemory-policy', 'volatile-lru', '--requirepass', 'p@ss,word'],
+        tls: { key, certificate },
+        password: 'p@ss,word',
+      });
+      service = await startBuiltService({
+        DATABASE_URL: database.url,
+        METRICS_PORT: '0',
+        REDIS_URL: `rediss://:p%40ss%2Cword@127.0.0.1:${redis.port}/1`,
+        NODE_EXTRA_CA_CERTS: certificate,
+      });
+      metrics = { url: String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']) };
+    });
+    afterAll(async () => {
+      await service.stop('SIGKILL');
+      await redis.close();
+      await database.close();
+      rmSync(folder, { recursive: true });
+    });
+
+    /** Returns the metrics of Redis and of bans, without those of other things. */
+    async function readMetrics(): Promise<Record<string, number>> {
+      const { text } = await send(metrics, '/metrics');
+      const lines = [...text.matchAll(/^(pets_(?:redis|bans)\S*) (\S+)$/gm)];
+      return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
+    }
+
+    test('counts in its database, and warns of eviction once', async () => {
+      const { id, key } = await createOwner(database, { plan: 'free' });
+      expect(limitsOf(await new ApiClient(service, key).get('/v1/pets')).remaining).toBe(59);
+      await redis.client.select(1);
+      expect(await redis.client.keys('*')).toEqual([`aas:{owner:${id}}`]);
+      const warnings = service.logs().filter(({ level }) => Number(level) >= 40);
+      expect(warnings.map(({ msg }) => msg)).toEqual([
+        expect.stringMatching(/^Redis evicts by volatile-lru: .*noeviction/),
+      ]);
+    });
+
+    test('GET /metrics tells of the circuit, of failures and of bans', async () => {
+      const { key } = await createOwner(database, { limits: { perMinute: 1, perDay: 9 } });
+      const ask = () => new ApiClient(service, key).get('/v1/pets');
+      await inTurn(3, ask);
+      expect(await readMetrics()).toEqual({
+        pets_redis_circuit_open: 0,
+        pets_redis_last_reading_age_seconds: 0,
+        'pets_redis_circuit_changes_total{state="open"}': 0,
+        'pets_redis_circuit_changes_total{state="closed"}': 0,
+        'pets_redis_failures_total{reason="timeout"}': 0,
+        'pets_redis_failures_total{reason="connection"}': 0,
+        'pets_redis_failures_total{reason="refusal"}': 0,
+        'pets_redis_failures_total{reason="memory"}': 0,
+        'pets_bans_total{plan="enterprise"}': 1,
+      });
+      await redis.signal('SIGSTOP');
+      expect((await ask()).status).toBe(429);
+      const [early, late] = [await readMetrics(), await readMetrics()];
+      expect(late).toMatchObject({
+        pets_redis_circuit_open: 1,
+        'pets_redis_circuit_changes_total{state="open"}': 1,
+        'pets_redis_failures_total{reason="timeout"}': expect.any(Number) as number,
+      });
+      const age = 'pets_redis_last_reading_age_seconds';
+      expect(early[age]).toBeGreaterThan(0);
+      expect(late[age]).toBeGreaterThan(early[age]!);
+      await redis.signal('SIGCONT');
+      await askUntil(
+        () => send(service, '/health/ready'),
+        ({ json }) => json.status === 'ok',
+      );
+      expect(await readMetrics()).toMatchObject({
+        pets_redis_circuit_open: 0,
+        [age]: 0,
+        'pets_redis_circuit_changes_total{state="closed"}': 1,
+      });
+    });
+
+    test('ends with exit code 0 while Redis hangs, at once', async () => {
+      await redis.signal('SIGSTOP');
+      const startedAtMs = performance.now();
+      expect(await service.stop()).toBe(0);
+      expect(performance.now() - startedAtMs).toBeLessThan(2_000);
+      expect(service.output()).not.toContain('p@ss');
+    });
+  },
+);

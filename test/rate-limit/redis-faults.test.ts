@@ -1,0 +1,215 @@
+import { type Answer, ApiClient, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createOwner } from '../harness/factories.js';
+import { askUntil, inTurn, limitsOf } from '../harness/limits.js';
+import { describeWithRedis, type RedisServer, startRedis } from '../harness/redis.js';
+import { startService, type TestService } from '../harness/service.js';
+
+const BUDGET = { limits: { perMinute: 100_000, perDay: 1_000_000 } };
+const TIMEOUT_MS = 100;
+/** The command's time and what a busy machine adds: less than the second that nobody is to wait. */
+const BOUND_MS = 900;
+const ROUTE = '/v1/nothing';
+
+interface Timed {
+  answer: Answer;
+  tookMs: number;
+}
+
+let database: TestDatabase;
+let redis: RedisServer;
+let service: TestService;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
+async function start(absent = false): Promise<void> {
+  redis = await startRedis({ absent });
+  const env = { REDIS_URL: redis.url, REDIS_COMMAND_TIMEOUT_SECONDS: String(TIMEOUT_MS / 1000) };
+  service = await startService({ database, env });
+}
+
+async function stop(): Promise<void> {
+  await service.close();
+  await redis.close();
+}
+
+/** What the log says of changes, in order. */
+function changes(): string[] {
+  return service
+    .logs()
+    .filter(({ msg = '' }) => msg.startsWith('limits are counted'))
+    .map(({ level, msg }) => `${Number(level)} ${msg}`);
+}
+
+function readinessIs(status: string): Promise<unknown> {
+  return askUntil(
+    () => send(service, '/health/ready'),
+    ({ json }) => json.status === status,
+  );
+}
+
+/** Asks on several connections at once until the promise is settled. */
+async function under<Value>(
+  ask: () => Promise<Answer>,
+  meanwhile: () => Promise<Value>,
+): Promise<Timed[]> {
+  const answers: Timed[] = [];
+  let over = false;
+  const caller = async (): Promise<void> => {
+    while (!over) {
+      const startedAtMs = performance.now();
+      const answer = await ask();
+      answers.push({ answer, tookMs: performance.now() - startedAtMs });
+    }
+  };
+  const callers = Promise.all([caller(), caller(), caller(), caller()]);
+  await meanwhile().finally(() => (over = true));
+  await callers;
+  return answers;
+}
+
+function expectUnharmed(answers: Timed[], status = 404): void {
+  const statuses = new Set(answers.map(({ answer }) => answer.status));
+  expect([...statuses]).toEqual([status]);
+  expect(Math.max(...answers.map(({ tookMs }) => tookMs))).toBeLessThan(BOUND_MS);
+}
+
+describeWithRedis('under load', () => {
+  beforeAll(() => start());
+  afterAll(stop);
+
+  it.each<[string, RegExp, () => Promise<void>, () => Promise<void>]>([
+    [
+      'hangs and goes on',
+      /^40 .*: Redis does not answer in time$/,
+      () => redis.signal('SIGSTOP'),
+      () => redis.signal('SIGCONT'),
+    ],
+    [
+      'is killed and comes back empty',
+      /^40 .*: Redis cannot be reached$/,
+      () => redis.signal('SIGKILL'),
+      () => redis.start(),
+    ],
+  ])(
+    'Redis %s: no 5xx, no wait, one line a change, and back by itself',
+    async (_, line, harm, heal) => {
+      const { key } = await createOwner(database, BUDGET);
+      const ask = () => new ApiClient(service, key).get(ROUTE);
+      const before = changes().length;
+      const first = limitsOf(await ask());
+      const harmed = await under(ask, async () => {
+        await harm();
+        await readinessIs('degraded');
+        // So many after the change, whatever the machine is busy with.
+        await inTurn(50, ask);
+      });
+      expectUnharmed(harmed);
+      // On from the last reading: the same window, and nothing given back.
+      const told = harmed.map(({ answer }) => limitsOf(answer));
+      expect(new Set(told.map(({ reset }) => reset))).toEqual(new Set([first.reset]));
+      expect(Math.min(...told.map(({ remaining }) => remaining))).toBeLessThanOrEqual(
+        first.remaining - 50,
+      );
+      const next = limitsOf(await ask());
+      // What was under way when Redis stopped may have been counted there.
+      const spent = first.remaining - next.remaining;
+      expect(spent).toBeGreaterThanOrEqual(harmed.length + 51 - 8);
+      expect(spent).toBeLessThanOrEqual(harmed.length + 51);
+      const healed = await under(ask, async () => {
+        await heal();
+        await readinessIs('ok');
+        await inTurn(20, ask);
+      });
+      expectUnharmed(healed);
+      expect(changes().slice(before)).toEqual([
+        expect.stringMatching(line),
+        '30 limits are counted in Redis again',
+      ]);
+      expect(await redis.client.keys('aas:*')).not.toEqual([]);
+    },
+  );
+
+  it('a ban holds while Redis is away, and is told with the same end', async () => {
+    const { key } = await createOwner(database, { limits: { perMinute: 2, perDay: 100 } });
+    const ask = () => new ApiClient(service, key).get(ROUTE);
+    const before = limitsOf(await inTurn(4, ask));
+    await redis.signal('SIGSTOP');
+    const during = await under(ask, () => readinessIs('degraded'));
+    expectUnharmed(during, 429);
+    for (const { answer } of during) {
+      expect(answer.json.code).toBe('api_key_banned');
+      expect(limitsOf(answer)).toEqual(before);
+    }
+    await redis.signal('SIGCONT');
+    await readinessIs('ok');
+    expect(limitsOf(await ask())).toEqual(before);
+  });
+
+  it('refusals go on to lead to a ban while Redis is away', async () => {
+    const { key } = await createOwner(database, { limits: { perMinute: 3, perDay: 100 } });
+    const ask = () => new ApiClient(service, key).get(ROUTE);
+    await inTurn(4, ask);
+    await redis.signal('SIGSTOP');
+    const codes = [(await ask()).json.code, (await ask()).json.code];
+    expect(codes).toEqual(['rate_limit_exceeded', 'api_key_banned']);
+    await redis.signal('SIGCONT');
+    await readinessIs('ok');
+  });
+
+  it('GET /health/ready tells of Redis, and stays 200 without it', async () => {
+    expect((await send(service, '/health/ready')).json).toMatchObject({
+      status: 'ok',
+      checks: { redis: 'up', database: 'up' },
+    });
+    await redis.signal('SIGKILL');
+    // Noticed without a request.
+    await readinessIs('degraded');
+    const { status, json } = await send(service, '/health/ready');
+    expect([status, json.checks]).toMatchObject([200, { redis: 'down', database: 'up' }]);
+    await redis.start();
+    await readinessIs('ok');
+  });
+});
+
+describeWithRedis('Redis is not there at the start', () => {
+  beforeAll(() => start(true));
+  afterAll(stop);
+
+  it('the service starts, counts by itself, and uses Redis once it is there', async () => {
+    const { key } = await createOwner(database, { limits: { perMinute: 5, perDay: 100 } });
+    const ask = () => new ApiClient(service, key).get(ROUTE);
+    expect(limitsOf(await inTurn(2, ask)).remaining).toBe(3);
+    expect(changes()).toEqual(['40 limits are counted in this process: Redis cannot be reached']);
+    const warning = service.logs().find(({ msg = '' }) => msg.includes('in this process'));
+    expect(JSON.stringify(warning?.['err'])).toContain('ECONNREFUSED');
+    await redis.start();
+    await readinessIs('ok');
+    expect(changes().at(-1)).toBe('30 limits are counted in Redis again');
+    expect(limitsOf(await ask()).remaining).toBe(4);
+  });
+});
+
+describeWithRedis('Redis has no memory left', () => {
+  beforeAll(() => start());
+  afterAll(stop);
+
+  it('owners are counted in it all the same, addresses in the process; no 5xx', async () => {
+    const { id, key } = await createOwner(database, { limits: { perMinute: 20, perDay: 100 } });
+    await redis.client.config('SET', 'maxmemory', '1');
+    const codes = await inTurn(15, () => new ApiClient(service, key).get(ROUTE));
+    expect(limitsOf(codes).remaining).toBe(5);
+    expect(await redis.client.hget(`aas:{owner:${id}}`, 'minute')).toMatch(/^15 /);
+    const answer = await inTurn(7, () => send(service, ROUTE));
+    expect(answer.status).toBe(401);
+    expect(limitsOf(answer).remaining).toBe(293);
+    expect(await redis.client.keys('*address*')).toEqual([]);
+    expect(changes()).toEqual([]);
+    await redis.client.config('SET', 'maxmemory', '0');
+    await send(service, ROUTE);
+    expect(await redis.client.keys('*address*')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,248 @@
+import { randomBytes } from 'node:crypto';
+import { generateKey } from '../../src/auth/key-format.js';
+import { type Answer, ApiClient, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createOwner } from '../harness/factories.js';
+import { askUntil, inParallel, inTurn, limitFields, limitsOf } from '../harness/limits.js';
+import {
+  describeWithRedis,
+  type RedisServer,
+  startRedis,
+  startRedisCluster,
+} from '../harness/redis.js';
+import { type Environment, startService, type TestService } from '../harness/service.js';
+
+const REPLICAS = 3;
+/** A busy machine is not a hanging Redis. */
+const PATIENT = { REDIS_COMMAND_TIMEOUT_SECONDS: '0.5' };
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
+function startReplicas(redisUrl: string, env: Environment = {}): Promise<TestService[]> {
+  const shared = {
+    REDIS_URL: redisUrl,
+    REDIS_PREFIX: `${randomBytes(6).toString('hex')}:`,
+    TRUST_PROXY: '1',
+    ...PATIENT,
+    ...env,
+  };
+  return Promise.all(
+    Array.from({ length: REPLICAS }, () => startService({ database, env: shared })),
+  );
+}
+
+/** Requests, each to the next replica. */
+function inRotation(replicas: TestService[], ask: (replica: TestService) => Promise<Answer>) {
+  let turn = 0;
+  return () => ask(replicas[turn++ % replicas.length]!);
+}
+
+/** How many answers there were of each code. */
+function codes(answers: Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { json } of answers) {
+    const code = (json as { code: string }).code;
+    counts[code] = (counts[code] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function ofKey(replicas: TestService[], key: string): () => Promise<Answer> {
+  return inRotation(replicas, (replica) => new ApiClient(replica, key).get('/v1/nothing'));
+}
+
+/** Applications of one process share a log, that of the last one. */
+function expectAllInRedis(replicas: TestService[]): void {
+  for (const replica of replicas) expect(replica.output()).not.toContain('in this process');
+}
+
+describeWithRedis('three replicas that share a Redis', () => {
+  let redis: RedisServer;
+  let replicas: TestService[];
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    replicas = await startReplicas(redis.url, { ANONYMOUS_REQUESTS_PER_MINUTE: '40' });
+  });
+  afterAll(async () => {
+    expectAllInRedis(replicas);
+    await Promise.all(replicas.map((replica) => replica.close()));
+    await redis.close();
+  });
+
+  it('of many parallel requests of an owner, exactly the budget passes', async () => {
+    const { key } = await createOwner(database, { limits: { perMinute: 50, perDay: 1_000 } });
+    const answers = await inParallel(150, ofKey(replicas, key));
+    // The refusals reach the per-minute limit, and the last ones find the key banned.
+    expect(codes(answers)).toEqual({
+      route_not_found: 50,
+      rate_limit_exceeded: 49,
+      api_key_banned: 51,
+    });
+    const remaining = answers
+      .filter(({ status }) => status === 404)
+      .map((answer) => limitsOf(answer).remaining);
+    expect(remaining.sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 50 }, (_, index) => index),
+    );
+  });
+
+  it('of the day, too', async () => {
+    const { key } = await createOwner(database, { limits: { perMinute: 1_000, perDay: 30 } });
+    expect(codes(await inParallel(60, ofKey(replicas, key)))).toEqual({
+      route_not_found: 30,
+      rate_limit_exceeded: 30,
+    });
+  });
+
+  it('of an address, too', async () => {
+    const headers = { 'X-Forwarded-For': '192.0.2.1' };
+    const ask = inRotation(replicas, (replica) => send(replica, '/v1/pets', { headers }));
+    expect(codes(await inParallel(100, ask))).toEqual({
+      missing_api_key: 40,
+      rate_limit_exceeded: 60,
+    });
+  });
+
+  it('tell one and the same end of the window', async () => {
+    const { key } = await createOwner(database);
+    const answers = await inParallel(12, ofKey(replicas, key));
+    expect(new Set(answers.map((answer) => limitsOf(answer).reset)).size).toBe(1);
+  });
+
+  it('keep a ban that one of them recorded', async () => {
+    const { key } = await createOwner(database, { limits: { perMinute: 2, perDay: 100 } });
+    const ask = (replica: number) => new ApiClient(replicas[replica]!, key).get('/v1/nothing');
+    await inTurn(4, () => ask(0));
+    const [first, second] = [await ask(1), await ask(2)];
+    expect([first.json.code, second.json.code]).toEqual(['api_key_banned', 'api_key_banned']);
+    expect(limitFields(first)['x-ratelimit-reset']).toBe(limitFields(second)['x-ratelimit-reset']);
+  });
+
+  it('look up ten unknown keys a second of an address that is used up, together', async () => {
+    const headers = { 'X-Forwarded-For': '192.0.2.2' };
+    const ask = inRotation(replicas, (replica) =>
+      send(replica, '/v1/pets', {
+        headers: { ...headers, Authorization: `Bearer ${generateKey()}` },
+      }),
+    );
+    await inTurn(43, ask);
+    const lookedUp = async (): Promise<number> => {
+      const [name = ''] = await redis.client.keys('*{address:192.0.2.2}');
+      return Number.parseInt((await redis.client.hget(name, 'lookups')) ?? '0', 10);
+    };
+    await inParallel(30, ask);
+    expect(await lookedUp()).toBeLessThanOrEqual(10);
+    expect(await lookedUp()).toBeGreaterThan(0);
+  });
+
+  describe('ask Redis for one command', () => {
+    const address = (last: number) => ({ 'X-Forwarded-For': `192.0.2.${last}` });
+
+    /** Returns how many commands Redis was given meanwhile. */
+    async function commandsOf(ask: () => Promise<unknown>): Promise<number> {
+      const count = async (): Promise<number> => {
+        const stats = await redis.client.info('commandstats');
+        const calls = [...stats.matchAll(/^cmdstat_(\w+).*?:calls=(\d+)/gm)];
+        // What scripts call is counted as well; what a script is called by is what came over the wire.
+        const wire = calls.filter(
+          ([, name]) => !/^(?:info|time|h\w+|pexpire\w+|keys)$/.test(name!),
+        );
+        return wire.reduce((sum, [, , times]) => sum + Number(times), 0);
+      };
+      const before = await count();
+      await ask();
+      return (await count()) - before;
+    }
+
+    it.each<[string, () => Promise<Answer>]>([
+      ['without a key', () => send(replicas[0]!, '/v1/pets', { headers: address(11) })],
+      [
+        'with a malformed key',
+        () =>
+          send(replicas[0]!, '/v1/pets', {
+            headers: { ...address(12), Authorization: 'Bearer aas_x' },
+          }),
+      ],
+      [
+        'with an unknown key',
+        () =>
+          send(replicas[0]!, '/v1/pets', {
+            headers: { ...address(13), Authorization: `Bearer ${generateKey()}` },
+          }),
+      ],
+    ])('a request %s', async (_, ask) => {
+      expect(await commandsOf(() => inTurn(5, ask))).toBe(5);
+    });
+
+    it('a request with a valid key, cached or not, that passes, is refused, or finds its ban', async () => {
+      const { key } = await createOwner(database, { limits: { perMinute: 3, perDay: 100 } });
+      const client = new ApiClient(replicas[0]!, key);
+      expect(await commandsOf(() => inTurn(9, () => client.get('/v1/pets')))).toBe(9);
+    });
+  });
+});
+
+describeWithRedis('three replicas that share a Redis Cluster of three nodes', () => {
+  let cluster: Awaited<ReturnType<typeof startRedisCluster>>;
+  let replicas: TestService[];
+
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+    replicas = await startReplicas(cluster.url);
+  });
+  afterAll(async () => {
+    await Promise.all(replicas.map((replica) => replica.close()));
+    await cluster.close();
+  });
+
+  it('of many parallel requests of several owners, exactly their budgets pass', async () => {
+    const owners = await Promise.all(
+      Array.from({ length: 9 }, () =>
+        createOwner(database, { limits: { perMinute: 100, perDay: 12 } }),
+      ),
+    );
+    const results = await Promise.all(
+      owners.map(async ({ key }) => codes(await inParallel(24, ofKey(replicas, key)))),
+    );
+    expect(results).toEqual(owners.map(() => ({ route_not_found: 12, rate_limit_exceeded: 12 })));
+    const used = await Promise.all(cluster.nodes.map(({ client }) => client.dbsize()));
+    expect(used.filter((keys) => keys > 0).length).toBeGreaterThan(1);
+    expectAllInRedis(replicas);
+  });
+
+  it('notice a node that is gone, go on, and come back with it', async () => {
+    const { id, key } = await createOwner(database, { limits: { perMinute: 100, perDay: 1_000 } });
+    const ask = ofKey(replicas, key);
+    const answer = await inTurn(30, ask);
+    expect(limitsOf(answer).remaining).toBe(70);
+    const node = await nodeOf(id);
+    await node.signal('SIGSTOP');
+    const during = await inTurn(3, ask);
+    expect(limitsOf(during)).toMatchObject({ remaining: 69, reset: limitsOf(answer).reset });
+    await readinessBecomes('degraded');
+    await node.signal('SIGCONT');
+    await readinessBecomes('ok');
+    expect((await ask()).status).toBe(404);
+  });
+
+  async function nodeOf(ownerId: string): Promise<RedisServer> {
+    for (const node of cluster.nodes) {
+      if ((await node.client.keys(`*{owner:${ownerId}}`)).length > 0) return node;
+    }
+    throw new Error(`no node has counted for owner ${ownerId}`);
+  }
+
+  async function readinessBecomes(status: string): Promise<void> {
+    for (const replica of replicas) {
+      const ready = () => send(replica, '/health/ready');
+      const { answer } = await askUntil(ready, ({ json }) => json.status === status);
+      expect(answer.status).toBe(200);
+    }
+  }
+});
