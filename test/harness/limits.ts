@@ -42,8 +42,9 @@ export async function inTurn(times: number, ask: () => Promise<Answer>): Promise
 export async function askUntil(
   ask: () => Promise<Answer>,
   condition: (answer: Answer) => boolean,
+  withinMs = 5_000,
 ): Promise<{ answer: Answer; asked: number }> {
-  const deadline = performance.now() + 5_000;
+  const deadline = performance.now() + withinMs;
   for (let asked = 1; ; asked++) {
     const answer = await ask();
     if (condition(answer)) return { answer, asked };

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 
 const isInstalled = (command: string): boolean =>
@@ -15,6 +16,9 @@ const hasClock = hasRedis && process.platform === 'linux' && isInstalled('faketi
 
 /** Describes tests that start servers of their own; without the program they are skipped, and it is said what to install. */
 export const describeWithRedis = hasRedis ? describe : describe.skip;
+/** As describeWithRedis, for tests that make do with TEST_REDIS_URL. */
+export const describeWithAnyRedis =
+  hasRedis || process.env['TEST_REDIS_URL'] ? describe : describe.skip;
 /** As describeWithRedis, for tests that set the server's clock. */
 export const describeWithRedisClock = hasClock ? describe : describe.skip;
 
@@ -36,6 +40,14 @@ export interface RedisServer {
   /** Sets the clock of a server that was started with one. @param nowMs milliseconds since the epoch */
   setClock(nowMs: number): void;
   close(): Promise<void>;
+}
+
+/** A Redis that a test neither starts nor harms: that of TEST_REDIS_URL, else one of its own. */
+export async function openRedis(): Promise<Pick<RedisServer, 'url' | 'client' | 'close'>> {
+  const url = process.env['TEST_REDIS_URL'];
+  if (!url) return startRedis();
+  const client = new Redis(url, { lazyConnect: true });
+  return { url, client, close: () => Promise.resolve(client.disconnect()) };
 }
 
 interface ServerOptions {
@@ -104,39 +116,63 @@ export async function startRedis(options: ServerOptions = {}): Promise<RedisServ
   };
 }
 
-/** Starts three servers that share all slots. */
-export async function startRedisCluster(): Promise<{
-  nodes: RedisServer[];
-  url: string;
+/** Servers that share all slots. */
+export interface RedisCluster {
+  readonly nodes: RedisServer[];
+  /** Starts a replica of a node, and waits until it could take its place. */
+  addReplica(of: RedisServer): Promise<void>;
+  /** The nodes' addresses, as REDIS_URL takes them. */
+  readonly url: string;
   close(): Promise<void>;
-}> {
-  const args = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'];
-  const nodes = await Promise.all([0, 1, 2].map(() => startRedis({ args })));
-  const [first] = nodes as [RedisServer];
+}
+
+/** Starts three of them. */
+export async function startRedisCluster(): Promise<RedisCluster> {
+  const timing = ['--cluster-node-timeout', '1000', '--repl-diskless-sync-delay', '0'];
+  const startNode = () => startRedis({ args: ['--cluster-enabled', 'yes', ...timing] });
+  const nodes = await Promise.all([startNode(), startNode(), startNode()]);
+  const [first] = nodes;
   for (const [index, { client, port }] of nodes.entries()) {
     const [from, to] = [Math.ceil((index * 16_384) / 3), Math.ceil(((index + 1) * 16_384) / 3) - 1];
     await client.call('CLUSTER', 'ADDSLOTSRANGE', from, to);
     await client.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1);
     await first.client.call('CLUSTER', 'MEET', '127.0.0.1', port);
   }
-  const deadline = performance.now() + 15_000;
-  for (const { client } of nodes) {
-    while (
-      !/cluster_state:ok[^]*cluster_known_nodes:3/.test(
-        String(await client.call('CLUSTER', 'INFO')),
-      )
-    ) {
-      if (performance.now() > deadline) throw new Error('the nodes do not become a Cluster');
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
-  }
+  const knowsAll = /cluster_state:ok[^]*cluster_known_nodes:3/;
+  await Promise.all(nodes.map(({ client }) => untilTold(client, ['CLUSTER', 'INFO'], knowsAll)));
+  const replicas: RedisServer[] = [];
   return {
     nodes,
     url: nodes.map(({ url }) => url).join(','),
+    addReplica: async (master) => {
+      const replica = await startNode();
+      replicas.push(replica);
+      const id = String(await master.client.call('CLUSTER', 'MYID'));
+      await replica.client.call('CLUSTER', 'MEET', '127.0.0.1', master.port);
+      await untilTold(replica.client, ['CLUSTER', 'NODES'], new RegExp(`^${id} .*connected`, 'm'));
+      await replica.client.call('CLUSTER', 'REPLICATE', id);
+      await untilTold(replica.client, ['INFO', 'replication'], /master_link_status:up/);
+      // Only a replica that the others know of is elected.
+      for (const { client } of nodes) {
+        await untilTold(client, ['CLUSTER', 'NODES'], new RegExp(`slave ${id} .* connected`));
+      }
+    },
     close: async () => {
-      await Promise.all(nodes.map((node) => node.close()));
+      await Promise.all([...nodes, ...replicas].map((node) => node.close()));
     },
   };
+}
+
+async function untilTold(
+  client: Redis,
+  [command, ...args]: [string, ...string[]],
+  expected: RegExp,
+): Promise<void> {
+  const deadline = performance.now() + 15_000;
+  while (!expected.test(String(await client.call(command, ...args)))) {
+    if (performance.now() > deadline) throw new Error(`${command} does not tell ${expected}`);
+    await delay(20);
+  }
 }
 
 function portArguments(port: number, tls: ServerOptions['tls']): string[] {

@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { generateKey } from '../../src/auth/key-format.js';
 import { type Answer, ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createOwner } from '../harness/factories.js';
+import { createOwner, type TestOwner } from '../harness/factories.js';
 import { askUntil, inParallel, inTurn, limitFields, limitsOf } from '../harness/limits.js';
 import {
+  describeWithAnyRedis,
   describeWithRedis,
+  openRedis,
+  type RedisCluster,
   type RedisServer,
-  startRedis,
   startRedisCluster,
 } from '../harness/redis.js';
 import { type Environment, startService, type TestService } from '../harness/service.js';
@@ -23,10 +25,12 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
+const PREFIX = `${randomBytes(6).toString('hex')}:`;
+
 function startReplicas(redisUrl: string, env: Environment = {}): Promise<TestService[]> {
   const shared = {
     REDIS_URL: redisUrl,
-    REDIS_PREFIX: `${randomBytes(6).toString('hex')}:`,
+    REDIS_PREFIX: PREFIX,
     TRUST_PROXY: '1',
     ...PATIENT,
     ...env,
@@ -61,12 +65,12 @@ function expectAllInRedis(replicas: TestService[]): void {
   for (const replica of replicas) expect(replica.output()).not.toContain('in this process');
 }
 
-describeWithRedis('three replicas that share a Redis', () => {
-  let redis: RedisServer;
+describeWithAnyRedis('three replicas that share a Redis', () => {
+  let redis: Awaited<ReturnType<typeof openRedis>>;
   let replicas: TestService[];
 
   beforeAll(async () => {
-    redis = await startRedis();
+    redis = await openRedis();
     replicas = await startReplicas(redis.url, { ANONYMOUS_REQUESTS_PER_MINUTE: '40' });
   });
   afterAll(async () => {
@@ -133,7 +137,7 @@ describeWithRedis('three replicas that share a Redis', () => {
     );
     await inTurn(43, ask);
     const lookedUp = async (): Promise<number> => {
-      const [name = ''] = await redis.client.keys('*{address:192.0.2.2}');
+      const name = `${PREFIX}{address:192.0.2.2}`;
       return Number.parseInt((await redis.client.hget(name, 'lookups')) ?? '0', 10);
     };
     await inParallel(30, ask);
@@ -189,7 +193,7 @@ describeWithRedis('three replicas that share a Redis', () => {
 });
 
 describeWithRedis('three replicas that share a Redis Cluster of three nodes', () => {
-  let cluster: Awaited<ReturnType<typeof startRedisCluster>>;
+  let cluster: RedisCluster;
   let replicas: TestService[];
 
   beforeAll(async () => {
@@ -202,11 +206,10 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
   });
 
   it('of many parallel requests of several owners, exactly their budgets pass', async () => {
-    const owners = await Promise.all(
-      Array.from({ length: 9 }, () =>
-        createOwner(database, { limits: { perMinute: 100, perDay: 12 } }),
-      ),
-    );
+    const owners: TestOwner[] = [];
+    for (let index = 0; index < 9; index++) {
+      owners.push(await createOwner(database, { limits: { perMinute: 100, perDay: 12 } }));
+    }
     const results = await Promise.all(
       owners.map(async ({ key }) => codes(await inParallel(24, ofKey(replicas, key)))),
     );
@@ -231,17 +234,31 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
     expect((await ask()).status).toBe(404);
   });
 
+  it('notice that another node has taken the place of one that died', async () => {
+    const { id, key } = await createOwner(database, { limits: { perMinute: 100, perDay: 1_000 } });
+    const ask = ofKey(replicas, key);
+    await inTurn(30, ask);
+    const node = await nodeOf(id);
+    await cluster.addReplica(node);
+    await node.signal('SIGKILL');
+    expect(limitsOf(await inTurn(3, ask)).remaining).toBe(69);
+    await readinessBecomes('degraded');
+    await readinessBecomes('ok', 15_000);
+    // What was counted before is in the replica.
+    expect(limitsOf(await ask()).remaining).toBe(69);
+  });
+
   async function nodeOf(ownerId: string): Promise<RedisServer> {
     for (const node of cluster.nodes) {
-      if ((await node.client.keys(`*{owner:${ownerId}}`)).length > 0) return node;
+      if ((await node.client.keys(`${PREFIX}{owner:${ownerId}}`)).length > 0) return node;
     }
     throw new Error(`no node has counted for owner ${ownerId}`);
   }
 
-  async function readinessBecomes(status: string): Promise<void> {
+  async function readinessBecomes(status: string, withinMs?: number): Promise<void> {
     for (const replica of replicas) {
       const ready = () => send(replica, '/health/ready');
-      const { answer } = await askUntil(ready, ({ json }) => json.status === status);
+      const { answer } = await askUntil(ready, ({ json }) => json.status === status, withinMs);
       expect(answer.status).toBe(200);
     }
   }
