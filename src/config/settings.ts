@@ -147,6 +147,22 @@ export class Settings {
   }
 }
 
+function redis(read: EnvironmentReader): RedisSettings | undefined {
+  const prefix = read.text('REDIS_PREFIX') ?? 'aas:';
+  // Braces would decide the slot in a Cluster.
+  if (!/^[^{}\s\p{C}]{1,100}$/u.test(prefix)) {
+    throw new SettingError('REDIS_PREFIX', 'up to 100 characters without braces and white space');
+  }
+  const commandTimeoutMs = read.seconds('REDIS_COMMAND_TIMEOUT_SECONDS', {
+    min: 0.01,
+    max: 1,
+    fallback: 0.1,
+  });
+  const text = read.secret('REDIS_URL');
+  if (text === undefined) return undefined;
+  return { address: parseRedisAddress('REDIS_URL', text), prefix, commandTimeoutMs };
+}
+
 function baseAddress(read: EnvironmentReader, name: string): string | undefined {
   const text = read.text(name);
   if (text === undefined) return undefined;

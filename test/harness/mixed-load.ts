@@ -73,7 +73,7 @@ export class MixedLoad {
     while (!this.stopped) {
       const number = this.count++;
       const kind = this.turns[number % this.turns.length]!;
-      const name = `${this.id} ${number}`;
+      const name = `${this.id}-${number}`;
       const startedAt = performance.now();
       try {
         const answer = await this.send(kind, name, number);
