@@ -4,8 +4,10 @@ import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { KeyDirectory } from '../auth/key-directory.js';
+import { Standbys } from '../database/standbys.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { observeRedis } from './redis-metrics.js';
+import { observeStandbys } from './standby-metrics.js';
 
 const DURATION_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
@@ -37,12 +39,14 @@ export class ServiceMetrics {
   constructor(
     directory: KeyDirectory,
     limiter: RateLimiter,
+    standbys: Standbys,
     @InjectDataSource() dataSource: DataSource,
   ) {
     collectDefaultMetrics({ register: this.registry });
     this.observeKeys(directory);
     this.observeLimits(limiter);
     if (limiter.circuit) observeRedis(this.registry, limiter.circuit);
+    if (standbys.inService.length > 0) observeStandbys(this.registry, standbys);
     this.observePool((dataSource.driver as unknown as { master: Pool }).master);
   }
 

@@ -1,6 +1,6 @@
 import { ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createOwner } from '../harness/factories.js';
+import { createOwner, createPets } from '../harness/factories.js';
 import { type BuiltService, startBuiltService } from '../harness/service.js';
 
 const DURATION = 'http_server_request_duration_seconds';
@@ -12,7 +12,12 @@ let client: ApiClient;
 
 beforeAll(async () => {
   database = await createDatabase();
-  service = await startBuiltService({ DATABASE_URL: database.url, METRICS_PORT: '0' });
+  // The first is the primary itself: it answers like a standby that does not know how far it has followed.
+  service = await startBuiltService({
+    DATABASE_URL: database.url,
+    DATABASE_REPLICA_URLS: `${database.url}, postgres://127.0.0.1:1/gone`,
+    METRICS_PORT: '0',
+  });
   metrics = { url: String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']) };
   client = new ApiClient(service, (await createOwner(database)).key);
 });
@@ -89,6 +94,26 @@ test('the use of the deprecated operation is told, whatever it is answered', asy
   expect(await uses()).toEqual([
     `pets_deprecated_requests_total{http_route="/v1/pets/:petId"} ${before + 2}`,
   ]);
+});
+
+test('standbys are told by whether they are in service, and reads by who answered them', async () => {
+  const tell = async (): Promise<Record<string, number>> => {
+    const { text } = await send(metrics, '/metrics');
+    const lines = [...text.matchAll(/^(pets_(?:standby|reads)\S*) (\S+)$/gm)];
+    return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
+  };
+  await service.waitForLog(({ msg }) => msg === 'standby in service');
+  await service.waitForLog(({ msg }) => msg === 'standby left out');
+  const [petId] = await createPets(database, 1);
+  const before = await tell();
+  // A standby cannot be believed that there are no more.
+  for (const path of ['/v1/pets', `/v1/pets/${petId}`, `/v1/pets/${petId}`]) await client.get(path);
+  expect(await tell()).toEqual({
+    'pets_standby_in_service{standby="0"}': 1,
+    'pets_standby_in_service{standby="1"}': 0,
+    'pets_reads_total{source="standby"}': before['pets_reads_total{source="standby"}']! + 2,
+    'pets_reads_total{source="primary"}': before['pets_reads_total{source="primary"}']! + 1,
+  });
 });
 
 test('whatever callers ask for, the labels do not grow', async () => {

@@ -57,10 +57,10 @@ function createCertificate(folder: string): { key: string; certificate: string }
       rmSync(folder, { recursive: true });
     });
 
-    /** Returns the metrics of Redis and of bans, without those of other things. */
+    /** Returns the metrics of Redis, of bans and of standbys, without those of other things. */
     async function readMetrics(): Promise<Record<string, number>> {
       const { text } = await send(metrics, '/metrics');
-      const lines = [...text.matchAll(/^(pets_(?:redis|bans)\S*) (\S+)$/gm)];
+      const lines = [...text.matchAll(/^(pets_(?:redis|bans|standby|reads)\S*) (\S+)$/gm)];
       return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
     }
 
@@ -75,7 +75,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
       ]);
     });
 
-    test('GET /metrics tells of the circuit, of failures and of bans', async () => {
+    test('GET /metrics tells of the circuit, of failures and of bans, and not of standbys where there are none', async () => {
       const { key } = await createOwner(database, { limits: { perMinute: 1, perDay: 9 } });
       const ask = () => new ApiClient(service, key).get('/v1/pets');
       await inTurn(3, ask);
