@@ -47,7 +47,8 @@ const IMAGES: Record<string, Image> = {
   'prom/prometheus:v3.5.0': {
     variables: [],
     options: ['--config.file', '--storage.tsdb.path', '--storage.tsdb.retention.time'],
-    paths: ['/etc/prometheus/prometheus.yml', '/prometheus'],
+    // The second is where prometheus.yml says.
+    paths: ['/etc/prometheus/prometheus.yml', '/etc/prometheus/alerts.yml', '/prometheus'],
     ports: [9090],
     programs: ['wget'],
   },
