@@ -5,6 +5,7 @@ import { load } from 'js-yaml';
 import { Settings } from '../../src/config/settings.js';
 import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
 import { findHaproxy, HAPROXY_CONFIG } from '../harness/haproxy.js';
+import { describeWithRedis, startRedis } from '../harness/redis.js';
 import { inheritedEnvironment } from '../harness/service.js';
 import { type ComposeService, readComposeFile, readProjectFile } from './compose-file.js';
 
@@ -186,4 +187,24 @@ const haproxy = findHaproxy();
   const env = inheritedEnvironment();
   const run = spawnSync(haproxy ?? '', ['-c', '-f', HAPROXY_CONFIG], { env, encoding: 'utf8' });
   expect([run.status, run.stderr]).toEqual([0, '']);
+});
+
+describeWithRedis('the command of redis', () => {
+  test('evicts nothing, in half of the container’s memory, and keeps what was counted over a restart', async () => {
+    const { command, deploy } = services['redis']!;
+    const redis = await startRedis({ args: command!.slice(1) });
+    try {
+      const told = async (name: string): Promise<string | undefined> =>
+        ((await redis.client.config('GET', name)) as string[])[1];
+      expect(await told('maxmemory-policy')).toBe('noeviction');
+      const mebibytes = Number(await told('maxmemory')) / 1_048_576;
+      expect(deploy.resources.limits['memory']).toBe(`${2 * mebibytes}M`);
+      await redis.client.set('count', 7);
+      await redis.signal('SIGKILL');
+      await redis.start();
+      expect(await redis.client.get('count')).toBe('7');
+    } finally {
+      await redis.close();
+    }
+  });
 });
