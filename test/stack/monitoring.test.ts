@@ -135,6 +135,13 @@ test('each alarm has a name of its own, and is of this service alone', () => {
   }
 });
 
+test('docs/operations.md says of each alarm, where the alarm leads, what it means and what to do', () => {
+  const documentation = readProjectFile('docs/operations.md');
+  const section = /^## What each alarm means$([^]*?)(?=^## |(?![^]))/m.exec(documentation)?.[1];
+  const rows = [...(section ?? '').matchAll(/^\| `(\w+)` +\| \S.*\| \S.*\|$/gm)];
+  expect(rows.map(([, name]) => name)).toEqual(alerts.map(({ alert }) => alert));
+});
+
 test('the alert rules are mounted where Prometheus looks for them', () => {
   const { rule_files: files } = load(readProjectFile('deploy/prometheus.yml')) as {
     rule_files: string[];
