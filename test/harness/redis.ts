@@ -37,6 +37,10 @@ export interface RedisServer {
   signal(name: NodeJS.Signals): Promise<void>;
   /** Starts it anew, empty, on the same port. */
   start(): Promise<void>;
+  /** How many connections it has, the test's own included. */
+  connections(): Promise<number>;
+  /** Waits until it has so many. */
+  untilConnections(count: number): Promise<void>;
   /** Sets the clock of a server that was started with one. @param nowMs milliseconds since the epoch */
   setClock(nowMs: number): void;
   close(): Promise<void>;
@@ -107,6 +111,10 @@ export async function startRedis(options: ServerOptions = {}): Promise<RedisServ
     client,
     signal,
     start,
+    connections: async () =>
+      Number(/^connected_clients:(\d+)/m.exec(await client.info('clients'))?.[1]),
+    untilConnections: (count) =>
+      untilTold(client, ['INFO', 'clients'], new RegExp(`^connected_clients:${count}\\s`, 'm')),
     setClock,
     close: async () => {
       client.disconnect();

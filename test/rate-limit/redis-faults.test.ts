@@ -1,7 +1,7 @@
 import { type Answer, ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { createOwner } from '../harness/factories.js';
-import { askUntil, inTurn, limitsOf } from '../harness/limits.js';
+import { askUntil, inParallel, inTurn, limitsOf } from '../harness/limits.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/redis.js';
 import { startService, type TestService } from '../harness/service.js';
 
@@ -25,10 +25,14 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-async function start(absent = false): Promise<void> {
-  redis = await startRedis({ absent });
+async function start(options?: Parameters<typeof startRedis>[0]): Promise<void> {
+  redis = await startRedis(options);
+  service = await startReplica();
+}
+
+function startReplica(): Promise<TestService> {
   const env = { REDIS_URL: redis.url, REDIS_COMMAND_TIMEOUT_SECONDS: String(TIMEOUT_MS / 1000) };
-  service = await startService({ database, env });
+  return startService({ database, env });
 }
 
 async function stop(): Promise<void> {
@@ -160,6 +164,26 @@ describeWithRedis('under load', () => {
     await readinessIs('ok');
   });
 
+  it('a server that has forgotten the scripts goes on counting, and exactly', async () => {
+    const { id, key } = await createOwner(database, { limits: { perMinute: 5, perDay: 100 } });
+    const ask = () => new ApiClient(service, key).get(ROUTE);
+    const before = changes().length;
+    await ask();
+    await redis.client.script('FLUSH');
+    const statuses = (await inParallel(8, ask)).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([404, 404, 404, 404, 429, 429, 429, 429]);
+    expect(await redis.client.hget(`aas:{owner:${id}}`, 'minute')).toMatch(/^5 /);
+    expect(changes().slice(before)).toEqual([]);
+  });
+
+  it('a service that ends leaves no connection to Redis behind', async () => {
+    const before = await redis.connections();
+    const replica = await startReplica();
+    expect(await redis.connections()).toBe(before + 1);
+    await replica.close();
+    await redis.untilConnections(before);
+  });
+
   it('GET /health/ready tells of Redis, and stays 200 without it', async () => {
     expect((await send(service, '/health/ready')).json).toMatchObject({
       status: 'ok',
@@ -176,7 +200,7 @@ describeWithRedis('under load', () => {
 });
 
 describeWithRedis('Redis is not there at the start', () => {
-  beforeAll(() => start(true));
+  beforeAll(() => start({ absent: true }));
   afterAll(stop);
 
   it('the service starts, counts by itself, and uses Redis once it is there', async () => {
@@ -211,5 +235,18 @@ describeWithRedis('Redis has no memory left', () => {
     await redis.client.config('SET', 'maxmemory', '0');
     await send(service, ROUTE);
     expect(await redis.client.keys('*address*')).toHaveLength(1);
+  });
+});
+
+describeWithRedis('Redis is set to evict', () => {
+  beforeAll(() => start({ args: ['--maxmemory-policy', 'allkeys-lru'] }));
+  afterAll(stop);
+
+  it('the log warns of it once, however often Redis is connected to', async () => {
+    await redis.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    // What a new connection is asked first is answered before the counters are used.
+    await service.waitForLog(({ msg }) => msg === 'limits are counted in Redis again');
+    const warnings = service.logs().filter(({ msg = '' }) => msg.startsWith('Redis evicts'));
+    expect(warnings).toHaveLength(1);
   });
 });

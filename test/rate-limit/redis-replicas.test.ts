@@ -248,6 +248,12 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
     expect(limitsOf(await ask()).remaining).toBe(69);
   });
 
+  it('leave no connection to the nodes behind when they end', async () => {
+    const alive = cluster.nodes.filter(({ client }) => client.status === 'ready');
+    await Promise.all(replicas.map((replica) => replica.close()));
+    for (const node of alive) await node.untilConnections(1);
+  });
+
   async function nodeOf(ownerId: string): Promise<RedisServer> {
     for (const node of cluster.nodes) {
       if ((await node.client.keys(`${PREFIX}{owner:${ownerId}}`)).length > 0) return node;
