@@ -93,7 +93,7 @@ export class Standby {
     if (this.pool.ending) return;
     if (!this.replay) {
       this.complained = false;
-      this.logger.warn({ msg: 'standby in service', standby: this.index });
+      this.logger.log({ msg: 'standby in service', standby: this.index });
     }
     this.replay = replay;
   }

@@ -7,7 +7,12 @@ import { createKey, createOwner, type TestOwner } from '../harness/factories.js'
 import { limitsOf } from '../harness/limits.js';
 import { findPostgresPrograms } from '../harness/postgres-programs.js';
 import { PostgresServer } from '../harness/postgres-server.js';
-import { type Environment, startService, type TestService } from '../harness/service.js';
+import {
+  type Environment,
+  type LogLine,
+  startService,
+  type TestService,
+} from '../harness/service.js';
 
 /** Animals of long ago: no transaction of that time can be open. */
 const SETTLED = 40;
@@ -61,13 +66,16 @@ const services: TestService[] = [];
       env: { DATABASE_REPLICA_URLS: urls, ...env },
     });
     services.push(service);
-    for (const index of standbys.keys()) await inService(service, index);
+    for (const index of standbys.keys()) {
+      // Nothing to be warned of.
+      expect((await inService(service, index)).level).toBe(30);
+    }
     const client = new ApiClient(service, owner.key);
     expect((await client.get('/v1/pets?limit=1')).status).toBe(200);
     return { service, client };
   }
 
-  const inService = (service: TestService, index = 0): Promise<unknown> =>
+  const inService = (service: TestService, index = 0): Promise<LogLine> =>
     service.waitForLog(({ msg, standby }) => msg === 'standby in service' && standby === index);
 
   /** How often it was said, of each standby. */
