@@ -12,7 +12,7 @@ import { ServiceError, serviceUnavailable } from '../errors/service-error.js';
 import { sendError } from './json-response.js';
 import type { Request, Response } from './request.js';
 
-/** Maps whatever was thrown, anywhere, to the Error shape. A defect is logged and told as nothing but 500. */
+/** Maps whatever was thrown, anywhere, to the Error shape. A defect is logged whole, and told as nothing but 500. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(ErrorFilter.name);
@@ -23,11 +23,18 @@ export class ErrorFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<Request>();
     const error = this.toServiceError(exception);
-    if (error.status >= 500) {
-      const cause = error.cause ?? exception;
-      this.logger.error({ requestId: request.id, code: error.code, err: cause });
-    }
+    if (error.status >= 500) this.log(request.id, error, error.cause ?? exception);
     sendError(http.getResponse<Response>(), error);
+  }
+
+  private log(requestId: string, { code }: ServiceError, cause: unknown): void {
+    if (code !== 'service_unavailable') {
+      this.logger.error({ requestId, code, err: cause });
+      return;
+    }
+    // It passes, and every request has it meanwhile: a line each, without the stack.
+    const reason = cause instanceof Error ? cause.message || cause.name : cause;
+    this.logger.warn({ requestId, code, reason });
   }
 
   private toServiceError(exception: unknown): ServiceError {

@@ -60,6 +60,12 @@ describe.each([
     for (const answer of answers) {
       expectError(answer, 503, 'service_unavailable');
       expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      const reason = await service.waitForLog(
+        ({ requestId, code }) => requestId === answer.headers['x-request-id'] && code !== undefined,
+      );
+      expect(reason).toMatchObject({ level: 40, code: 'service_unavailable' });
+      expect(reason['reason']).toMatch(/./);
+      expect(reason).not.toHaveProperty('err');
     }
 
     await relay.restore();
