@@ -129,6 +129,8 @@ export interface RedisCluster {
   readonly nodes: RedisServer[];
   /** Starts a replica of a node, and waits until it could take its place. */
   addReplica(of: RedisServer): Promise<void>;
+  /** Waits until every node takes all nodes for alive: one that was stopped is refused by the others for a moment more. */
+  agreed(): Promise<void>;
   /** The nodes' addresses, as REDIS_URL takes them. */
   readonly url: string;
   close(): Promise<void>;
@@ -164,6 +166,10 @@ export async function startRedisCluster(): Promise<RedisCluster> {
       for (const { client } of nodes) {
         await untilTold(client, ['CLUSTER', 'NODES'], new RegExp(`slave ${id} .* connected`));
       }
+    },
+    agreed: async () => {
+      const allAlive = /cluster_state:ok[^]*cluster_slots_ok:16384/;
+      for (const { client } of nodes) await untilTold(client, ['CLUSTER', 'INFO'], allAlive);
     },
     close: async () => {
       await Promise.all([...nodes, ...replicas].map((node) => node.close()));

@@ -233,6 +233,7 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
     expect(limitsOf(during)).toMatchObject({ remaining: 69, reset: limitsOf(answer).reset });
     await readinessBecomes('degraded');
     await node.signal('SIGCONT');
+    await cluster.agreed();
     await readinessBecomes('ok');
     expect((await ask()).status).toBe(404);
   });
