@@ -1,0 +1,74 @@
+// @ts-check
+// What a team writes in an hour: Express and pg, the statements by hand. No keys, no limits.
+import express from 'express';
+import pg from 'pg';
+
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+const pool = new pg.Pool({ max: Number(process.env.POOL_SIZE) });
+
+const COLUMNS = 'id, name, category_id AS "categoryId", status';
+const STATUSES = ['available', 'pending', 'sold'];
+
+/**
+ * @param {import('express').Response} response
+ * @param {number} status
+ * @param {string} code
+ * @param {string} message
+ */
+const fail = (response, status, code, message) =>
+  response.status(status).json({ code, message, status });
+
+const app = express();
+app.disable('x-powered-by');
+app.use(express.json());
+
+app.get('/v1/pets', async (request, response) => {
+  const limit = Number(request.query.limit ?? 20);
+  const { status } = request.query;
+  if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
+    fail(response, 400, 'invalid_request', 'limit must be an integer from 1 to 100.');
+    return;
+  }
+  if (status !== undefined && !(typeof status === 'string' && STATUSES.includes(status))) {
+    fail(response, 400, 'invalid_request', `status must be one of ${STATUSES.join(', ')}.`);
+    return;
+  }
+  const { rows } =
+    status === undefined
+      ? await pool.query(`SELECT ${COLUMNS} FROM pets ORDER BY id LIMIT $1`, [limit])
+      : await pool.query(
+          `SELECT ${COLUMNS} FROM pets WHERE status = $2 ORDER BY status, id LIMIT $1`,
+          [limit, status],
+        );
+  response.json(rows);
+});
+
+app.post('/v1/pets', async (request, response) => {
+  const { name, categoryId, status = 'available' } = request.body ?? {};
+  if (typeof name !== 'string' || name === '' || !Number.isInteger(categoryId)) {
+    fail(response, 400, 'invalid_request', 'name and categoryId are required.');
+    return;
+  }
+  if (!STATUSES.includes(status)) {
+    fail(response, 400, 'invalid_request', `status must be one of ${STATUSES.join(', ')}.`);
+    return;
+  }
+  const { rows } = await pool.query(
+    `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
+    [name, categoryId, status],
+  );
+  response.status(201).json(rows[0]);
+});
+
+app.get('/v1/pets/:petId', async (request, response) => {
+  const { petId } = request.params;
+  const { rows } = await pool.query(`SELECT ${COLUMNS} FROM pets WHERE id = $1`, [petId]);
+  if (rows[0]) response.json(rows[0]);
+  else fail(response, 404, 'pet_not_found', 'No such animal.');
+});
+
+app.use((_request, response) => {
+  fail(response, 404, 'route_not_found', 'No such path.');
+});
+
+app.listen(Number(process.env.PORT), '127.0.0.1');

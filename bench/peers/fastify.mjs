@@ -1,0 +1,118 @@
+// @ts-check
+// Fastify with schemas for both ways, prepared statements, keys kept for five seconds, and its own rate limiter with one
+// window, the day.
+import { createHash } from 'node:crypto';
+import rateLimit from '@fastify/rate-limit';
+import { fastify } from 'fastify';
+import pg from 'pg';
+
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+const pool = new pg.Pool({ max: Number(process.env.POOL_SIZE) });
+
+const COLUMNS = 'id, name, category_id AS "categoryId", status';
+const LIST = { name: 'list', text: `SELECT ${COLUMNS} FROM pets ORDER BY id LIMIT $1` };
+const LIST_BY_STATUS = {
+  name: 'list-by-status',
+  text: `SELECT ${COLUMNS} FROM pets WHERE status = $2 ORDER BY status, id LIMIT $1`,
+};
+const GET = { name: 'get', text: `SELECT ${COLUMNS} FROM pets WHERE id = $1` };
+const ADD = {
+  name: 'add',
+  text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
+};
+const FIND_OWNER = {
+  name: 'find-owner',
+  text: `SELECT o.id, o.limit_per_day AS "perDay" FROM api_keys k JOIN owners o ON o.id = k.owner_id
+          WHERE k.hash = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now())`,
+};
+
+const status = { type: 'string', enum: ['available', 'pending', 'sold'] };
+const newPet = {
+  name: { type: 'string', minLength: 1, maxLength: 255 },
+  categoryId: { type: 'integer' },
+};
+const pet = { type: 'object', properties: { id: { type: 'integer' }, ...newPet, status } };
+
+/** @typedef {{ id: number, perDay: number }} Owner */
+/** @type {Map<string, { owner: Owner, untilMs: number }>} */
+const owners = new Map();
+const KEPT_MS = 5_000;
+
+/** @param {string} key @returns {Promise<Owner | undefined>} */
+async function findOwner(key) {
+  const known = owners.get(key);
+  if (known && known.untilMs > Date.now()) return known.owner;
+  const hash = createHash('sha256').update(key).digest();
+  const { rows } = await pool.query({ ...FIND_OWNER, values: [hash] });
+  if (rows[0]) owners.set(key, { owner: rows[0], untilMs: Date.now() + KEPT_MS });
+  return rows[0];
+}
+
+/** @param {unknown} request @returns {Owner} */
+const ownerOf = (request) => /** @type {any} */ (request).owner;
+
+const app = fastify();
+app.decorateRequest('owner', null);
+app.addHook('onRequest', async (request, reply) => {
+  const key = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1];
+  const owner = key === undefined ? undefined : await findOwner(key);
+  if (!owner) {
+    return reply
+      .code(401)
+      .send({ code: 'invalid_api_key', message: 'Send a valid API key.', status: 401 });
+  }
+  /** @type {any} */ (request).owner = owner;
+});
+await app.register(rateLimit, {
+  max: (request) => ownerOf(request).perDay,
+  timeWindow: '1 day',
+  keyGenerator: (request) => String(ownerOf(request).id),
+});
+
+const limit = { type: 'integer', minimum: 1, maximum: 100, default: 20 };
+const listSchema = {
+  querystring: { type: 'object', properties: { limit, status } },
+  response: { 200: { type: 'array', items: pet } },
+};
+app.get('/v1/pets', { schema: listSchema }, async (request) => {
+  const query = /** @type {{ limit: number, status?: string }} */ (request.query);
+  const statement = query.status
+    ? { ...LIST_BY_STATUS, values: [query.limit, query.status] }
+    : { ...LIST, values: [query.limit] };
+  return (await pool.query(statement)).rows;
+});
+
+const addSchema = {
+  body: {
+    type: 'object',
+    required: ['name', 'categoryId'],
+    properties: { ...newPet, status: { ...status, default: 'available' } },
+  },
+  response: { 201: pet },
+};
+app.post('/v1/pets', { schema: addSchema }, async (request, reply) => {
+  const added = /** @type {any} */ (request.body);
+  const values = [added.name, added.categoryId, added.status];
+  const { rows } = await pool.query({ ...ADD, values });
+  return reply.code(201).send(rows[0]);
+});
+
+const failure = {
+  type: 'object',
+  properties: {
+    code: { type: 'string' },
+    message: { type: 'string' },
+    status: { type: 'integer' },
+  },
+};
+const getSchema = { response: { 200: pet, 404: failure } };
+app.get('/v1/pets/:petId', { schema: getSchema }, async (request, reply) => {
+  const { petId } = /** @type {{ petId: string }} */ (request.params);
+  const { rows } = await pool.query({ ...GET, values: [petId] });
+  return (
+    rows[0] ??
+    reply.code(404).send({ code: 'pet_not_found', message: 'No such animal.', status: 404 })
+  );
+});
+
+await app.listen({ port: Number(process.env.PORT), host: '127.0.0.1' });

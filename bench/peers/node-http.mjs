@@ -1,0 +1,59 @@
+// @ts-check
+// The limit of the stack: node:http and pg with prepared statements, and nothing else. No keys, no limits.
+import { createServer } from 'node:http';
+import { json } from 'node:stream/consumers';
+import pg from 'pg';
+
+pg.types.setTypeParser(pg.types.builtins.INT8, Number);
+const pool = new pg.Pool({ max: Number(process.env.POOL_SIZE) });
+
+const COLUMNS = 'id, name, category_id AS "categoryId", status';
+const LIST = { name: 'list', text: `SELECT ${COLUMNS} FROM pets ORDER BY id LIMIT $1` };
+const GET = { name: 'get', text: `SELECT ${COLUMNS} FROM pets WHERE id = $1` };
+const ADD = {
+  name: 'add',
+  text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
+};
+
+/**
+ * @param {import('node:http').ServerResponse} response
+ * @param {number} status
+ * @param {unknown} value
+ */
+function send(response, status, value) {
+  const body = JSON.stringify(value);
+  response.writeHead(status, {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': Buffer.byteLength(body),
+  });
+  response.end(body);
+}
+
+/**
+ * @param {import('node:http').IncomingMessage} request
+ * @param {import('node:http').ServerResponse} response
+ */
+async function answer(request, response) {
+  const [path = '', query] = (request.url ?? '').split('?');
+  if (path === '/v1/pets' && request.method === 'GET') {
+    const limit = Number(new URLSearchParams(query).get('limit') ?? 20);
+    const { rows } = await pool.query({ ...LIST, values: [limit] });
+    send(response, 200, rows);
+  } else if (path === '/v1/pets' && request.method === 'POST') {
+    const { name, categoryId, status = 'available' } = /** @type {any} */ (await json(request));
+    const { rows } = await pool.query({ ...ADD, values: [name, categoryId, status] });
+    send(response, 201, rows[0]);
+  } else if (path.startsWith('/v1/pets/') && request.method === 'GET') {
+    const { rows } = await pool.query({ ...GET, values: [path.slice('/v1/pets/'.length)] });
+    if (rows[0]) send(response, 200, rows[0]);
+    else send(response, 404, { code: 'pet_not_found', message: 'No such animal.', status: 404 });
+  } else {
+    send(response, 404, { code: 'route_not_found', message: 'No such path.', status: 404 });
+  }
+}
+
+createServer((request, response) => {
+  answer(request, response).catch(() => {
+    send(response, 500, { code: 'internal_error', message: 'A defect.', status: 500 });
+  });
+}).listen(Number(process.env.PORT), '127.0.0.1');
