@@ -1,6 +1,6 @@
 // @ts-check
 // What counters in the process cost: memory of a million idle owners and of a flood of addresses, and
-// the time of one decision. Run it after a build: node --expose-gc bench/limit-memory.mjs
+// the time of one decision. Run it after a build: node --expose-gc bench/limit-memory.mjs [--json]
 import { Clock } from '#dist/config/clock.js';
 import { InProcessStorage } from '#dist/rate-limit/in-process-storage.js';
 
@@ -110,12 +110,16 @@ const beforeRenewal = usedBytes();
 takeEach(storage, 1_000_000, (id) => owner(1_000_000 + id));
 const renewalBytes = usedBytes() - beforeRenewal;
 
-console.table({
-  'a million owners, two windows each': megabytes(ownerBytes),
-  'one owner': `${Math.round(ownerBytes / 1_000_000)} bytes`,
-  'a million addresses in a minute, 200,000 of them remembered': megabytes(floodBytes),
-  'another million owners two days later, in place of the first': megabytes(renewalBytes),
-  'one decision among 1,000 owners': `${nsOfThousand} ns`,
-  'one decision among 1,000,000 owners': `${nsOfMillion} ns`,
-  'the longest decision while the table grew to a million': `${Math.round(longestMs)} ms`,
-});
+if (process.argv.includes('--json')) {
+  console.log(JSON.stringify({ ownerBytes, floodBytes, renewalBytes, nsOfThousand, nsOfMillion }));
+} else {
+  console.table({
+    'a million owners, two windows each': megabytes(ownerBytes),
+    'one owner': `${Math.round(ownerBytes / 1_000_000)} bytes`,
+    'a million addresses in a minute, 200,000 of them remembered': megabytes(floodBytes),
+    'another million owners two days later, in place of the first': megabytes(renewalBytes),
+    'one decision among 1,000 owners': `${nsOfThousand} ns`,
+    'one decision among 1,000,000 owners': `${nsOfMillion} ns`,
+    'the longest decision while the table grew to a million': `${Math.round(longestMs)} ms`,
+  });
+}

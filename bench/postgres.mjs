@@ -1,0 +1,95 @@
+// @ts-check
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { findBinaries, programIn, readBy } from '#dist/database/embedded/binaries.js';
+import { ensureCluster } from '#dist/database/embedded/cluster.js';
+import { openDataDir } from '#dist/database/embedded/server-files.js';
+import { SUPERUSER } from '#dist/database/embedded/server-session.js';
+import { chooseServerUser, spawnAsServerUser } from '#dist/database/embedded/server-user.js';
+import { endWithThisProcess } from './children.mjs';
+import { freePort, untilItListens } from './ports.mjs';
+
+const DATABASE = 'bench';
+const START_LIMIT_MS = 60_000;
+const ANSWER_POLL_MS = 20;
+
+/**
+ * Room for the pools of all peers at once, which the server that the service embeds does not have. Nothing else is
+ * tuned, and a 201 is durable.
+ */
+const SETTINGS = {
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  max_connections: '200',
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+};
+
+/**
+ * Makes a PostgreSQL server of the embedded binaries, with an empty database.
+ *
+ * @param {string} folder for its files
+ * @returns {Promise<{ pid: number, env: Record<string, string>, close: () => Promise<void> }>} `env`: libpq's
+ *   variables and the address
+ */
+export async function startPostgres(folder) {
+  const files = openDataDir(folder);
+  const binaries = findBinaries(files);
+  const user = chooseServerUser(files);
+  await ensureCluster(files, binaries, user, START_LIMIT_MS);
+  const port = await freePort();
+  const settings = Object.entries({ ...SETTINGS, port: String(port) });
+  const server = spawnAsServerUser(
+    user,
+    [files.cluster, ...readBy(binaries)],
+    programIn(binaries.folder, 'postgres'),
+    ['-D', files.cluster, ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    { stdio: 'ignore', detached: true },
+  );
+  endWithThisProcess(server, 'SIGINT');
+  const ended = once(server, 'exit');
+  const close = async () => {
+    server.kill('SIGINT');
+    await ended;
+  };
+  try {
+    await untilItListens(port, START_LIMIT_MS);
+    await createDatabase(port);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const env = {
+    PGHOST: '127.0.0.1',
+    PGPORT: String(port),
+    PGUSER: SUPERUSER,
+    PGDATABASE: DATABASE,
+    DATABASE_URL: `postgres://${SUPERUSER}@127.0.0.1:${port}/${DATABASE}`,
+  };
+  return { pid: server.pid ?? 0, env, close };
+}
+
+/** @param {number} port */
+async function createDatabase(port) {
+  for (const deadline = Date.now() + START_LIMIT_MS; ;) {
+    const client = new pg.Client({
+      host: '127.0.0.1',
+      port,
+      user: SUPERUSER,
+      database: 'postgres',
+    });
+    try {
+      await client.connect();
+      await client.query(`CREATE DATABASE ${DATABASE}`);
+      return;
+    } catch (error) {
+      // It listens before it takes connections.
+      if (Date.now() > deadline) throw error;
+    } finally {
+      await client.end();
+    }
+    await delay(ANSWER_POLL_MS);
+  }
+}
