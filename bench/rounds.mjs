@@ -1,0 +1,108 @@
+// @ts-check
+import { askAndCompare } from './answers.mjs';
+import { CLIENTS } from './clients.mjs';
+import { familySeconds, processSeconds, residentBytes } from './processor-time.mjs';
+
+/**
+ * What one scenario costs one peer in one round. Processor time is microseconds a request.
+ *
+ * @typedef {object} Sample
+ * @property {number} requests
+ * @property {number} requestsPerSecond
+ * @property {number} p50Ms
+ * @property {number} p99Ms
+ * @property {number} nodeUs
+ * @property {number} postgresUs
+ * @property {number} redisUs 0 without Redis
+ * @property {number} residentBytes of the Node process, at the end of the round
+ *
+ * @typedef {{ scenario: import('./scenarios.mjs').Scenario, peer: import('./peers.mjs').Peer, samples: Sample[] }} Result
+ */
+
+/** Everything that is asked, round by round, so that what disturbs the machine disturbs all peers alike. */
+export class Rounds {
+  /**
+   * @param {import('./stage.mjs').Stage} stage
+   * @param {import('./options.mjs').Options} options
+   * @param {AbortSignal} signal ends it
+   */
+  constructor(stage, options, signal) {
+    this.stage = stage;
+    this.options = options;
+    this.signal = signal;
+  }
+
+  /**
+   * Warms all up, then asks each peer what it can be asked, in every round beginning with another one.
+   *
+   * @param {import('./scenarios.mjs').Scenario[]} scenarios
+   * @param {import('./peer-process.mjs').PeerProcess[]} peers
+   * @returns {Promise<Result[]>}
+   */
+  async run(scenarios, peers) {
+    const { rounds, seconds, warmUpSeconds } = this.options;
+    const pairs = scenarios.flatMap((scenario) =>
+      peers
+        .filter(({ peer }) => peer.abilities.includes(scenario.ability))
+        .map((peer) => ({ scenario, peer, samples: /** @type {Sample[]} */ ([]) })),
+    );
+    if (warmUpSeconds > 0) {
+      for (const { peer, scenario } of pairs) await this.#measure(peer, scenario, warmUpSeconds);
+    }
+    for (let round = 0; round < rounds; round++) {
+      console.log(`Round ${round + 1} of ${rounds}`);
+      for (const scenario of scenarios) {
+        const asked = pairs.filter((pair) => pair.scenario === scenario);
+        const first = round % Math.max(1, asked.length);
+        for (const { peer, samples } of [...asked.slice(first), ...asked.slice(0, first)]) {
+          samples.push(await this.#measure(peer, scenario, seconds));
+        }
+      }
+    }
+    return pairs.map(({ peer, ...pair }) => ({ ...pair, peer: peer.peer }));
+  }
+
+  /**
+   * @param {import('./peer-process.mjs').PeerProcess} peer
+   * @param {import('./scenarios.mjs').Scenario} scenario
+   * @param {number} seconds
+   * @returns {Promise<Sample>}
+   */
+  async #measure(peer, scenario, seconds) {
+    const question = await askAndCompare(peer, scenario);
+    const { connections, client } = this.options;
+    const { folder } = this.stage;
+    const before = this.#processorSeconds(peer.pid);
+    const load = await CLIENTS[client](question, {
+      seconds,
+      connections,
+      folder,
+      signal: this.signal,
+    }).catch((/** @type {unknown} */ error) => {
+      peer.fail(`was asked ${scenario.name}: ${error instanceof Error ? error.message : 'failed'}`);
+    });
+    const after = this.#processorSeconds(peer.pid);
+    peer.requests += load.requests;
+    // A client may not tell one refusal from another: it is still the same one.
+    await askAndCompare(peer, scenario);
+    /** @param {'node' | 'postgres' | 'redis'} process */
+    const us = (process) => ((after[process] - before[process]) * 1e6) / load.requests;
+    return {
+      ...load,
+      nodeUs: us('node'),
+      postgresUs: us('postgres'),
+      redisUs: us('redis'),
+      residentBytes: residentBytes(peer.pid),
+    };
+  }
+
+  /** @param {number} node its process id */
+  #processorSeconds(node) {
+    const { postgres, redis } = this.stage.pids;
+    return {
+      node: processSeconds(node),
+      postgres: familySeconds(postgres),
+      redis: redis === undefined ? 0 : processSeconds(redis),
+    };
+  }
+}

@@ -1,0 +1,109 @@
+// @ts-check
+import { LIMITS, TARGETS } from './targets.mjs';
+
+/**
+ * @typedef {{ median: number, min: number, max: number }} Spread
+ * @typedef {Record<keyof import('./rounds.mjs').Sample, Spread>} Figures
+ *
+ * @typedef {{ scenario: string, title: string, peer: string, peerTitle: string, figures: Figures, samples: import('./rounds.mjs').Sample[] }} Row
+ *
+ * @typedef {object} Verdict
+ * @property {string} what
+ * @property {number} value
+ * @property {number} limit
+ * @property {'at most' | 'at least'} bound
+ * @property {boolean} goal hoped for, not required
+ * @property {boolean} reached
+ */
+
+/**
+ * Returns the middle of the values, the least and the greatest.
+ *
+ * @param {readonly number[]} values one at least
+ * @returns {Spread}
+ */
+export function spread(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (/** @type {number} */ place) => sorted[place] ?? NaN;
+  const middle = (sorted.length - 1) / 2;
+  return {
+    median: (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2,
+    min: at(0),
+    max: at(sorted.length - 1),
+  };
+}
+
+/**
+ * @param {import('./rounds.mjs').Result[]} results
+ * @returns {Row[]}
+ */
+export function summarise(results) {
+  return results.map(({ scenario, peer, samples }) => {
+    const names = /** @type {(keyof Figures)[]} */ (Object.keys(samples[0] ?? {}));
+    const figures = names.map((name) => [name, spread(samples.map((sample) => sample[name]))]);
+    return {
+      scenario: scenario.name,
+      title: scenario.title,
+      peer: peer.name,
+      peerTitle: peer.title,
+      figures: Object.fromEntries(figures),
+      samples,
+    };
+  });
+}
+
+/**
+ * Returns how the run stands to what is to be reached, as far as it was measured.
+ *
+ * @param {Row[]} rows
+ * @returns {Verdict[]}
+ */
+export function judgeRatios(rows) {
+  /** @param {string} scenario @param {string} peer */
+  const find = (scenario, peer) =>
+    rows.find((row) => row.scenario === scenario && row.peer === peer);
+  return TARGETS.flatMap(({ figure, scenario, peer, against, goal = false, ...target }) => {
+    const is = find(scenario, peer);
+    const other = find(target.againstScenario ?? scenario, against);
+    if (!is || !other) return [];
+    const value = is.figures[figure].median / other.figures[figure].median;
+    const than = target.againstScenario ? other.title : other.peerTitle;
+    return [judge(`${is.title}, ${is.peerTitle}: ${figure} against ${than}`, value, target, goal)];
+  });
+}
+
+/**
+ * @param {{ idleOwnersBytes: number, bytesPerCounter: number }} counters
+ * @returns {Verdict[]}
+ */
+export function judgeCounters({ idleOwnersBytes, bytesPerCounter }) {
+  return [
+    judge('bytes a counter', bytesPerCounter, { atMost: LIMITS.bytesPerCounter }),
+    judge('bytes of a million idle owners', idleOwnersBytes, { atMost: LIMITS.idleOwnersBytes }),
+  ];
+}
+
+/**
+ * @param {{ warmMs: number[], databaseUrlMs: number[] }} starts
+ * @returns {Verdict[]}
+ */
+export function judgeStarts({ warmMs, databaseUrlMs }) {
+  return [
+    judge('ms of a warm embedded start', spread(warmMs).median, { atMost: LIMITS.warmStartMs }),
+    judge('ms of a start with DATABASE_URL', spread(databaseUrlMs).median, {
+      atMost: LIMITS.databaseUrlStartMs,
+    }),
+  ];
+}
+
+/**
+ * @param {string} what
+ * @param {number} value
+ * @param {{ atMost?: number, atLeast?: number }} bounds one of them
+ * @returns {Verdict}
+ */
+function judge(what, value, { atMost, atLeast = -Infinity }, goal = false) {
+  return atMost === undefined
+    ? { what, value, limit: atLeast, bound: 'at least', goal, reached: value >= atLeast }
+    : { what, value, limit: atMost, bound: 'at most', goal, reached: value <= atMost };
+}
