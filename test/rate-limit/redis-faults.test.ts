@@ -6,7 +6,8 @@ import { describeWithRedis, type RedisServer, startRedis } from '../harness/redi
 import { startService, type TestService } from '../harness/service.js';
 
 const BUDGET = { limits: { perMinute: 100_000, perDay: 1_000_000 } };
-const TIMEOUT_MS = 100;
+/** Longer than by default: a busy machine stops a process for a tenth of a second. */
+const TIMEOUT_MS = 300;
 /** The command's time and what a busy machine adds: less than the second that nobody is to wait. */
 const BOUND_MS = 900;
 const ROUTE = '/v1/nothing';
@@ -84,6 +85,7 @@ function expectUnharmed(answers: Timed[], status = 404): void {
 describeWithRedis('under load', () => {
   beforeAll(() => start());
   afterAll(stop);
+  beforeEach(() => readinessIs('ok'));
 
   it.each<[string, RegExp, () => Promise<void>, () => Promise<void>]>([
     [
@@ -179,7 +181,7 @@ describeWithRedis('under load', () => {
   it('a service that ends leaves no connection to Redis behind', async () => {
     const before = await redis.connections();
     const replica = await startReplica();
-    expect(await redis.connections()).toBe(before + 1);
+    await redis.untilConnections(before + 1);
     await replica.close();
     await redis.untilConnections(before);
   });
