@@ -118,7 +118,7 @@ export default {
           '^src/http/(?:deprecation|json-answer|page)\\.ts$',
           '^src/http/.+\\.(?:decorator|dto)\\.ts$',
           '^src/auth/(?:caller|known-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
-          '^src/database/(?:database-errors|standbys)\\.ts$',
+          '^src/database/(?:database-errors|pipelined-reads|standbys)\\.ts$',
           `${FEATURE}[^/]+\\.(?:module|service)\\.ts$`,
         ],
       },

@@ -1,6 +1,6 @@
 import type { ClientConfig } from 'pg';
 import type { Settings } from '../config/settings.js';
-import { columnTypes } from './service-client.js';
+import { columnTypes, type ServiceClientConfig } from './service-client.js';
 
 /** What is answered late anyway may be answered by the server's own time limit first. */
 export const CLIENT_TIMEOUT_MARGIN_MS = 250;
@@ -15,7 +15,7 @@ export function clientConfig(
   connection: ClientConfig,
   settings: Settings,
   { pooled = false } = {},
-): ClientConfig {
+): ServiceClientConfig {
   const statementMs = settings.databaseStatementTimeoutMs;
   const serverLimits = {
     statement_timeout: statementMs,
@@ -28,7 +28,8 @@ export function clientConfig(
     types: columnTypes,
     application_name: 'pets',
     keepAlive: true,
+    pipeline: true,
     connectionTimeoutMillis: settings.databasePoolWaitMs,
-    query_timeout: statementMs + CLIENT_TIMEOUT_MARGIN_MS,
+    answerTimeoutMs: statementMs + CLIENT_TIMEOUT_MARGIN_MS,
   };
 }

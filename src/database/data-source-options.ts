@@ -1,4 +1,4 @@
-import type { ClientConfig } from 'pg';
+import pg, { type ClientConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { clientConfig } from './client-config.js';
@@ -19,6 +19,7 @@ export function dataSourceOptions(
 ): DataSourceOptions {
   return {
     type: 'postgres',
+    driver: pg,
     migrations,
     poolSize,
     extra: {

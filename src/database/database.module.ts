@@ -1,10 +1,13 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { ErrorTranslator } from '../errors/error-translator.js';
+import { connectionPool } from './connection-pool.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseErrors } from './database-errors.js';
 import type { DatabaseLocation } from './database-location.js';
+import { PipelinedReads } from './pipelined-reads.js';
 import { createStandbys, Standbys } from './standbys.js';
 
 /** Injection token: where the database is. */
@@ -29,9 +32,14 @@ export class DatabaseModule {
       providers: [
         { provide: DATABASE_LOCATION, useValue: location },
         { provide: ErrorTranslator, useClass: DatabaseErrors },
+        {
+          provide: PipelinedReads,
+          inject: [DataSource],
+          useFactory: (dataSource: DataSource) => new PipelinedReads(connectionPool(dataSource)),
+        },
         { provide: Standbys, useFactory: () => createStandbys(settings) },
       ],
-      exports: [DATABASE_LOCATION, ErrorTranslator, Standbys],
+      exports: [DATABASE_LOCATION, ErrorTranslator, Standbys, PipelinedReads],
     };
   }
 }

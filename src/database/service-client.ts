@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
 
@@ -7,8 +8,13 @@ const MAX_NAMED_STATEMENTS = 256;
 
 const statementNames = new Map<string, string>();
 
-interface ClientInside {
-  connection: { stream: Duplex };
+/** How often a connection is looked at that owes an answer. */
+const WATCH_EVERY_MS = 50;
+
+/** As pg's configuration, with a time limit for answers. */
+export interface ServiceClientConfig extends pg.ClientConfig {
+  /** How long an answer may take; without it, as long as it takes. */
+  answerTimeoutMs?: number;
 }
 
 type Query = (...query: unknown[]) => unknown;
@@ -20,6 +26,14 @@ type Query = (...query: unknown[]) => unknown;
  */
 export class ServiceClient extends pg.Client {
   protected readonly preparesStatements: boolean = true;
+  /** When the statements were sent that are not answered yet, by `performance.now()`. */
+  private readonly sentAtMs: number[] = [];
+
+  constructor(config: ServiceClientConfig) {
+    super(config);
+    const { answerTimeoutMs } = config;
+    if (answerTimeoutMs !== undefined) this.once('connect', () => this.watch(answerTimeoutMs));
+  }
 
   // pg declares query with a dozen overloads; all of them pass through here.
   override query = ((config: unknown, values?: unknown, callback?: unknown): unknown => {
@@ -30,10 +44,8 @@ export class ServiceClient extends pg.Client {
       values.length > 0
         ? { name: statementName(config), text: config, values: values as unknown[] }
         : undefined;
-    const result = named ? this.send(named, callback) : this.send(config, values, callback);
-    return result instanceof Promise
-      ? result.catch((error: unknown) => this.giveUp(error))
-      : result;
+    this.sentAtMs.push(performance.now());
+    return named ? this.send(named, callback) : this.send(config, values, callback);
   }) as pg.Client['query'];
 
   private send(...query: unknown[]): unknown {
@@ -42,12 +54,17 @@ export class ServiceClient extends pg.Client {
 
   /** Breaks the connection, whatever it is at: the server rolls back, and the pool makes another one. */
   abandon(): void {
-    (this as unknown as ClientInside).connection.stream.destroy();
+    inside(this).connection.stream.destroy();
   }
 
-  private giveUp(error: unknown): never {
-    if (error instanceof Error && error.message === 'Query read timeout') this.abandon();
-    throw error;
+  /** Abandons the connection when an answer takes longer. By one timer for all: pg would set one a statement. */
+  private watch(limitMs: number): void {
+    inside(this).connection.on('readyForQuery', () => this.sentAtMs.shift());
+    const timer = setInterval(() => {
+      const [oldestMs = Infinity] = this.sentAtMs;
+      if (performance.now() - oldestMs > limitMs) this.abandon();
+    }, WATCH_EVERY_MS).unref();
+    this.once('end', () => clearInterval(timer));
   }
 }
 
@@ -57,6 +74,11 @@ export class ServiceClient extends pg.Client {
  */
 export class PooledServiceClient extends ServiceClient {
   protected override readonly preparesStatements = false;
+}
+
+/** Returns the part of pg's client that its type leaves out. */
+export function inside(client: pg.ClientBase): { connection: EventEmitter & { stream: Duplex } } {
+  return client as unknown as { connection: EventEmitter & { stream: Duplex } };
 }
 
 /** Made of the text: no process means another statement by the same name. */

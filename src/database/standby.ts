@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type ClientConfig, Pool, type QueryResultRow } from 'pg';
 import { isUnavailable } from './database-errors.js';
+import { PipelinedReads } from './pipelined-reads.js';
 
 /** What was known of a standby's state before a question was sent to it. Times are texts, exact to the microsecond. */
 export interface ReplayState {
@@ -24,6 +25,7 @@ const PROBE = `
 export class Standby {
   private readonly logger = new Logger(Standby.name);
   private readonly pool: Pool;
+  private readonly reads: PipelinedReads;
   /** null: left out; undefined: not asked yet. */
   private replay: ReplayState | null | undefined;
   private probing = false;
@@ -41,6 +43,7 @@ export class Standby {
     private readonly horizonMs: number,
   ) {
     this.pool = new Pool(connection);
+    this.reads = new PipelinedReads(this.pool);
     // A connection that nobody used at the moment broke.
     this.pool.on('error', (error) => this.leaveOut(error));
   }
@@ -56,12 +59,12 @@ export class Standby {
   async read<Result>(
     work: (standby: ReadableStandby) => Promise<Result | null>,
   ): Promise<Result | null> {
-    const { replay, pool } = this;
+    const { replay, reads } = this;
     if (!replay) return null;
     try {
       return await work({
         replay,
-        query: async (sql, values) => (await pool.query(sql, values)).rows as never,
+        query: (sql, values) => reads.query(sql, values),
       });
     } catch (error) {
       if (isUnavailable(error)) this.leaveOut(error);

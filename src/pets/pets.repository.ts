@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
+import { PipelinedReads } from '../database/pipelined-reads.js';
 import { Standbys } from '../database/standbys.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import { Pet, type PublicPet } from './pet.entity.js';
@@ -47,6 +48,7 @@ type SettledPet = PublicPet & { isSettled: boolean | null };
 export class PetsRepository {
   constructor(
     @InjectRepository(Pet) private readonly pets: Repository<Pet>,
+    private readonly reads: PipelinedReads,
     private readonly standbys: Standbys,
   ) {}
 
@@ -64,7 +66,7 @@ export class PetsRepository {
         const isConclusive = rows.length === limit && rows.at(-1)?.isSettled === true;
         return isConclusive ? rows.map(({ isSettled: _, ...pet }) => pet) : null;
       },
-      () => this.pets.query<PublicPet[]>(sql, page),
+      () => this.reads.query<PublicPet>(sql, page),
     );
   }
 
@@ -75,7 +77,7 @@ export class PetsRepository {
         // An animal never changes: where there is one, the primary could say nothing else.
         return rows.length > 0 ? rows : null;
       },
-      () => this.pets.query<PublicPet[]>(FIND, [id]),
+      () => this.reads.query<PublicPet>(FIND, [id]),
     );
     return pet ?? null;
   }

@@ -2,6 +2,7 @@ import { Client } from 'pg';
 import type { Repository } from 'typeorm';
 import type { Pet } from '../../src/pets/pet.entity.js';
 import type { PetStatus } from '../../src/pets/pet-status.js';
+import type { PipelinedReads } from '../../src/database/pipelined-reads.js';
 import { Standbys } from '../../src/database/standbys.js';
 import { PetsRepository } from '../../src/pets/pets.repository.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
@@ -63,7 +64,13 @@ async function explain(run: (pets: PetsRepository) => Promise<unknown>): Promise
       return [];
     },
   };
-  await run(new PetsRepository(explaining as unknown as Repository<Pet>, new Standbys([])));
+  await run(
+    new PetsRepository(
+      {} as Repository<Pet>,
+      explaining as unknown as PipelinedReads,
+      new Standbys([]),
+    ),
+  );
   return plan!;
 }
 

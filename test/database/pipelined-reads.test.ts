@@ -1,0 +1,141 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { isUnavailable } from '../../src/database/database-errors.js';
+import { PipelinedReads } from '../../src/database/pipelined-reads.js';
+import { ServiceClient, type ServiceClientConfig } from '../../src/database/service-client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+
+const MAX_TOGETHER = 8;
+const WHO = 'SELECT pg_backend_pid() AS pid, $1::int AS number';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let reads: PipelinedReads;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
+beforeEach(() => openPool({}));
+afterEach(() => pool.end());
+
+function openPool(config: ServiceClientConfig & pg.PoolConfig): void {
+  pool = new pg.Pool({
+    connectionString: database.url,
+    ...({ Client: ServiceClient } as object),
+    pipeline: true,
+    max: 4,
+    connectionTimeoutMillis: 5_000,
+    ...config,
+  });
+  pool.on('error', () => undefined);
+  reads = new PipelinedReads(pool);
+}
+
+const who = (number: number): Promise<{ pid: number; number: number }[]> =>
+  reads.query(WHO, [number]);
+
+const whoAre = async (count: number): Promise<{ pid: number; number: number }[]> =>
+  (await Promise.all(Array.from({ length: count }, (_, number) => who(number)))).flat();
+
+describe('reads that are asked for in one turn', () => {
+  it('share a connection, and each has its own answer', async () => {
+    const answers = await whoAre(MAX_TOGETHER);
+
+    expect(answers.map(({ number }) => number)).toEqual([...Array(MAX_TOGETHER).keys()]);
+    expect(new Set(answers.map(({ pid }) => pid)).size).toBe(1);
+    expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
+  });
+
+  it('go out together, before the first is answered', async () => {
+    await who(0);
+    const idle = new Set<string>();
+    pool.once('acquire', (client) => {
+      const { stream } = (client as unknown as { connection: { stream: NodeJS.WritableStream } })
+        .connection;
+      const write = jest.spyOn(stream as never, '_writev' as never);
+      client.once('drain', () => idle.add(String(write.mock.calls.length)));
+    });
+
+    await whoAre(3);
+    await delay(10);
+
+    expect([...idle]).toEqual(['1']);
+  });
+
+  it('take another connection when they are many', async () => {
+    const answers = await whoAre(2 * MAX_TOGETHER + 1);
+
+    expect(new Set(answers.map(({ pid }) => pid)).size).toBe(3);
+  });
+
+  it('fail one by one', async () => {
+    const [before, failure, after] = await Promise.allSettled([
+      who(1),
+      reads.query('SELECT 1 / $1::int AS number', [0]),
+      who(2),
+    ]);
+
+    expect([before, after]).toMatchObject([
+      { status: 'fulfilled', value: [{ number: 1 }] },
+      { status: 'fulfilled', value: [{ number: 2 }] },
+    ]);
+    expect(failure).toMatchObject({ status: 'rejected', reason: { code: '22012' } });
+    // A connection on which something failed is not used again.
+    expect(await who(3)).toMatchObject([{ number: 3 }]);
+    expect(pool.totalCount).toBe(1);
+  });
+
+  it('fail together when their connection breaks', async () => {
+    const [{ pid } = { pid: 0 }] = await who(0);
+    const slow = [reads.query('SELECT pg_sleep($1)', [5]), who(1)];
+    const settled = Promise.allSettled(slow);
+    await delay(50);
+    await database.query('SELECT pg_terminate_backend($1)', [pid]);
+
+    for (const result of await settled) {
+      expect(result.status).toBe('rejected');
+      expect(result.status === 'rejected' && isUnavailable(result.reason)).toBe(true);
+    }
+    expect(await who(2)).toMatchObject([{ number: 2 }]);
+  });
+});
+
+describe('a connection that owes an answer', () => {
+  it('is given up when that is overdue, with all that waits on it', async () => {
+    openPool({ answerTimeoutMs: 200 });
+    await who(0);
+    const startedAt = performance.now();
+
+    const results = await Promise.allSettled([reads.query('SELECT pg_sleep($1)', [5]), who(1)]);
+
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(results.every((result) => isUnavailable((result as PromiseRejectedResult).reason))).toBe(
+      true,
+    );
+    expect(await who(2)).toMatchObject([{ number: 2 }]);
+  });
+
+  it('has the time anew for each statement', async () => {
+    openPool({ answerTimeoutMs: 400, max: 1 });
+
+    for (let number = 0; number < 4; number++) {
+      await reads.query('SELECT pg_sleep($1)', [0.2]);
+    }
+
+    expect(await who(1)).toMatchObject([{ number: 1 }]);
+  });
+});
+
+it('tells each read that no connection is to be had', async () => {
+  openPool({ connectionTimeoutMillis: 200, max: 1 });
+  const holder = await pool.connect();
+
+  const results = await Promise.allSettled([who(1), who(2)]);
+
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(isUnavailable((results[1] as PromiseRejectedResult).reason)).toBe(true);
+  holder.release();
+});
