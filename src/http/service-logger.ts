@@ -1,6 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import { type DestinationStream, pino, type Logger, type LoggerOptions } from 'pino';
 import type { LogLevel } from '../config/settings.js';
+import { logOutput } from './log-output.js';
 
 /** Callers put keys where they do not belong (paths, names of animals), and logs are read by many. */
 const API_KEY = /aas_[0-9A-Za-z]{36}/g;
@@ -22,7 +23,7 @@ export async function createLogger(
     hooks: { streamWrite: withoutKeys },
   };
   if (destination) return pino(options, destination);
-  if (!process.stdout.isTTY) return pino(options);
+  if (!process.stdout.isTTY) return pino(options, logOutput());
   // Loaded only where it is of use.
   const { default: pretty } = await import('pino-pretty');
   return pino(options, pretty({ sync: true }));

@@ -4,6 +4,7 @@ import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { KeyDirectory } from '../auth/key-directory.js';
+import { connectionPool } from '../database/connection-pool.js';
 import { Standbys } from '../database/standbys.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { observeRedis } from './redis-metrics.js';
@@ -29,6 +30,9 @@ export class ServiceMetrics {
     registers: [this.registry],
   });
 
+  /** As many as label sets: their number has a bound. */
+  private readonly series = new Map<string, Histogram.Internal<string>>();
+
   private readonly deprecatedRequests = new Counter({
     name: 'pets_deprecated_requests_total',
     help: 'Requests to operations that are deprecated, refused ones not counted',
@@ -47,13 +51,19 @@ export class ServiceMetrics {
     this.observeLimits(limiter);
     if (limiter.circuit) observeRedis(this.registry, limiter.circuit);
     if (standbys.inService.length > 0) observeStandbys(this.registry, standbys);
-    this.observePool((dataSource.driver as unknown as { master: Pool }).master);
+    this.observePool(connectionPool(dataSource));
   }
 
   /** @param route the path template, never the raw path */
   observeRequest(method: string, route: string, status: number, durationMs: number): void {
     const told = METHODS.has(method) ? method : '_OTHER';
-    this.requests.labels(told, route, String(status)).observe(durationMs / 1000);
+    const key = `${told} ${status} ${route}`;
+    let series = this.series.get(key);
+    if (!series) {
+      series = this.requests.labels(told, route, String(status));
+      this.series.set(key, series);
+    }
+    series.observe(durationMs / 1000);
   }
 
   /** @param route the path template of an operation that is deprecated */
