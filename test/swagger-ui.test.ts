@@ -45,6 +45,8 @@ if (command === undefined) {
   async function open(id: string): Promise<void> {
     await browser.click(`${operation(id)} .opblock-summary-control`);
     await browser.waitFor(`${operation(id)} .execute`);
+    // Its references are resolved only now that it is open: before that there is nothing to execute.
+    await browser.waitFor(`${operation(id)} .responses-wrapper .model-example .highlight-code`);
   }
 
   /** Executes an opened operation. Returns the status and body that the page then shows. */
