@@ -1,4 +1,5 @@
-import { type ExecutionContext, SetMetadata } from '@nestjs/common';
+import { SetMetadata } from '@nestjs/common';
+import { perRoute } from '../http/per-route.js';
 
 const PUBLIC = 'public';
 
@@ -6,9 +7,8 @@ const PUBLIC = 'public';
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(PUBLIC, true);
 
 /** Whether the route that is being asked for, or its controller, is `@Public()`. */
-export function isPublic(context: ExecutionContext): boolean {
-  return (
+export const isPublic = perRoute(
+  (context) =>
     Reflect.hasMetadata(PUBLIC, context.getHandler()) ||
-    Reflect.hasMetadata(PUBLIC, context.getClass())
-  );
-}
+    Reflect.hasMetadata(PUBLIC, context.getClass()),
+);

@@ -24,7 +24,11 @@ export class ServiceError extends Error {
     message: string,
     options: ServiceErrorOptions = {},
   ) {
+    const { stackTraceLimit } = Error;
+    // Not a defect, and never logged with its stack: finding that out takes as long as all else in a refusal.
+    if (ERROR_STATUS[code] < 500) Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.status = options.status ?? ERROR_STATUS[code];
     this.headers = options.headers ?? {};
   }

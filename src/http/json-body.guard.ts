@@ -1,5 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import { perRoute } from './per-route.js';
 import { parseJson } from './parse-json.js';
 import { readJsonBody } from './read-body.js';
 import type { Request, Response } from './request.js';
@@ -11,10 +12,8 @@ import type { Request, Response } from './request.js';
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
-  private readonly readsBody = new WeakMap<object, boolean>();
-
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    return this.takesBody(context) ? this.readBody(context) : true;
+    return takesBody(context) ? this.readBody(context) : true;
   }
 
   private async readBody(context: ExecutionContext): Promise<boolean> {
@@ -26,17 +25,12 @@ export class JsonBodyGuard implements CanActivate {
     request.body = bytes && parseJson(bytes);
     return true;
   }
-
-  private takesBody(context: ExecutionContext): boolean {
-    const handler = context.getHandler();
-    let takesBody = this.readsBody.get(handler);
-    if (takesBody === undefined) {
-      takesBody = hasBodyParameter(context.getClass(), handler.name);
-      this.readsBody.set(handler, takesBody);
-    }
-    return takesBody;
-  }
 }
+
+/** Whether the handler has a `@Body()`. */
+const takesBody = perRoute((context) =>
+  hasBodyParameter(context.getClass(), context.getHandler().name),
+);
 
 function hasBodyParameter(controller: object, handler: string): boolean {
   const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler) as

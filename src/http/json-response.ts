@@ -1,5 +1,6 @@
 import type { ServiceError } from '../errors/service-error.js';
 import { entityTag, matchesEntityTag } from './entity-tag.js';
+import { jsonText } from './json-text.js';
 import type { Request, Response } from './request.js';
 
 const JSON_TYPE = 'application/json';
@@ -48,7 +49,7 @@ export function sendError(response: Response, error: ServiceError): void {
 
 /** Returns the Error shape of the interface, as text. */
 export function errorBody({ code, message, status }: ServiceError): string {
-  return JSON.stringify({ code, message, status });
+  return jsonText({ code, message, status });
 }
 
 function endWithJson(response: Response, body: string): void {

@@ -31,7 +31,9 @@ export function requestLog(
 
 /** The path as it reads: in escapes, the logger would not know a key. Without the query: it may hold secrets. */
 function readablePath(url: string): string | undefined {
-  const [path = ''] = url.split('?', 1);
+  const query = url.indexOf('?');
+  const path = query < 0 ? url : url.slice(0, query);
+  if (!path.includes('%')) return path;
   try {
     return decodeURIComponent(path);
   } catch {

@@ -11,6 +11,7 @@ import { sendError, sendJson } from './json-response.js';
 import { jsonText } from './json-text.js';
 import { Page } from './page.js';
 import type { NextFunction, Request, Response } from './request.js';
+import { TurnWrites } from './turn-writes.js';
 import { closeAfterUnreadBody } from './unread-body.js';
 
 /** How often the server looks for requests that take too long; they are answered up to this late. */
@@ -22,6 +23,7 @@ export class ServiceAdapter extends ExpressAdapter {
   private closing = false;
   private endsConnections = false;
   private readonly sockets = new Set<Socket>();
+  private readonly writes = new TurnWrites();
   private forceCloseConnections = false;
 
   /** @param linkBase what the absolute URLs of Link fields begin with, '' for relative references */
@@ -54,6 +56,7 @@ export class ServiceAdapter extends ExpressAdapter {
     // A client may end its side after its request, and still waits for the answer.
     Object.assign(this.httpServer as http.Server, { httpAllowHalfOpen: true });
     (this.httpServer as http.Server).on('connection', (socket) => {
+      this.writes.hold(socket);
       this.sockets.add(socket.once('close', () => this.sockets.delete(socket)));
     });
     if (options.return503OnClosing) {
@@ -73,6 +76,8 @@ export class ServiceAdapter extends ExpressAdapter {
 
   /** Closes the connections on which nothing is under way, those included that were never used. */
   closeIdleConnections(): void {
+    // To the server a connection is idle when its answer is written, though not yet out.
+    this.writes.flush();
     (this.httpServer as http.Server).closeIdleConnections();
     for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
   }

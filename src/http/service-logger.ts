@@ -19,7 +19,7 @@ export async function createLogger(
   const options: LoggerOptions = {
     level,
     base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
+    timestamp: timeMember(),
     hooks: { streamWrite: withoutKeys },
   };
   if (destination) return pino(options, destination);
@@ -27,6 +27,20 @@ export async function createLogger(
   // Loaded only where it is of use.
   const { default: pretty } = await import('pino-pretty');
   return pino(options, pretty({ sync: true }));
+}
+
+/** Returns the line's time (RFC 3339, UTC), written once for all lines of a millisecond. */
+function timeMember(): () => string {
+  let writtenMs = NaN;
+  let member = '';
+  return () => {
+    const nowMs = Date.now();
+    if (nowMs !== writtenMs) {
+      writtenMs = nowMs;
+      member = `,"time":"${new Date(nowMs).toISOString()}"`;
+    }
+    return member;
+  };
 }
 
 function withoutKeys(line: string): string {

@@ -1,5 +1,6 @@
-import { applyDecorators, type ExecutionContext, SetMetadata } from '@nestjs/common';
+import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiIdempotent } from '../http/openapi/api-idempotent.decorator.js';
+import { perRoute } from '../http/per-route.js';
 
 const IDEMPOTENT = 'idempotent';
 
@@ -11,6 +12,6 @@ export const Idempotent = (): MethodDecorator =>
   applyDecorators(SetMetadata(IDEMPOTENT, true), ApiIdempotent());
 
 /** Whether the handler that is being asked for is `@Idempotent()`. */
-export function isIdempotent(context: ExecutionContext): boolean {
-  return Reflect.hasMetadata(IDEMPOTENT, context.getHandler());
-}
+export const isIdempotent = perRoute((context) =>
+  Reflect.hasMetadata(IDEMPOTENT, context.getHandler()),
+);

@@ -5,6 +5,7 @@ import { ThrottlerGuard, type ThrottlerStorage } from '@nestjs/throttler';
 import type { Request, Response } from 'express';
 import { Authenticator } from '../auth/authenticator.js';
 import type { Caller } from '../auth/caller.js';
+import { perRoute } from '../http/per-route.js';
 import { isPublic } from '../auth/public.decorator.js';
 import { limitHeaders } from './limit-headers.js';
 import { limitRefusal } from './limit-refusal.js';
@@ -47,11 +48,11 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     if (isPublic(context)) return true;
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
-    const address = this.limiter.addressBudget(clientAddress(request));
-    const { caller, refusal } = await this.identify(request, address);
+    const { caller, refusal } = await this.identify(request);
     request.caller = caller;
     const counted = !this.skips(context) && !isUnavailable(caller);
-    const budget = caller.kind === 'key' ? this.limiter.ownerBudget(caller.key) : address;
+    const budget =
+      caller.kind === 'key' ? this.limiter.ownerBudget(caller.key) : this.addressBudget(request);
     const reading =
       refusal ?? (await (counted ? this.limiter.take(budget) : this.limiter.peek(budget)));
     const response = http.getResponse<Response>();
@@ -61,23 +62,24 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
   }
 
   /** Finds out who calls, and what refused the look-up of the key, if that was refused. */
-  private async identify(
-    request: Request,
-    address: Budget,
-  ): Promise<{ caller: Caller; refusal: LookUpRefusal }> {
+  private async identify(request: Request): Promise<{ caller: Caller; refusal: LookUpRefusal }> {
     if (request.corsPreflight) return { caller: ANONYMOUS, refusal: undefined };
     let refusal: LookUpRefusal;
     const caller = await this.authenticator.identify(request, async () => {
-      refusal = await this.limiter.takeLookUp(address);
+      refusal = await this.limiter.takeLookUp(this.addressBudget(request));
       return refusal === undefined;
     });
     return { caller, refusal };
   }
 
-  private skips(context: ExecutionContext): boolean {
+  private addressBudget(request: Request): Budget {
+    return this.limiter.addressBudget(clientAddress(request));
+  }
+
+  private readonly skips = perRoute((context) => {
     const targets = [context.getHandler(), context.getClass()];
     return this.reflector.getAllAndOverride<boolean | undefined>(SKIP_THROTTLE, targets) === true;
-  }
+  });
 }
 
 function isUnavailable(caller: Caller): boolean {
