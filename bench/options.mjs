@@ -7,7 +7,7 @@ export const USAGE = `Usage: npm run bench -- [options]
   --peer A,B         only these; all by default. The names are in bench/peers.mjs
   --rounds N         rounds, interleaved (5)
   --seconds N        how long each is asked in a round (3)
-  --warm-up N        and how long before the first round; 0: not (2)
+  --warm-up N        and how long before the first round, until V8 has compiled what is used; 0: not (10)
   --connections N    connections of the client (16)
   --animals N        animals in the store (100000)
   --client NAME      wrk or autocannon; by default wrk where it is on the PATH
@@ -61,7 +61,7 @@ function parse(args) {
         peer: { type: 'string' },
         rounds: { type: 'string', default: '5' },
         seconds: { type: 'string', default: '3' },
-        'warm-up': { type: 'string', default: '2' },
+        'warm-up': { type: 'string', default: '10' },
         connections: { type: 'string', default: '16' },
         animals: { type: 'string', default: '100000' },
         client: { type: 'string' },
@@ -93,8 +93,8 @@ function positive(name, text) {
   return Number(text);
 }
 
-/** @param {string | undefined} name @returns {'wrk' | 'autocannon'} */
-function chooseClient(name) {
+/** @param {string | undefined} name @returns {'wrk' | 'autocannon'} wrk, where there is one */
+export function chooseClient(name) {
   if (name === 'wrk' || name === 'autocannon') return name;
   if (name !== undefined) throw new UsageError('--client takes wrk or autocannon.');
   return spawnSync('wrk', ['--version'], { stdio: 'ignore' }).error ? 'autocannon' : 'wrk';

@@ -45,13 +45,14 @@ export class PeerProcess {
    * @param {import('./peers.mjs').Peer} peer
    * @param {import('./stage.mjs').Stage} stage
    * @param {AbortSignal} signal ends it
+   * @param {string[]} flags of Node.js
    * @throws when it does not start
    */
-  static async start(peer, stage, signal) {
+  static async start(peer, stage, signal, flags = []) {
     const port = await freePort();
     const logFile = join(stage.folder, `${peer.name}.log`);
     const log = openSync(logFile, 'w');
-    const child = spawn(process.execPath, [await runnable(peer.program)], {
+    const child = spawn(process.execPath, [...flags, await runnable(peer.program)], {
       stdio: ['ignore', log, log],
       signal,
       env: {

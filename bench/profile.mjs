@@ -1,0 +1,46 @@
+// @ts-check
+// Where the service's time goes: a flame graph (SVG) of one scenario, taken by V8's sampling profiler under load.
+//   node bench/profile.mjs [SCENARIO] [FILE]     list-20, reports/flame.svg
+import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { askAndCompare } from './answers.mjs';
+import { CLIENTS } from './clients.mjs';
+import { flameGraph } from './flame-graph.mjs';
+import { chooseClient } from './options.mjs';
+import { PeerProcess } from './peer-process.mjs';
+import { PEERS } from './peers.mjs';
+import { listScenarios } from './scenarios.mjs';
+import { onStage } from './stage.mjs';
+
+const ANIMALS = 100_000;
+const SECONDS = 20;
+/** Left out: starting, and running what V8 has not compiled yet. */
+const WARM_UP_SECONDS = 10;
+
+const [name = 'list-20', file = 'reports/flame.svg'] = process.argv.slice(2);
+const { signal } = new AbortController();
+
+await onStage(ANIMALS, signal, async (stage) => {
+  const scenario = (await listScenarios(stage.database, stage.keys)).find(
+    (known) => known.name === name,
+  );
+  const service = PEERS.find((peer) => peer.name === 'service');
+  if (!scenario || !service) throw new Error(`There is no scenario ${name}.`);
+  const flags = ['--cpu-prof', '--cpu-prof-interval=250', `--cpu-prof-dir=${stage.folder}`];
+  // The modules: in the bundle no frame tells whose code it is.
+  const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
+  const peer = await PeerProcess.start({ ...service, program }, stage, signal, flags);
+  try {
+    const question = await askAndCompare(peer, scenario);
+    const options = { connections: 16, folder: stage.folder, signal };
+    await CLIENTS[chooseClient(undefined)](question, { ...options, seconds: SECONDS });
+  } finally {
+    await peer.stop();
+  }
+  const profile = (await readdir(stage.folder)).find((found) => found.endsWith('.cpuprofile'));
+  if (!profile) throw new Error('No profile was written.');
+  const text = await readFile(join(stage.folder, profile), 'utf8');
+  await writeFile(file, flameGraph(JSON.parse(text), { title: scenario.title, WARM_UP_SECONDS }));
+  console.log(`Written to ${file}.`);
+});

@@ -1,0 +1,20 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const BUNDLE = join(process.cwd(), 'dist', 'bundle');
+
+const files = readdirSync(BUNDLE).filter((name) => name.endsWith('.js'));
+const code = files.map((name) => readFileSync(join(BUNDLE, name), 'utf8')).join('\n');
+
+it('names no function or class while it runs: V8 would give up on constructors', () => {
+  expect(code).not.toMatch(/\b__name\(/);
+});
+
+it('has classes by their own names, whatever the bundler calls them', () => {
+  const renamed =
+    /class (_?)(\w+?)(\d*)(?: extends \w+)? \{\s*static get name\(\) \{ return "(\w+)"; \}/g;
+  const names = [...code.matchAll(renamed)];
+
+  expect(names.length).toBeGreaterThan(100);
+  expect(names.every(([, , name, , given]) => given?.startsWith(name ?? ''))).toBe(true);
+});
