@@ -110,7 +110,7 @@ function add(frame, path, us) {
 
 /** @param {CallFrame} frame */
 function nameOf({ functionName, url, lineNumber }) {
-  const file = url.replace(/^.*\/node_modules\//, '').replace(/^.*\/dist\//, 'dist/');
+  const [, file = url] = /(?:.*\/node_modules\/|.*\/(?=dist\/))(.*)/.exec(url) ?? [];
   return `${functionName || '(anonymous)'}${file && ` ${file}:${lineNumber + 1}`}`;
 }
 
@@ -119,7 +119,7 @@ function bar({ name, us }, x, level, allUs) {
   const width = (us / allUs) * WIDTH;
   const y = HEAD_HEIGHT + level * ROW_HEIGHT;
   const colour = COLOURS.find(([pattern]) => pattern.test(name))?.[1] ?? '#e2e8f0';
-  const label = name.slice(0, Math.floor((width - 4) / CHARACTER_WIDTH));
+  const label = name.slice(0, Math.max(0, Math.floor((width - 4) / CHARACTER_WIDTH)));
   return [
     `<g><title>${escape(name)}: ${((us / allUs) * 100).toFixed(1)} %</title>`,
     `<rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${ROW_HEIGHT - 1}" fill="${colour}"/>`,

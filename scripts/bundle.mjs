@@ -68,7 +68,7 @@ function relativeAddress(file) {
 /**
  * Classes keep their names, by which dependency injection and errors go, whatever the bundler has to call them. Its own
  * way (`keepNames`) defines the property `name` of every function and class that is made: V8 then optimizes no
- * constructor of a derived class any more, and a request costs half as much again. A getter says the same for
+ * constructor of a derived class any more, and a request costs a fifth more. A getter says the same for
  * nothing. Functions need no name. Lines and columns stay where the source map has them.
  *
  * @param {string} code

@@ -5,7 +5,7 @@ const TOGETHER_BYTES = 8_192;
 
 /**
  * Returns standard output for a log: the lines of one turn of the event loop go out by one system call, at
- * its end, which takes a quarter off what a line costs. Nothing is lost but by a kill that no process can see coming.
+ * its end. Nothing is lost but by a kill that no process can see coming.
  */
 export function logOutput(): DestinationStream {
   const output = pino.destination({ dest: 1, sync: true, minLength: TOGETHER_BYTES });

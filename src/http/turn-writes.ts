@@ -13,7 +13,7 @@ interface Held {
 /**
  * Holds the answers of one turn of the event loop until its end, and writes them one right after the other. The first
  * wakes the client, or the proxy, and finds it awake from then on: a write that has to wake its reader costs several
- * times as much. A refusal takes a third less.
+ * times as much. A refusal takes a fifth less.
  */
 export class TurnWrites {
   private held: Held[] = [];
