@@ -26,8 +26,8 @@ type Query = (...query: unknown[]) => unknown;
  */
 export class ServiceClient extends pg.Client {
   protected readonly preparesStatements: boolean = true;
-  /** When the statements were sent that are not answered yet, by `performance.now()`. */
-  private readonly sentAtMs: number[] = [];
+  /** When the statements were sent that are not answered yet, by `performance.now()`; undefined: nobody asks. */
+  private sentAtMs: number[] | undefined;
 
   constructor(config: ServiceClientConfig) {
     super(config);
@@ -44,7 +44,7 @@ export class ServiceClient extends pg.Client {
       values.length > 0
         ? { name: statementName(config), text: config, values: values as unknown[] }
         : undefined;
-    this.sentAtMs.push(performance.now());
+    this.sentAtMs?.push(performance.now());
     return named ? this.send(named, callback) : this.send(config, values, callback);
   }) as pg.Client['query'];
 
@@ -59,9 +59,11 @@ export class ServiceClient extends pg.Client {
 
   /** Abandons the connection when an answer takes longer. By one timer for all: pg would set one a statement. */
   private watch(limitMs: number): void {
-    inside(this).connection.on('readyForQuery', () => this.sentAtMs.shift());
+    const sentAtMs: number[] = [];
+    this.sentAtMs = sentAtMs;
+    inside(this).connection.on('readyForQuery', () => sentAtMs.shift());
     const timer = setInterval(() => {
-      const [oldestMs = Infinity] = this.sentAtMs;
+      const [oldestMs = Infinity] = sentAtMs;
       if (performance.now() - oldestMs > limitMs) this.abandon();
     }, WATCH_EVERY_MS).unref();
     this.once('end', () => clearInterval(timer));

@@ -5,11 +5,11 @@ import { ThrottlerGuard, type ThrottlerStorage } from '@nestjs/throttler';
 import type { Request, Response } from 'express';
 import { Authenticator } from '../auth/authenticator.js';
 import type { Caller } from '../auth/caller.js';
-import { perRoute } from '../http/per-route.js';
 import { isPublic } from '../auth/public.decorator.js';
+import { perRoute } from '../http/per-route.js';
 import { limitHeaders } from './limit-headers.js';
 import { limitRefusal } from './limit-refusal.js';
-import type { Budget, LookUpRefusal } from './limit-storage.js';
+import type { LookUpRefusal } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
 
 /** What `@SkipThrottle()` leaves on a handler or controller. */
@@ -48,11 +48,15 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     if (isPublic(context)) return true;
     const http = context.switchToHttp();
     const request = http.getRequest<Request>();
-    const { caller, refusal } = await this.identify(request);
+    // Read before anything is waited for: of a client that has gone nothing tells it.
+    const address = clientAddress(request);
+    const { caller, refusal } = await this.identify(request, address);
     request.caller = caller;
     const counted = !this.skips(context) && !isUnavailable(caller);
     const budget =
-      caller.kind === 'key' ? this.limiter.ownerBudget(caller.key) : this.addressBudget(request);
+      caller.kind === 'key'
+        ? this.limiter.ownerBudget(caller.key)
+        : this.limiter.addressBudget(address);
     const reading =
       refusal ?? (await (counted ? this.limiter.take(budget) : this.limiter.peek(budget)));
     const response = http.getResponse<Response>();
@@ -62,18 +66,17 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
   }
 
   /** Finds out who calls, and what refused the look-up of the key, if that was refused. */
-  private async identify(request: Request): Promise<{ caller: Caller; refusal: LookUpRefusal }> {
+  private async identify(
+    request: Request,
+    address: string | undefined,
+  ): Promise<{ caller: Caller; refusal: LookUpRefusal }> {
     if (request.corsPreflight) return { caller: ANONYMOUS, refusal: undefined };
     let refusal: LookUpRefusal;
     const caller = await this.authenticator.identify(request, async () => {
-      refusal = await this.limiter.takeLookUp(this.addressBudget(request));
+      refusal = await this.limiter.takeLookUp(this.limiter.addressBudget(address));
       return refusal === undefined;
     });
     return { caller, refusal };
-  }
-
-  private addressBudget(request: Request): Budget {
-    return this.limiter.addressBudget(clientAddress(request));
   }
 
   private readonly skips = perRoute((context) => {

@@ -1,9 +1,12 @@
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { generateKey, hashKey } from '../../src/auth/key-format.js';
 import { type Answer, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { holdTable } from '../harness/database-lock.js';
 import { createOwner } from '../harness/factories.js';
 import { inParallel, inTurn, limitFields, limitsOf, SECOND_MS } from '../harness/limits.js';
+import { RawConnection } from '../harness/raw-connection.js';
 import { type Relay, startRelay } from '../harness/relay.js';
 import { startService, type TestService } from '../harness/service.js';
 
@@ -170,4 +173,23 @@ describe('over its budget', () => {
     await inTurn(2 * LOOK_UPS_PER_SECOND, () => ask(key));
     expect(relay.timesSent(Buffer.from(hashKey(key), 'hex'))).toBe(LOOK_UPS_PER_SECOND);
   });
+});
+
+test('a client that has gone before its key was looked up is counted all the same', async () => {
+  // Not behind the proxy: then nothing but its connection tells its address.
+  const remaining = async (): Promise<number> =>
+    limitsOf(await send(service, '/v1/nothing')).remaining;
+  const before = await remaining();
+  const lock = await holdTable(database, 'api_keys', 'ACCESS EXCLUSIVE');
+  const connection = await RawConnection.open(
+    service,
+    `GET /v1/nothing HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${generateKey()}\r\n\r\n`,
+  );
+  await lock.waitedFor();
+  connection.socket.resetAndDestroy();
+  await delay(100);
+  await lock.release();
+  await delay(100);
+
+  expect(await remaining()).toBe(before - 2);
 });
