@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer } from './client.js';
 import type { TestDatabase } from './database.js';
 
@@ -38,6 +39,9 @@ export async function inTurn(times: number, ask: () => Promise<Answer>): Promise
   return ask();
 }
 
+/** Few enough that no budget is used up by asking. */
+const ASK_EVERY_MS = 20;
+
 /** Asks until an answer satisfies the condition. Returns that answer and how many it took. */
 export async function askUntil(
   ask: () => Promise<Answer>,
@@ -49,6 +53,7 @@ export async function askUntil(
     const answer = await ask();
     if (condition(answer)) return { answer, asked };
     if (performance.now() > deadline) throw new Error(`still ${answer.status} ${answer.text}`);
+    await delay(ASK_EVERY_MS);
   }
 }
 
