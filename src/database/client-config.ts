@@ -1,6 +1,7 @@
 import type { ClientConfig } from 'pg';
 import type { Settings } from '../config/settings.js';
-import { columnTypes, type ServiceClientConfig } from './service-client.js';
+import { columnTypes } from './column-types.js';
+import type { ServiceClientConfig } from './service-client.js';
 
 /** What is answered late anyway may be answered by the server's own time limit first. */
 export const CLIENT_TIMEOUT_MARGIN_MS = 250;

@@ -1,13 +1,15 @@
-import type { Pool, PoolClient, QueryResultRow } from 'pg';
-import { inside } from './service-client.js';
+import type { Pool, PoolClient } from 'pg';
+import type { Parameter, RowMaker } from './prepared-read.js';
+import { inside, type ServiceClient } from './service-client.js';
 
 /** Reads that may share a connection: more gain little, and one that is slow keeps those behind it waiting. */
 const MAX_TOGETHER = 8;
 
 interface Read {
   sql: string;
-  values: unknown[];
-  resolve: (rows: never[]) => void;
+  values: readonly Parameter[];
+  toRow: RowMaker<unknown>;
+  resolve: (rows: unknown[]) => void;
   reject: (error: unknown) => void;
 }
 
@@ -20,15 +22,20 @@ interface Read {
 export class PipelinedReads {
   private waiting: Read[] = [];
 
-  /** @param pool of clients with `pipeline`; its owner closes it */
+  /** @param pool of ServiceClients with `pipeline`; its owner closes it */
   constructor(private readonly pool: Pool) {}
 
-  /** Returns the rows. @throws what the pool or the server says, see `isUnavailable` */
-  query<Row extends QueryResultRow>(sql: string, values: unknown[]): Promise<Row[]> {
+  /**
+   * Returns the rows.
+   *
+   * @param toRow makes a row of its columns, in the order of the statement
+   * @throws what the pool or the server says, see `isUnavailable`
+   */
+  query<Row>(sql: string, values: readonly Parameter[], toRow: RowMaker<Row>): Promise<Row[]> {
     return new Promise((resolve, reject) => {
+      const read = { sql, values, toRow, resolve, reject } as Read;
       // Requests are read off one socket after another; then come the immediates.
-      if (this.waiting.push({ sql, values, resolve, reject }) === 1)
-        setImmediate(() => this.send());
+      if (this.waiting.push(read) === 1) setImmediate(() => this.send());
     });
   }
 
@@ -42,7 +49,7 @@ export class PipelinedReads {
 
   private sendTogether(reads: readonly Read[]): void {
     this.pool.connect((error, client) => {
-      if (client) new Batch(client, reads).send();
+      if (client) new Batch(client as PoolClient & ServiceClient, reads).send();
       else for (const { reject } of reads) reject(error);
     });
   }
@@ -51,10 +58,10 @@ export class PipelinedReads {
 /** Reads on their way, and the connection that they share. */
 class Batch {
   private unanswered: number;
-  private failure: Error | undefined;
+  private failure: Error | null = null;
 
   constructor(
-    private readonly client: PoolClient,
+    private readonly client: PoolClient & ServiceClient,
     private readonly reads: readonly Read[],
   ) {
     this.unanswered = reads.length;
@@ -65,22 +72,22 @@ class Batch {
     this.client.on('error', ignore);
     const { stream } = inside(this.client).connection;
     stream.cork();
-    for (const { sql, values, resolve, reject } of this.reads) {
-      this.client.query(sql, values, (error: Error | undefined, result) => {
+    for (const { sql, values, toRow, resolve, reject } of this.reads) {
+      this.client.read(sql, values, toRow, (error, rows) => {
         this.noteAnswer(error);
         if (error) reject(error);
-        else resolve(result.rows as never[]);
+        else resolve(rows);
       });
     }
     stream.uncork();
   }
 
-  private noteAnswer(error: Error | undefined): void {
+  private noteAnswer(error: Error | null): void {
     this.failure ??= error;
     this.unanswered--;
     if (this.unanswered > 0) return;
     this.client.removeListener('error', ignore);
-    this.client.release(this.failure);
+    this.client.release(this.failure ?? undefined);
   }
 }
 

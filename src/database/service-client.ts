@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
+import { type Parameter, PreparedRead, type ReadDone, type RowMaker } from './prepared-read.js';
 
 /** Prepared statements a connection may hold: generated SQL in many shapes must not fill the server's memory. */
 const MAX_NAMED_STATEMENTS = 256;
@@ -48,6 +49,18 @@ export class ServiceClient extends pg.Client {
     return named ? this.send(named, callback) : this.send(config, values, callback);
   }) as pg.Client['query'];
 
+  /** Sends one statement that reads; whatever becomes of it is told to `done`. */
+  read<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    toRow: RowMaker<Row>,
+    done: ReadDone<Row>,
+  ): void {
+    const name = this.preparesStatements ? statementName(sql) : undefined;
+    this.sentAtMs?.push(performance.now());
+    this.send(new PreparedRead(name, sql, values, toRow, done));
+  }
+
   private send(...query: unknown[]): unknown {
     return (pg.Client.prototype.query as Query).apply(this, query);
   }
@@ -92,13 +105,3 @@ function statementName(text: string): string | undefined {
   }
   return name;
 }
-
-type ValueReader = (text: string) => unknown;
-
-/** How values of the database are read: int8 as bigint, exact; all else as pg does. */
-export const columnTypes: pg.CustomTypesConfig = {
-  getTypeParser: (type, format): ValueReader =>
-    type === pg.types.builtins.INT8 && format !== 'binary'
-      ? BigInt
-      : (pg.types.getTypeParser(type, format) as ValueReader),
-};

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type ClientConfig, Pool, type QueryResultRow } from 'pg';
+import { type ClientConfig, Pool } from 'pg';
 import { isUnavailable } from './database-errors.js';
 import { PipelinedReads } from './pipelined-reads.js';
 
@@ -14,7 +14,7 @@ export interface ReplayState {
 /** A standby as it was when a read began. */
 export interface ReadableStandby {
   readonly replay: ReplayState;
-  query<Row extends QueryResultRow>(sql: string, values: unknown[]): Promise<Row[]>;
+  readonly query: PipelinedReads['query'];
 }
 
 const PROBE = `
@@ -64,7 +64,7 @@ export class Standby {
     try {
       return await work({
         replay,
-        query: (sql, values) => reads.query(sql, values),
+        query: (sql, values, toRow) => reads.query(sql, values, toRow),
       });
     } catch (error) {
       if (isUnavailable(error)) this.leaveOut(error);

@@ -10,6 +10,15 @@ import type { PetStatus } from './pet-status.js';
 /** The allow-list of what leaves the store. */
 const COLUMNS = 'id, name, category_id AS "categoryId", status';
 
+type Columns = [id: bigint, name: string, categoryId: bigint, status: PetStatus];
+
+const toPet = ([id, name, categoryId, status]: Columns): PublicPet => ({
+  id,
+  name,
+  categoryId,
+  status,
+});
+
 const list = (columns: string): string =>
   `SELECT ${columns} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`;
 
@@ -40,8 +49,11 @@ const INSERT = `
   INSERT INTO pets (name, category_id, status, created_by_key_id)
   VALUES ($1, $2, $3, $4) RETURNING ${COLUMNS}`;
 
-/** `isSettled` is null when the standby does not know up to when it has followed the primary. */
-type SettledPet = PublicPet & { isSettled: boolean | null };
+/** The last column is null when the standby does not know up to when it has followed the primary. */
+const toSettledPet = ([id, name, categoryId, status, isSettled]: [...Columns, boolean | null]) => ({
+  pet: { id, name, categoryId, status },
+  isSettled,
+});
 
 /** The animals in PostgreSQL, one statement an operation; two where a standby is not to be believed. */
 @Injectable()
@@ -62,22 +74,22 @@ export class PetsRepository {
       async (standby) => {
         const { settledBefore, serverStartedAt } = standby.replay;
         const values = [...page, settledBefore, serverStartedAt];
-        const rows = await standby.query<SettledPet>(onStandby, values);
+        const rows = await standby.query(onStandby, values, toSettledPet);
         const isConclusive = rows.length === limit && rows.at(-1)?.isSettled === true;
-        return isConclusive ? rows.map(({ isSettled: _, ...pet }) => pet) : null;
+        return isConclusive ? rows.map(({ pet }) => pet) : null;
       },
-      () => this.reads.query<PublicPet>(sql, page),
+      () => this.reads.query(sql, page, toPet),
     );
   }
 
   async findById(id: bigint): Promise<PublicPet | null> {
     const [pet] = await this.standbys.read(
       async (standby) => {
-        const rows = await standby.query<PublicPet>(FIND, [id]);
+        const rows = await standby.query(FIND, [id], toPet);
         // An animal never changes: where there is one, the primary could say nothing else.
         return rows.length > 0 ? rows : null;
       },
-      () => this.reads.query<PublicPet>(FIND, [id]),
+      () => this.reads.query(FIND, [id], toPet),
     );
     return pet ?? null;
   }

@@ -2,7 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { isUnavailable } from '../../src/database/database-errors.js';
 import { PipelinedReads } from '../../src/database/pipelined-reads.js';
-import { ServiceClient, type ServiceClientConfig } from '../../src/database/service-client.js';
+import type { Parameter } from '../../src/database/prepared-read.js';
+import {
+  inside,
+  PooledServiceClient,
+  ServiceClient,
+  type ServiceClientConfig,
+} from '../../src/database/service-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 
 const MAX_TOGETHER = 8;
@@ -34,7 +40,10 @@ function openPool(config: ServiceClientConfig & pg.PoolConfig): void {
 }
 
 const who = (number: number): Promise<{ pid: number; number: number }[]> =>
-  reads.query(WHO, [number]);
+  reads.query(WHO, [number], ([pid, asked]: [number, number]) => ({ pid, number: asked }));
+
+const columnsOf = (sql: string, values: readonly Parameter[]): Promise<unknown[][]> =>
+  reads.query(sql, values, (columns) => columns);
 
 const whoAre = async (count: number): Promise<{ pid: number; number: number }[]> =>
   (await Promise.all(Array.from({ length: count }, (_, number) => who(number)))).flat();
@@ -74,7 +83,7 @@ describe('reads that are asked for in one turn', () => {
     const [{ pid } = { pid: 0 }] = await who(0);
     const [before, failure, after] = await Promise.allSettled([
       who(1),
-      reads.query('SELECT 1 / $1::int AS number', [0]),
+      columnsOf('SELECT 1 / $1::int AS number', [0]),
       who(2),
     ]);
 
@@ -91,7 +100,7 @@ describe('reads that are asked for in one turn', () => {
 
   it('fail together when their connection breaks', async () => {
     const [{ pid } = { pid: 0 }] = await who(0);
-    const slow = [reads.query('SELECT pg_sleep($1)', [5]), who(1)];
+    const slow = [columnsOf('SELECT pg_sleep($1)', [5]), who(1)];
     const settled = Promise.allSettled(slow);
     await delay(50);
     await database.query('SELECT pg_terminate_backend($1)', [pid]);
@@ -110,7 +119,7 @@ describe('a connection that owes an answer', () => {
     await who(0);
     const startedAt = performance.now();
 
-    const results = await Promise.allSettled([reads.query('SELECT pg_sleep($1)', [5]), who(1)]);
+    const results = await Promise.allSettled([columnsOf('SELECT pg_sleep($1)', [5]), who(1)]);
 
     expect(performance.now() - startedAt).toBeLessThan(1_000);
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -124,7 +133,7 @@ describe('a connection that owes an answer', () => {
     openPool({ answerTimeoutMs: 400, max: 1 });
 
     for (let number = 0; number < 4; number++) {
-      await reads.query('SELECT pg_sleep($1)', [0.2]);
+      await columnsOf('SELECT pg_sleep($1)', [0.2]);
     }
 
     expect(await who(1)).toMatchObject([{ number: 1 }]);
@@ -140,4 +149,78 @@ it('tells each read that no connection is to be had', async () => {
   expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(isUnavailable((results[1] as PromiseRejectedResult).reason)).toBe(true);
   holder.release();
+});
+
+describe('the columns of a read', () => {
+  const TYPES =
+    'SELECT $1::bigint, $2::int, $3::text, $4::text, $1::bigint + 1 = 9223372036854775807, now()';
+
+  it('are read by their types, the first time and the next', async () => {
+    for (let time = 0; time < 2; time++) {
+      const [row] = await columnsOf(TYPES, [9223372036854775806n, 7, 'x', null]);
+
+      expect(row).toEqual([9223372036854775806n, 7, 'x', null, true, expect.any(Date)]);
+    }
+  });
+
+  it('are as many as the row has, of as many rows as there are', async () => {
+    const sql = 'SELECT number, -number FROM generate_series(1, $1::int) AS number';
+
+    expect(await columnsOf(sql, [0])).toEqual([]);
+    expect(await columnsOf(sql, [3])).toEqual([
+      [1, -1],
+      [2, -2],
+      [3, -3],
+    ]);
+  });
+
+  it('are described once for a connection and a statement', async () => {
+    openPool({ max: 1 });
+    const described: string[] = [];
+    pool.on('connect', (client) => {
+      inside(client).connection.on('rowDescription', () => described.push('once'));
+    });
+
+    const first = await who(1);
+    const next = await Promise.all([who(2), who(3), columnsOf('SELECT $1::text', ['x'])]);
+    const last = await Promise.all([who(4), columnsOf('SELECT $1::text', ['y'])]);
+
+    expect(described).toHaveLength(2);
+    expect(first[0]?.number).toBe(1);
+    expect(next).toMatchObject([[{ number: 2 }], [{ number: 3 }], [['x']]]);
+    expect(last).toMatchObject([[{ number: 4 }], [['y']]]);
+  });
+
+  it('are described each time where statements cannot be prepared', async () => {
+    openPool({ ...({ Client: PooledServiceClient } as object) });
+
+    for (const number of [1, 2]) expect(await who(number)).toMatchObject([{ number }]);
+    expect(await columnsOf('SELECT name FROM pg_prepared_statements WHERE $1', ['t'])).toEqual([]);
+  });
+
+  it('that nothing can be made of fail their read alone', async () => {
+    const results = await Promise.allSettled([
+      who(1),
+      reads.query(WHO, [2], () => {
+        throw new Error('no row');
+      }),
+      who(3),
+    ]);
+
+    expect(results).toMatchObject([
+      { status: 'fulfilled', value: [{ number: 1 }] },
+      { status: 'rejected', reason: { message: 'no row' } },
+      { status: 'fulfilled', value: [{ number: 3 }] },
+    ]);
+    expect(await who(4)).toMatchObject([{ number: 4 }]);
+  });
+});
+
+it('prepares again what failed to be prepared', async () => {
+  openPool({ max: 1 });
+  const sql = 'SELECT number FROM made_later WHERE number = $1';
+  await expect(columnsOf(sql, [1])).rejects.toMatchObject({ code: '42P01' });
+  await database.query('CREATE TABLE made_later AS SELECT 1 AS number');
+
+  expect(await columnsOf(sql, [1])).toEqual([[1]]);
 });

@@ -1,8 +1,5 @@
-import {
-  columnTypes,
-  PooledServiceClient,
-  ServiceClient,
-} from '../../src/database/service-client.js';
+import { columnTypes } from '../../src/database/column-types.js';
+import { PooledServiceClient, ServiceClient } from '../../src/database/service-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 
 let database: TestDatabase;

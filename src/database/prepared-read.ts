@@ -1,0 +1,134 @@
+import pg from 'pg';
+import { columnTypes, type TypeId, type ValueReader } from './column-types.js';
+
+/** What a read may be given: pg's mappings of other types are left out. */
+export type Parameter = string | number | bigint | null;
+
+/** Makes a row of an array of its columns, in the order of the statement: it alone knows their types. */
+export type RowMaker<Row> = (columns: never) => Row;
+
+/** Told once, of the rows or of what the server or the connection says. */
+export type ReadDone<Row> = (error: Error | null, rows: Row[]) => void;
+
+/** What pg's types leave out of a connection. */
+interface Connection {
+  readonly parsedStatements: Readonly<Record<string, string>>;
+  readonly submittedNamedStatements: Record<string, string>;
+  parse(statement: { name: string | undefined; text: string }): void;
+  bind(portal: {
+    statement: string | undefined;
+    values: readonly Parameter[];
+    valueMapper: (value: Parameter) => string | null;
+  }): void;
+  describe(portal: { type: 'P' }): void;
+  execute(): void;
+  sync(): void;
+}
+
+interface RowDescription {
+  fields: readonly { dataTypeID: TypeId; format: 'text' | 'binary' }[];
+}
+
+type Readers = readonly ValueReader[];
+
+/** How to read the columns of what each connection has prepared, by name. */
+const columnReaders = new WeakMap<Connection, Map<string, Readers>>();
+
+/**
+ * One statement as pg sends it. What its columns are is asked once for a connection and a prepared statement: they stay
+ * the same.
+ *
+ * pg's own query has them described for each, and makes an event emitter, a result, and rows member by member: a
+ * twentieth of a list in all.
+ */
+export class PreparedRead<Row> {
+  private readonly rowsRead: Row[] = [];
+  private readers: Readers | undefined;
+  private known: Map<string, Readers> | undefined;
+  private failure: Error | null = null;
+
+  /**
+   * @param name of the prepared statement, made of the text; undefined: prepared for this once
+   * @param callback by this name pg finds it
+   */
+  constructor(
+    readonly name: string | undefined,
+    readonly text: string,
+    private readonly values: readonly Parameter[],
+    private readonly toRow: RowMaker<Row>,
+    readonly callback: ReadDone<Row>,
+  ) {}
+
+  /** Sends it, in one write with what is sent before and after on a corked connection. */
+  submit(connection: Connection): null {
+    this.known = readersOf(connection);
+    if (isPrepared(connection, this.name)) this.readers = this.known.get(this.name);
+    else this.prepare(connection);
+    const { name, values } = this;
+    connection.bind({ statement: name, values, valueMapper: parameterText });
+    if (!this.readers) connection.describe({ type: 'P' });
+    connection.execute();
+    connection.sync();
+    return null;
+  }
+
+  private prepare(connection: Connection): void {
+    const { name, text } = this;
+    connection.parse({ name, text });
+    if (name !== undefined) connection.submittedNamedStatements[name] = text;
+  }
+
+  handleRowDescription({ fields }: RowDescription): void {
+    this.readers = fields.map(({ dataTypeID, format }) =>
+      columnTypes.getTypeParser(dataTypeID, format),
+    );
+    if (this.name !== undefined) this.known?.set(this.name, this.readers);
+  }
+
+  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    try {
+      this.rowsRead.push(this.toRow(readColumns(fields, this.readers ?? []) as never));
+    } catch (error) {
+      this.failure = error as Error;
+    }
+  }
+
+  handleCommandComplete(): void {
+    // How many rows it were is known.
+  }
+
+  handleReadyForQuery(): void {
+    this.callback(this.failure, this.rowsRead);
+  }
+
+  handleError(error: Error): void {
+    this.callback(error, []);
+  }
+}
+
+// In a pipeline pg takes only its own class. Its constructor is what this one does without.
+Object.setPrototypeOf(PreparedRead.prototype, pg.Query.prototype as object);
+
+function readersOf(connection: Connection): Map<string, Readers> {
+  let readers = columnReaders.get(connection);
+  if (!readers) columnReaders.set(connection, (readers = new Map<string, Readers>()));
+  return readers;
+}
+
+function isPrepared(connection: Connection, name: string | undefined): name is string {
+  if (name === undefined) return false;
+  return name in connection.parsedStatements || name in connection.submittedNamedStatements;
+}
+
+function readColumns(fields: readonly (string | null)[], readers: Readers): unknown[] {
+  const columns = new Array<unknown>(fields.length);
+  for (let index = 0; index < fields.length; index++) {
+    const text = fields[index] ?? null;
+    columns[index] = text === null ? null : readers[index]?.(text);
+  }
+  return columns;
+}
+
+function parameterText(value: Parameter): string | null {
+  return value === null ? null : String(value);
+}
