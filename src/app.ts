@@ -61,7 +61,7 @@ async function setUp(
   // Before the router, in this order: the id is in every log line, and the log sees every answer.
   app.use(requestContext);
   app.use(observeResponses([requestLog(logger, keyIdOf), observeRequest(app.get(ServiceMetrics))]));
-  app.use(cors(settings.corsOrigins));
+  if (settings.corsOrigins.length > 0) app.use(cors(settings.corsOrigins));
   app.use(protocolErrors.refuse);
   serveInterfaceDescription(app, environment);
 
@@ -87,6 +87,6 @@ function observeRequest(metrics: ServiceMetrics): ResponseObserver {
   return (request, response, durationMs) => {
     const route = routeOf(request);
     metrics.observeRequest(request.method, route, response.statusCode, durationMs);
-    if (response.hasHeader('Deprecation')) metrics.observeDeprecated(route);
+    if (response.hasHeader('deprecation')) metrics.observeDeprecated(route);
   };
 }

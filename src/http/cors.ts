@@ -27,15 +27,13 @@ const PREFLIGHT_MAX_AGE_SECONDS = '600';
 export function cors(origins: readonly string[]) {
   const listed = new Set(origins);
   return (request: Request, response: Response, next: NextFunction): void => {
-    if (listed.size > 0) {
-      response.setHeader('Vary', 'Origin');
-      const origin = request.headers.origin;
-      if (origin !== undefined && listed.has(origin)) {
-        response.setHeader('Access-Control-Allow-Origin', origin);
-        response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
-        request.corsPreflight =
-          request.method === 'OPTIONS' && 'access-control-request-method' in request.headers;
-      }
+    response.setHeader('Vary', 'Origin');
+    const origin = request.headers.origin;
+    if (origin !== undefined && listed.has(origin)) {
+      response.setHeader('Access-Control-Allow-Origin', origin);
+      response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
+      request.corsPreflight =
+        request.method === 'OPTIONS' && 'access-control-request-method' in request.headers;
     }
     next();
   };

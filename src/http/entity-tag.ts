@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
 /** Returns a strong entity tag (RFC 9110, 8.8.3) of what identifies the representation. */
-export function entityTag(...parts: string[]): string {
-  return `"${hash('sha1', parts.join('\n'), 'base64url')}"`;
+export function entityTag(representation: Buffer): string {
+  return `"${hash('sha1', representation, 'base64url')}"`;
 }
 
 /** An entity tag of an `If-None-Match` list, its opaque part with the quotes captured. */

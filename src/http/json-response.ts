@@ -13,25 +13,34 @@ const JSON_TYPE = 'application/json';
  * @param body JSON text
  */
 export function sendJson(request: Request, response: Response, body: string): void {
-  if (response.hasHeader('Cache-Control')) {
+  if (response.hasHeader('cache-control')) {
     endWithJson(response, body);
-    return;
-  }
-  if (response.statusCode === 200 && (request.method === 'GET' || request.method === 'HEAD')) {
-    const tag = entityTag(body, String(response.getHeader('Link') ?? ''));
-    response.setHeader('ETag', tag);
-    response.setHeader('Cache-Control', 'private, no-cache');
-    varyByKey(response);
-    const ifNoneMatch = request.headers['if-none-match'];
-    if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) {
-      response.statusCode = 304;
-      response.end();
-      return;
-    }
+  } else if (
+    response.statusCode === 200 &&
+    (request.method === 'GET' || request.method === 'HEAD')
+  ) {
+    sendTagged(request, response, body);
   } else {
     response.setHeader('Cache-Control', 'no-store');
+    endWithJson(response, body);
   }
-  endWithJson(response, body);
+}
+
+function sendTagged(request: Request, response: Response, body: string): void {
+  const link = String(response.getHeader('link') ?? '');
+  // Written as bytes once, for the tag, the length and the socket.
+  const representation = Buffer.from(`${link}\n${body}`);
+  const tag = entityTag(representation);
+  response.setHeader('ETag', tag);
+  response.setHeader('Cache-Control', 'private, no-cache');
+  varyByKey(response);
+  const ifNoneMatch = request.headers['if-none-match'];
+  if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) {
+    response.statusCode = 304;
+    response.end();
+    return;
+  }
+  endWithJson(response, representation.subarray(Buffer.byteLength(link) + 1));
 }
 
 /** Writes a failure in the Error shape. Closes the connection when nothing can be written any more. */
@@ -42,7 +51,7 @@ export function sendError(response: Response, error: ServiceError): void {
   }
   response.statusCode = error.status;
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
-  response.removeHeader('ETag');
+  response.removeHeader('etag');
   response.setHeader('Cache-Control', 'no-store');
   endWithJson(response, errorBody(error));
 }
@@ -52,13 +61,13 @@ export function errorBody({ code, message, status }: ServiceError): string {
   return jsonText({ code, message, status });
 }
 
-function endWithJson(response: Response, body: string): void {
+function endWithJson(response: Response, body: string | Buffer): void {
   response.setHeader('Content-Type', JSON_TYPE);
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.end(body);
 }
 
 function varyByKey(response: Response): void {
-  const vary = response.getHeader('Vary');
+  const vary = response.getHeader('vary');
   response.setHeader('Vary', typeof vary === 'string' ? `${vary}, Authorization` : 'Authorization');
 }

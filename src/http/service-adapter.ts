@@ -1,7 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Socket } from 'node:net';
-import { parse as parseQuery } from 'node:querystring';
+import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { bornExpress, type BornExpress } from './born-express.js';
@@ -119,7 +119,7 @@ export class ServiceAdapter extends ExpressAdapter {
 
   /** `Link` of RFC 8288; made of the route's own path and settings, never of the Host field. */
   private nextLink(request: Request, next: Readonly<Record<string, string>>): string {
-    return `<${this.linkBase}${request.path}?${new URLSearchParams(next).toString()}>; rel="next"`;
+    return `<${this.linkBase}${request.path}?${writeQuery(next)}>; rel="next"`;
   }
 }
 

@@ -13,7 +13,7 @@ export class StaticContent {
     body: string | Buffer,
   ) {
     this.body = Buffer.from(body);
-    this.tag = entityTag(this.body.toString('latin1'));
+    this.tag = entityTag(this.body);
   }
 
   /** Answers a GET or HEAD: 304 when the caller has it already. */
