@@ -19,21 +19,26 @@ export class Authenticator {
     private readonly clock: Clock,
   ) {}
 
+  /** Returns who makes a request where that can be told without waiting, else undefined. */
+  recall(request: Pick<IncomingMessage, 'headers'>): Caller | undefined {
+    const token = bearerToken(request);
+    if (!token) return anonymous('missing');
+    if (!hasKeyForm(token)) return anonymous('invalid');
+    const recalled = this.directory.recall(hashKey(token));
+    return recalled && this.caller(recalled);
+  }
+
   /**
-   * Never throws: a caller that cannot be told is an anonymous one, with the reason.
+   * Returns who makes a request that `recall` cannot tell. Never rejects: a caller that cannot be told is
+   * an anonymous one, with the reason.
    *
    * @param mayLookUp asked before a key that is not known costs a query
    */
-  async identify(
+  async lookUp(
     request: Pick<IncomingMessage, 'headers'>,
-    mayLookUp: () => boolean | Promise<boolean>,
+    mayLookUp: () => Promise<boolean>,
   ): Promise<Caller> {
-    const token = bearerToken(request.headers.authorization ?? '');
-    if (!token) return anonymous('missing');
-    if (!hasKeyForm(token)) return anonymous('invalid');
-    const hash = hashKey(token);
-    const recalled = this.directory.recall(hash);
-    if (recalled) return this.caller(recalled);
+    const hash = hashKey(bearerToken(request));
     if (!this.directory.isKnown(hash) && !(await mayLookUp())) return anonymous('unverified');
     try {
       return this.caller(await this.directory.find(hash));
@@ -51,7 +56,8 @@ export class Authenticator {
 }
 
 /** Returns what follows the scheme, '' when nothing does or another scheme is used. */
-function bearerToken(authorization: string): string {
+function bearerToken({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const { authorization = '' } = headers;
   const scheme = SCHEME.exec(authorization)?.[0];
   return scheme === undefined ? '' : authorization.slice(scheme.length);
 }

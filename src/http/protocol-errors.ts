@@ -51,25 +51,27 @@ export class ProtocolErrors {
   }
 
   /** The step before the router that refuses a request which was read but is not allowed. */
-  readonly refuse = async (
+  readonly refuse = (
     request: Request,
     response: Response,
     next: NextFunction,
-  ): Promise<void> => {
+  ): Promise<void> | undefined => {
     this.answers.set(request.socket, response);
     const error = violation(request);
-    if (!error) {
-      // Then what came with the head is parsed too: only of a small body that is known to be complete does
-      // the connection outlive a refusal.
-      if (hasBody(request)) setImmediate(next);
-      else next();
-      return;
-    }
+    if (error) return this.answer(request, response, error);
+    // Then what came with the head is parsed too: only of a small body that is known to be complete does
+    // the connection outlive a refusal.
+    if (hasBody(request)) setImmediate(next);
+    else next();
+    return undefined;
+  };
+
+  private async answer(request: Request, response: Response, error: ServiceError): Promise<void> {
     const verdict = await this.take(request.socket.remoteAddress);
     setFields(response, verdict);
     response.setHeader('Connection', 'close');
     sendError(response, verdict.refusal ?? error);
-  };
+  }
 
   private onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
     // The parser fails again on whatever follows what it could not read.

@@ -9,7 +9,7 @@ import { isPublic } from '../auth/public.decorator.js';
 import { perRoute } from '../http/per-route.js';
 import { limitHeaders } from './limit-headers.js';
 import { limitRefusal } from './limit-refusal.js';
-import type { LookUpRefusal } from './limit-storage.js';
+import type { Budget, LookUpRefusal, Reading } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
 
 /** What `@SkipThrottle()` leaves on a handler or controller. */
@@ -21,6 +21,16 @@ const NO_THROTTLER_STORAGE: ThrottlerStorage = {
 };
 
 const ANONYMOUS: Caller = { kind: 'anonymous', reason: 'missing' };
+
+const ADMITTED = Promise.resolve(true);
+
+/** Who calls, and what the request is taken from. */
+interface Identified {
+  caller: Caller;
+  budget: Budget;
+  /** What refused the look-up of the key. */
+  refusal?: LookUpRefusal;
+}
 
 /**
  * Takes every request from its caller's budget, in one step for all windows, and tells the budget in
@@ -43,46 +53,67 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     return Promise.resolve();
   }
 
-  /** @throws ServiceError rate_limit_exceeded or api_key_banned, with Retry-After */
-  override async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (isPublic(context)) return true;
-    const http = context.switchToHttp();
-    const request = http.getRequest<Request>();
-    // Read before anything is waited for: of a client that has gone nothing tells it.
-    const address = clientAddress(request);
-    const { caller, refusal } = await this.identify(request, address);
-    request.caller = caller;
+  /**
+   * Waits for nothing that is known: each wait is a turn of the microtask queue.
+   *
+   * @throws ServiceError rate_limit_exceeded or api_key_banned, with Retry-After
+   */
+  override canActivate(context: ExecutionContext): Promise<boolean> {
+    if (isPublic(context)) return ADMITTED;
+    const request = context.switchToHttp().getRequest<Request>();
+    const identified = this.recall(request);
+    return identified
+      ? this.take(context, identified)
+      : this.lookUp(request).then((found) => this.take(context, found));
+  }
+
+  private take(context: ExecutionContext, identified: Identified): Promise<boolean> {
+    const { caller, budget, refusal } = identified;
+    context.switchToHttp().getRequest<Request>().caller = caller;
     const counted = !this.skips(context) && !isUnavailable(caller);
+    const reading = refusal ?? (counted ? this.limiter.take(budget) : this.limiter.peek(budget));
+    const refuses = refusal !== undefined || counted;
+    return reading instanceof Promise
+      ? reading.then((taken) => tell(context, taken, refuses))
+      : tell(context, reading, refuses);
+  }
+
+  /** Tells who calls, where nothing has to be waited for. */
+  private recall(request: Request): Identified | undefined {
+    const caller = request.corsPreflight ? ANONYMOUS : this.authenticator.recall(request);
+    if (!caller) return undefined;
     const budget =
       caller.kind === 'key'
         ? this.limiter.ownerBudget(caller.key)
-        : this.limiter.addressBudget(address);
-    const reading =
-      refusal ?? (await (counted ? this.limiter.take(budget) : this.limiter.peek(budget)));
-    const response = http.getResponse<Response>();
-    for (const [name, value] of limitHeaders(reading)) response.setHeader(name, value);
-    if (refusal || (counted && !reading.allowed)) throw limitRefusal(reading);
-    return true;
+        : this.limiter.addressBudget(clientAddress(request));
+    return { caller, budget };
   }
 
   /** Finds out who calls, and what refused the look-up of the key, if that was refused. */
-  private async identify(
-    request: Request,
-    address: string | undefined,
-  ): Promise<{ caller: Caller; refusal: LookUpRefusal }> {
-    if (request.corsPreflight) return { caller: ANONYMOUS, refusal: undefined };
+  private async lookUp(request: Request): Promise<Identified> {
+    // Read before anything is waited for: of a client that has gone nothing tells it.
+    const ofAddress = this.limiter.addressBudget(clientAddress(request));
     let refusal: LookUpRefusal;
-    const caller = await this.authenticator.identify(request, async () => {
-      refusal = await this.limiter.takeLookUp(this.limiter.addressBudget(address));
+    const caller = await this.authenticator.lookUp(request, async () => {
+      refusal = await this.limiter.takeLookUp(ofAddress);
       return refusal === undefined;
     });
-    return { caller, refusal };
+    const budget = caller.kind === 'key' ? this.limiter.ownerBudget(caller.key) : ofAddress;
+    return { caller, budget, refusal };
   }
 
   private readonly skips = perRoute((context) => {
     const targets = [context.getHandler(), context.getClass()];
     return this.reflector.getAllAndOverride<boolean | undefined>(SKIP_THROTTLE, targets) === true;
   });
+}
+
+/** Sets the limit fields, and rejects where the reading refuses and is one that `refuses`. */
+function tell(context: ExecutionContext, reading: Reading, refuses: boolean): Promise<boolean> {
+  const response = context.switchToHttp().getResponse<Response>();
+  for (const [name, value] of limitHeaders(reading)) response.setHeader(name, value);
+  // Not thrown: V8 would walk the stack for each, a twentieth of a refusal.
+  return refuses && !reading.allowed ? Promise.reject(limitRefusal(reading)) : ADMITTED;
 }
 
 function isUnavailable(caller: Caller): boolean {

@@ -30,17 +30,25 @@ export class RateLimiter {
   ) {}
 
   readonly statistics = new LimitStatistics();
+  /** What is known of a key does not change: what changes is which of these is known. */
+  private readonly ownerBudgets = new WeakMap<KnownKey, Budget>();
 
   /** Whether Redis is used; undefined where it is not to be. */
   get circuit(): Circuit | undefined {
     return this.storage.circuit;
   }
 
-  /** Counts one request, or refuses it. */
-  async take(budget: Budget): Promise<Reading> {
-    const reading = await this.storage.take(budget);
-    this.statistics.count(budget.plan, outcomeOf(reading));
-    if (reading.banBegins) this.statistics.countBan(budget.plan);
+  /** Counts one request, or refuses it; waits only where budgets are counted elsewhere. */
+  take(budget: Budget): Reading | Promise<Reading> {
+    const reading = this.storage.take(budget);
+    return reading instanceof Promise
+      ? reading.then((taken) => this.note(budget, taken))
+      : this.note(budget, reading);
+  }
+
+  private note({ plan }: Budget, reading: Reading): Reading {
+    this.statistics.count(plan, outcomeOf(reading));
+    if (reading.banBegins) this.statistics.countBan(plan);
     return reading;
   }
 
@@ -65,7 +73,13 @@ export class RateLimiter {
   }
 
   /** The budget of a key's owner: shared by all the owner's keys, a ban only by those of its line. */
-  ownerBudget({ ownerId, plan, limits, firstKeyId, unbanCount }: KnownKey): Budget {
+  ownerBudget(key: KnownKey): Budget {
+    let budget = this.ownerBudgets.get(key);
+    if (!budget) this.ownerBudgets.set(key, (budget = this.makeOwnerBudget(key)));
+    return budget;
+  }
+
+  private makeOwnerBudget({ ownerId, plan, limits, firstKeyId, unbanCount }: KnownKey): Budget {
     return {
       kind: 'owner',
       plan,
