@@ -7,6 +7,8 @@ interface DtoPlan {
   /** The validated properties, in the order in which the class declares them. */
   properties: readonly string[];
   conversions: ReadonlyMap<string, Conversion>;
+  /** Whether what the class sets by itself is known to be valid: then it is when nothing is sent. */
+  isValidBare: boolean;
 }
 
 /**
@@ -45,18 +47,23 @@ function makePlan(metatype: Type): DtoPlan {
   return {
     properties: [...new Set(rules.map(({ propertyName }) => propertyName))],
     conversions: conversionsOf(metatype.prototype as object),
+    isValidBare: false,
   };
 }
 
 function toDto(metatype: Type, plan: DtoPlan, sent: Record<string, unknown>): object {
   const dto = new metatype() as Record<string, unknown>;
+  let isBare = true;
   for (const property of plan.properties) {
     if (!Object.hasOwn(sent, property)) continue;
+    isBare = false;
     const convert = plan.conversions.get(property);
     dto[property] = convert ? convert(sent[property]) : sent[property];
   }
+  if (isBare && plan.isValidBare) return dto;
   const errors = validateSync(dto, { stopAtFirstError: true, forbidUnknownValues: false });
   if (errors.length > 0) throw new ServiceError('invalid_request', messageOf(errors, plan));
+  plan.isValidBare ||= isBare;
   return dto;
 }
 
