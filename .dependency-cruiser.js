@@ -121,7 +121,7 @@ export default {
           '^src/http/(?:deprecation|json-answer|page)\\.ts$',
           '^src/http/.+\\.(?:decorator|dto)\\.ts$',
           '^src/auth/(?:caller|known-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
-          '^src/database/(?:database-errors|pipelined-reads|standbys)\\.ts$',
+          '^src/database/(?:database-errors|pooled-statements|standbys)\\.ts$',
           `${FEATURE}[^/]+\\.(?:module|service)\\.ts$`,
         ],
       },

@@ -7,7 +7,7 @@ import { connectionPool } from './connection-pool.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseErrors } from './database-errors.js';
 import type { DatabaseLocation } from './database-location.js';
-import { PipelinedReads } from './pipelined-reads.js';
+import { PooledStatements } from './pooled-statements.js';
 import { createStandbys, Standbys } from './standbys.js';
 
 /** Injection token: where the database is. */
@@ -33,13 +33,13 @@ export class DatabaseModule {
         { provide: DATABASE_LOCATION, useValue: location },
         { provide: ErrorTranslator, useClass: DatabaseErrors },
         {
-          provide: PipelinedReads,
+          provide: PooledStatements,
           inject: [DataSource],
-          useFactory: (dataSource: DataSource) => new PipelinedReads(connectionPool(dataSource)),
+          useFactory: (dataSource: DataSource) => new PooledStatements(connectionPool(dataSource)),
         },
         { provide: Standbys, useFactory: () => createStandbys(settings) },
       ],
-      exports: [DATABASE_LOCATION, ErrorTranslator, Standbys, PipelinedReads],
+      exports: [DATABASE_LOCATION, ErrorTranslator, Standbys, PooledStatements],
     };
   }
 }

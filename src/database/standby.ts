@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { type ClientConfig, Pool } from 'pg';
 import { isUnavailable } from './database-errors.js';
-import { PipelinedReads } from './pipelined-reads.js';
+import { PooledStatements } from './pooled-statements.js';
 
 /** What was known of a standby's state before a question was sent to it. Times are texts, exact to the microsecond. */
 export interface ReplayState {
@@ -14,7 +14,7 @@ export interface ReplayState {
 /** A standby as it was when a read began. */
 export interface ReadableStandby {
   readonly replay: ReplayState;
-  readonly query: PipelinedReads['query'];
+  readonly query: PooledStatements['read'];
 }
 
 const PROBE = `
@@ -25,7 +25,7 @@ const PROBE = `
 export class Standby {
   private readonly logger = new Logger(Standby.name);
   private readonly pool: Pool;
-  private readonly reads: PipelinedReads;
+  private readonly statements: PooledStatements;
   /** null: left out; undefined: not asked yet. */
   private replay: ReplayState | null | undefined;
   private probing = false;
@@ -43,7 +43,7 @@ export class Standby {
     private readonly horizonMs: number,
   ) {
     this.pool = new Pool(connection);
-    this.reads = new PipelinedReads(this.pool);
+    this.statements = new PooledStatements(this.pool);
     // A connection that nobody used at the moment broke.
     this.pool.on('error', (error) => this.leaveOut(error));
   }
@@ -59,12 +59,12 @@ export class Standby {
   async read<Result>(
     work: (standby: ReadableStandby) => Promise<Result | null>,
   ): Promise<Result | null> {
-    const { replay, reads } = this;
+    const { replay, statements } = this;
     if (!replay) return null;
     try {
       return await work({
         replay,
-        query: (sql, values, toRow) => reads.query(sql, values, toRow),
+        query: (sql, values, toRow) => statements.read(sql, values, toRow),
       });
     } catch (error) {
       if (isUnavailable(error)) this.leaveOut(error);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
-import { PipelinedReads } from '../database/pipelined-reads.js';
+import { PooledStatements } from '../database/pooled-statements.js';
 import { Standbys } from '../database/standbys.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import { Pet, type PublicPet } from './pet.entity.js';
@@ -60,7 +60,7 @@ const toSettledPet = ([id, name, categoryId, status, isSettled]: [...Columns, bo
 export class PetsRepository {
   constructor(
     @InjectRepository(Pet) private readonly pets: Repository<Pet>,
-    private readonly reads: PipelinedReads,
+    private readonly statements: PooledStatements,
     private readonly standbys: Standbys,
   ) {}
 
@@ -78,7 +78,7 @@ export class PetsRepository {
         const isConclusive = rows.length === limit && rows.at(-1)?.isSettled === true;
         return isConclusive ? rows.map(({ pet }) => pet) : null;
       },
-      () => this.reads.query(sql, page, toPet),
+      () => this.statements.read(sql, page, toPet),
     );
   }
 
@@ -89,7 +89,7 @@ export class PetsRepository {
         // An animal never changes: where there is one, the primary could say nothing else.
         return rows.length > 0 ? rows : null;
       },
-      () => this.reads.query(FIND, [id], toPet),
+      () => this.statements.read(FIND, [id], toPet),
     );
     return pet ?? null;
   }
@@ -101,9 +101,13 @@ export class PetsRepository {
   async insert(
     { name, categoryId, status }: NewPet,
     keyId: bigint,
-    transaction: EntityManager = this.pets.manager,
+    transaction?: EntityManager,
   ): Promise<PublicPet> {
-    const [pet] = await transaction.query<[PublicPet]>(INSERT, [name, categoryId, status, keyId]);
+    const values = [name, categoryId, status, keyId];
+    const rows = transaction
+      ? transaction.withRepository(this.pets).query<PublicPet[]>(INSERT, values)
+      : this.statements.write(INSERT, values, toPet);
+    const [pet] = (await rows) as [PublicPet];
     return pet;
   }
 }

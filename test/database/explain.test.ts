@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import type { Repository } from 'typeorm';
 import type { Pet } from '../../src/pets/pet.entity.js';
 import type { PetStatus } from '../../src/pets/pet-status.js';
-import type { PipelinedReads } from '../../src/database/pipelined-reads.js';
+import type { PooledStatements } from '../../src/database/pooled-statements.js';
 import { Standbys } from '../../src/database/standbys.js';
 import { PetsRepository } from '../../src/pets/pets.repository.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
@@ -53,7 +53,7 @@ async function fill(status: string, animals = ANIMALS): Promise<void> {
 async function explain(run: (pets: PetsRepository) => Promise<unknown>): Promise<PlanNode> {
   let plan: PlanNode | undefined;
   const explaining = {
-    query: async (sql: string, values: unknown[]): Promise<unknown[]> => {
+    read: async (sql: string, values: unknown[]): Promise<unknown[]> => {
       const parameters = values.map((value) => client.escapeLiteral(String(value))).join(', ');
       await client.query(`PREPARE explained AS ${sql}`);
       const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
@@ -67,7 +67,7 @@ async function explain(run: (pets: PetsRepository) => Promise<unknown>): Promise
   await run(
     new PetsRepository(
       {} as Repository<Pet>,
-      explaining as unknown as PipelinedReads,
+      explaining as unknown as PooledStatements,
       new Standbys([]),
     ),
   );

@@ -1,14 +1,14 @@
 import pg from 'pg';
 import { columnTypes, type TypeId, type ValueReader } from './column-types.js';
 
-/** What a read may be given: pg's mappings of other types are left out. */
+/** What a statement may be given: pg's mappings of other types are left out. */
 export type Parameter = string | number | bigint | null;
 
 /** Makes a row of an array of its columns, in the order of the statement: it alone knows their types. */
 export type RowMaker<Row> = (columns: never) => Row;
 
 /** Told once, of the rows or of what the server or the connection says. */
-export type ReadDone<Row> = (error: Error | null, rows: Row[]) => void;
+export type StatementDone<Row> = (error: Error | null, rows: Row[]) => void;
 
 /** What pg's types leave out of a connection. */
 interface Connection {
@@ -41,7 +41,7 @@ const columnReaders = new WeakMap<Connection, Map<string, Readers>>();
  * pg's own query has them described for each, and makes an event emitter, a result, and rows member by member: a
  * twentieth of a list in all.
  */
-export class PreparedRead<Row> {
+export class PreparedStatement<Row> {
   private readonly rowsRead: Row[] = [];
   private readers: Readers | undefined;
   private known: Map<string, Readers> | undefined;
@@ -56,7 +56,7 @@ export class PreparedRead<Row> {
     readonly text: string,
     private readonly values: readonly Parameter[],
     private readonly toRow: RowMaker<Row>,
-    readonly callback: ReadDone<Row>,
+    readonly callback: StatementDone<Row>,
   ) {}
 
   /** Sends it, in one write with what is sent before and after on a corked connection. */
@@ -107,7 +107,7 @@ export class PreparedRead<Row> {
 }
 
 // In a pipeline pg takes only its own class. Its constructor is what this one does without.
-Object.setPrototypeOf(PreparedRead.prototype, pg.Query.prototype as object);
+Object.setPrototypeOf(PreparedStatement.prototype, pg.Query.prototype as object);
 
 function readersOf(connection: Connection): Map<string, Readers> {
   let readers = columnReaders.get(connection);

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { isUnavailable } from '../../src/database/database-errors.js';
-import { PipelinedReads } from '../../src/database/pipelined-reads.js';
-import type { Parameter } from '../../src/database/prepared-read.js';
+import { PooledStatements } from '../../src/database/pooled-statements.js';
+import type { Parameter } from '../../src/database/prepared-statement.js';
 import {
   inside,
   PooledServiceClient,
@@ -16,7 +16,7 @@ const WHO = 'SELECT pg_backend_pid() AS pid, $1::int AS number';
 
 let database: TestDatabase;
 let pool: pg.Pool;
-let reads: PipelinedReads;
+let statements: PooledStatements;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -36,14 +36,14 @@ function openPool(config: ServiceClientConfig & pg.PoolConfig): void {
     ...config,
   });
   pool.on('error', () => undefined);
-  reads = new PipelinedReads(pool);
+  statements = new PooledStatements(pool);
 }
 
 const who = (number: number): Promise<{ pid: number; number: number }[]> =>
-  reads.query(WHO, [number], ([pid, asked]: [number, number]) => ({ pid, number: asked }));
+  statements.read(WHO, [number], ([pid, asked]: [number, number]) => ({ pid, number: asked }));
 
 const columnsOf = (sql: string, values: readonly Parameter[]): Promise<unknown[][]> =>
-  reads.query(sql, values, (columns) => columns);
+  statements.read(sql, values, (columns) => columns);
 
 const whoAre = async (count: number): Promise<{ pid: number; number: number }[]> =>
   (await Promise.all(Array.from({ length: count }, (_, number) => who(number)))).flat();
@@ -110,6 +110,35 @@ describe('reads that are asked for in one turn', () => {
       expect(result.status === 'rejected' && isUnavailable(result.reason)).toBe(true);
     }
     expect(await who(2)).toMatchObject([{ number: 2 }]);
+  });
+});
+
+describe('a write', () => {
+  const whoWrites = (seconds: number): Promise<unknown[][]> =>
+    statements.write('SELECT pg_backend_pid(), pg_sleep($1)', [seconds], (columns) => columns);
+
+  it('has a connection of its own', async () => {
+    const [[first], [second], [read]] = await Promise.all([whoWrites(0), whoWrites(0), who(1)]);
+
+    expect(new Set([first?.[0], second?.[0], read?.pid]).size).toBe(3);
+    expect(pool).toMatchObject({ totalCount: 3, idleCount: 3 });
+  });
+
+  it('keeps no read waiting', async () => {
+    const order: string[] = [];
+    await Promise.all([
+      whoWrites(0.3).then(() => order.push('write')),
+      who(1).then(() => order.push('read')),
+    ]);
+
+    expect(order).toEqual(['read', 'write']);
+  });
+
+  it('fails by itself, and its connection goes', async () => {
+    const failure = statements.write('SELECT 1 / $1::int', [0], (columns) => columns);
+
+    await expect(failure).rejects.toMatchObject({ code: '22012' });
+    expect(pool.totalCount).toBe(0);
   });
 });
 
@@ -201,7 +230,7 @@ describe('the columns of a read', () => {
   it('that nothing can be made of fail their read alone', async () => {
     const results = await Promise.allSettled([
       who(1),
-      reads.query(WHO, [2], () => {
+      statements.read(WHO, [2], () => {
         throw new Error('no row');
       }),
       who(3),
