@@ -5,8 +5,8 @@ import { parseArgs } from 'node:util';
 export const USAGE = `Usage: npm run bench -- [options]
   --scenario A,B     only these; all by default. The names are in bench/scenarios.mjs, and: start, counters
   --peer A,B         only these; all by default. The names are in bench/peers.mjs
-  --rounds N         rounds, interleaved (5)
-  --seconds N        how long each is asked in a round (3)
+  --rounds N         rounds, interleaved (9)
+  --seconds N        how long each is asked in a round (2)
   --warm-up N        and how long before the first round, until V8 has compiled what is used; 0: not (10)
   --connections N    connections of the client (16)
   --animals N        animals in the store (100000)
@@ -59,8 +59,8 @@ function parse(args) {
       options: {
         scenario: { type: 'string' },
         peer: { type: 'string' },
-        rounds: { type: 'string', default: '5' },
-        seconds: { type: 'string', default: '3' },
+        rounds: { type: 'string', default: '9' },
+        seconds: { type: 'string', default: '2' },
         'warm-up': { type: 'string', default: '10' },
         connections: { type: 'string', default: '16' },
         animals: { type: 'string', default: '100000' },
