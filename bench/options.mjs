@@ -6,8 +6,9 @@ export const USAGE = `Usage: npm run bench -- [options]
   --scenario A,B     only these; all by default. The names are in bench/scenarios.mjs, and: start, counters
   --peer A,B         only these; all by default. The names are in bench/peers.mjs
   --rounds N         rounds, interleaved (9)
+  --processes N      started anew of each peer in the course of the rounds (3)
   --seconds N        how long each is asked in a round (2)
-  --warm-up N        and how long before the first round, until V8 has compiled what is used; 0: not (10)
+  --warm-up N        and how long each process before, until V8 has compiled what is used; 0: not (10)
   --connections N    connections of the client (16)
   --animals N        animals in the store (100000)
   --client NAME      wrk or autocannon; by default wrk where it is on the PATH
@@ -18,6 +19,7 @@ export const USAGE = `Usage: npm run bench -- [options]
  * @property {string[] | undefined} scenarios undefined: all
  * @property {string[] | undefined} peers undefined: all
  * @property {number} rounds
+ * @property {number} processes
  * @property {number} seconds
  * @property {number} warmUpSeconds
  * @property {number} connections
@@ -42,6 +44,7 @@ export function readOptions(args) {
     scenarios: values.scenario?.split(','),
     peers: values.peer?.split(','),
     rounds: wholeNumber('rounds', values.rounds),
+    processes: wholeNumber('processes', values.processes),
     seconds: positive('seconds', values.seconds),
     warmUpSeconds: values['warm-up'] === '0' ? 0 : positive('warm-up', values['warm-up']),
     connections: wholeNumber('connections', values.connections),
@@ -60,6 +63,7 @@ function parse(args) {
         scenario: { type: 'string' },
         peer: { type: 'string' },
         rounds: { type: 'string', default: '9' },
+        processes: { type: 'string', default: '3' },
         seconds: { type: 'string', default: '2' },
         'warm-up': { type: 'string', default: '10' },
         connections: { type: 'string', default: '16' },

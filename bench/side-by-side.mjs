@@ -5,16 +5,56 @@ import { PeerProcess } from './peer-process.mjs';
 import { Rounds } from './rounds.mjs';
 
 /**
- * Starts the peers, compares an answer of each to each scenario that it takes part in, timed or not, and measures.
+ * Measures all peers, in several processes of each, one after the other: what V8 makes of a program differs from one
+ * process to the next, by half for some peers, and no number of rounds in one process would show it.
  *
  * @param {import('./stage.mjs').Stage} stage
  * @param {import('./options.mjs').Options} options
  * @param {import('./peers.mjs').Peer[]} peers
- * @param {{ all: import('./scenarios.mjs').Scenario[], timed: import('./scenarios.mjs').Scenario[] }} scenarios
+ * @param {Scenarios} scenarios
  * @param {AbortSignal} signal ends it
+ * @returns {Promise<import('./rounds.mjs').Result[]>}
  * @throws when a peer fails, or answers anything but what is expected
  */
-export async function measureSideBySide(stage, options, peers, { all, timed }, signal) {
+export async function measureSideBySide(stage, options, peers, scenarios, signal) {
+  /** @type {import('./rounds.mjs').Result[]} */
+  let results = [];
+  let roundsLeft = options.rounds;
+  for (let processesLeft = options.processes; roundsLeft > 0; processesLeft--) {
+    const rounds = Math.ceil(roundsLeft / processesLeft);
+    roundsLeft -= rounds;
+    console.log(`${rounds} of ${options.rounds} rounds, in new processes`);
+    results = joined(
+      results,
+      await measureProcesses(stage, { ...options, rounds }, peers, scenarios, signal),
+    );
+  }
+  return results;
+}
+
+/**
+ * @param {import('./rounds.mjs').Result[]} before
+ * @param {import('./rounds.mjs').Result[]} after of the same peers and scenarios, in the same order
+ */
+function joined(before, after) {
+  return after.map((result, index) => ({
+    ...result,
+    samples: [...(before[index]?.samples ?? []), ...result.samples],
+  }));
+}
+
+/**
+ * Starts the peers, compares an answer of each to each scenario that it takes part in, timed or not, and measures.
+ *
+ * @typedef {{ all: import('./scenarios.mjs').Scenario[], timed: import('./scenarios.mjs').Scenario[] }} Scenarios
+ *
+ * @param {import('./stage.mjs').Stage} stage
+ * @param {import('./options.mjs').Options} options
+ * @param {import('./peers.mjs').Peer[]} peers
+ * @param {Scenarios} scenarios
+ * @param {AbortSignal} signal ends it
+ */
+async function measureProcesses(stage, options, peers, { all, timed }, signal) {
   /** @type {PeerProcess[]} */
   const started = [];
   try {
