@@ -1,13 +1,11 @@
 import type { Socket } from 'node:net';
 
-type Write = Pick<Socket, never> & {
-  _writev?: (chunks: unknown, done: (error?: Error | null) => void) => void;
-};
+type Writev = NonNullable<Socket['_writev']>;
 
 interface Held {
   socket: Socket;
-  chunks: unknown;
-  done: (error?: Error | null) => void;
+  chunks: Parameters<Writev>[0];
+  done: Parameters<Writev>[1];
 }
 
 /**
@@ -20,7 +18,7 @@ export class TurnWrites {
 
   /** Holds what is written on a connection from now on in pieces (a head and a body). */
   hold(socket: Socket): void {
-    (socket as Write)._writev = (chunks, done) => {
+    socket._writev = (chunks, done) => {
       if (this.held.push({ socket, chunks, done }) === 1) setImmediate(() => this.flush());
     };
   }
@@ -30,7 +28,7 @@ export class TurnWrites {
     const { held } = this;
     this.held = [];
     for (const { socket, chunks, done } of held) {
-      (Object.getPrototypeOf(socket) as Write)._writev?.call(socket, chunks, done);
+      (Object.getPrototypeOf(socket) as Socket)._writev?.call(socket, chunks, done);
     }
   }
 }
