@@ -247,10 +247,11 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
     await node.signal('SIGKILL');
     expect(limitsOf(await inTurn(3, ask)).remaining).toBe(69);
     await readinessBecomes('degraded');
-    await readinessBecomes('ok', 15_000);
+    // An election that the nodes of a busy machine do not finish in time is held again, seconds later.
+    await readinessBecomes('ok', 30_000);
     // What was counted before is in the replica.
     expect(limitsOf(await ask()).remaining).toBe(69);
-  });
+  }, 60_000);
 
   it('leave no connection to the nodes behind when they end', async () => {
     const alive = cluster.nodes.filter(({ client }) => client.status === 'ready');
