@@ -24,7 +24,6 @@ export interface ServiceClientConfig extends pg.ClientConfig {
 }
 
 type Query = (...query: unknown[]) => unknown;
-type Callback = (error: Error | undefined, result: unknown) => void;
 
 /**
  * A connection as the service uses it: statements with parameters are prepared once per connection
@@ -44,21 +43,16 @@ export class ServiceClient extends pg.Client {
 
   // pg declares query with a dozen overloads; all of them pass through here.
   override query = ((config: unknown, values?: unknown, callback?: unknown): unknown => {
+    const named =
+      this.preparesStatements &&
+      typeof config === 'string' &&
+      Array.isArray(values) &&
+      values.length > 0
+        ? { name: statementName(config), text: config, values: values as unknown[] }
+        : undefined;
     this.sentAtMs?.push(performance.now());
-    const isStatement = typeof config === 'string' && Array.isArray(values) && values.length > 0;
-    return this.preparesStatements && isStatement
-      ? this.queryPrepared(config, values, callback as Callback | undefined)
-      : this.send(config, values, callback);
+    return named ? this.send(named, callback) : this.send(config, values, callback);
   }) as pg.Client['query'];
-
-  private queryPrepared(text: string, values: unknown[], callback?: Callback): unknown {
-    if (callback) return this.send(prepared(text, values, callback));
-    return new Promise((resolve, reject) => {
-      this.send(
-        prepared(text, values, (error, result) => (error ? reject(error) : resolve(result))),
-      );
-    });
-  }
 
   /** Sends one statement; whatever becomes of it is told to `done`. */
   run<Row>(
@@ -105,11 +99,6 @@ export class PooledServiceClient extends ServiceClient {
 /** Returns the part of pg's client that its type leaves out. */
 export function inside(client: pg.ClientBase): { connection: EventEmitter & { stream: Duplex } } {
   return client as unknown as { connection: EventEmitter & { stream: Duplex } };
-}
-
-/** Named after it is made: pg copies what it is told by descriptors, a fiftieth of a request. */
-function prepared(text: string, values: unknown[], callback: Callback): pg.Query {
-  return Object.assign(new pg.Query(text, values, callback), { name: statementName(text) });
 }
 
 /** Made of the text: no process means another statement by the same name. */
