@@ -9,7 +9,7 @@ export const USAGE = `Usage: npm run bench -- [options]
   --processes N      started anew of each peer in the course of the rounds (3)
   --seconds N        how long each is asked in a round (2)
   --warm-up N        and how long each process before, until V8 has compiled what is used; 0: not (10)
-  --connections N    connections of the client (16)
+  --connections N    connections of the client: enough that every peer is busy (64)
   --animals N        animals in the store (100000)
   --client NAME      wrk or autocannon; by default wrk where it is on the PATH
   --output FOLDER    where bench.json and bench.svg go (reports)`;
@@ -66,7 +66,7 @@ function parse(args) {
         processes: { type: 'string', default: '3' },
         seconds: { type: 'string', default: '2' },
         'warm-up': { type: 'string', default: '10' },
-        connections: { type: 'string', default: '16' },
+        connections: { type: 'string', default: '64' },
         animals: { type: 'string', default: '100000' },
         client: { type: 'string' },
         output: { type: 'string', default: 'reports' },

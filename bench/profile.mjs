@@ -33,7 +33,7 @@ await onStage(ANIMALS, signal, async (stage) => {
   const peer = await PeerProcess.start({ ...service, program }, stage, signal, flags);
   try {
     const question = await askAndCompare(peer, scenario);
-    const options = { connections: 16, folder: stage.folder, signal };
+    const options = { connections: 64, folder: stage.folder, signal };
     await CLIENTS[chooseClient(undefined)](question, { ...options, seconds: SECONDS });
   } finally {
     await peer.stop();
