@@ -98,7 +98,7 @@ function positive(name, text) {
 }
 
 /** @param {string | undefined} name @returns {'wrk' | 'autocannon'} wrk, where there is one */
-export function chooseClient(name) {
+function chooseClient(name) {
   if (name === 'wrk' || name === 'autocannon') return name;
   if (name !== undefined) throw new UsageError('--client takes wrk or autocannon.');
   return spawnSync('wrk', ['--version'], { stdio: 'ignore' }).error ? 'autocannon' : 'wrk';

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { askAndCompare } from './answers.mjs';
 import { CLIENTS } from './clients.mjs';
 import { flameGraph } from './flame-graph.mjs';
-import { chooseClient } from './options.mjs';
+import { readOptions } from './options.mjs';
 import { PeerProcess } from './peer-process.mjs';
 import { PEERS } from './peers.mjs';
 import { listScenarios } from './scenarios.mjs';
@@ -33,8 +33,9 @@ await onStage(ANIMALS, signal, async (stage) => {
   const peer = await PeerProcess.start({ ...service, program }, stage, signal, flags);
   try {
     const question = await askAndCompare(peer, scenario);
-    const options = { connections: 64, folder: stage.folder, signal };
-    await CLIENTS[chooseClient(undefined)](question, { ...options, seconds: SECONDS });
+    const { client, connections } = readOptions([]);
+    const { folder } = stage;
+    await CLIENTS[client](question, { connections, folder, signal, seconds: SECONDS });
   } finally {
     await peer.stop();
   }
