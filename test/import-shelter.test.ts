@@ -517,7 +517,10 @@ describe('the shelter importer', () => {
     writeAnimals(numbered(3));
     store.answer = () => ({ ...refusal(429, 'api_key_banned'), headers: { 'retry-after': '300' } });
     const { child, exit } = startImport();
-    child.stderr.once('data', () => child.kill('SIGINT'));
+    let progress = '';
+    child.stderr.on('data', (text) => (progress += String(text)));
+    await until(() => progress.includes('waiting for the limit'));
+    child.kill('SIGINT');
     const { code, stderr } = await exit;
     expect(code).toBe(130);
     expect(stderr).toMatch(/0\/3 rows {2}0% {2}waiting for the limit until \d\d:\d\d:\d\d/);
