@@ -1,29 +1,33 @@
 import type { Pool, PoolClient } from 'pg';
 import type { Parameter, RowMaker } from './prepared-statement.js';
-import type { ServiceClient } from './service-client.js';
-import { type Statement, StatementBatch } from './statement-batch.js';
+import { inside, type ServiceClient } from './service-client.js';
 
-/** Statements that may share a connection: more gain little, and one that is slow keeps those behind it waiting. */
+/** Reads that may share a connection: more gain little, and one that is slow keeps those behind it waiting. */
 const MAX_TOGETHER = 8;
+
+interface Statement {
+  sql: string;
+  values: readonly Parameter[];
+  toRow: RowMaker<unknown>;
+  resolve: (rows: unknown[]) => void;
+  reject: (error: unknown) => void;
+}
 
 /**
  * Statements that are no part of a transaction, each by itself, on a pool of connections in pipeline mode.
  *
- * Those that share a connection go out together, so that a system call here, and a wake-up of the server, serve
- * several: a quarter of what a list costs, here and there, and a seventh of an insert. Each fails by itself; only a
- * connection that breaks fails all that are on it.
+ * Reads that are asked for in one turn of the event loop share a connection and go out together, so that a system
+ * call here, and a wake-up of the server, serve several: a quarter of what a list costs, here and there. Each fails by
+ * itself; only a connection that breaks fails all that are on it.
  */
 export class PooledStatements {
-  private reads: Statement[] = [];
-  /** Each has asked for a connection of its own. */
-  private readonly writes = new Set<Statement>();
+  private waiting: Statement[] = [];
 
   /** @param pool of ServiceClients with `pipeline`; its owner closes it */
   constructor(private readonly pool: Pool) {}
 
   /**
-   * Returns the rows of a statement that is fast and takes no locks: it shares a connection with others of its turn of
-   * the event loop.
+   * Returns the rows of a statement that is fast and takes no locks.
    *
    * @param toRow makes a row of its columns, in the order of the statement
    * @throws what the pool or the server says, see `isUnavailable`
@@ -32,69 +36,69 @@ export class PooledStatements {
     return new Promise((resolve, reject) => {
       const statement = { sql, values, toRow, resolve, reject } as Statement;
       // Requests are read off one socket after another; then come the immediates.
-      if (this.reads.push(statement) === 1) setImmediate(() => this.sendReads());
+      if (this.waiting.push(statement) === 1) setImmediate(() => this.sendWaiting());
     });
   }
 
-  /**
-   * As `read`, for a statement that may wait for a lock or the disk: it shares a connection, with writes alone, when more
-   * of them wait than the pool has connections.
-   */
+  /** As `read`, for a statement that may wait for a lock or the disk: on a connection of its own. */
   write<Row>(sql: string, values: readonly Parameter[], toRow: RowMaker<Row>): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      this.sendWrite({ sql, values, toRow, resolve, reject } as Statement);
+      this.send([{ sql, values, toRow, resolve, reject } as Statement]);
     });
   }
 
-  private sendReads(): void {
-    const { reads } = this;
-    this.reads = [];
-    for (let first = 0; first < reads.length; first += MAX_TOGETHER) {
-      const batch = reads.slice(first, first + MAX_TOGETHER);
-      this.connect(
-        (client) => new StatementBatch(client, batch).send(),
-        (error) => {
-          for (const { reject } of batch) reject(error);
-        },
-      );
+  private sendWaiting(): void {
+    const { waiting } = this;
+    this.waiting = [];
+    for (let first = 0; first < waiting.length; first += MAX_TOGETHER) {
+      this.send(waiting.slice(first, first + MAX_TOGETHER));
     }
   }
 
-  private sendWrite(write: Statement): void {
-    this.writes.add(write);
-    this.connect(
-      (client) => {
-        if (this.writes.has(write)) new StatementBatch(client, this.takePartWith(write)).send();
-        // Another's connection has taken it along.
-        else client.release();
-      },
-      (error) => {
-        if (this.writes.delete(write)) write.reject(error);
-      },
-    );
-  }
-
-  /** Takes a write that has got a connection, and this connection's part of those that have not. */
-  private takePartWith(write: Statement): Statement[] {
-    const { writes, pool } = this;
-    const count = Math.min(MAX_TOGETHER, Math.ceil(writes.size / pool.options.max));
-    const part = [write];
-    writes.delete(write);
-    for (const other of writes) {
-      if (part.length === count) break;
-      part.push(other);
-      writes.delete(other);
-    }
-    return part;
-  }
-
-  private connect(
-    use: (client: PoolClient & ServiceClient) => void,
-    fail: (error: unknown) => void,
-  ): void {
+  private send(statements: readonly Statement[]): void {
     this.pool.connect((error, client) => {
-      if (client) use(client as PoolClient & ServiceClient);
-      else fail(error);
+      if (client) new Batch(client as PoolClient & ServiceClient, statements).send();
+      else for (const { reject } of statements) reject(error);
     });
   }
+}
+
+/** Statements on their way, and the connection that they share. */
+class Batch {
+  private unanswered: number;
+  private failure: Error | null = null;
+
+  constructor(
+    private readonly client: PoolClient & ServiceClient,
+    private readonly statements: readonly Statement[],
+  ) {
+    this.unanswered = statements.length;
+  }
+
+  send(): void {
+    // A broken connection fails each statement; unheard, it would end the process, too.
+    this.client.on('error', ignore);
+    const { stream } = inside(this.client).connection;
+    stream.cork();
+    for (const { sql, values, toRow, resolve, reject } of this.statements) {
+      this.client.run(sql, values, toRow, (error, rows) => {
+        this.noteAnswer(error);
+        if (error) reject(error);
+        else resolve(rows);
+      });
+    }
+    stream.uncork();
+  }
+
+  private noteAnswer(error: Error | null): void {
+    this.failure ??= error;
+    this.unanswered--;
+    if (this.unanswered > 0) return;
+    this.client.removeListener('error', ignore);
+    this.client.release(this.failure ?? undefined);
+  }
+}
+
+function ignore(): void {
+  // Each statement has been told.
 }
