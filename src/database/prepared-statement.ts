@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { columnTypes, type TypeId, type ValueReader } from './column-types.js';
+import { columnReader, type TypeId } from './column-types.js';
+import type { ColumnReader, RowMessage } from './row-parser.js';
 
 /** What a statement may be given: pg's mappings of other types are left out. */
 export type Parameter = string | number | bigint | null;
@@ -26,10 +27,10 @@ interface Connection {
 }
 
 interface RowDescription {
-  fields: readonly { dataTypeID: TypeId; format: 'text' | 'binary' }[];
+  fields: readonly { dataTypeID: TypeId }[];
 }
 
-type Readers = readonly ValueReader[];
+type Readers = readonly ColumnReader[];
 
 /** How to read the columns of what each connection has prepared, by name. */
 const columnReaders = new WeakMap<Connection, Map<string, Readers>>();
@@ -79,15 +80,13 @@ export class PreparedStatement<Row> {
   }
 
   handleRowDescription({ fields }: RowDescription): void {
-    this.readers = fields.map(({ dataTypeID, format }) =>
-      columnTypes.getTypeParser(dataTypeID, format),
-    );
+    this.readers = fields.map(({ dataTypeID }) => columnReader(dataTypeID));
     if (this.name !== undefined) this.known?.set(this.name, this.readers);
   }
 
-  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+  handleDataRow(row: RowMessage): void {
     try {
-      this.rowsRead.push(this.toRow(readColumns(fields, this.readers ?? []) as never));
+      this.rowsRead.push(this.toRow(row.columns(this.readers ?? []) as never));
     } catch (error) {
       this.failure = error as Error;
     }
@@ -118,15 +117,6 @@ function readersOf(connection: Connection): Map<string, Readers> {
 function isPrepared(connection: Connection, name: string | undefined): name is string {
   if (name === undefined) return false;
   return name in connection.parsedStatements || name in connection.submittedNamedStatements;
-}
-
-function readColumns(fields: readonly (string | null)[], readers: Readers): unknown[] {
-  const columns = new Array<unknown>(fields.length);
-  for (let index = 0; index < fields.length; index++) {
-    const text = fields[index] ?? null;
-    columns[index] = text === null ? null : readers[index]?.(text);
-  }
-  return columns;
 }
 
 function parameterText(value: Parameter): string | null {

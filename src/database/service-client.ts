@@ -8,6 +8,7 @@ import {
   type StatementDone,
   type RowMaker,
 } from './prepared-statement.js';
+import { tellRowsAsTheyArrive } from './row-parser.js';
 
 /** Prepared statements a connection may hold: generated SQL in many shapes must not fill the server's memory. */
 const MAX_NAMED_STATEMENTS = 256;
@@ -37,6 +38,7 @@ export class ServiceClient extends pg.Client {
 
   constructor(config: ServiceClientConfig) {
     super(config);
+    tellRowsAsTheyArrive(inside(this).connection);
     const { answerTimeoutMs } = config;
     if (answerTimeoutMs !== undefined) this.once('connect', () => this.watch(answerTimeoutMs));
   }

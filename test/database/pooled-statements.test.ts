@@ -192,6 +192,41 @@ describe('the columns of a read', () => {
     }
   });
 
+  it.each([
+    0n,
+    -1n,
+    999_999_999_999_999n,
+    -999_999_999_999_999n,
+    1_000_000_000_000_000n,
+    9_007_199_254_740_993n,
+    9_223_372_036_854_775_807n,
+    -9_223_372_036_854_775_808n,
+  ])('are exact: %s', async (number) => {
+    expect(await columnsOf('SELECT $1::bigint', [number])).toEqual([[number]]);
+  });
+
+  it.each(['', 'Frank', 'Zoë', '猫', '🐈\n'])(
+    'are texts as they were written: %j',
+    async (text) => {
+      const sql = 'SELECT $1::text, NULL::text, $1::text, 1::bigint';
+
+      expect(await columnsOf(sql, [text])).toEqual([[text, null, text, 1n]]);
+    },
+  );
+
+  it('are whole when the server sends them in several pieces', async () => {
+    const sql =
+      "SELECT number, repeat('ä', number::int * 40) FROM generate_series(1, $1::bigint) AS number";
+    const [rows, again] = await Promise.all([columnsOf(sql, [500n]), columnsOf(sql, [500n])]);
+
+    expect(rows).toHaveLength(500);
+    for (const [index, [number, text]] of rows.entries()) {
+      expect(number).toBe(BigInt(index + 1));
+      expect(text).toBe('ä'.repeat((index + 1) * 40));
+    }
+    expect(again).toEqual(rows);
+  });
+
   it('are as many as the row has, of as many rows as there are', async () => {
     const sql = 'SELECT number, -number FROM generate_series(1, $1::int) AS number';
 

@@ -68,4 +68,17 @@ describe('a connection', () => {
 
     expect(rows).toEqual([{ value }]);
   });
+
+  it('reads rows of several columns, of which some are null', async () => {
+    const sql = "SELECT NULL AS none, 'Zoë' AS name, '' AS nothing, $1::bigint AS id";
+    const { rows } = await connected(ServiceClient, (client) => client.query(sql, [7]));
+
+    expect(rows).toEqual([{ none: null, name: 'Zoë', nothing: '', id: 7n }]);
+  });
+
+  it('tells what the server refuses', async () => {
+    const failure = connected(ServiceClient, (client) => client.query('SELECT 1 / $1::int', [0]));
+
+    await expect(failure).rejects.toMatchObject({ code: '22012' });
+  });
 });
