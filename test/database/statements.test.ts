@@ -29,8 +29,11 @@ async function whileAnimalsAreLocked(work: (lock: DatabaseLock) => Promise<void>
   }
 }
 
-/** Returns the statements that wait for a lock in the server. */
-const waiting = () => service.database.query('SELECT pid FROM pg_locks WHERE NOT granted');
+/** Returns the service's statements that wait for a lock in the server. */
+const waiting = () =>
+  service.database.query(
+    `SELECT pid FROM pg_stat_activity WHERE application_name = 'pets' AND wait_event_type = 'Lock'`,
+  );
 
 function expectUnavailable(answer: Answer): void {
   expect(expectError(answer, 503, 'service_unavailable')).toBe(
