@@ -25,8 +25,8 @@ const FEATURE = `^src/(?!(?:${FOUNDATIONS.join('|')})/)([^/]+)/`;
 /** Who the caller is: the Authenticator tells, the other two are what it tells. */
 const CALLER = '^src/auth/(?:authenticator|caller|known-key)\\.ts$';
 const PUBLIC = '^src/auth/public\\.decorator\\.ts$';
-/** How guards read decorators: it knows none of these. */
-const PER_ROUTE = '^src/http/per-route\\.ts$';
+/** How guards read decorators, and what is being worked on: these know no guard. */
+const FOR_GUARDS = '^src/http/(?:per-route|http-context)\\.ts$';
 
 /**
  * @param {string} name a folder of src
@@ -59,12 +59,12 @@ export default {
     ),
     boundary(
       'auth',
-      [folder('config'), folder('database'), folder('errors'), PER_ROUTE],
+      [folder('config'), folder('database'), folder('errors'), FOR_GUARDS],
       'Who is calling does not depend on what is called, nor on how much of it is allowed.',
     ),
     boundary(
       'rate-limit',
-      [folder('config'), folder('errors'), CALLER, PUBLIC, PER_ROUTE],
+      [folder('config'), folder('errors'), CALLER, PUBLIC, FOR_GUARDS],
       'Limits count callers: they need to know who it is and whether a route is public, not how keys are kept.',
     ),
     boundary(
@@ -73,7 +73,7 @@ export default {
         folder('config'),
         folder('database'),
         folder('errors'),
-        PER_ROUTE,
+        FOR_GUARDS,
         // The answer as text, and the mark in the interface description.
         '^src/http/json-(?:answer|text)\\.ts$',
         '^src/http/.+\\.decorator\\.ts$',

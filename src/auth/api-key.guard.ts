@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import type { Request } from 'express';
 import { ServiceError, serviceUnavailable } from '../errors/service-error.js';
+import { requestOf } from '../http/http-context.js';
 import type { AnonymousCaller } from './caller.js';
 import { isPublic } from './public.decorator.js';
 
@@ -14,7 +14,7 @@ const CHALLENGE = 'Bearer realm="pets"';
 export class ApiKeyGuard implements CanActivate {
   /** @throws ServiceError missing_api_key, invalid_api_key or service_unavailable */
   canActivate(context: ExecutionContext): boolean {
-    const request = context.switchToHttp().getRequest<Request>();
+    const request = requestOf(context);
     if (isPublic(context) || request.corsPreflight) return true;
     if (!request.caller)
       throw new Error('ApiKeyGuard stands before the guard that identifies callers');
@@ -23,20 +23,24 @@ export class ApiKeyGuard implements CanActivate {
   }
 }
 
+// The same for everybody, so made once.
+const MISSING_KEY = new ServiceError(
+  'missing_api_key',
+  'An API key is required: send it as Authorization: Bearer <API_KEY>.',
+  { headers: { 'WWW-Authenticate': CHALLENGE } },
+);
+const INVALID_KEY = new ServiceError('invalid_api_key', 'The API key is not valid.', {
+  headers: { 'WWW-Authenticate': `${CHALLENGE}, error="invalid_token"` },
+});
+
 function refusal({ reason, cause }: AnonymousCaller): ServiceError {
   switch (reason) {
     case 'missing':
-      return new ServiceError(
-        'missing_api_key',
-        'An API key is required: send it as Authorization: Bearer <API_KEY>.',
-        { headers: { 'WWW-Authenticate': CHALLENGE } },
-      );
+      return MISSING_KEY;
     case 'unavailable':
       return serviceUnavailable(cause);
     case 'invalid':
     case 'unverified':
-      return new ServiceError('invalid_api_key', 'The API key is not valid.', {
-        headers: { 'WWW-Authenticate': `${CHALLENGE}, error="invalid_token"` },
-      });
+      return INVALID_KEY;
   }
 }

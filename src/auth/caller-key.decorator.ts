@@ -1,11 +1,11 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { Request } from 'express';
+import { requestOf } from '../http/http-context.js';
 import type { KnownKey } from './known-key.js';
 
 /** Hands a controller method the key that the request is made with. */
 export const CallerKey = createParamDecorator(
   (_data: unknown, context: ExecutionContext): KnownKey => {
-    const { caller } = context.switchToHttp().getRequest<Request>();
+    const { caller } = requestOf(context);
     if (caller?.kind !== 'key') throw new Error('@CallerKey() on a route that takes no key');
     return caller.key;
   },

@@ -1,8 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Settings } from '../config/settings.js';
 import { serviceUnavailable } from '../errors/service-error.js';
+import { requestOf, responseOf } from './http-context.js';
 import { sendError } from './json-response.js';
-import type { Request, Response } from './request.js';
 
 /** Beside the waits for the database: all else that answering takes. */
 const MARGIN_MS = 500;
@@ -22,9 +22,8 @@ export class AnswerDeadlineGuard implements CanActivate {
   }
 
   canActivate(context: ExecutionContext): boolean {
-    const http = context.switchToHttp();
-    const request = http.getRequest<Request>();
-    const response = http.getResponse<Response>();
+    const request = requestOf(context);
+    const response = responseOf(context);
     const spentMs = performance.now() - request.receivedAt - request.bodyTookMs;
     const timer = setTimeout(() => {
       if (!response.headersSent) sendError(response, serviceUnavailable('deadline'));

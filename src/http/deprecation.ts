@@ -11,8 +11,8 @@ import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
 import { Clock } from '../config/clock.js';
 import { ServiceError } from '../errors/service-error.js';
+import { responseOf } from './http-context.js';
 import { LINK_BASE } from './link-base.js';
-import type { Response } from './request.js';
 
 /** When an operation was deprecated and when it goes, and what replaces it. */
 export interface Deprecation {
@@ -57,7 +57,7 @@ export class DeprecationGuard implements CanActivate {
   /** @throws ServiceError endpoint_removed from the sunset on */
   canActivate(context: ExecutionContext): boolean {
     const deprecation = this.reflector.get<Deprecation>(DEPRECATION, context.getHandler());
-    const response = context.switchToHttp().getResponse<Response>();
+    const response = responseOf(context);
     response.setHeader('Deprecation', `@${deprecation.since.getTime() / 1000}`);
     response.setHeader('Sunset', deprecation.sunset.toUTCString());
     response.setHeader(

@@ -9,8 +9,8 @@ import {
 import type { ErrorCode } from '../errors/catalogue.js';
 import { ErrorTranslator } from '../errors/error-translator.js';
 import { ServiceError, serviceUnavailable } from '../errors/service-error.js';
+import { requestOf, responseOf } from './http-context.js';
 import { sendError } from './json-response.js';
-import type { Request, Response } from './request.js';
 
 /** Maps whatever was thrown, anywhere, to the Error shape. A defect is logged whole, and told as nothing but 500. */
 @Catch()
@@ -20,11 +20,9 @@ export class ErrorFilter implements ExceptionFilter {
   constructor(private readonly translator: ErrorTranslator) {}
 
   catch(exception: unknown, host: ArgumentsHost): void {
-    const http = host.switchToHttp();
-    const request = http.getRequest<Request>();
     const error = this.toServiceError(exception);
-    if (error.status >= 500) this.log(request.id, error, error.cause ?? exception);
-    sendError(http.getResponse<Response>(), error);
+    if (error.status >= 500) this.log(requestOf(host).id, error, error.cause ?? exception);
+    sendError(responseOf(host), error);
   }
 
   private log(requestId: string, { code }: ServiceError, cause: unknown): void {

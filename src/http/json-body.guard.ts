@@ -1,9 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import { requestOf, responseOf } from './http-context.js';
 import { perRoute } from './per-route.js';
 import { parseJson } from './parse-json.js';
 import { readJsonBody } from './read-body.js';
-import type { Request, Response } from './request.js';
 
 /**
  * Admits a request only with a body that reads as JSON, where the handler asks for `@Body()`. A guard,
@@ -17,10 +17,9 @@ export class JsonBodyGuard implements CanActivate {
   }
 
   private async readBody(context: ExecutionContext): Promise<boolean> {
-    const http = context.switchToHttp();
-    const request = http.getRequest<Request>();
+    const request = requestOf(context);
     const startedAt = performance.now();
-    const bytes = await readJsonBody(request, http.getResponse<Response>());
+    const bytes = await readJsonBody(request, responseOf(context));
     request.bodyTookMs = performance.now() - startedAt;
     request.body = bytes && parseJson(bytes);
     return true;

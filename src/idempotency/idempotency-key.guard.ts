@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import type { Request } from 'express';
+import { requestOf } from '../http/http-context.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { isIdempotent } from './idempotent.decorator.js';
 
@@ -19,7 +19,7 @@ export class IdempotencyKeyGuard implements CanActivate {
   /** @throws ServiceError invalid_request */
   canActivate(context: ExecutionContext): boolean {
     if (isIdempotent(context)) {
-      const request = context.switchToHttp().getRequest<Request>();
+      const request = requestOf(context);
       request.idempotencyKey = readIdempotencyKey(request.headers);
     }
     return true;

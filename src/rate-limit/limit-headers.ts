@@ -8,15 +8,16 @@ export type Field = readonly [name: string, value: string];
  * Unix time in seconds), and all windows in the fields of draft-ietf-httpapi-ratelimit-headers.
  */
 export function limitHeaders(reading: Reading): Field[] {
-  const { windows, nowMs, bannedUntilMs } = reading;
-  const told = toldWindow(reading);
+  const { windows, nowMs } = reading;
+  const standings = standingsOf(reading);
+  const told = toldWindow(standings, reading);
   const policy = windows.map(
     ({ quota }) => `"${quota.name}";q=${quota.limit};w=${quota.lengthMs / 1000}`,
   );
-  const standing = windows.map((window) => {
-    const { remaining, endsAtMs } = standingOf(window, bannedUntilMs);
-    return `"${window.quota.name}";r=${remaining};t=${wholeSeconds(endsAtMs - nowMs)}`;
-  });
+  const standing = standings.map(
+    ({ name, remaining, endsAtMs }) =>
+      `"${name}";r=${remaining};t=${wholeSeconds(endsAtMs - nowMs)}`,
+  );
   return [
     ['X-RateLimit-Limit', String(told.limit)],
     ['X-RateLimit-Remaining', String(told.remaining)],
@@ -28,10 +29,12 @@ export function limitHeaders(reading: Reading): Field[] {
 
 /** Returns after how many whole seconds nothing refuses any more, at least 1. */
 export function retryAfterSeconds(reading: Reading): number {
-  return Math.max(1, wholeSeconds(toldWindow(reading).endsAtMs - reading.nowMs));
+  const { endsAtMs } = toldWindow(standingsOf(reading), reading);
+  return Math.max(1, wholeSeconds(endsAtMs - reading.nowMs));
 }
 
 interface Standing {
+  name: string;
   limit: number;
   remaining: number;
   endsAtMs: number;
@@ -41,8 +44,10 @@ interface Standing {
  * The one window that the X-RateLimit fields describe: the one that refuses (the one that ends last,
  * if several do), which is one with nothing remaining; else the one with fewest requests remaining.
  */
-function toldWindow({ windows, bannedUntilMs }: Reading): Standing {
-  const standings = windows.map((window) => standingOf(window, bannedUntilMs));
+function toldWindow(
+  standings: readonly Standing[],
+  { bannedUntilMs }: Reading,
+): Omit<Standing, 'name'> {
   if (bannedUntilMs === undefined) return standings.reduce(scarcer);
   // A ban is told beside the per-minute limit, the first quota.
   const endsAtMs = Math.max(...standings.map((standing) => standing.endsAtMs));
@@ -55,15 +60,20 @@ function scarcer(a: Standing, b: Standing): Standing {
   return a.endsAtMs >= b.endsAtMs ? a : b;
 }
 
+function standingsOf({ windows, bannedUntilMs }: Reading): Standing[] {
+  return windows.map((window) => standingOf(window, bannedUntilMs));
+}
+
 /** How a window stands for the caller: during a ban nothing remains, until the ban's end at least. */
 function standingOf(
   { quota, used, endsAtMs }: WindowReading,
   bannedUntilMs: number | undefined,
 ): Standing {
-  const remaining = Math.max(0, quota.limit - used);
-  if (bannedUntilMs === undefined) return { limit: quota.limit, remaining, endsAtMs };
+  const { name, limit } = quota;
+  const remaining = Math.max(0, limit - used);
+  if (bannedUntilMs === undefined) return { name, limit, remaining, endsAtMs };
   const openAtMs = remaining === 0 ? Math.max(endsAtMs, bannedUntilMs) : bannedUntilMs;
-  return { limit: quota.limit, remaining: 0, endsAtMs: openAtMs };
+  return { name, limit, remaining: 0, endsAtMs: openAtMs };
 }
 
 function wholeSeconds(ms: number): number {
