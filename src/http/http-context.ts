@@ -1,7 +1,7 @@
 import type { ArgumentsHost } from '@nestjs/common';
 import type { Request, Response } from './request.js';
 
-// What `switchToHttp()` hands out, without the three functions that it makes at every call: a request passes eight.
+// What `switchToHttp()` hands out, without the three functions that it makes at every call.
 
 /** Returns the request that is being worked on. */
 export function requestOf(host: ArgumentsHost): Request {
