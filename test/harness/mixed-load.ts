@@ -22,11 +22,14 @@ export interface Sent {
   /** The animal's name, which no other has. */
   name: string;
   answer: Answer;
+  /** When it was sent, by `performance.now()`. */
+  sentAtMs: number;
   ms: number;
 }
 
 /** Requests of every kind, a few at once, until it is stopped. */
 export class MixedLoad {
+  /** In the order of their answers. */
   readonly sent: Sent[] = [];
   /** Requests that were not answered: connections that broke. */
   readonly broken: unknown[] = [];
@@ -74,10 +77,10 @@ export class MixedLoad {
       const number = this.count++;
       const kind = this.turns[number % this.turns.length]!;
       const name = `${this.id}-${number}`;
-      const startedAt = performance.now();
+      const sentAtMs = performance.now();
       try {
         const answer = await this.send(kind, name, number);
-        this.sent.push({ kind, name, answer, ms: performance.now() - startedAt });
+        this.sent.push({ kind, name, answer, sentAtMs, ms: performance.now() - sentAtMs });
       } catch (error) {
         this.broken.push(error);
       }
