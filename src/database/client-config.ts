@@ -29,7 +29,6 @@ export function clientConfig(
     types: columnTypes,
     application_name: 'pets',
     keepAlive: true,
-    pipeline: true,
     connectionTimeoutMillis: settings.databasePoolWaitMs,
     answerTimeoutMs: statementMs + CLIENT_TIMEOUT_MARGIN_MS,
   };

@@ -1,8 +1,9 @@
 import type { Pool, PoolClient } from 'pg';
+import { isUnavailable } from './database-errors.js';
 import type { Parameter, RowMaker } from './prepared-statement.js';
-import { inside, type ServiceClient } from './service-client.js';
+import type { ServiceClient } from './service-client.js';
 
-/** Reads that may share a connection: more gain little, and one that is slow keeps those behind it waiting. */
+/** Statements that may share a connection: more gain nothing, and one that is slow keeps the others waiting. */
 const MAX_TOGETHER = 8;
 
 interface Statement {
@@ -14,16 +15,17 @@ interface Statement {
 }
 
 /**
- * Statements that are no part of a transaction, each by itself, on a pool of connections in pipeline mode.
+ * Statements on a pool of connections, each by itself for whoever asks.
  *
- * Reads that are asked for in one turn of the event loop share a connection and go out together, so that a system
- * call here, and a wake-up of the server, serve several: a quarter of what a list costs, here and there. Each fails by
- * itself; only a connection that breaks fails all that are on it.
+ * Those that are asked for in one turn of the event loop share a connection and a transaction: one system call, one
+ * wake-up of the server, one answer and one commit serve several (docs/decisions/0010). A statement that the server
+ * refuses fails alone; a server that is gone, or late, fails all that share.
  */
 export class PooledStatements {
-  private waiting: Statement[] = [];
+  private readonly reads = new Turn((statements) => this.send(statements));
+  private readonly inserts = new Turn((statements) => this.send(statements));
 
-  /** @param pool of ServiceClients with `pipeline`; its owner closes it */
+  /** @param pool of ServiceClients; its owner closes it */
   constructor(private readonly pool: Pool) {}
 
   /**
@@ -34,71 +36,73 @@ export class PooledStatements {
    */
   read<Row>(sql: string, values: readonly Parameter[], toRow: RowMaker<Row>): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      const statement = { sql, values, toRow, resolve, reject } as Statement;
-      // Requests are read off one socket after another; then come the immediates.
-      if (this.waiting.push(statement) === 1) setImmediate(() => this.sendWaiting());
+      this.reads.add({ sql, values, toRow, resolve, reject } as Statement);
     });
   }
 
-  /** As `read`, for a statement that may wait for a lock or the disk: on a connection of its own. */
-  write<Row>(sql: string, values: readonly Parameter[], toRow: RowMaker<Row>): Promise<Row[]> {
+  /**
+   * As `read`, for an INSERT, which is committed when its rows are returned; beside others, never beside reads, which need
+   * not wait for the disk. Not for a table with a unique constraint on what is inserted, or with a foreign key: those lock,
+   * and transactions of several such statements can wait for each other.
+   */
+  insert<Row>(sql: string, values: readonly Parameter[], toRow: RowMaker<Row>): Promise<Row[]> {
     return new Promise((resolve, reject) => {
-      this.send([{ sql, values, toRow, resolve, reject } as Statement]);
+      this.inserts.add({ sql, values, toRow, resolve, reject } as Statement);
     });
   }
 
-  private sendWaiting(): void {
+  private send(asked: readonly Statement[]): void {
+    this.pool.connect((error, client) => {
+      if (client) this.run(client as PoolClient & ServiceClient, asked);
+      else for (const { reject } of asked) reject(error);
+    });
+  }
+
+  private run(client: PoolClient & ServiceClient, asked: readonly Statement[]): void {
+    const statements = asked.map(({ sql, values, toRow }) => client.statement(sql, values, toRow));
+    // A connection that breaks is told of by the batch; unheard, it would end the process, too.
+    client.on('error', ignore);
+    client.run(statements, (error, failed) => {
+      client.removeListener('error', ignore);
+      client.release(error ?? undefined);
+      if (error) return this.fail(asked, error, failed);
+      for (const [index, { rows, failure }] of statements.entries()) {
+        if (failure) asked[index]?.reject(failure);
+        else asked[index]?.resolve(rows);
+      }
+    });
+  }
+
+  /** @param failed the place of the statement that is to blame: the others were taken back, and are sent again */
+  private fail(asked: readonly Statement[], error: Error, failed?: number): void {
+    const isOwn = failed !== undefined && !isUnavailable(error);
+    for (const [index, statement] of asked.entries()) {
+      if (isOwn && index !== failed) this.send([statement]);
+      else statement.reject(error);
+    }
+  }
+}
+
+/** What is asked for in one turn of the event loop. */
+class Turn {
+  private waiting: Statement[] = [];
+
+  constructor(private readonly send: (statements: readonly Statement[]) => void) {}
+
+  add(statement: Statement): void {
+    // Requests are read off one socket after another; then come the immediates.
+    if (this.waiting.push(statement) === 1) setImmediate(() => this.end());
+  }
+
+  private end(): void {
     const { waiting } = this;
     this.waiting = [];
     for (let first = 0; first < waiting.length; first += MAX_TOGETHER) {
       this.send(waiting.slice(first, first + MAX_TOGETHER));
     }
   }
-
-  private send(statements: readonly Statement[]): void {
-    this.pool.connect((error, client) => {
-      if (client) new Batch(client as PoolClient & ServiceClient, statements).send();
-      else for (const { reject } of statements) reject(error);
-    });
-  }
-}
-
-/** Statements on their way, and the connection that they share. */
-class Batch {
-  private unanswered: number;
-  private failure: Error | null = null;
-
-  constructor(
-    private readonly client: PoolClient & ServiceClient,
-    private readonly statements: readonly Statement[],
-  ) {
-    this.unanswered = statements.length;
-  }
-
-  send(): void {
-    // A broken connection fails each statement; unheard, it would end the process, too.
-    this.client.on('error', ignore);
-    const { stream } = inside(this.client).connection;
-    stream.cork();
-    for (const { sql, values, toRow, resolve, reject } of this.statements) {
-      this.client.run(sql, values, toRow, (error, rows) => {
-        this.noteAnswer(error);
-        if (error) reject(error);
-        else resolve(rows);
-      });
-    }
-    stream.uncork();
-  }
-
-  private noteAnswer(error: Error | null): void {
-    this.failure ??= error;
-    this.unanswered--;
-    if (this.unanswered > 0) return;
-    this.client.removeListener('error', ignore);
-    this.client.release(this.failure ?? undefined);
-  }
 }
 
 function ignore(): void {
-  // Each statement has been told.
+  // Each statement is told.
 }

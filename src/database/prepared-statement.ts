@@ -1,4 +1,3 @@
-import pg from 'pg';
 import { columnReader, type TypeId } from './column-types.js';
 import type { ColumnReader, RowMessage } from './row-parser.js';
 
@@ -8,13 +7,11 @@ export type Parameter = string | number | bigint | null;
 /** Makes a row of an array of its columns, in the order of the statement: it alone knows their types. */
 export type RowMaker<Row> = (columns: never) => Row;
 
-/** Told once, of the rows or of what the server or the connection says. */
-export type StatementDone<Row> = (error: Error | null, rows: Row[]) => void;
-
 /** What pg's types leave out of a connection. */
-interface Connection {
+export interface Connection {
   readonly parsedStatements: Readonly<Record<string, string>>;
   readonly submittedNamedStatements: Record<string, string>;
+  readonly stream: { cork(): void; uncork(): void };
   parse(statement: { name: string | undefined; text: string }): void;
   bind(portal: {
     statement: string | undefined;
@@ -26,7 +23,7 @@ interface Connection {
   sync(): void;
 }
 
-interface RowDescription {
+export interface RowDescription {
   fields: readonly { dataTypeID: TypeId }[];
 }
 
@@ -36,32 +33,29 @@ type Readers = readonly ColumnReader[];
 const columnReaders = new WeakMap<Connection, Map<string, Readers>>();
 
 /**
- * One statement as pg sends it. What its columns are is asked once for a connection and a prepared statement: they stay
+ * One statement and its rows. What its columns are is asked once for a connection and a prepared statement: they stay
  * the same.
  *
  * pg's own query has them described for each, and makes an event emitter, a result, and rows member by member: a
  * twentieth of a list in all.
  */
 export class PreparedStatement<Row> {
-  private readonly rowsRead: Row[] = [];
+  readonly rows: Row[] = [];
+  /** Why a row could not be made of its columns. */
+  failure: Error | null = null;
   private readers: Readers | undefined;
   private known: Map<string, Readers> | undefined;
-  private failure: Error | null = null;
 
-  /**
-   * @param name of the prepared statement, made of the text; undefined: prepared for this once
-   * @param callback by this name pg finds it
-   */
+  /** @param name of the prepared statement, made of the text; undefined: prepared for this once */
   constructor(
     readonly name: string | undefined,
     readonly text: string,
     private readonly values: readonly Parameter[],
     private readonly toRow: RowMaker<Row>,
-    readonly callback: StatementDone<Row>,
   ) {}
 
-  /** Sends it, in one write with what is sent before and after on a corked connection. */
-  submit(connection: Connection): null {
+  /** Sends it without a Sync: the server answers when one follows. */
+  send(connection: Connection): void {
     this.known = readersOf(connection);
     if (isPrepared(connection, this.name)) this.readers = this.known.get(this.name);
     else this.prepare(connection);
@@ -69,8 +63,6 @@ export class PreparedStatement<Row> {
     connection.bind({ statement: name, values, valueMapper: parameterText });
     if (!this.readers) connection.describe({ type: 'P' });
     connection.execute();
-    connection.sync();
-    return null;
   }
 
   private prepare(connection: Connection): void {
@@ -79,34 +71,19 @@ export class PreparedStatement<Row> {
     if (name !== undefined) connection.submittedNamedStatements[name] = text;
   }
 
-  handleRowDescription({ fields }: RowDescription): void {
+  describeRows({ fields }: RowDescription): void {
     this.readers = fields.map(({ dataTypeID }) => columnReader(dataTypeID));
     if (this.name !== undefined) this.known?.set(this.name, this.readers);
   }
 
-  handleDataRow(row: RowMessage): void {
+  addRow(row: RowMessage): void {
     try {
-      this.rowsRead.push(this.toRow(row.columns(this.readers ?? []) as never));
+      this.rows.push(this.toRow(row.columns(this.readers ?? []) as never));
     } catch (error) {
       this.failure = error as Error;
     }
   }
-
-  handleCommandComplete(): void {
-    // How many rows it were is known.
-  }
-
-  handleReadyForQuery(): void {
-    this.callback(this.failure, this.rowsRead);
-  }
-
-  handleError(error: Error): void {
-    this.callback(error, []);
-  }
 }
-
-// In a pipeline pg takes only its own class. Its constructor is what this one does without.
-Object.setPrototypeOf(PreparedStatement.prototype, pg.Query.prototype as object);
 
 function readersOf(connection: Connection): Map<string, Readers> {
   let readers = columnReaders.get(connection);

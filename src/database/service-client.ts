@@ -2,13 +2,9 @@ import { hash } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import {
-  type Parameter,
-  PreparedStatement,
-  type StatementDone,
-  type RowMaker,
-} from './prepared-statement.js';
+import { type Parameter, PreparedStatement, type RowMaker } from './prepared-statement.js';
 import { tellRowsAsTheyArrive } from './row-parser.js';
+import { type BatchDone, StatementBatch } from './statement-batch.js';
 
 /** Prepared statements a connection may hold: generated SQL in many shapes must not fill the server's memory. */
 const MAX_NAMED_STATEMENTS = 256;
@@ -56,16 +52,20 @@ export class ServiceClient extends pg.Client {
     return named ? this.send(named, callback) : this.send(config, values, callback);
   }) as pg.Client['query'];
 
-  /** Sends one statement; whatever becomes of it is told to `done`. */
-  run<Row>(
+  /** Returns a statement for `run`, prepared where that can be. */
+  statement<Row>(
     sql: string,
     values: readonly Parameter[],
     toRow: RowMaker<Row>,
-    done: StatementDone<Row>,
-  ): void {
+  ): PreparedStatement<Row> {
     const name = this.preparesStatements ? statementName(sql) : undefined;
+    return new PreparedStatement(name, sql, values, toRow);
+  }
+
+  /** Runs statements as one transaction; whatever becomes of them is told to `done`. */
+  run(statements: readonly PreparedStatement<unknown>[], done: BatchDone): void {
     this.sentAtMs?.push(performance.now());
-    this.send(new PreparedStatement(name, sql, values, toRow, done));
+    this.send(new StatementBatch(statements, done));
   }
 
   private send(...query: unknown[]): unknown {

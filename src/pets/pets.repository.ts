@@ -106,7 +106,7 @@ export class PetsRepository {
     const values = [name, categoryId, status, keyId];
     const rows = transaction
       ? transaction.withRepository(this.pets).query<PublicPet[]>(INSERT, values)
-      : this.statements.write(INSERT, values, toPet);
+      : this.statements.insert(INSERT, values, toPet);
     const [pet] = (await rows) as [PublicPet];
     return pet;
   }

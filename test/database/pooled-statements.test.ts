@@ -30,7 +30,6 @@ function openPool(config: ServiceClientConfig & pg.PoolConfig): void {
   pool = new pg.Pool({
     connectionString: database.url,
     ...({ Client: ServiceClient } as object),
-    pipeline: true,
     max: 4,
     connectionTimeoutMillis: 5_000,
     ...config,
@@ -98,6 +97,34 @@ describe('reads that are asked for in one turn', () => {
     expect(next?.pid).not.toBe(pid);
   });
 
+  it('fail together when the server has given one up', async () => {
+    openPool({ statement_timeout: 200 });
+    const results = await Promise.allSettled([
+      who(1),
+      columnsOf('SELECT pg_sleep($1)', [5]),
+      who(2),
+    ]);
+
+    for (const result of results) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { code: '57014' } });
+    }
+    expect(pool.totalCount).toBe(0);
+  });
+
+  it('have one answer, after the last of them', async () => {
+    await who(0);
+    const seen: string[] = [];
+    pool.once('acquire', (client) => {
+      const { connection } = inside(client);
+      for (const name of ['commandComplete', 'readyForQuery']) {
+        connection.on(name, () => seen.push(name));
+      }
+    });
+    await whoAre(3);
+
+    expect(seen).toEqual([...Array<string>(3).fill('commandComplete'), 'readyForQuery']);
+  });
+
   it('fail together when their connection breaks', async () => {
     const [{ pid } = { pid: 0 }] = await who(0);
     const slow = [columnsOf('SELECT pg_sleep($1)', [5]), who(1)];
@@ -113,29 +140,82 @@ describe('reads that are asked for in one turn', () => {
   });
 });
 
-describe('a write', () => {
-  const whoWrites = (seconds: number): Promise<unknown[][]> =>
-    statements.write('SELECT pg_backend_pid(), pg_sleep($1)', [seconds], (columns) => columns);
+describe('inserts', () => {
+  const XACT = 'pg_current_xact_id()::text';
 
-  it('has a connection of its own', async () => {
-    const [[first], [second], [read]] = await Promise.all([whoWrites(0), whoWrites(0), who(1)]);
+  const insert = (table: string, number: number): Promise<unknown[][]> =>
+    statements.insert(
+      `INSERT INTO ${table} VALUES ($1::int) RETURNING number, ${XACT}`,
+      [number],
+      (columns) => columns,
+    );
+  const numbersIn = async (table: string): Promise<unknown[]> =>
+    (await columnsOf(`SELECT number FROM ${table} WHERE $1 ORDER BY number`, ['t'])).flat();
 
-    expect(new Set([first?.[0], second?.[0], read?.pid]).size).toBe(3);
-    expect(pool).toMatchObject({ totalCount: 3, idleCount: 3 });
+  it('that are asked for in one turn are one transaction', async () => {
+    await database.query('CREATE TABLE together (number int)');
+    const inserted = await Promise.all([1, 2, 3].map((number) => insert('together', number)));
+
+    expect(inserted.flat().map(([number]) => number)).toEqual([1, 2, 3]);
+    expect(new Set(inserted.flat().map(([, transaction]) => transaction)).size).toBe(1);
+    expect(await numbersIn('together')).toEqual([1, 2, 3]);
+    expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
   });
 
-  it('keeps no read waiting', async () => {
+  it.each([
+    ['the first', 0],
+    ['one in the middle', 1],
+    ['the last', 2],
+  ])('fail one by one, and the others are made once: %s', async (_which, failing) => {
+    await database.query('CREATE TABLE positive (number int CHECK (number > 0))');
+    const numbers = [1, 2, 3].map((number, index) => (index === failing ? -number : number));
+    try {
+      const results = await Promise.allSettled(numbers.map((number) => insert('positive', number)));
+
+      for (const [index, result] of results.entries()) {
+        if (index === failing) {
+          expect(result).toMatchObject({ status: 'rejected', reason: { code: '23514' } });
+        } else {
+          expect(result).toMatchObject({
+            status: 'fulfilled',
+            value: [[index + 1, expect.anything()]],
+          });
+        }
+      }
+      expect(await numbersIn('positive')).toEqual(numbers.filter((number) => number > 0));
+    } finally {
+      await database.query('DROP TABLE positive');
+    }
+  });
+
+  it('are done when they are committed, not before', async () => {
+    await database.query(
+      'CREATE TABLE single (number int CONSTRAINT once UNIQUE DEFERRABLE INITIALLY DEFERRED)',
+    );
+    const results = await Promise.allSettled([1, 2, 1].map((number) => insert('single', number)));
+
+    // What fails at the commit is nobody's alone.
+    for (const result of results) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { constraint: 'once' } });
+    }
+    expect(await numbersIn('single')).toEqual([]);
+  });
+
+  it('share no connection with reads, and keep none waiting', async () => {
     const order: string[] = [];
     await Promise.all([
-      whoWrites(0.3).then(() => order.push('write')),
+      statements
+        .insert('SELECT pg_sleep($1)', [0.3], (columns) => columns)
+        .then(() => order.push('insert')),
       who(1).then(() => order.push('read')),
     ]);
 
-    expect(order).toEqual(['read', 'write']);
+    expect(order).toEqual(['read', 'insert']);
+    expect(pool.totalCount).toBe(2);
   });
 
-  it('fails by itself, and its connection goes', async () => {
-    const failure = statements.write('SELECT 1 / $1::int', [0], (columns) => columns);
+  it('that fail cost their connection', async () => {
+    const failure = statements.insert('SELECT 1 / $1::int', [0], (columns) => columns);
 
     await expect(failure).rejects.toMatchObject({ code: '22012' });
     expect(pool.totalCount).toBe(0);
@@ -259,6 +339,7 @@ describe('the columns of a read', () => {
     openPool({ ...({ Client: PooledServiceClient } as object) });
 
     for (const number of [1, 2]) expect(await who(number)).toMatchObject([{ number }]);
+    expect((await whoAre(3)).map(({ number }) => number)).toEqual([0, 1, 2]);
     expect(await columnsOf('SELECT name FROM pg_prepared_statements WHERE $1', ['t'])).toEqual([]);
   });
 
