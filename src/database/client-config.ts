@@ -7,15 +7,28 @@ import type { ServiceClientConfig } from './service-client.js';
 export const CLIENT_TIMEOUT_MARGIN_MS = 250;
 
 /**
+ * A prepared statement is planned once, for any values: with its LIMIT a parameter, PostgreSQL would plan a page anew
+ * each time, which is half of its work. So the plan must hold however the table grows: by an index (docs/decisions/0003).
+ */
+const LASTING_PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off';
+
+/** What a connection is for. */
+export interface ConnectionUse {
+  /** Whether a pooler may stand between, which knows no start-up parameters and may not know prepared statements. */
+  pooled?: boolean;
+  /** Whether it answers requests: few statements, over and over. */
+  forRequests?: boolean;
+}
+
+/**
  * Returns pg's configuration of a connection of the service. Every wait in it is bounded.
  *
- * @param connection where the server is
- * @param pooled whether a pooler may stand between, which knows no start-up parameters
+ * @param connection where the server is; `options` in its address come instead of those for requests
  */
 export function clientConfig(
   connection: ClientConfig,
   settings: Settings,
-  { pooled = false } = {},
+  { pooled = false, forRequests = false }: ConnectionUse = {},
 ): ServiceClientConfig {
   const statementMs = settings.databaseStatementTimeoutMs;
   const serverLimits = {
@@ -26,6 +39,7 @@ export function clientConfig(
   return {
     ...connection,
     ...(pooled ? {} : serverLimits),
+    ...(forRequests && !pooled && { options: LASTING_PLANS }),
     types: columnTypes,
     application_name: 'pets',
     keepAlive: true,

@@ -1,7 +1,7 @@
 import pg, { type ClientConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Settings } from '../config/settings.js';
-import { clientConfig } from './client-config.js';
+import { clientConfig, type ConnectionUse } from './client-config.js';
 import { migrations } from './migrations/index.js';
 import { PooledServiceClient, ServiceClient } from './service-client.js';
 
@@ -9,13 +9,12 @@ import { PooledServiceClient, ServiceClient } from './service-client.js';
  * Returns TypeORM's options for a connection pool of the service. Every wait in it is bounded.
  *
  * @param connection where the server is
- * @param pooled whether a pooler may stand between, which knows no start-up parameters and may not
- *   know prepared statements
+ * @param use what the connections are for, and how many there may be
  */
 export function dataSourceOptions(
   connection: ClientConfig,
   settings: Settings,
-  { pooled = false, poolSize = settings.databasePoolSize } = {},
+  { poolSize = settings.databasePoolSize, ...use }: ConnectionUse & { poolSize?: number } = {},
 ): DataSourceOptions {
   return {
     type: 'postgres',
@@ -23,8 +22,8 @@ export function dataSourceOptions(
     migrations,
     poolSize,
     extra: {
-      ...clientConfig(connection, settings, { pooled }),
-      Client: pooled ? PooledServiceClient : ServiceClient,
+      ...clientConfig(connection, settings, use),
+      Client: use.pooled ? PooledServiceClient : ServiceClient,
     },
   };
 }

@@ -23,7 +23,7 @@ export class DatabaseModule {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRoot({
-          ...dataSourceOptions(location.pooled, settings, { pooled }),
+          ...dataSourceOptions(location.pooled, settings, { pooled, forRequests: true }),
           autoLoadEntities: true,
           // A server that cannot be reached ends the start with one line; whoever runs it starts it again.
           retryAttempts: 0,

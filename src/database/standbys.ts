@@ -85,7 +85,7 @@ export function createStandbys(settings: Settings): Standbys {
   const horizonMs = HORIZON_STATEMENTS * settings.databaseStatementTimeoutMs;
   const standbys = settings.databaseReplicaUrls.map((connectionString, index) => {
     const connection = {
-      ...clientConfig({ connectionString }, hasty, { pooled }),
+      ...clientConfig({ connectionString }, hasty, { pooled, forRequests: true }),
       application_name: 'pets reads',
       max: settings.databasePoolSize,
       Client: pooled ? PooledServiceClient : ServiceClient,

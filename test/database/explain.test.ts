@@ -1,7 +1,9 @@
-import { Client } from 'pg';
+import { Client, type ClientConfig } from 'pg';
 import type { Repository } from 'typeorm';
 import type { Pet } from '../../src/pets/pet.entity.js';
 import type { PetStatus } from '../../src/pets/pet-status.js';
+import { Settings } from '../../src/config/settings.js';
+import { clientConfig } from '../../src/database/client-config.js';
 import type { PooledStatements } from '../../src/database/pooled-statements.js';
 import { Standbys } from '../../src/database/standbys.js';
 import { PetsRepository } from '../../src/pets/pets.repository.js';
@@ -28,15 +30,19 @@ type PlanCacheMode = 'force_generic_plan' | 'force_custom_plan';
 let database: TestDatabase;
 let client: Client;
 
+/** By the text of what stays prepared, with its plan, the name; undefined: all is prepared anew. */
+let prepared: Map<string, string> | undefined;
+
 /** Makes a store that is analyzed only when a test says so. */
-async function open(): Promise<void> {
+async function open(config: ClientConfig = {}): Promise<void> {
   database = await createDatabase();
-  client = new Client({ connectionString: database.url });
+  client = new Client({ connectionString: database.url, ...config });
   await client.connect();
   await client.query('ALTER TABLE pets SET (autovacuum_enabled = off)');
 }
 
 async function close(): Promise<void> {
+  prepared = undefined;
   await client.end();
   await database.close();
 }
@@ -55,11 +61,13 @@ async function explain(run: (pets: PetsRepository) => Promise<unknown>): Promise
   const explaining = {
     read: async (sql: string, values: unknown[]): Promise<unknown[]> => {
       const parameters = values.map((value) => client.escapeLiteral(String(value))).join(', ');
-      await client.query(`PREPARE explained AS ${sql}`);
+      const name = prepared?.get(sql) ?? `explained_${prepared?.size ?? 0}`;
+      if (!prepared?.has(sql)) await client.query(`PREPARE ${name} AS ${sql}`);
       const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-        `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE explained (${parameters})`,
+        `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE ${name} (${parameters})`,
       );
-      await client.query('DEALLOCATE explained');
+      if (prepared) prepared.set(sql, name);
+      else await client.query(`DEALLOCATE ${name}`);
       plan = rows[0]!['QUERY PLAN'][0].Plan;
       return [];
     },
@@ -100,8 +108,8 @@ function shortcomings(plan: PlanNode, rowLimit: number): string[] {
 }
 
 /** Explains every form of the list. Returns those whose plan breaks the promise, and why. */
-async function brokenPromises(mode: PlanCacheMode): Promise<string[]> {
-  await client.query(`SET plan_cache_mode = ${mode}`);
+async function brokenPromises(mode?: PlanCacheMode): Promise<string[]> {
+  if (mode) await client.query(`SET plan_cache_mode = ${mode}`);
   const broken: string[] = [];
   for (const status of [undefined, 'available', 'pending', 'sold'] as const) {
     for (const afterId of await positions(status)) {
@@ -189,3 +197,36 @@ describe('a page of 200,000 animals reads no more than one row beyond it', () =>
     },
   );
 });
+
+describe.each([0, 1, 50])(
+  'a plan that a connection for requests made for %i animals',
+  (animals) => {
+    const list = (pets: PetsRepository): Promise<unknown> => pets.list(0n, 21);
+    const listSold = (pets: PetsRepository): Promise<unknown> => pets.list(0n, 21, 'sold');
+    const find = (pets: PetsRepository): Promise<unknown> => pets.findById(BigInt(ANIMALS / 2));
+
+    beforeAll(async () => {
+      await open(clientConfig({}, new Settings({}), { forRequests: true }));
+      await fill(EVENLY_SPREAD, animals);
+      await client.query('VACUUM ANALYZE pets');
+      prepared = new Map();
+      for (const run of [list, listSold, find]) await explain(run);
+      await fill(EVENLY_SPREAD);
+    });
+
+    afterAll(close);
+
+    it('holds for 200,000', async () => {
+      expect(await brokenPromises()).toEqual([]);
+      expect(await explain(find)).toMatchObject({ 'Node Type': 'Index Scan', 'Actual Rows': 1 });
+    });
+
+    it('is the only one', async () => {
+      const { rows } = await client.query<{ custom: bigint }>(
+        `SELECT custom_plans AS custom FROM pg_prepared_statements WHERE name LIKE 'explained%'`,
+      );
+
+      expect(rows).toEqual([{ custom: 0n }, { custom: 0n }, { custom: 0n }]);
+    });
+  },
+);
