@@ -21,6 +21,7 @@ export interface Connection {
   describe(portal: { type: 'P' }): void;
   execute(): void;
   sync(): void;
+  sendCopyFail(reason: string): void;
 }
 
 export interface RowDescription {

@@ -52,6 +52,20 @@ export class StatementBatch {
     this.current++;
   }
 
+  /** Instead of CommandComplete, where there was nothing to do. */
+  handleEmptyQuery(): void {
+    this.current++;
+  }
+
+  /** COPY has no place here: refused, it fails as any other statement. */
+  handleCopyInResponse(connection: Connection): void {
+    connection.sendCopyFail('no COPY from here');
+  }
+
+  handleCopyData(): void {
+    // Nobody asked for it.
+  }
+
   /** The transaction has ended: only now is done what was written. */
   handleReadyForQuery(): void {
     this.callback(null);

@@ -97,6 +97,20 @@ describe('reads that are asked for in one turn', () => {
     expect(next?.pid).not.toBe(pid);
   });
 
+  it.each([
+    ['an empty one', '', { status: 'fulfilled', value: [] }],
+    ['a COPY to us', 'COPY (SELECT 1) TO STDOUT', { status: 'fulfilled', value: [] }],
+    ['a COPY from us', 'COPY pets FROM STDIN', { status: 'rejected' }],
+  ])('keep their own rows beside what has none: %s', async (_what, sql, expected) => {
+    const [odd, next] = await Promise.allSettled([columnsOf(sql, []), who(1)]);
+
+    expect(odd).toMatchObject(expected);
+    if (expected.status === 'fulfilled') {
+      expect(next).toMatchObject({ status: 'fulfilled', value: [{ number: 1 }] });
+    }
+    expect(await who(2)).toMatchObject([{ number: 2 }]);
+  });
+
   it('fail together when the server has given one up', async () => {
     openPool({ statement_timeout: 200 });
     const results = await Promise.allSettled([
