@@ -116,8 +116,10 @@ describe('a valid key', () => {
     const owner = await createOwner(database, { plan: 'free' });
     const ask = asks(owner.key);
     relay.hold();
+    const found = relay.untilReceived(Buffer.from('free'));
     const first = ask();
-    await untilLookUps(owner.key, 1);
+    await found;
+    expect(lookUps(owner.key)).toBe(1);
     const notified = listening.untilReceived(Buffer.from('key_changes'));
     await database.query(`UPDATE owners SET plan = 'pro' WHERE id = $1`, [owner.id]);
     await notifyChange(database, owner.id);

@@ -7,7 +7,7 @@ export interface Relay {
   readonly url: string;
   /** How often these bytes have gone to the server. */
   timesSent(bytes: Buffer): number;
-  /** Resolves when the server has sent these bytes since the call. */
+  /** Resolves when the server has sent these bytes since the call, kept back or not. */
   untilReceived(bytes: Buffer): Promise<void>;
   /** Ends all connections, and every new one at once. */
   cut(): void;
@@ -20,7 +20,7 @@ export interface Relay {
 
 /** Starts a relay in front of a database. */
 export async function startRelay(databaseUrl: string): Promise<Relay> {
-  const pairs = new Set<{ client: Socket; server: Socket }>();
+  const pairs = new Set<{ client: Socket; server: Socket; held: Buffer[] }>();
   const sent: Buffer[] = [];
   const watchers = new Set<(chunk: Buffer) => void>();
   let state: 'open' | 'cut' | 'held' = 'open';
@@ -31,8 +31,8 @@ export async function startRelay(databaseUrl: string): Promise<Relay> {
       client.destroy();
       return;
     }
-    const pair = { client, server: connectTo(databaseUrl) };
-    const { server } = pair;
+    const pair = { client, server: connectTo(databaseUrl), held: [] as Buffer[] };
+    const { server, held } = pair;
     pairs.add(pair);
     server.on('error', () => server.destroy());
     server.on('close', () => client.destroy());
@@ -45,10 +45,10 @@ export async function startRelay(databaseUrl: string): Promise<Relay> {
       server.write(chunk);
     });
     server.on('data', (chunk) => {
-      client.write(chunk);
+      if (state === 'held') held.push(chunk);
+      else client.write(chunk);
       for (const watch of watchers) watch(chunk);
     });
-    if (state === 'held') server.pause();
   });
   listener.listen(0, '127.0.0.1');
   await once(listener, 'listening');
@@ -78,11 +78,12 @@ export async function startRelay(databaseUrl: string): Promise<Relay> {
     cut,
     hold: () => {
       state = 'held';
-      for (const { server } of pairs) server.pause();
     },
     restore: () => {
       state = 'open';
-      for (const { server } of pairs) server.resume();
+      for (const { client, held } of pairs) {
+        for (const chunk of held.splice(0)) client.write(chunk);
+      }
     },
     close: async () => {
       cut();
