@@ -59,6 +59,37 @@ async function cursorOf(path: string): Promise<string> {
   return new URL(next, 'http://localhost').searchParams.get('cursor')!;
 }
 
+describe('a cursor', () => {
+  beforeAll(async () => {
+    await emptyTheStore();
+    await createPets(service.database, 3);
+  });
+
+  it.each(['limit=0', 'limit=101', 'limit=x', 'status=lost', 'limit=1&limit=2'])(
+    'leaves other parameters their rules: %s',
+    async (wrong) => {
+      const cursor = await cursorOf('/v1/pets?limit=1');
+      // Alone it is looked at by nobody but the service.
+      expect((await api.get(`/v1/pets?cursor=${cursor}`)).status).toBe(200);
+
+      for (const query of [`cursor=${cursor}&${wrong}`, `${wrong}&cursor=${cursor}`]) {
+        const { status, json } = await api.get(`/v1/pets?${query}`);
+        expect([status, json.code]).toEqual([400, 'invalid_request']);
+      }
+    },
+  );
+
+  it.each(['', 'x', 'MjA6', 'MDU6', 'M'.repeat(400)])(
+    'that is none is refused by its own code, first and later: %j',
+    async (cursor) => {
+      for (let time = 0; time < 2; time++) {
+        const { status, json } = await api.get(`/v1/pets?cursor=${cursor}&status=sold`);
+        expect([status, json.code]).toEqual([400, 'invalid_cursor']);
+      }
+    },
+  );
+});
+
 describe('GET /v1/pets › walking by Link', () => {
   beforeAll(async () => {
     await emptyTheStore();

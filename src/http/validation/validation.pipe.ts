@@ -2,12 +2,15 @@ import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from
 import { getMetadataStorage, validateSync, type ValidationError } from 'class-validator';
 import { ServiceError } from '../../errors/service-error.js';
 import { conversionsOf, type Conversion } from './conversion.js';
+import { opaquePropertiesOf } from './opaque.js';
 
 interface DtoPlan {
   /** The validated properties, in the order in which the class declares them. */
   properties: readonly string[];
   conversions: ReadonlyMap<string, Conversion>;
-  /** Whether what the class sets by itself is known to be valid: then it is when nothing is sent. */
+  /** Those that no rule looks at. */
+  opaque: ReadonlySet<string>;
+  /** Whether what the class sets by itself is known to be valid: then it is when nothing is sent that rules look at. */
   isValidBare: boolean;
 }
 
@@ -47,6 +50,7 @@ function makePlan(metatype: Type): DtoPlan {
   return {
     properties: [...new Set(rules.map(({ propertyName }) => propertyName))],
     conversions: conversionsOf(metatype.prototype as object),
+    opaque: opaquePropertiesOf(metatype.prototype as object),
     isValidBare: false,
   };
 }
@@ -56,7 +60,7 @@ function toDto(metatype: Type, plan: DtoPlan, sent: Record<string, unknown>): ob
   let isBare = true;
   for (const property of plan.properties) {
     if (!Object.hasOwn(sent, property)) continue;
-    isBare = false;
+    isBare &&= plan.opaque.has(property);
     const convert = plan.conversions.get(property);
     dto[property] = convert ? convert(sent[property]) : sent[property];
   }

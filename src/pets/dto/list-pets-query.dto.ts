@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Allow } from 'class-validator';
 import { IsIntegerParameter } from '../../http/validation/integer-parameter.js';
 import { IsOneOf } from '../../http/validation/one-of.js';
+import { IsOpaque } from '../../http/validation/opaque.js';
 import { IsOptionalMember } from '../../http/validation/optional.js';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 
@@ -39,6 +39,6 @@ export class ListPetsQuery {
     description: 'Where the page begins: taken, as it is, from the `Link` of the page before.',
     example: 'MjA6YXZhaWxhYmxl',
   })
-  @Allow()
+  @IsOpaque()
   cursor?: unknown;
 }
