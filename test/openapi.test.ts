@@ -366,7 +366,11 @@ describe('the interface description', () => {
 
     it('GET / › leads to /docs', async () => {
       const { status, headers } = await send(service, '/');
-      expect([status, headers.location]).toEqual([302, '/docs']);
+      expect([status, headers.location, headers['x-content-type-options']]).toEqual([
+        302,
+        '/docs',
+        'nosniff',
+      ]);
     });
 
     it.each([

@@ -6,6 +6,7 @@ import { ServiceError } from '../errors/service-error.js';
 import { errorBody, sendError } from './json-response.js';
 import { hasBody } from './read-body.js';
 import { requestId } from './request-context.js';
+import { hasValidAuthority, isValidHost } from './server/authority.js';
 import type { NextFunction, Request, Response } from './request.js';
 import { lingerThenDestroy } from './unread-body.js';
 
@@ -111,6 +112,7 @@ export class ProtocolErrors {
     const fields = {
       Date: new Date().toUTCString(),
       'X-Request-Id': id,
+      'X-Content-Type-Options': 'nosniff',
       ...Object.fromEntries(verdict.fields),
       ...error.headers,
       'Cache-Control': 'no-store',
@@ -137,7 +139,12 @@ function violation(request: Request): ServiceError | undefined {
   // RFC 9112, 3.2
   const hosts = hostFields(request);
   if (hosts > 1 || (hosts === 0 && request.httpVersion !== '1.0')) {
-    return invalidRequest('An HTTP/1.1 request must carry one Host field.');
+    return invalidRequest('An HTTP/1.1 request must have exactly one Host header.');
+  }
+  if (!isValidHost(request.headers.host ?? '') || !hasValidAuthority(request.originalUrl)) {
+    return invalidRequest(
+      'The host of the request is not valid. Expected: a host name or address, and an optional port.',
+    );
   }
   const { expect, 'transfer-encoding': coding } = request.headers;
   // RFC 9112, 6.3: where the body ends would be anybody's guess.

@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import type { NextFunction, Request, Response } from './request.js';
-import { routableUrl } from './routable-url.js';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
 /** W3C Trace Context, `traceparent`: version, trace-id, parent-id, flags; later versions may go on. */
 const TRACE_PARENT =
   /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
 
-/** First step of every request: its identity, and a path that the router can read. */
+/** First step of every request: sets its id and the headers of every response. */
 export function requestContext(request: Request, response: Response, next: NextFunction): void {
   request.receivedAt = performance.now();
   request.bodyTookMs = 0;
   request.id = requestId(request.headers['x-request-id']);
   request.traceId = traceId(request.headers['traceparent']);
-  request.url = routableUrl(request.url);
   response.setHeader('X-Request-Id', request.id);
+  response.setHeader('X-Content-Type-Options', 'nosniff');
   next();
 }
 

@@ -1,3 +1,5 @@
+import type { Request } from './request.js';
+
 /** A path that nothing serves, so that the catch-all answers for what cannot be routed. */
 const UNROUTABLE = '/.unroutable';
 
@@ -5,11 +7,20 @@ const UNROUTABLE = '/.unroutable';
 const ORIGIN_FORM = /^\/[!"$-~]*$/;
 
 /**
+ * Sets the URL that the router reads, and keeps the request target as `originalUrl`. To be called before Express handles
+ * the request: Express itself responds to a URL that it cannot parse, with HTML, before the first middleware.
+ */
+export function makeRoutable(request: Request): void {
+  request.originalUrl = request.url;
+  request.url = routableUrl(request.url);
+}
+
+/**
  * Takes a request target (RFC 9112, 3.2) and returns the one to route by: the path and query of an
  * origin-form or absolute-form target, else a path that nothing serves. A path that does not decode
  * would make the router answer for itself, without guards and limit headers.
  */
-export function routableUrl(target: string): string {
+function routableUrl(target: string): string {
   const url = target.startsWith('/') ? target : pathOfAbsoluteForm(target);
   if (!ORIGIN_FORM.test(url)) return UNROUTABLE;
   return url.includes('%') && !decodes(url) ? UNROUTABLE : url;

@@ -11,6 +11,7 @@ import { sendError, sendJson } from './json-response.js';
 import { jsonText } from './json-text.js';
 import { Page } from './page.js';
 import type { NextFunction, Request, Response } from './request.js';
+import { makeRoutable } from './routable-url.js';
 import { TurnWrites } from './turn-writes.js';
 import { closeAfterUnreadBody } from './unread-body.js';
 
@@ -50,9 +51,13 @@ export class ServiceAdapter extends ExpressAdapter {
       requireHostHeader: false,
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
     };
+    const listener = (request: http.IncomingMessage, response: http.ServerResponse): void => {
+      makeRoutable(request as Request);
+      app(request as Request, response as Response);
+    };
     this.httpServer = options.httpsOptions
-      ? https.createServer({ ...options.httpsOptions, ...serverOptions }, app)
-      : http.createServer(serverOptions, app);
+      ? https.createServer({ ...options.httpsOptions, ...serverOptions }, listener)
+      : http.createServer(serverOptions, listener);
     // A client may end its side after its request, and still waits for the answer.
     Object.assign(this.httpServer as http.Server, { httpAllowHalfOpen: true });
     (this.httpServer as http.Server).on('connection', (socket) => {

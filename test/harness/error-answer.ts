@@ -15,6 +15,7 @@ const INSIDE =
 export function expectLimitFields({ headers }: AnyAnswer): void {
   expect(headers).toMatchObject({
     'x-request-id': expect.stringMatching(/^[A-Za-z0-9_-]{1,128}$/),
+    'x-content-type-options': 'nosniff',
     'x-ratelimit-limit': expect.stringMatching(/^[1-9]\d*$/),
     'x-ratelimit-remaining': expect.stringMatching(/^\d+$/),
     'x-ratelimit-reset': expect.stringMatching(/^[1-9]\d{9}$/),

@@ -151,6 +151,7 @@ describe('every failure has the Error shape, the limit fields and no-store', () 
     ['a path of the metrics listener', '/metrics'],
     ['a slash after a path beside the interface', '/health/live/'],
     ['another scheme', 'ftp://pets/v1/pets'],
+    ['another scheme with an authority that cannot be parsed', 'ftp://[/v1/pets'],
     ['an authority alone, below a path', 'http://pets/nope'],
   ])('404 route_not_found: %s', async (_title, target) => {
     expectError(await sendTarget(target), 404, 'route_not_found');

@@ -14,7 +14,10 @@ test.each(['/health/live', '/health/ready'])(
     for (let count = 0; count < 5; count++) {
       const answer = await send(service, path);
       expect([answer.status, answer.json.status]).toEqual([200, 'ok']);
-      expect(answer.headers['cache-control']).toBe('no-store');
+      expect(answer.headers).toMatchObject({
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+      });
       expect(Object.keys(answer.headers).filter((name) => name.includes('ratelimit'))).toEqual([]);
     }
   },

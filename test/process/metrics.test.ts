@@ -43,10 +43,11 @@ async function requestCounts(): Promise<Map<string, number>> {
 
 test('GET /metrics is Prometheus text, on the listener of its own', async () => {
   const { status, headers, text } = await send(metrics, '/metrics');
-  expect([status, headers['content-type']]).toEqual([
-    200,
-    'text/plain; version=0.0.4; charset=utf-8',
-  ]);
+  expect(status).toBe(200);
+  expect(headers).toMatchObject({
+    'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+  });
   for (const name of [
     'process_cpu_seconds_total',
     'nodejs_eventloop_lag_p99_seconds',
@@ -64,7 +65,8 @@ test('GET /metrics is Prometheus text, on the listener of its own', async () => 
 
 test('that listener serves nothing else, and the main one no metrics', async () => {
   for (const path of ['/', '/v1/pets', '/metrics/', '/health/live']) {
-    expect((await send(metrics, path)).status).toBe(404);
+    const { status, headers } = await send(metrics, path);
+    expect([status, headers['x-content-type-options']]).toEqual([404, 'nosniff']);
   }
   expect((await send(metrics, '/metrics', { method: 'POST' })).status).toBe(404);
   expect((await client.get('/metrics')).status).toBe(404);

@@ -13,6 +13,12 @@ const COMPONENTS = {
     schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,128}$' },
     example: '0b7c2f6e-5a0e-4f0e-9a55-6c1d3c1a7f42',
   },
+  'X-Content-Type-Options': {
+    description: 'Browsers must use the declared media type.',
+    required: true,
+    schema: { type: 'string', enum: ['nosniff'] },
+    example: 'nosniff',
+  },
   'X-RateLimit-Limit': {
     description: 'How many requests the window allows of which the three X-RateLimit fields tell.',
     required: true,
@@ -125,6 +131,7 @@ export type ResponseHeader = keyof typeof COMPONENTS;
 /** What the service sets on every answer under the version's path. */
 export const EVERY_RESPONSE: readonly ResponseHeader[] = [
   'X-Request-Id',
+  'X-Content-Type-Options',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',

@@ -21,7 +21,6 @@ export class StaticContent {
     closeAfterUnreadBody(request, response);
     response.setHeader('ETag', this.tag);
     response.setHeader('Cache-Control', 'no-cache');
-    response.setHeader('X-Content-Type-Options', 'nosniff');
     const ifNoneMatch = request.headers['if-none-match'];
     if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, this.tag)) {
       response.statusCode = 304;
