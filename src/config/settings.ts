@@ -26,6 +26,8 @@ export class Settings {
   /** Streaming standbys for reads; [] when there are none. */
   readonly databaseReplicaUrls: readonly string[];
   readonly databasePoolSize: number;
+  /** How many calls may wait for a connection. */
+  readonly databaseQueueSize: number;
   readonly databasePoolWaitMs: number;
   readonly databaseStatementTimeoutMs: number;
   readonly databaseLockTimeoutMs: number;
@@ -78,6 +80,11 @@ export class Settings {
       throw new SettingError('DATABASE_REPLICA_URLS', 'a value only beside DATABASE_URL');
     }
     this.databasePoolSize = read.integer('DATABASE_POOL_SIZE', { min: 1, max: 1000, fallback: 10 });
+    this.databaseQueueSize = read.integer('DATABASE_QUEUE_SIZE', {
+      min: 1,
+      max: 100_000,
+      fallback: 500,
+    });
     this.databasePoolWaitMs = read.seconds('DATABASE_POOL_WAIT_SECONDS', {
       min: 0.1,
       max: 60,

@@ -1,7 +1,7 @@
-import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
+import type { BoundedPool } from './bounded-pool.js';
 
-/** Returns pg's pool of a data source, which TypeORM keeps to itself; the data source closes it. */
-export function connectionPool(dataSource: DataSource): Pool {
-  return (dataSource.driver as unknown as { master: Pool }).master;
+/** Returns the connection pool of a data source, which TypeORM does not expose. The data source closes it. */
+export function connectionPool(dataSource: DataSource): BoundedPool {
+  return (dataSource.driver as unknown as { master: BoundedPool }).master;
 }

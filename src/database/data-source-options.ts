@@ -1,9 +1,13 @@
 import pg, { type ClientConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Settings } from '../config/settings.js';
+import { BoundedPool } from './bounded-pool.js';
 import { clientConfig, type ConnectionUse } from './client-config.js';
 import { migrations } from './migrations/index.js';
 import { PooledServiceClient, ServiceClient } from './service-client.js';
+
+/** The driver as TypeORM uses it: it creates a `Pool`, and reads nothing else. */
+const driver = { ...pg, Pool: BoundedPool };
 
 /**
  * Returns TypeORM's options for a connection pool of the service. Every wait in it is bounded.
@@ -18,11 +22,12 @@ export function dataSourceOptions(
 ): DataSourceOptions {
   return {
     type: 'postgres',
-    driver: pg,
+    driver,
     migrations,
     poolSize,
     extra: {
       ...clientConfig(connection, settings, use),
+      maxWaiting: settings.databaseQueueSize,
       Client: use.pooled ? PooledServiceClient : ServiceClient,
     },
   };

@@ -5,7 +5,12 @@ import {
   QueryRunnerProviderAlreadyReleasedError,
 } from 'typeorm';
 import { ErrorTranslator } from '../errors/error-translator.js';
-import { type ServiceError, serviceUnavailable } from '../errors/service-error.js';
+import {
+  type ServiceError,
+  serviceOverloaded,
+  serviceUnavailable,
+} from '../errors/service-error.js';
+import { DatabaseQueueFullError } from './bounded-pool.js';
 
 /** What Node says when a connection cannot be made or kept, for want of the server or of sockets here. */
 const CONNECTION_CODES = new Set([
@@ -48,6 +53,7 @@ interface DatabaseFailure {
 @Injectable()
 export class DatabaseErrors extends ErrorTranslator {
   override translate(error: unknown): ServiceError | undefined {
+    if (error instanceof DatabaseQueueFullError) return serviceOverloaded(error);
     return isUnavailable(error) ? serviceUnavailable(error) : undefined;
   }
 }
@@ -56,6 +62,7 @@ export class DatabaseErrors extends ErrorTranslator {
 export function isUnavailable(error: unknown): boolean {
   const failure = driverError(error);
   if (RELEASED.some((Released) => failure instanceof Released)) return true;
+  if (failure instanceof DatabaseQueueFullError) return true;
   if (!(failure instanceof Error)) return false;
   const { code } = failure as DatabaseFailure;
   if (failure instanceof AggregateError) return failure.errors.some(isUnavailable);

@@ -6,6 +6,7 @@ import { ErrorTranslator } from '../errors/error-translator.js';
 import { connectionPool } from './connection-pool.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseErrors } from './database-errors.js';
+import { DatabaseLoad } from './database-load.js';
 import type { DatabaseLocation } from './database-location.js';
 import { PooledStatements } from './pooled-statements.js';
 import { createStandbys, Standbys } from './standbys.js';
@@ -37,9 +38,14 @@ export class DatabaseModule {
           inject: [DataSource],
           useFactory: (dataSource: DataSource) => new PooledStatements(connectionPool(dataSource)),
         },
+        {
+          provide: DatabaseLoad,
+          inject: [DataSource],
+          useFactory: (dataSource: DataSource) => new DatabaseLoad(connectionPool(dataSource)),
+        },
         { provide: Standbys, useFactory: () => createStandbys(settings) },
       ],
-      exports: [DATABASE_LOCATION, ErrorTranslator, Standbys, PooledStatements],
+      exports: [DATABASE_LOCATION, DatabaseLoad, ErrorTranslator, Standbys, PooledStatements],
     };
   }
 }

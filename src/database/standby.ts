@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { type ClientConfig, Pool } from 'pg';
+import { BoundedPool, type BoundedPoolConfig, DatabaseQueueFullError } from './bounded-pool.js';
 import { isUnavailable } from './database-errors.js';
 import { PooledStatements } from './pooled-statements.js';
 
@@ -24,7 +24,7 @@ const PROBE = `
 /** A streaming standby: its connections, and whether it is in service. */
 export class Standby {
   private readonly logger = new Logger(Standby.name);
-  private readonly pool: Pool;
+  private readonly pool: BoundedPool;
   private readonly statements: PooledStatements;
   /** null: left out; undefined: not asked yet. */
   private replay: ReplayState | null | undefined;
@@ -39,10 +39,10 @@ export class Standby {
    */
   constructor(
     private readonly index: number,
-    connection: ClientConfig & { max: number },
+    connection: BoundedPoolConfig,
     private readonly horizonMs: number,
   ) {
-    this.pool = new Pool(connection);
+    this.pool = new BoundedPool(connection);
     this.statements = new PooledStatements(this.pool);
     // A connection that nobody used at the moment broke.
     this.pool.on('error', (error) => this.leaveOut(error));
@@ -102,7 +102,8 @@ export class Standby {
   }
 
   private leaveOut(error: unknown): void {
-    if (this.replay === null) return;
+    // A full queue says nothing about the standby. The primary serves the request.
+    if (this.replay === null || error instanceof DatabaseQueueFullError) return;
     this.replay = null;
     this.logger.warn({ msg: 'standby left out', standby: this.index, err: error });
   }

@@ -88,6 +88,7 @@ export function createStandbys(settings: Settings): Standbys {
       ...clientConfig({ connectionString }, hasty, { pooled, forRequests: true }),
       application_name: 'pets reads',
       max: settings.databasePoolSize,
+      maxWaiting: settings.databaseQueueSize,
       Client: pooled ? PooledServiceClient : ServiceClient,
     };
     return new Standby(index, connection, horizonMs);

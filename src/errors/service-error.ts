@@ -37,6 +37,14 @@ export class ServiceError extends Error {
 /** Seconds after which a caller may try again when the database or the service is not there. */
 const UNAVAILABLE_RETRY_SECONDS = 2;
 
+/** Returns the 503 for a request that exceeds a bound of the service, with `Retry-After`. */
+export function serviceOverloaded(cause: unknown): ServiceError {
+  return new ServiceError('service_unavailable', 'The service is overloaded. Try again later.', {
+    headers: { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) },
+    cause,
+  });
+}
+
 /** Returns the 503 for a database that cannot be reached, with `Retry-After`. */
 export function serviceUnavailable(cause: unknown): ServiceError {
   return new ServiceError(

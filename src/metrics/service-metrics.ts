@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
-import type { Pool } from 'pg';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { KeyDirectory } from '../auth/key-directory.js';
+import type { BoundedPool } from '../database/bounded-pool.js';
 import { connectionPool } from '../database/connection-pool.js';
 import { Standbys } from '../database/standbys.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
@@ -99,7 +99,7 @@ export class ServiceMetrics {
     });
   }
 
-  private observePool(pool: Pool): void {
+  private observePool(pool: BoundedPool): void {
     const connections = new Gauge({
       name: 'db_client_connection_count',
       help: 'Connections of the pool, by state',
@@ -123,6 +123,17 @@ export class ServiceMetrics {
         waiting.set(pool.waitingCount);
       },
     });
+    new Gauge({
+      name: 'pets_database_queue_size',
+      help: 'Requests that may wait for a connection of the pool',
+      registers: [this.registry],
+    }).set(pool.maxWaiting);
+    this.counter(
+      'pets_database_queue_rejected_total',
+      'Requests that got 503 because the queue for a connection of the pool was full',
+      [],
+      (counter) => counter.inc(pool.rejected),
+    );
   }
 
   /** A counter that is kept elsewhere and read at each scrape. */

@@ -152,6 +152,40 @@ const services: TestService[] = [];
     }
   });
 
+  it('GET /v1/pets/{id} › 200 from the primary while the queue for a standby is full, which stays in rotation', async () => {
+    const relay = await DatabaseRelay.open(near.url);
+    const { service, client } = await start([{ url: relay.url }], {
+      DATABASE_POOL_SIZE: '1',
+      DATABASE_QUEUE_SIZE: '5',
+    });
+    await pause(near);
+    try {
+      await primary.query(`UPDATE pets SET name = 'Primary' WHERE id = 2`);
+      relay.slow(100);
+      const names: string[] = [];
+      const read = async (): Promise<void> => {
+        const { status, json } = await client.get('/v1/pets/2');
+        expect(status).toBe(200);
+        names.push(json.name as string);
+      };
+      // Six of twelve reads find a place at the standby, the others at the primary, with the same bound.
+      await Promise.all(
+        Array.from({ length: 12 }, async () => {
+          for (let time = 0; time < 5; time++) await read();
+        }),
+      );
+      expect(new Set(names)).toEqual(new Set(['Primary', 'Settled 2']));
+      relay.slow(0);
+      await read();
+      expect(names.at(-1)).toBe('Settled 2');
+      expect(timesLogged(service, 'standby left out')).toBe(0);
+    } finally {
+      await primary.query(`UPDATE pets SET name = 'Settled 2' WHERE id = 2`);
+      await resume(near);
+      await relay.cut();
+    }
+  });
+
   it('POST /v1/pets › 201, and found at once by get and by list, which the standby has not seen yet', async () => {
     const { client } = await start([near]);
     await pause(near);

@@ -27,6 +27,7 @@ test('with nothing set there is a default for everything', () => {
     stagingUrl: undefined,
     databaseUrl: undefined,
     databasePoolSize: 10,
+    databaseQueueSize: 500,
     databasePoolWaitMs: 2_000,
     databaseStatementTimeoutMs: 2_000,
     databaseLockTimeoutMs: 2_000,
@@ -137,6 +138,7 @@ test.each<[name: string, takes: RegExp, ...values: string[]]>([
   ],
   ['REDIS_COMMAND_TIMEOUT_SECONDS', /seconds from 0.01 to 1/, '0', '1.1', '100ms'],
   ['DATABASE_POOL_SIZE', /integer from 1 to 1000/, '0', '1001', 'many'],
+  ['DATABASE_QUEUE_SIZE', /integer from 1 to 100000/, '0', '100001', 'many'],
   ['MIGRATE_ON_START', /true or false/, 'yes', '1', 'TRUE'],
   [
     'TRUST_PROXY',
