@@ -81,13 +81,8 @@ async function startApp(
 
 /** Returns what to tell of a database that cannot be reached or does not let the service in. */
 function databaseRefusal(error: unknown): StartError | undefined {
-  const reason = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
-  if (!(reason instanceof Error)) return undefined;
-  // No SQLSTATE, but a refusal all the same: a certificate, or a server without TLS.
-  const isTls = /certificate|\bSSL\b/i.test(reason.message);
-  const isMissing = (reason as NodeJS.ErrnoException).code === '3D000';
-  if (!isTls && !isMissing && !isUnavailable(error)) return undefined;
-  const [line = ''] = reason.message.split('\n');
+  if (!(error instanceof Error) || !isUnavailable(error)) return undefined;
+  const [line = ''] = error.message.split('\n');
   return new StartError(`DATABASE_URL: the database cannot be used (${line})`, { cause: error });
 }
 

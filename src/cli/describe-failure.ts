@@ -1,12 +1,11 @@
+import { ConnectionFailedError } from '../database/connection-failed-error.js';
+
 /** Returns in one line why a command failed. */
 export function describeFailure(error: unknown): string {
-  // A name with several addresses fails with an error for each.
-  const cause: unknown = error instanceof AggregateError ? error.errors[0] : error;
-  const message = (cause instanceof Error ? cause.message : String(cause))
+  const message = (error instanceof Error ? error.message : String(error))
     .replace(/\s+/g, ' ')
     .trim();
-  const { syscall } = cause as NodeJS.ErrnoException;
-  return syscall === 'connect' || syscall === 'getaddrinfo'
+  return error instanceof ConnectionFailedError
     ? `the database cannot be reached: ${message}`
     : message;
 }

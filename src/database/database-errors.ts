@@ -11,28 +11,22 @@ import {
   serviceUnavailable,
 } from '../errors/service-error.js';
 import { DatabaseQueueFullError } from './bounded-pool.js';
+import { ConnectionFailedError } from './connection-failed-error.js';
 
-/** What Node says when a connection cannot be made or kept, for want of the server or of sockets here. */
+/** Node's codes for a connection that breaks. */
 const CONNECTION_CODES = new Set([
-  'EADDRNOTAVAIL',
-  'ECONNREFUSED',
   'ECONNRESET',
-  'ENOENT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
   'EHOSTDOWN',
   'EHOSTUNREACH',
-  'EMFILE',
   'ENETDOWN',
   'ENETUNREACH',
-  'ENFILE',
   'EPIPE',
   'ETIMEDOUT',
 ]);
 
-/** What pg says, without a code, of a connection that is gone, or that did not come or answer in time. */
+/** pg's messages, which come without a code, for a connection that broke, or was not free or did not respond in time. */
 const CONNECTION_MESSAGE =
-  /^(?:Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client (?:has encountered a connection error|was closed)|Cannot use a pool after calling end)/;
+  /^(?:Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client (?:has encountered a connection error|was closed)|Cannot use a pool after calling end)/;
 
 /**
  * SQLSTATEs that say nothing of the request: connection exceptions (08), insufficient resources (53),
@@ -58,14 +52,17 @@ export class DatabaseErrors extends ErrorTranslator {
   }
 }
 
-/** Whether the database could not be reached, or could not take the work, at the moment. */
+/**
+ * Whether the database was unavailable: no connection could be made, whatever the reason, or a connection broke, or
+ * the server rejected the statement for a reason that passes.
+ */
 export function isUnavailable(error: unknown): boolean {
   const failure = driverError(error);
+  if (failure instanceof ConnectionFailedError) return true;
   if (RELEASED.some((Released) => failure instanceof Released)) return true;
   if (failure instanceof DatabaseQueueFullError) return true;
   if (!(failure instanceof Error)) return false;
   const { code } = failure as DatabaseFailure;
-  if (failure instanceof AggregateError) return failure.errors.some(isUnavailable);
   if (code === undefined) return CONNECTION_MESSAGE.test(failure.message);
   return CONNECTION_CODES.has(code) || PASSING_STATE.test(code);
 }

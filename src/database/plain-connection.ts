@@ -4,23 +4,19 @@ import { clientConfig } from './client-config.js';
 import { ServiceClient } from './service-client.js';
 import type { StatementRunner } from './statement-runner.js';
 
-/** As the connection pools of the service say it; pg alone says "timeout expired", not of what. */
-const TIMEOUT_MESSAGE = 'Connection terminated due to connection timeout';
-
 /** One connection for a command. It answers as TypeORM does, which takes longer to load than most commands run. */
 export class PlainConnection implements StatementRunner {
   private constructor(private readonly client: ServiceClient) {}
 
-  /** @param connection straight to the server, not through a pooler */
+  /**
+   * @param connection straight to the server, not through a pooler
+   * @throws ConnectionFailedError
+   */
   static async open(connection: ClientConfig, settings: Settings): Promise<PlainConnection> {
     const client = new ServiceClient(clientConfig(connection, settings));
     // The statement that waits for its answer, or the next one, is told of it.
     client.on('error', () => undefined);
-    try {
-      await client.connect();
-    } catch (error) {
-      throw isTimeout(error) ? new Error(TIMEOUT_MESSAGE, { cause: error }) : error;
-    }
+    await client.connect();
     return new PlainConnection(client);
   }
 
@@ -46,8 +42,4 @@ export class PlainConnection implements StatementRunner {
   close(): Promise<void> {
     return this.client.end();
   }
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof Error && error.message === 'timeout expired';
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
+import { ConnectionFailedError } from './connection-failed-error.js';
 import { type Parameter, PreparedStatement, type RowMaker } from './prepared-statement.js';
 import { tellRowsAsTheyArrive } from './row-parser.js';
 import { type BatchDone, StatementBatch } from './statement-batch.js';
@@ -19,6 +20,8 @@ export interface ServiceClientConfig extends pg.ClientConfig {
   /** How long an answer may take; without it, as long as it takes. */
   answerTimeoutMs?: number;
 }
+
+type ConnectCallback = (error: Error | null, client: pg.Client) => void;
 
 type Query = (...query: unknown[]) => unknown;
 
@@ -38,6 +41,19 @@ export class ServiceClient extends pg.Client {
     const { answerTimeoutMs } = config;
     if (answerTimeoutMs !== undefined) this.once('connect', () => this.watch(answerTimeoutMs));
   }
+
+  /** @throws ConnectionFailedError whatever the reason (TLS, authentication, too many connections, a protocol error) */
+  override connect = ((callback?: ConnectCallback): Promise<pg.Client> | undefined => {
+    if (callback === undefined) {
+      return super.connect().catch((error: unknown) => {
+        throw new ConnectionFailedError(error);
+      });
+    }
+    super.connect((error: Error | null) => {
+      callback(error && new ConnectionFailedError(error), this);
+    });
+    return undefined;
+  }) as pg.Client['connect'];
 
   // pg declares query with a dozen overloads; all of them pass through here.
   override query = ((config: unknown, values?: unknown, callback?: unknown): unknown => {

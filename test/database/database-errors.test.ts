@@ -3,6 +3,7 @@ import {
   QueryRunnerAlreadyReleasedError,
   QueryRunnerProviderAlreadyReleasedError,
 } from 'typeorm';
+import { ConnectionFailedError } from '../../src/database/connection-failed-error.js';
 import { isUnavailable, violatedConstraint } from '../../src/database/database-errors.js';
 
 /** An error as pg throws it. */
@@ -13,16 +14,9 @@ const wrapped = (error: Error) => new QueryFailedError('SELECT 1', [], error);
 describe('isUnavailable', () => {
   const passing: [string, Error][] = [
     ...[
-      'ECONNREFUSED',
       'ECONNRESET',
-      'ENOENT',
-      'ENOTFOUND',
-      'EAI_AGAIN',
       'EHOSTDOWN',
       'EHOSTUNREACH',
-      'EADDRNOTAVAIL',
-      'EMFILE',
-      'ENFILE',
       'ENETDOWN',
       'ENETUNREACH',
       'EPIPE',
@@ -46,17 +40,18 @@ describe('isUnavailable', () => {
       'Connection terminated due to connection timeout',
       'Query read timeout',
       'timeout exceeded when trying to connect',
-      'timeout expired',
       'Client has encountered a connection error and is not queryable',
       'Client was closed and is not queryable',
       'Cannot use a pool after calling end on the pool',
     ].map((message): [string, Error] => [message, failure({}, message)]),
     ['a connection that broke in a transaction', new QueryRunnerProviderAlreadyReleasedError()],
     ['a connection that broke before the commit', new QueryRunnerAlreadyReleasedError()],
-    [
-      'an attempt at several addresses',
-      new AggregateError([failure({ code: 'EINVAL' }), failure({ code: 'ECONNREFUSED' })]),
-    ],
+    ...['ECONNREFUSED', '55000', '3D000', 'ERR_TLS_CERT_ALTNAME_INVALID', undefined].map(
+      (code): [string, Error] => [
+        `a connection that could not be made: ${code}`,
+        new ConnectionFailedError(failure({ code })),
+      ],
+    ),
   ];
 
   it.each(passing)('holds for what passes: %s', (_what, error) => {
@@ -65,12 +60,20 @@ describe('isUnavailable', () => {
   });
 
   const others: [string, unknown][] = [
-    ...['22003', '22P02', '23505', '42601', '42703', '42P01', 'XX000', 'ERR_INVALID_ARG_TYPE'].map(
-      (code): [string, unknown] => [code, failure({ code })],
-    ),
+    ...[
+      '55000',
+      '3D000',
+      '22003',
+      '22P02',
+      '23505',
+      '42601',
+      '42703',
+      '42P01',
+      'XX000',
+      'ERR_INVALID_ARG_TYPE',
+    ].map((code): [string, unknown] => [code, failure({ code })]),
     ['another message', failure({}, 'Cannot read properties of undefined')],
     ['a message that tells of it', failure({}, 'no Query read timeout')],
-    ['several others', new AggregateError([failure({ code: 'EINVAL' })])],
     ['no error', 'ECONNREFUSED'],
     ['nothing', undefined],
   ];

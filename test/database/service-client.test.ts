@@ -1,4 +1,7 @@
+import type { ClientConfig } from 'pg';
 import { columnTypes } from '../../src/database/column-types.js';
+import { ConnectionFailedError } from '../../src/database/connection-failed-error.js';
+import { isUnavailable } from '../../src/database/database-errors.js';
 import { PooledServiceClient, ServiceClient } from '../../src/database/service-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 
@@ -80,5 +83,54 @@ describe('a connection', () => {
     const failure = connected(ServiceClient, (client) => client.query('SELECT 1 / $1::int', [0]));
 
     await expect(failure).rejects.toMatchObject({ code: '22012' });
+  });
+});
+
+describe('a connection that cannot be made', () => {
+  const failureOf = async (config: ClientConfig): Promise<unknown> => {
+    const client = new ServiceClient(config);
+    client.on('error', () => undefined);
+    return client.connect().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  };
+  const elsewhere = (change: (url: URL) => void): string => {
+    const url = new URL(database.url);
+    change(url);
+    return url.href;
+  };
+
+  it.each<[string, () => ClientConfig, RegExp]>([
+    [
+      'the database does not exist',
+      () => ({ connectionString: elsewhere((url) => (url.pathname = '/nowhere')) }),
+      /database "nowhere" does not exist/,
+    ],
+    [
+      'the server has no TLS',
+      () => ({ connectionString: database.url, ssl: true }),
+      /does not support SSL/,
+    ],
+    [
+      'a start-up parameter is unknown',
+      () => ({ connectionString: database.url, options: '-c nonsense=1' }),
+      /unrecognized configuration parameter/,
+    ],
+    ['nothing listens', () => ({ host: '127.0.0.1', port: 1 }), /ECONNREFUSED/],
+    ['the host has no address', () => ({ host: 'nowhere.invalid' }), /nowhere\.invalid/],
+  ])('is a ConnectionFailedError with the cause: %s', async (_title, config, message) => {
+    const error = await failureOf(config());
+
+    expect(error).toBeInstanceOf(ConnectionFailedError);
+    expect((error as Error).message).toMatch(message);
+    expect((error as Error).cause).toMatchObject({ message: expect.stringMatching(message) });
+    expect(isUnavailable(error)).toBe(true);
+  });
+
+  it('names the first address where several were tried', () => {
+    const cause = new AggregateError([new Error('first'), new Error('second')]);
+
+    expect(new ConnectionFailedError(cause).message).toBe('first');
   });
 });
