@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { RedisFailure } from './redis-failure.js';
+import { RedisFailure, type RedisFailureReason } from './redis-failure.js';
 
 const PROBE_EVERY_MS = 500;
 
@@ -12,13 +12,14 @@ export class Circuit {
   private closed = false;
   private stopped = false;
   private timer: NodeJS.Timeout | undefined;
+  private loggedReason: RedisFailureReason | undefined;
   private lastReadingAtMs = performance.now();
 
   /** How often it opened and closed, and what failed how often. */
   readonly statistics = {
     opened: 0,
     closed: 0,
-    failures: { timeout: 0, connection: 0, refusal: 0, memory: 0 },
+    failures: { timeout: 0, connection: 0, authentication: 0, refusal: 0, memory: 0 },
   };
 
   /** @param probe asks Redis; in bounded time it returns, or throws a RedisFailure */
@@ -65,11 +66,13 @@ export class Circuit {
 
   private giveUp(failure: RedisFailure): void {
     this.closed = false;
-    this.logger.warn({
-      msg: `limits are counted in this process: ${failure.message}`,
-      err: failure,
-    });
+    this.log('limits are counted in this process', failure);
     this.probeLater();
+  }
+
+  private log(effect: string, failure: RedisFailure): void {
+    this.loggedReason = failure.reason;
+    this.logger.warn({ msg: `${effect}: ${failure.message}`, err: failure });
   }
 
   private use(): void {
@@ -86,6 +89,10 @@ export class Circuit {
     const failure = await this.failureOfProbe();
     if (this.stopped) return;
     if (failure) {
+      // An operator has to act, and the first line said only that the connection was lost.
+      if (failure.reason === 'authentication' && this.loggedReason !== 'authentication') {
+        this.log('limits are still counted in this process', failure);
+      }
       this.probeLater();
       return;
     }

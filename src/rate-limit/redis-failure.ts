@@ -1,9 +1,10 @@
 /** Why Redis could not be used. */
-export type RedisFailureReason = 'timeout' | 'connection' | 'refusal' | 'memory';
+export type RedisFailureReason = 'timeout' | 'connection' | 'authentication' | 'refusal' | 'memory';
 
 const MESSAGES: Record<RedisFailureReason, string> = {
   timeout: 'Redis does not answer in time',
   connection: 'Redis cannot be reached',
+  authentication: 'Redis rejects the user or password of REDIS_URL',
   refusal: 'Redis refuses the command',
   memory: 'Redis has no memory left',
 };

@@ -15,11 +15,9 @@ export class RedisConnection {
     private readonly timeoutMs: number,
   ) {
     this.client = createRedisClient(address);
-    // Without a listener they would be printed. They come before a command fails that does not know why.
-    const remember = (error: unknown): void => {
-      this.lastError = error;
-    };
-    this.client.on('error', remember).on('node error', remember);
+    // Without a listener ioredis prints errors. They arrive before the failure of a command that does not know its cause.
+    const keep = (error: unknown): void => this.keepError(error);
+    this.client.on('error', keep).on('node error', keep);
   }
 
   /** @param listener is called whenever a connection has been made */
@@ -81,6 +79,7 @@ export class RedisConnection {
       answer.then(
         (value) => {
           clearTimeout(timer);
+          this.lastError = undefined;
           resolve(value);
         },
         (error: unknown) => {
@@ -93,13 +92,35 @@ export class RedisConnection {
 
   private failureOf(error: unknown): RedisFailure {
     if (isReply(error, 'OOM')) return new RedisFailure('memory', { cause: error });
-    if (error instanceof ReplyError) return new RedisFailure('refusal', { cause: error });
+    if (isAuthenticationError(error)) this.keepError(error);
+    else if (error instanceof ReplyError) return new RedisFailure('refusal', { cause: error });
     return this.lost();
   }
 
-  private lost(): RedisFailure {
-    return new RedisFailure('connection', { cause: this.lastError });
+  private keepError(error: unknown): void {
+    const cause = nodeErrorOf(error);
+    // ioredis sends commands after AUTH without waiting for its reply: they fail after it, with a less specific error.
+    const isConsequence = isAuthenticationError(this.lastError) && isAuthenticationError(cause);
+    if (!isConsequence) this.lastError = cause;
   }
+
+  private lost(): RedisFailure {
+    const reason = isAuthenticationError(this.lastError) ? 'authentication' : 'connection';
+    return new RedisFailure(reason, { cause: this.lastError });
+  }
+}
+
+/** Returns the error of the node that was tried last, where none of a Cluster's nodes could be used. */
+function nodeErrorOf(error: unknown): unknown {
+  return (error as { lastNodeError?: unknown } | undefined)?.lastNodeError ?? error;
+}
+
+/** Before authentication, Redis ends the connection at a command with more than ten arguments, with a protocol error. */
+function isAuthenticationError(error: unknown): boolean {
+  return (
+    error instanceof ReplyError &&
+    /^(?:WRONGPASS|NOAUTH) |^ERR Protocol error: unauthenticated/.test((error as Error).message)
+  );
 }
 
 function isReply(error: unknown, code: string): boolean {
