@@ -23,6 +23,8 @@ export class Settings {
   /** undefined: the embedded server in `dataDir`. */
   readonly databaseUrl: string | undefined;
   readonly databaseDirectUrl: string | undefined;
+  /** Whether DATABASE_URL leads to a pooler: to another server than DATABASE_DIRECT_URL, not only as another role. */
+  readonly databaseIsPooled: boolean;
   /** Streaming standbys for reads; [] when there are none. */
   readonly databaseReplicaUrls: readonly string[];
   readonly databasePoolSize: number;
@@ -75,6 +77,8 @@ export class Settings {
     if (this.databaseUrl === undefined && this.databaseDirectUrl !== undefined) {
       throw new SettingError('DATABASE_DIRECT_URL', 'a value only beside DATABASE_URL');
     }
+    this.databaseIsPooled =
+      withoutCredentials(this.databaseUrl) !== withoutCredentials(this.databaseDirectUrl);
     this.databaseReplicaUrls = replicaUrls(read);
     if (this.databaseUrl === undefined && this.databaseReplicaUrls.length > 0) {
       throw new SettingError('DATABASE_REPLICA_URLS', 'a value only beside DATABASE_URL');
@@ -189,6 +193,12 @@ function databaseUrl(read: EnvironmentReader, name: string): string | undefined 
     throw new SettingError(name, 'an address such as postgres://user:password@host:5432/database');
   }
   return text;
+}
+
+function withoutCredentials(databaseUrl: string | undefined): string | undefined {
+  if (databaseUrl === undefined) return undefined;
+  const { host, pathname, search } = new URL(databaseUrl);
+  return host + pathname + search;
 }
 
 function replicaUrls(read: EnvironmentReader): string[] {

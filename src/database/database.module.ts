@@ -19,7 +19,7 @@ export const DATABASE_LOCATION = Symbol('database location');
 @Module({})
 export class DatabaseModule {
   static forRoot(location: DatabaseLocation, settings: Settings): DynamicModule {
-    const pooled = settings.databaseUrl !== settings.databaseDirectUrl;
+    const pooled = settings.databaseIsPooled;
     return {
       module: DatabaseModule,
       imports: [

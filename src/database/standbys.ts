@@ -77,7 +77,7 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
 
 /** Returns the standbys that the settings name. */
 export function createStandbys(settings: Settings): Standbys {
-  const pooled = settings.databaseUrl !== settings.databaseDirectUrl;
+  const pooled = settings.databaseIsPooled;
   const hasty = Object.assign(Object.create(settings) as Settings, {
     databasePoolWaitMs: Math.min(settings.databasePoolWaitMs, MAX_WAIT_MS),
     databaseStatementTimeoutMs: Math.min(settings.databaseStatementTimeoutMs, MAX_WAIT_MS),

@@ -228,6 +228,18 @@ test('DATABASE_DIRECT_URL is DATABASE_URL unless set, and refused alone', () => 
   expect(refusalOf({ DATABASE_DIRECT_URL: direct })).toMatch(/^DATABASE_DIRECT_URL /);
 });
 
+test.each([
+  ['postgres://owner:other@localhost:5432/pets', false],
+  ['postgres://localhost:6432/pets', true],
+  ['postgres://localhost:5432/other', true],
+])('with DATABASE_DIRECT_URL %s, DATABASE_URL leads to a pooler: %s', (direct, isPooled) => {
+  const settings = new Settings({
+    DATABASE_URL: 'postgres://service:secret@localhost:5432/pets',
+    DATABASE_DIRECT_URL: direct,
+  });
+  expect(settings.databaseIsPooled).toBe(isPooled);
+});
+
 describe('DATABASE_REPLICA_URLS', () => {
   const [near, far] = [
     'postgres://user:secret@near/pets',

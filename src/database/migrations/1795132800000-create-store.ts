@@ -1,5 +1,29 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/**
+ * Default privileges can let the role of the service write every new table (deploy/postgres/roles.sql). Only the owner of
+ * the tables changes what operators manage, and the audit trail of it.
+ */
+const RESTRICT_OTHER_ROLES = `
+  DO $$
+  DECLARE
+    grant_to_other record;
+  BEGIN
+    FOR grant_to_other IN
+      SELECT DISTINCT pg_class.oid::regclass::text AS name, acl.grantee::regrole::text AS role
+        FROM pg_class, aclexplode(relacl) AS acl
+       WHERE pg_class.oid IN (to_regclass('owners'), to_regclass('api_keys'),
+                              to_regclass('operator_actions'), to_regclass('migrations'))
+         AND acl.grantee NOT IN (0, relowner)
+    LOOP
+      EXECUTE format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE ON %s FROM %s', grant_to_other.name, grant_to_other.role);
+      IF grant_to_other.name = 'api_keys' THEN
+        EXECUTE format('GRANT UPDATE (last_used_at) ON api_keys TO %s', grant_to_other.role);
+      END IF;
+    END LOOP;
+  END
+  $$`;
+
 /** Owners, their keys, what operators did, and the animals. */
 export class CreateStore1795132800000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
@@ -56,6 +80,7 @@ export class CreateStore1795132800000 implements MigrationInterface {
         created_by_key_id bigint
       )`);
     await runner.query('CREATE INDEX pets_status_id_idx ON pets (status, id)');
+    await runner.query(RESTRICT_OTHER_ROLES);
   }
 
   async down(runner: QueryRunner): Promise<void> {

@@ -1,0 +1,69 @@
+-- Two roles, so that the statements of requests can change neither the schema nor what operators recorded:
+--
+--   pets_owner    owns the tables. Migrations and operators' commands use it: DATABASE_DIRECT_URL.
+--   pets_service  owns nothing. Requests use it: DATABASE_URL. It can read and write what features store. It can only
+--                 read owners and API keys (and set when a key was last used), the audit trail and the list of migrations.
+--
+-- Run as a superuser in the database of the service, which must not hold anything else:
+--
+--   psql --set=ON_ERROR_STOP=1 --dbname=pets --file=roles.sql
+--
+-- The script sets no passwords (use \password) and can be run again at any time, before or after migrations.
+
+BEGIN;
+
+DO $$
+BEGIN
+  IF to_regrole('pets_owner') IS NULL THEN CREATE ROLE pets_owner; END IF;
+  IF to_regrole('pets_service') IS NULL THEN CREATE ROLE pets_service; END IF;
+  EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database());
+  EXECUTE format('GRANT CONNECT ON DATABASE %I TO pets_owner, pets_service', current_database());
+END
+$$;
+ALTER ROLE pets_owner LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;
+ALTER ROLE pets_service LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;
+
+REVOKE ALL ON SCHEMA public FROM PUBLIC, pets_service;
+GRANT USAGE, CREATE ON SCHEMA public TO pets_owner;
+GRANT USAGE ON SCHEMA public TO pets_service;
+
+-- Tables that another role created before this script ran. Their indexes and sequences follow.
+DO $$
+DECLARE
+  other regclass;
+BEGIN
+  FOR other IN
+    SELECT oid FROM pg_class
+     WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+       AND relowner <> 'pets_owner'::regrole
+  LOOP
+    EXECUTE format('ALTER TABLE %s OWNER TO pets_owner', other);
+  END LOOP;
+END
+$$;
+
+-- Tables that exist, and tables that later migrations create.
+GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO pets_service;
+GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO pets_service;
+ALTER DEFAULT PRIVILEGES FOR ROLE pets_owner IN SCHEMA public
+  GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO pets_service;
+ALTER DEFAULT PRIVILEGES FOR ROLE pets_owner IN SCHEMA public
+  GRANT USAGE ON SEQUENCES TO pets_service;
+
+-- The exceptions. The first migration makes the same ones, for a database that gets its tables after this script.
+DO $$
+DECLARE
+  name text;
+BEGIN
+  FOREACH name IN ARRAY ARRAY['owners', 'api_keys', 'operator_actions', 'migrations'] LOOP
+    IF to_regclass(name) IS NOT NULL THEN
+      EXECUTE format('REVOKE INSERT, UPDATE, DELETE ON %s FROM pets_service', name);
+    END IF;
+  END LOOP;
+  IF to_regclass('api_keys') IS NOT NULL THEN
+    GRANT UPDATE (last_used_at) ON api_keys TO pets_service;
+  END IF;
+END
+$$;
+
+COMMIT;

@@ -1,0 +1,194 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, type QueryResultRow } from 'pg';
+import { generateKey } from '../../src/auth/key-format.js';
+import { Cli } from '../cli/command.js';
+import { ApiClient, send } from '../harness/client.js';
+import { expectError } from '../harness/error-answer.js';
+import { findPostgresPrograms } from '../harness/postgres-programs.js';
+import { PostgresServer } from '../harness/postgres-server.js';
+import { type BuiltService, type Environment, startBuiltService } from '../harness/service.js';
+import { readProjectFile } from '../stack/compose-file.js';
+
+const ROLES = readProjectFile('deploy/postgres/roles.sql');
+const PERMISSION_DENIED = '42501';
+const KEY_CHANGE_WITHIN_MS = 5_000;
+
+const programs = findPostgresPrograms();
+
+(programs === undefined ? describe.skip : describe)('with the roles of deploy/postgres', () => {
+  let server: PostgresServer;
+  let service: BuiltService;
+  let cli: Cli;
+
+  /** Returns the address of a database on the server, as a role. */
+  const addressOf = (database: string, role = 'postgres'): string => {
+    const url = new URL(server.url);
+    url.pathname = `/${database}`;
+    url.username = role;
+    return url.href;
+  };
+
+  /** Runs SQL in a database as a role. */
+  const run = async <Row extends QueryResultRow>(
+    database: string,
+    sql: string,
+    role?: string,
+  ): Promise<Row[]> => {
+    const client = new Client({ connectionString: addressOf(database, role) });
+    await client.connect();
+    try {
+      return (await client.query<Row>(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  };
+
+  /** The addresses of the service whose roles are separate. */
+  const separateRoles = (): Environment => ({
+    DATABASE_URL: addressOf('new_store', 'pets_service'),
+    DATABASE_DIRECT_URL: addressOf('new_store', 'pets_owner'),
+  });
+
+  beforeAll(async () => {
+    server = await PostgresServer.create(programs!, { fsync: 'off' });
+    // One database gets its roles before its tables, the other one after them.
+    await run('postgres', 'CREATE DATABASE new_store');
+    await run('postgres', 'CREATE DATABASE old_store');
+    await run('new_store', ROLES);
+    await new Cli({ DATABASE_URL: addressOf('old_store') }).run('db', 'migrate');
+    await run('old_store', ROLES);
+    await run('old_store', ROLES);
+    service = await startBuiltService(separateRoles());
+    cli = new Cli(separateRoles());
+  }, 60_000);
+  afterAll(async () => {
+    await service.stop();
+    await server.remove();
+  });
+
+  test('every operation works as the role of the service, and operators’ commands as the owner', async () => {
+    const [first, second] = await Promise.all(
+      ['shelter', 'rescue'].map(async (owner) => {
+        const args = ['--owner', owner, '--plan', 'business', '--json'];
+        const { json } = await cli.run('keys', 'issue', ...args);
+        return json as { id: string; key: string };
+      }),
+    );
+    const api = new ApiClient(service, first!.key);
+    const animal = { name: 'Frank', categoryId: 1 };
+    const { status, json } = await api.post('/v1/pets', animal);
+    expect(status).toBe(201);
+    for (const replayed of [undefined, 'true']) {
+      const answer = await api.post('/v1/pets', animal, { 'Idempotency-Key': 'adoption-1' });
+      expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([201, replayed]);
+    }
+    expect((await api.get('/v1/pets?limit=1&status=available')).json).toEqual([json]);
+    expect((await api.get(`/v1/pets/${json.id}`)).json).toEqual(json);
+    expectError(
+      await new ApiClient(service, generateKey()).get('/v1/pets'),
+      401,
+      'invalid_api_key',
+    );
+    expect((await send(service, '/health/ready')).status).toBe(200);
+
+    const other = new ApiClient(service, second!.key);
+    expect((await other.get('/v1/pets')).status).toBe(200);
+    expect((await cli.run('keys', 'revoke', second!.id)).code).toBe(0);
+    const deadline = Date.now() + KEY_CHANGE_WITHIN_MS;
+    while ((await other.get('/v1/pets')).status !== 401 && Date.now() < deadline) await sleep(50);
+    expectError(await other.get('/v1/pets'), 401, 'invalid_api_key');
+
+    // The time of last use is written at the latest when the service stops.
+    expect(await service.stop()).toBe(0);
+    const [key] = await run(
+      'new_store',
+      `SELECT last_used_at IS NOT NULL AS used FROM api_keys WHERE id = ${first!.id}`,
+    );
+    expect(key).toEqual({ used: true });
+    expect(service.logs().filter(({ level }) => Number(level) >= 40)).toEqual([]);
+    service = await startBuiltService({ ...separateRoles(), MIGRATE_ON_START: 'false' });
+  });
+
+  test('expired idempotency keys can be deleted as the role of the service', async () => {
+    await run(
+      'new_store',
+      'DELETE FROM idempotency_keys WHERE expires_at <= now()',
+      'pets_service',
+    );
+  });
+
+  test.each([
+    'UPDATE operator_actions SET actor = $$nobody$$',
+    'DELETE FROM operator_actions',
+    'TRUNCATE operator_actions',
+    'INSERT INTO operator_actions (actor, action, details) VALUES ($$x$$, $$x$$, $${}$$)',
+    'DROP TABLE operator_actions',
+    'ALTER TABLE operator_actions DISABLE TRIGGER ALL',
+    'DROP TABLE pets',
+    'TRUNCATE pets',
+    'CREATE TABLE mine (id bigint)',
+    'CREATE TEMPORARY TABLE mine (id bigint)',
+    'INSERT INTO owners (name, plan) VALUES ($$mine$$, $$business$$)',
+    'UPDATE owners SET plan = $$business$$',
+    'UPDATE api_keys SET revoked_at = NULL',
+    'DELETE FROM api_keys',
+    'DELETE FROM migrations',
+    'SET ROLE pets_owner',
+    'COPY (SELECT 1) TO PROGRAM $$true$$',
+  ])('as the role of the service, permission is denied for %s', async (sql) => {
+    for (const database of ['new_store', 'old_store']) {
+      const error = await run(database, sql, 'pets_service').then(
+        () => undefined,
+        (thrown: unknown) => thrown as { code: string },
+      );
+      expect([database, error?.code]).toEqual([database, PERMISSION_DENIED]);
+    }
+  });
+
+  test('the owner of the tables is no superuser and cannot create roles or databases', async () => {
+    const rows = await run(
+      'new_store',
+      `SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls AS powerful
+         FROM pg_roles WHERE rolname IN ('pets_owner', 'pets_service')`,
+    );
+    expect(rows).toEqual([{ powerful: false }, { powerful: false }]);
+  });
+
+  test('a table has the same owner and privileges whether its roles or its migrations came first', async () => {
+    const [before, after] = await Promise.all(
+      ['new_store', 'old_store'].map((database) =>
+        run(
+          database,
+          `SELECT relname, relowner::regrole::text AS owner,
+                  ARRAY(SELECT privilege_type FROM aclexplode(relacl)
+                         WHERE grantee = 'pets_service'::regrole ORDER BY 1) AS privileges,
+                  ARRAY(SELECT attname || ' ' || attacl::text FROM pg_attribute
+                         WHERE attrelid = pg_class.oid AND attacl IS NOT NULL) AS columns
+             FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY relname`,
+        ),
+      ),
+    );
+    expect(before).toEqual(after);
+    expect(before?.map(({ relname }) => relname as string)).toContain('migrations');
+    expect(new Set(before?.map(({ owner }) => owner as string))).toEqual(new Set(['pets_owner']));
+  });
+
+  test('a table of a later migration can be read and written by the service, and not dropped', async () => {
+    await run('new_store', 'CREATE TABLE later (id bigserial, note text)', 'pets_owner');
+    await run(
+      'new_store',
+      `INSERT INTO later (note) VALUES ('a'); UPDATE later SET note = 'b'; DELETE FROM later`,
+      'pets_service',
+    );
+    await expect(run('new_store', 'DROP TABLE later', 'pets_service')).rejects.toMatchObject({
+      code: PERMISSION_DENIED,
+    });
+  });
+
+  test('a role without privileges cannot connect to the database', async () => {
+    await run('postgres', 'CREATE ROLE somebody LOGIN');
+    await expect(run('new_store', 'SELECT 1', 'somebody')).rejects.toMatchObject({
+      code: PERMISSION_DENIED,
+    });
+  });
+});
