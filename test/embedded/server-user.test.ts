@@ -142,6 +142,15 @@ describe('the user that the server runs as (needs root on Linux)', () => {
     expect(uidOf(postmasterOf(dataDir))).toBe(UNKNOWN);
   });
 
+  ordinary('where a user may not create DATA_DIR, one line says what to do', async () => {
+    const dataDir = join(makeFolder(0o755), 'new/.data');
+    const { error, expected } = await new EmbeddedUser(dataDir, 'service', {
+      uid: NOBODY,
+    }).refused();
+    expect(expected).toBe(true);
+    expect(error).toMatch(/^[^\n]*EACCES[^\n]*run this as the user who owns it[^\n]*$/);
+  });
+
   others(
     "libraries' links that are missing are made where the package is, whatever its path",
     async () => {

@@ -1,8 +1,17 @@
-import { existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import {
   EmbeddedUser,
   endUsers,
+  guardsOf,
   makeCluster,
   makeFolder,
   onLinux,
@@ -24,6 +33,7 @@ afterAll(async () => {
 // In this order: each test goes on with what the one before has left.
 ofLinux('the embedded database, from its first start on (Linux only)', () => {
   const LETTERS = `Țară "d" 'q', $HOME \\ 動物`;
+  let parent: string;
   let dataDir: string;
   let socket: string;
 
@@ -31,7 +41,7 @@ ofLinux('the embedded database, from its first start on (Linux only)', () => {
     let service: EmbeddedUser;
     let opened: Opened;
     beforeAll(async () => {
-      const parent = makeFolder();
+      parent = makeFolder();
       mkdirSync(join(parent, LETTERS));
       symlinkSync(LETTERS, join(parent, 'link'));
       dataDir = join(parent, LETTERS, 'made/.data');
@@ -101,6 +111,7 @@ ofLinux('the embedded database, from its first start on (Linux only)', () => {
         LC_ALL: 'xx_YY',
         LANG: 'xx',
         NODE_OPTIONS: '--no-warnings',
+        REDIS_URL: 'redis://:c0rrect-horse@127.0.0.1:1',
       };
       opened = await new EmbeddedUser(dataDir, 'service', { environment }).opened();
     });
@@ -112,6 +123,19 @@ ofLinux('the embedded database, from its first start on (Linux only)', () => {
 
     test('heeds no PG* variables, locales and options of Node in the environment', () => {
       expect(opened.connection).toMatchObject({ host: join(dataDir, 'postgres'), port: 5432 });
+    });
+
+    test('the server and the guard get no variables of the environment that may hold a secret', async () => {
+      const [guard] = await guardsOf(parent, 1);
+      for (const pid of [guard!, postmasterOf(dataDir)]) {
+        const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
+          .split('\0')
+          .map((variable) => variable.split('=')[0]!);
+        expect(names).toContain('PATH');
+        for (const name of names) {
+          expect(['PATH', 'LD_LIBRARY_PATH', 'TMPDIR', 'LC_ALL', 'TZ', '']).toContain(name);
+        }
+      }
     });
 
     test("removes a dead server's postmaster.pid and socket, though their process number is in use again", () => {

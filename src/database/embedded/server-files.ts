@@ -1,5 +1,6 @@
-import { chmodSync, existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { chmodSync, existsSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { createFolder } from './create-folder.js';
 
 /**
  * Where the embedded server keeps what is its own. All paths are absolute and without symbolic
@@ -27,7 +28,7 @@ export function serverFiles(dataDir: string): ServerFiles {
 export function openDataDir(dataDir: string): ServerFiles {
   const path = resolve(dataDir);
   if (!existsSync(path)) {
-    mkdirSync(path, { recursive: true });
+    createFolder(path);
     // Started by root, the server runs as another user, who must pass through but not look around.
     chmodSync(path, process.getuid?.() === 0 ? 0o711 : 0o700);
   }

@@ -1,0 +1,59 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { inheritedEnvironment } from '../harness/service.js';
+
+/** The defect was an endless loop: this only has to end it on the busiest machine. */
+const LOOP_LIMIT_MS = 30_000;
+
+const ofLinux = process.platform === 'linux' ? describe : describe.skip;
+
+ofLinux('a DATA_DIR that cannot be created (Linux only)', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'data-dir-'));
+    writeFileSync(join(folder, 'file'), '');
+    symlinkSync('nowhere/at/all', join(folder, 'link'));
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Starts `dist/bundle/main.js`, which is to end without help; otherwise the code is null. */
+  async function startInVain(dataDir: string): Promise<{ code: number | null; stderr: string }> {
+    const main = join(__dirname, '../../dist/bundle/main.js');
+    const child = spawn(process.execPath, [main], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: LOOP_LIMIT_MS,
+      killSignal: 'SIGKILL',
+      env: { ...inheritedEnvironment(), PORT: '0', METRICS_PORT: '', DATA_DIR: dataDir },
+    });
+    const [stderr, [code]] = await Promise.all([
+      text(child.stderr),
+      once(child, 'exit') as Promise<[number | null]>,
+    ]);
+    return { code, stderr };
+  }
+
+  test.each([
+    '/proc/x',
+    '/proc/x/y/z',
+    '/proc/self/x',
+    '/proc',
+    '/sys/x',
+    '/dev/null/x',
+    '/dev/null',
+    'file',
+    'file/x',
+    'link',
+    'link/x',
+  ])('ends the start with exit code 1 and one line: %s', async (name) => {
+    const dataDir = name.startsWith('/') ? name : join(folder, name);
+    const { code, stderr } = await startInVain(dataDir);
+    expect(stderr).toMatch(/^[^\n]*choose another DATA_DIR, or set DATABASE_URL=[^\n]*\n$/);
+    expect(stderr).toContain(dataDir);
+    expect(code).toBe(1);
+    expect(readdirSync(folder).sort()).toEqual(['file', 'link']);
+  });
+});
