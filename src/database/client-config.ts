@@ -1,5 +1,6 @@
 import type { ClientConfig } from 'pg';
 import type { Settings } from '../config/settings.js';
+import { type ApplicationName, APPLICATION_NAMES } from './application-names.js';
 import { columnTypes } from './column-types.js';
 import type { ServiceClientConfig } from './service-client.js';
 
@@ -18,6 +19,8 @@ export interface ConnectionUse {
   pooled?: boolean;
   /** Whether it answers requests: few statements, over and over. */
   forRequests?: boolean;
+  /** By default that of connections that serve requests. */
+  applicationName?: ApplicationName;
 }
 
 /**
@@ -28,7 +31,11 @@ export interface ConnectionUse {
 export function clientConfig(
   connection: ClientConfig,
   settings: Settings,
-  { pooled = false, forRequests = false }: ConnectionUse = {},
+  {
+    pooled = false,
+    forRequests = false,
+    applicationName = APPLICATION_NAMES.requests,
+  }: ConnectionUse = {},
 ): ServiceClientConfig {
   const statementMs = settings.databaseStatementTimeoutMs;
   const serverLimits = {
@@ -41,7 +48,7 @@ export function clientConfig(
     ...(pooled ? {} : serverLimits),
     ...(forRequests && !pooled && { options: LASTING_PLANS }),
     types: columnTypes,
-    application_name: 'pets',
+    application_name: applicationName,
     keepAlive: true,
     connectionTimeoutMillis: settings.databasePoolWaitMs,
     answerTimeoutMs: statementMs + CLIENT_TIMEOUT_MARGIN_MS,

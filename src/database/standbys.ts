@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { Settings } from '../config/settings.js';
+import { APPLICATION_NAMES } from './application-names.js';
 import { clientConfig } from './client-config.js';
 import { PooledServiceClient, ServiceClient } from './service-client.js';
 import { type ReadableStandby, Standby } from './standby.js';
@@ -85,8 +86,11 @@ export function createStandbys(settings: Settings): Standbys {
   const horizonMs = HORIZON_STATEMENTS * settings.databaseStatementTimeoutMs;
   const standbys = settings.databaseReplicaUrls.map((connectionString, index) => {
     const connection = {
-      ...clientConfig({ connectionString }, hasty, { pooled, forRequests: true }),
-      application_name: 'pets reads',
+      ...clientConfig({ connectionString }, hasty, {
+        pooled,
+        forRequests: true,
+        applicationName: APPLICATION_NAMES.standbyReads,
+      }),
       max: settings.databasePoolSize,
       maxWaiting: settings.databaseQueueSize,
       Client: pooled ? PooledServiceClient : ServiceClient,
