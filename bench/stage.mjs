@@ -79,7 +79,7 @@ async function fill(database, env, animals, signal) {
     return JSON.parse(await cli('keys', 'issue', '--owner', owner, ...plan, '--json')).key;
   };
   await cli('db', 'migrate');
-  await cli('db', 'seed', '--animals', String(animals));
+  await cli('db', 'seed', '--animals', String(animals), '--yes');
   const keys = {
     caller: await issueKey('caller', '1000000000'),
     refused: await issueKey('refused', '1'),

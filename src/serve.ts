@@ -10,7 +10,7 @@ import { SystemClock } from './config/clock.js';
 import type { Settings } from './config/settings.js';
 import { isUnavailable } from './database/database-errors.js';
 import type { DatabaseLocation } from './database/database-location.js';
-import { migrate } from './database/migrate.js';
+import { isSchemaCurrent, migrate } from './database/migrate.js';
 import { Demo } from './demo/demo.js';
 import { welcomeText } from './demo/welcome.js';
 import { Readiness } from './health/readiness.js';
@@ -39,6 +39,7 @@ export async function serve(
   const server = app.getHttpServer();
   const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
   try {
+    await requireCurrentSchema(settings, database);
     const demo = database.embedded ? new Demo(app.get(EntityManager), settings.dataDir) : undefined;
     const demoKey = await demo?.prepare();
     if (settings.metricsPort !== undefined) {
@@ -77,6 +78,23 @@ async function startApp(
   } catch (error) {
     throw databaseRefusal(error) ?? error;
   }
+}
+
+/**
+ * Runs when the service's connections are open, which keep reverts away: a revert that began before them has ended
+ * when this resolves.
+ *
+ * @throws StartError when a migration is missing
+ */
+async function requireCurrentSchema(settings: Settings, database: DatabaseLocation): Promise<void> {
+  try {
+    if (await isSchemaCurrent(database, settings)) return;
+  } catch (error) {
+    throw databaseRefusal(error) ?? error;
+  }
+  throw new StartError(
+    'The schema of the database is not up to date. Run `pets db migrate`, or set MIGRATE_ON_START=true.',
+  );
 }
 
 /** Returns what to tell of a database that cannot be reached or does not let the service in. */

@@ -6,8 +6,10 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import pg from 'pg';
+import { APPLICATION_NAMES } from '../database/application-names.js';
 import type { DatabaseLocation } from '../database/database-location.js';
 import { DATABASE_LOCATION } from '../database/database.module.js';
+import { MARK_SERVICE_SESSION } from '../database/service-sessions.js';
 import { KEY_CHANGES_CHANNEL, parseKeyChange } from './key-change.js';
 import { KeyDirectory } from './key-directory.js';
 
@@ -43,7 +45,7 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
   private async listen(): Promise<void> {
     const client = new pg.Client({
       ...this.location.direct,
-      application_name: 'pets key changes',
+      application_name: APPLICATION_NAMES.keyChanges,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: CONNECT_TIMEOUT_MS,
       keepAlive: true,
@@ -57,6 +59,7 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
     });
     try {
       await client.connect();
+      await client.query(MARK_SERVICE_SESSION);
       await client.query(`LISTEN ${KEY_CHANGES_CHANNEL}`);
       // What changed while nobody listened is not known.
       this.directory.outdate(() => true);

@@ -24,7 +24,7 @@ export function parseKeyOrId(text: string): bigint | string {
 
 /** Reads a length of time, such as 90d, 24h, 30m, 45s or 0. Returns milliseconds. @throws InvalidArgumentError */
 export function parseDuration(text: string): number {
-  const [, number, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? /^(0)$/.exec(text) ?? [];
+  const [, number, unit] = /^(\d{1,10})([smhd])$/.exec(text) ?? /^(0)$/.exec(text) ?? [];
   const durationMs = Number(number) * UNIT_MS[(unit ?? 's') as keyof typeof UNIT_MS];
   // NaN when it did not read.
   if (!(durationMs <= MAX_DURATION_MS)) {

@@ -3,26 +3,36 @@ import { AdministrationRepository } from '../auth/administration.repository.js';
 import { KeyAdministration } from '../auth/key-administration.js';
 import { currentOperator } from '../auth/operator.js';
 import { OwnerAdministration } from '../auth/owner-administration.js';
+import type { DatabaseTarget } from '../database/database-target.js';
 import type { StatementRunner } from '../database/statement-runner.js';
+import type { DatabaseOptions } from './store-session.js';
 
 /** What commands work on. */
 export interface Store {
   readonly keys: KeyAdministration;
   readonly owners: OwnerAdministration;
   readonly database: StatementRunner;
+  readonly target: DatabaseTarget;
+  /** Who runs the command, as `user@host`. */
+  readonly operator: string;
 }
 
 /** Opens the store for a command, and closes it afterwards. */
-export async function onStore(work: (store: Store) => Promise<void>): Promise<void> {
+export async function onStore(
+  work: (store: Store) => Promise<void>,
+  options: DatabaseOptions = {},
+): Promise<void> {
   // Loaded only now: help and wrong usage are answered without the database's libraries.
   const { withStore } = await import('./store-session.js');
-  await withStore(async (database) => {
+  await withStore(options, async (database, { target }) => {
     const repository = new AdministrationRepository(database);
     const operator = currentOperator();
     await work({
       keys: new KeyAdministration(repository, operator),
       owners: new OwnerAdministration(repository, operator),
       database,
+      target,
+      operator,
     });
   });
 }

@@ -1,5 +1,12 @@
+import { OperatorActionsRepository } from '../auth/operator-actions.repository.js';
+import { currentOperator } from '../auth/operator.js';
 import { Settings } from '../config/settings.js';
-import { type DatabaseLocation, locateDatabase } from '../database/database-location.js';
+import {
+  databaseExists,
+  type DatabaseLocation,
+  locateDatabase,
+} from '../database/database-location.js';
+import { type DatabaseTarget, databaseTarget } from '../database/database-target.js';
 import { migrationStatus } from '../database/migration-status.js';
 import { PlainConnection } from '../database/plain-connection.js';
 import type { StatementRunner } from '../database/statement-runner.js';
@@ -8,19 +15,39 @@ import { CommandError } from './command-error.js';
 /** An operator waits rather than tries again: a batch of animals, or statistics of a large table, take their time. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 
+/** What a command works on. */
+export interface CommandDatabase {
+  readonly settings: Settings;
+  readonly target: DatabaseTarget;
+  readonly location: DatabaseLocation;
+}
+
+export interface DatabaseOptions {
+  /** Whether the command may create the embedded database. */
+  create?: boolean;
+}
+
 /**
- * Does the work on the database that the settings name, with the service running beside it or not,
- * and lets go of the database afterwards.
+ * Does the work on the database that the settings select, whether the service is running or not, and
+ * closes the database afterwards. Prints on standard error which database it is.
  *
- * @throws SettingError, EmbeddedDatabaseError, and what the work throws
+ * @throws SettingError, EmbeddedDatabaseError, what the work throws, or CommandError when there is no database
  */
 export async function withDatabase(
-  work: (location: DatabaseLocation, settings: Settings) => Promise<void>,
+  { create = false }: DatabaseOptions,
+  work: (database: CommandDatabase) => Promise<void>,
 ): Promise<void> {
   const settings = new Settings();
+  const target = databaseTarget(settings);
+  if (!create && !(await databaseExists(settings))) {
+    throw new CommandError(
+      `There is no database in ${settings.dataDir}. Set DATABASE_URL, or run \`npm start\` first.`,
+    );
+  }
+  console.error(`Database: ${target.description}`);
   const location = await locateDatabase(settings, 'command');
   try {
-    await work(location, settings);
+    await work({ settings, target, location });
   } finally {
     await location.close();
   }
@@ -28,19 +55,16 @@ export async function withDatabase(
 
 /** As withDatabase, with a connection to it. */
 export async function withConnection(
-  work: (
-    connection: PlainConnection,
-    location: DatabaseLocation,
-    settings: Settings,
-  ) => Promise<void>,
+  options: DatabaseOptions,
+  work: (connection: PlainConnection, database: CommandDatabase) => Promise<void>,
 ): Promise<void> {
-  await withDatabase(async (location, settings) => {
-    const patient = Object.assign(Object.create(settings) as Settings, {
+  await withDatabase(options, async (database) => {
+    const patient = Object.assign(Object.create(database.settings) as Settings, {
       databaseStatementTimeoutMs: STATEMENT_TIMEOUT_MS,
     });
-    const connection = await PlainConnection.open(location.direct, patient);
+    const connection = await PlainConnection.open(database.location.direct, patient);
     try {
-      await work(connection, location, settings);
+      await work(connection, database);
     } finally {
       await connection.close();
     }
@@ -48,24 +72,34 @@ export async function withConnection(
 }
 
 /**
- * As withConnection, on a schema that is up to date. The embedded database is brought up to date
- * first: its first user may be a command. Any other one is left to those who run it.
+ * As withConnection, on a schema that is up to date. The schema of the embedded database is brought up to date
+ * first. Operators migrate any other database.
  *
  * @throws CommandError when the schema is behind
  */
-export async function withStore(work: (database: StatementRunner) => Promise<void>): Promise<void> {
-  await withConnection(async (connection, location, settings) => {
+export async function withStore(
+  options: DatabaseOptions,
+  work: (connection: StatementRunner, database: CommandDatabase) => Promise<void>,
+): Promise<void> {
+  await withConnection(options, async (connection, database) => {
     const { pending } = await migrationStatus(connection);
-    if (pending.length > 0) await bringUpToDate(location, settings);
-    await work(connection);
+    if (pending.length > 0) await bringUpToDate(database);
+    await work(connection, database);
   });
 }
 
-async function bringUpToDate(location: DatabaseLocation, settings: Settings): Promise<void> {
-  if (!location.embedded || !settings.migrateOnStart) {
-    throw new CommandError('the schema of the database is not up to date: run "db migrate" first');
-  }
+/** Executes all pending migrations and records it. Returns their names, oldest first. */
+export async function migrateDatabase({ location, settings }: CommandDatabase): Promise<string[]> {
   // Loaded only now: TypeORM takes longer to load than most commands run.
   const { migrate } = await import('../database/migrate.js');
-  await migrate(location, settings);
+  return migrate(location, settings, (database, migrations) =>
+    new OperatorActionsRepository(database, currentOperator()).record('db migrate', { migrations }),
+  );
+}
+
+async function bringUpToDate(database: CommandDatabase): Promise<void> {
+  if (!database.location.embedded || !database.settings.migrateOnStart) {
+    throw new CommandError('The schema of the database is not up to date. Run `db migrate` first.');
+  }
+  await migrateDatabase(database);
 }

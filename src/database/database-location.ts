@@ -13,6 +13,16 @@ export interface DatabaseLocation {
   close(): Promise<void>;
 }
 
+/** Whether there is a database to connect to; whether a server elsewhere has it, only a connection shows. */
+export async function databaseExists({
+  databaseUrl,
+  dataDir,
+}: Pick<Settings, 'databaseUrl' | 'dataDir'>): Promise<boolean> {
+  if (databaseUrl !== undefined) return true;
+  const { hasEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
+  return hasEmbeddedDatabase(dataDir);
+}
+
 /**
  * Returns the database that the settings name, or starts the embedded one in `dataDir`.
  *

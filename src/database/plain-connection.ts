@@ -1,8 +1,11 @@
 import type { ClientConfig } from 'pg';
 import type { Settings } from '../config/settings.js';
+import { APPLICATION_NAMES } from './application-names.js';
 import { clientConfig } from './client-config.js';
 import { ServiceClient } from './service-client.js';
 import type { StatementRunner } from './statement-runner.js';
+
+const CLOSE_LIMIT_MS = 2_000;
 
 /** One connection for a command. It answers as TypeORM does, which takes longer to load than most commands run. */
 export class PlainConnection implements StatementRunner {
@@ -13,7 +16,9 @@ export class PlainConnection implements StatementRunner {
    * @throws ConnectionFailedError
    */
   static async open(connection: ClientConfig, settings: Settings): Promise<PlainConnection> {
-    const client = new ServiceClient(clientConfig(connection, settings));
+    const client = new ServiceClient(
+      clientConfig(connection, settings, { applicationName: APPLICATION_NAMES.commands }),
+    );
     // The statement that waits for its answer, or the next one, is told of it.
     client.on('error', () => undefined);
     await client.connect();
@@ -39,7 +44,13 @@ export class PlainConnection implements StatementRunner {
     }
   }
 
-  close(): Promise<void> {
-    return this.client.end();
+  /** Resolves within two seconds, also when the server hangs. */
+  async close(): Promise<void> {
+    const deadline = setTimeout(() => this.client.abandon(), CLOSE_LIMIT_MS);
+    try {
+      await this.client.end();
+    } finally {
+      clearTimeout(deadline);
+    }
   }
 }

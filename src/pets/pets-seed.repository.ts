@@ -27,20 +27,25 @@ const INSERT_BATCH = `
             FROM generate_series($1::bigint, $2::bigint) AS n) AS spreads`;
 
 /**
- * Adds animals in batches, each a transaction of its own, and lets the planner know how many there are.
+ * Adds animals in batches, each a transaction of its own, and updates the planner's statistics.
  *
- * @param onBatch is told how many there are so far
+ * @param onBatch gets the number of animals added so far
+ * @param signal stops after the batch in progress
+ * @returns the number of animals added
  */
 export async function seedAnimals(
   database: Pick<EntityManager, 'query'>,
   animals: number,
   onBatch: (added: number) => void,
-): Promise<void> {
-  for (let added = 0; added < animals;) {
+  signal?: AbortSignal,
+): Promise<number> {
+  let added = 0;
+  while (added < animals && !signal?.aborted) {
     const last = Math.min(added + BATCH, animals);
     await database.query(INSERT_BATCH, [added + 1, last, NAMES, EPITHETS]);
     added = last;
     onBatch(added);
   }
   await database.query('ANALYZE pets');
+  return added;
 }

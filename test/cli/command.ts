@@ -6,10 +6,13 @@ import type { Readable } from 'node:stream';
 import { run } from '../../src/cli/run.js';
 import { type Environment, inheritedEnvironment } from '../harness/service.js';
 
-const PROGRAM = join(__dirname, '../../dist/bundle/cli.js');
+export const PROGRAM = join(__dirname, '../../dist/bundle/cli.js');
 
 /** Who the changes of these tests are recorded for. */
 export const OPERATOR = `${userInfo().username}@${hostname()}`;
+
+/** Everything that a command prints on standard error when it succeeds without asking for anything. */
+export const DATABASE_LINE = /^Database: [^\n]+\n$/;
 
 /** What a command left when it had ended. */
 export interface Result {
@@ -23,7 +26,7 @@ export interface Result {
 
 /** Runs commands as an operator does, each in a process of its own. */
 export class Cli {
-  constructor(private readonly env: Environment) {}
+  constructor(readonly env: Environment) {}
 
   start(...args: string[]): ChildProcessByStdio<null, Readable, Readable> {
     return spawn(process.execPath, [PROGRAM, ...args], {
@@ -36,20 +39,21 @@ export class Cli {
     return resultOf(this.start(...args));
   }
 
-  /** Runs a command that has to succeed, silently but for its result. Returns its parsed JSON. */
+  /** Runs a command that has to succeed and to print nothing but its result and the database. Returns its parsed JSON. */
   async json(...args: string[]): Promise<Result['json']> {
     const result = await this.run(...args, '--json');
-    expect(result).toMatchObject({ code: 0, stderr: '' });
+    expect(result).toMatchObject({ code: 0, stderr: expect.stringMatching(DATABASE_LINE) });
     expect(result.stdout).toMatch(/^[^\n]+\n$/);
     return result.json;
   }
 
-  /** Runs a command that has to fail with one line, which is returned. */
+  /** Runs a command that has to fail with one line, after the one that names the database. Returns the line. */
   async failure(code: 1 | 2, ...args: string[]): Promise<string> {
     const result = await this.run(...args);
     expect(result).toMatchObject({ code, stdout: '' });
-    expect(result.stderr).toMatch(/^[^\n]+\n$/);
-    return result.stderr.trimEnd();
+    const [, line] = /^(?:Database: [^\n]+\n)?([^\n]+)\n$/.exec(result.stderr) ?? [];
+    expect({ stderr: result.stderr, line }).toMatchObject({ line: expect.any(String) });
+    return line!;
   }
 }
 

@@ -1,5 +1,6 @@
 import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { Cli } from './command.js';
+import { Cli, OPERATOR, resultOf } from './command.js';
+import { runInTerminal } from './terminal.js';
 
 const OLDEST = 'CreateStore1795132800000';
 
@@ -14,7 +15,7 @@ describe('the commands for the schema', () => {
 
   afterEach(() => database.close());
 
-  test('db status, migrate and revert run the migrations and tell of them, to programs and to a person', async () => {
+  test('db status, migrate and revert run the migrations and report them, to programs and to a person', async () => {
     const before = await cli.json('db', 'status');
     expect(before).toEqual({ executed: [], pending: expect.arrayContaining([OLDEST]) });
     const all: string[] = before.pending;
@@ -22,19 +23,16 @@ describe('the commands for the schema', () => {
     expect(await cli.json('db', 'migrate')).toEqual({ executed: [] });
     expect((await cli.run('db', 'migrate')).stdout).toBe('The schema was up to date.\n');
     expect(await cli.json('db', 'status')).toEqual({ executed: all.toReversed(), pending: [] });
-    expect(await cli.json('db', 'revert')).toEqual({ reverted: all.at(-1) });
+    const { json } = await cli.run('db', 'revert', '--yes', '--json');
+    expect(json).toEqual({ reverted: all.at(-1) });
     expect(await cli.json('db', 'status')).toMatchObject({ pending: [all.at(-1)] });
     expect((await cli.run('db', 'status')).stdout).toMatch(/^MIGRATION +STATUS\n.+ +pending\n/);
     expect((await cli.run('db', 'migrate')).stdout).toContain(`Executed ${all.at(-1)}.\n`);
-    expect((await cli.run('db', 'revert')).stdout).toMatch(/^Took back \w+\.\n$/);
-  });
-
-  test('db revert ends with 1 and one line when there is nothing to take back', async () => {
-    expect(await cli.failure(1, 'db', 'revert')).toBe('there is no migration to take back');
+    expect((await cli.run('db', 'revert', '--yes')).stdout).toMatch(/^Reverted \w+\.\n$/);
   });
 
   test('no other command touches a schema that is behind', async () => {
-    expect(await cli.failure(1, 'keys', 'list')).toMatch(/not up to date: .*db migrate/);
+    expect(await cli.failure(1, 'keys', 'list')).toMatch(/not up to date\. .*db migrate/);
     const tables = `SELECT FROM pg_tables WHERE schemaname = 'public'`;
     expect(await database.query(tables)).toEqual([]);
   });
@@ -53,7 +51,18 @@ describe('db seed', () => {
 
   test('adds so many animals, of varied names, categories and statuses, for the planner to know', async () => {
     // More than a batch, and not a whole number of them.
-    expect(await cli.json('db', 'seed', '--animals', '60001')).toEqual({ animals: 60_001 });
+    const { code, json, stderr } = await cli.run(
+      'db',
+      'seed',
+      '--animals',
+      '60001',
+      '--yes',
+      '--json',
+    );
+    expect({ code, json }).toEqual({ code: 0, json: { animals: 60_001 } });
+    expect(stderr).toMatch(
+      new RegExp(`^Database: (${database.name} on .+)\nThis adds 60001 animals to \\1\\.\n$`),
+    );
     const [pets] = await database.query<Record<string, number>>(
       `SELECT count(*)::int, count(DISTINCT name)::int AS names, count(DISTINCT category_id)::int AS categories,
               count(*) FILTER (WHERE status = 'available')::int AS available,
@@ -73,12 +82,53 @@ describe('db seed', () => {
 
   test('adds the same animals again when it is run again', async () => {
     await database.query('TRUNCATE pets');
-    expect((await cli.run('db', 'seed', '--animals', '50')).stdout).toBe('Added 50 animals.\n');
-    expect((await cli.run('db', 'seed', '--animals', '50')).code).toBe(0);
+    const again = ['db', 'seed', '--animals', '50', '--yes'];
+    expect((await cli.run(...again)).stdout).toBe('Added 50 animals.\n');
+    expect((await cli.run(...again)).code).toBe(0);
     const [pets] = await database.query<{ same: boolean }>(
       `SELECT (SELECT array_agg(name || category_id || status ORDER BY id) FROM (SELECT * FROM pets ORDER BY id LIMIT 50) AS a)
             = (SELECT array_agg(name || category_id || status ORDER BY id) FROM (SELECT * FROM pets ORDER BY id OFFSET 50) AS b) AS same`,
     );
     expect(pets).toEqual({ same: true });
+  });
+
+  test('exits with 1 without a terminal and without --yes, and adds nothing', async () => {
+    await database.query('TRUNCATE pets, operator_actions');
+    expect(await cli.failure(1, 'db', 'seed', '--animals', '5')).toBe(
+      'Standard input is not a terminal. Confirm with --yes.',
+    );
+    expect(await database.query('SELECT FROM pets')).toEqual([]);
+    expect(await database.query('SELECT FROM operator_actions')).toEqual([]);
+  });
+
+  test('adds animals when the operator types the name of the database, and records who did it', async () => {
+    await database.query('TRUNCATE pets, operator_actions');
+    const seed = (keys: string) =>
+      runInTerminal(cli, ['db', 'seed', '--animals', '5', '--json'], () => keys);
+    expect(await seed('pets\r')).toMatchObject({ code: 1, stdout: '' });
+    const { code, screen, stdout } = await seed(`${database.name}\r`);
+    expect({ code, json: JSON.parse(stdout) }).toEqual({ code: 0, json: { animals: 5 } });
+    expect(screen).toContain(`This adds 5 animals to ${database.name} on `);
+    expect(await database.query('SELECT FROM pets')).toHaveLength(5);
+    expect(await database.query('SELECT actor, action, details FROM operator_actions')).toEqual([
+      { actor: OPERATOR, action: 'db seed', details: { requestedAnimals: 5 } },
+    ]);
+  });
+
+  test('exits with 1 after Ctrl-C, and says how many animals it has added', async () => {
+    await database.query('TRUNCATE pets');
+    const child = cli.start('db', 'seed', '--animals', '100000000', '--yes');
+    const result = resultOf(child);
+    for (let animals = 0; animals === 0;) {
+      [{ animals = 0 } = {}] = await database.query<{ animals: number }>(
+        'SELECT 1 AS animals FROM pets LIMIT 1',
+      );
+    }
+    child.kill('SIGINT');
+    const { code, stdout, stderr } = await result;
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    const [, added] = /^Interrupted\. (\d+) of 100000000 animals were added\.$/m.exec(stderr) ?? [];
+    const [pets] = await database.query('SELECT count(*)::text FROM pets');
+    expect(pets).toEqual({ count: added });
   });
 });

@@ -1,6 +1,7 @@
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { startBuiltService } from '../harness/service.js';
 import { Cli } from './command.js';
 
 describe('a command on the embedded database, with no service running', () => {
@@ -14,8 +15,10 @@ describe('a command on the embedded database, with no service running', () => {
 
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  test('the first two at once make the database and its schema and share the server, and the next ones find their work', async () => {
+  test('the first two at once create the database and its schema and share the server, and the next ones find their work', async () => {
     const cli = new Cli({ DATA_DIR: dataDir });
+    const migrated = await Promise.all([cli.json('db', 'migrate'), cli.json('db', 'migrate')]);
+    expect(migrated.filter(({ executed }) => executed.length > 0)).toHaveLength(1);
     const plan = ['--plan', 'free'];
     const [{ id, key }] = await Promise.all([
       cli.json('keys', 'issue', '--owner', 'acme', ...plan),
@@ -33,8 +36,66 @@ describe('a command on the embedded database, with no service running', () => {
 
   test('leaves the schema to db migrate when MIGRATE_ON_START is false', async () => {
     const cli = new Cli({ DATA_DIR: dataDir, MIGRATE_ON_START: 'false' });
+    await cli.json('db', 'migrate');
+    await cli.json('db', 'revert');
     expect(await cli.failure(1, 'owners', 'list')).toContain('db migrate');
     await cli.json('db', 'migrate');
     expect(await cli.json('owners', 'list')).toEqual([]);
+  });
+
+  test('db seed creates it and needs no confirmation, db revert needs --discard-data for rows', async () => {
+    const cli = new Cli({ DATA_DIR: dataDir });
+    const seeded = await cli.run('db', 'seed', '--animals', '3');
+    expect(seeded).toMatchObject({ code: 0, stderr: `Database: embedded in ${dataDir}\n` });
+    const { executed } = await cli.json('db', 'status');
+    for (const migration of executed.slice(0, -1)) {
+      expect(await cli.json('db', 'revert')).toEqual({ reverted: migration });
+    }
+    expect(await cli.failure(1, 'db', 'revert')).toContain('pets (3 rows)');
+    expect(await cli.json('db', 'revert', '--discard-data')).toEqual({ reverted: executed.at(-1) });
+  });
+
+  test('db revert exits with 1 while the service runs', async () => {
+    const service = await startBuiltService({ DATA_DIR: dataDir });
+    try {
+      const revert = new Cli({ DATA_DIR: dataDir }).failure(1, 'db', 'revert', '--discard-data');
+      expect(await revert).toMatch(/^The service uses the database \(\d connections?/);
+    } finally {
+      await service.stop();
+    }
+  });
+});
+
+describe('a command on an embedded database that does not exist', () => {
+  test.each(['keys list', 'owners list', 'db status', 'db revert'])(
+    '"%s" exits with 1 and one line that says what to do, and creates nothing',
+    async (command) => {
+      const parent = mkdtempSync(join(tmpdir(), 'cli-'));
+      const dataDir = join(parent, 'data');
+      try {
+        const { code, stdout, stderr } = await new Cli({ DATA_DIR: dataDir }).run(
+          ...command.split(' '),
+        );
+        expect({ code, stdout, stderr }).toEqual({
+          code: 1,
+          stdout: '',
+          stderr: `There is no database in ${dataDir}. Set DATABASE_URL, or run \`npm start\` first.\n`,
+        });
+        expect(existsSync(dataDir)).toBe(false);
+      } finally {
+        rmSync(parent, { recursive: true, force: true });
+      }
+    },
+  );
+
+  test('exits with 1 when DATA_DIR is empty, and leaves it empty', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'cli-'));
+    try {
+      const line = await new Cli({ DATA_DIR: dataDir }).failure(1, 'keys', 'list');
+      expect(line).toContain(`There is no database in ${dataDir}.`);
+      expect(readdirSync(dataDir)).toEqual([]);
+    } finally {
+      rmSync(dataDir, { recursive: true, force: true });
+    }
   });
 });

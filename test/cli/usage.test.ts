@@ -81,6 +81,28 @@ describe('wrong usage', () => {
   });
 });
 
+describe('the maximum of a number', () => {
+  const enterprise = 'keys issue --owner a --plan enterprise';
+  test.each([
+    ['keys rotate', '9223372036854775807', '9223372036854775808'],
+    ['keys revoke', '9223372036854775807', '9223372036854775808'],
+    ['keys unban', '9223372036854775807', '9223372036854775808'],
+    ['keys inspect', '9223372036854775807', '9223372036854775808'],
+    ['keys rotate 1 --overlap', '36500d', '36501d'],
+    ['keys issue --owner a --expires-in', '36500d', '36501d'],
+    ['keys issue --owner a --expires-in', '876000h', '876001h'],
+    ['keys issue --owner a --expires-in', '52560000m', '52560001m'],
+    ['keys issue --owner a --expires-in', '3153600000s', '3153600001s'],
+    [`${enterprise} --per-day 1 --per-minute`, '2000000000', '2000000001'],
+    [`${enterprise} --per-minute 1 --per-day`, '2000000000', '2000000001'],
+    ['db seed --animals', '100000000', '100000001'],
+  ])('%s accepts %s, and exits with 2 for %s', async (command, max, more) => {
+    const args = command.split(' ');
+    expect(await cli.failure(1, ...args, max)).toMatch(/^the database cannot be reached/);
+    await usageError(...args, more);
+  });
+});
+
 describe('help', () => {
   test.each(['--help', 'keys --help', 'owners set-plan --help', 'db --help'])(
     '"%s" ends with 0 and tells on standard output how commands are used',
@@ -120,9 +142,12 @@ describe('a time', () => {
 
 describe('a command that cannot be done', () => {
   test('ends with 1 and one line, without the password, when the database cannot be reached', async () => {
-    const told = await cli.failure(1, 'keys', 'list');
-    expect(told).toMatch(/^the database cannot be reached: .*ECONNREFUSED/);
-    expect(told).not.toContain('secret');
+    const { code, stderr } = await cli.run('keys', 'list');
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^Database: pets on 127\.0\.0\.1:1\nthe database cannot be reached: .*ECONNREFUSED.*\n$/,
+    );
+    expect(stderr).not.toContain('secret');
   });
 
   test('ends with 1 and one line when a setting is invalid', async () => {

@@ -3,13 +3,14 @@
 //   differences   the statements by which TypeORM would bring the database to the entities, and back
 //   synchronize   makes the schema of an empty database from the entities alone
 //   migrate       the names of the migrations that it ran
-//   revert        the name of the migration that it took back
+//   revert        the name of the migration that was reverted
 import { readdir } from 'node:fs/promises';
 import { DataSource } from 'typeorm';
 import { Settings } from '#dist/config/settings.js';
 import { dataSourceOptions } from '#dist/database/data-source-options.js';
 import { locateDatabase } from '#dist/database/database-location.js';
-import { migrate, revertMigration } from '#dist/database/migrate.js';
+import { migrate } from '#dist/database/migrate.js';
+import { planRevert, revertMigration } from '#dist/database/revert.js';
 
 /** @typedef {import('../../src/database/database-location.js').DatabaseLocation} DatabaseLocation */
 /** @typedef {import('typeorm').DataSourceOptions} DataSourceOptions */
@@ -24,7 +25,11 @@ const answers = {
   synchronize: (location, settings) =>
     withEntities(location, settings, (dataSource) => dataSource.synchronize()),
   migrate,
-  revert: revertMigration,
+  revert: async (location, settings) => {
+    const plan = await planRevert(location, settings);
+    if (plan) await revertMigration(location, settings, plan, () => Promise.resolve());
+    return plan?.migration;
+  },
 };
 
 process.on('message', (/** @type {{ question: string, url: string }} */ { question, url }) => {

@@ -1,15 +1,26 @@
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { Attachment } from './attachment.js';
 import { findBinaries } from './binaries.js';
 import { ensureCluster } from './cluster.js';
 import type { EmbeddedConnection, EmbeddedDatabase, EmbeddedOptions } from './embedded-database.js';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
-import { openDataDir } from './server-files.js';
+import { openDataDir, serverFiles } from './server-files.js';
 import { chooseServerUser } from './server-user.js';
 
 export { EmbeddedDatabaseError };
 export type { EmbeddedConnection, EmbeddedDatabase, EmbeddedOptions };
 
 const DEFAULT_START_TIMEOUT_MS = 60_000;
+
+/** Whether the folder holds a database. Creates nothing. True when this process may not look into the folder. */
+export function hasEmbeddedDatabase(dataDir: string): boolean {
+  try {
+    return readdirSync(serverFiles(resolve(dataDir)).cluster).length > 0;
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
+}
 
 /**
  * Attaches to the server that runs on the folder, or starts it, and keeps it for as long as this

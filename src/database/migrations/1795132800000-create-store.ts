@@ -58,8 +58,9 @@ export class CreateStore1795132800000 implements MigrationInterface {
       )`);
     await runner.query('CREATE INDEX api_keys_owner_id_idx ON api_keys (owner_id)');
     await runner.query('CREATE INDEX api_keys_first_key_id_idx ON api_keys (first_key_id)');
+    // It survives every revert, so it may be there.
     await runner.query(`
-      CREATE TABLE operator_actions (
+      CREATE TABLE IF NOT EXISTS operator_actions (
         id           bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT operator_actions_pkey PRIMARY KEY,
         performed_at timestamptz NOT NULL DEFAULT now(),
         actor        text        NOT NULL,
@@ -83,7 +84,8 @@ export class CreateStore1795132800000 implements MigrationInterface {
     await runner.query(RESTRICT_OTHER_ROLES);
   }
 
+  /** Leaves operator_actions: the audit trail survives every revert. */
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE pets, operator_actions, api_keys, owners');
+    await runner.query('DROP TABLE pets, api_keys, owners');
   }
 }

@@ -1,0 +1,20 @@
+import pg from 'pg';
+import type { Settings } from '../config/settings.js';
+
+/** The database that the settings select, as operators see it. */
+export interface DatabaseTarget {
+  readonly embedded: boolean;
+  readonly name: string;
+  /** On one line, without the password: `pets on db.example.org:5432`. */
+  readonly description: string;
+}
+
+/** Returns the database that the settings select, whether it exists or not. */
+export function databaseTarget({ databaseDirectUrl, dataDir }: Settings): DatabaseTarget {
+  if (databaseDirectUrl === undefined) {
+    return { embedded: true, name: 'pets', description: `embedded in ${dataDir}` };
+  }
+  // pg itself says where it would connect: parts that the address omits come from PG… variables or defaults.
+  const { host, port, database = '' } = new pg.Client({ connectionString: databaseDirectUrl });
+  return { embedded: false, name: database, description: `${database} on ${host}:${port}` };
+}

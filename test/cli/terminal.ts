@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inheritedEnvironment } from '../harness/service.js';
+import { type Cli, PROGRAM } from './command.js';
+
+const LIMIT_MS = 25_000;
+
+interface TerminalResult {
+  code: number | null;
+  /** Everything that the terminal showed: standard error and the echo of what was typed. */
+  screen: string;
+  /** Standard output, which goes to a file. */
+  stdout: string;
+}
+
+/**
+ * Runs a command on a terminal (util-linux's `script`).
+ *
+ * @param typeAt returns the keys to type when the command asks for confirmation
+ */
+export async function runInTerminal(
+  cli: Cli,
+  args: readonly string[],
+  typeAt: () => string | Promise<string>,
+): Promise<TerminalResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'terminal-'));
+  try {
+    const output = join(folder, 'stdout');
+    const command = [process.execPath, PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
+    const child = spawn('script', ['-qec', `${command} >'${output}'`, '/dev/null'], {
+      // Outlives no test.
+      timeout: LIMIT_MS,
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...inheritedEnvironment(), ...cli.env },
+    });
+    let screen = '';
+    let asked = false;
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      screen += text;
+      if (asked || !screen.includes('Type the name of the database to continue: ')) return;
+      asked = true;
+      void Promise.resolve(typeAt()).then((keys) => child.stdin.write(keys));
+    });
+    const [code] = (await once(child, 'close')) as [number | null];
+    return { code, screen: screen.replaceAll('\r', ''), stdout: readFileSync(output, 'utf8') };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
