@@ -58,12 +58,15 @@ async function setUp(
   const protocolErrors = new ProtocolErrors((address) => limiter.takeForAddress(address), logger);
   protocolErrors.attach(server);
 
+  const metrics = app.get(ServiceMetrics);
+
   // Before the router, in this order: the id is in every log line, and the log sees every answer.
   app.use(requestContext);
-  app.use(observeResponses([requestLog(logger, keyIdOf), observeRequest(app.get(ServiceMetrics))]));
+  app.use(observeResponses([requestLog(logger, keyIdOf), observeRequest(metrics)]));
   if (settings.corsOrigins.length > 0) app.use(cors(settings.corsOrigins));
   app.use(protocolErrors.refuse);
-  serveInterfaceDescription(app, environment);
+  const docsLimit = serveInterfaceDescription(app, environment);
+  metrics.observeDocsDownloads(docsLimit);
 
   await app.init();
   return app;

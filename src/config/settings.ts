@@ -48,6 +48,7 @@ export class Settings {
   readonly corsOrigins: readonly string[];
   readonly logLevel: LogLevel;
 
+  readonly maxDocsDownloads: number;
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
@@ -123,6 +124,11 @@ export class Settings {
     this.corsOrigins = corsOrigins(read);
     this.logLevel = read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info');
 
+    this.maxDocsDownloads = read.integer('MAX_DOCS_DOWNLOADS', {
+      min: 1,
+      max: 1_000_000,
+      fallback: 100,
+    });
     this.headersTimeoutMs = read.seconds('HEADERS_TIMEOUT_SECONDS', {
       min: 0.1,
       max: 600,

@@ -8,38 +8,44 @@ import {
   DOCS_PAGE,
   docsFile,
 } from './openapi/docs-page.js';
+import { DownloadLimit } from './openapi/download-limit.js';
 import { describeInterface } from './openapi/document.js';
 import { PublishedDescription } from './openapi/published-description.js';
 
 /**
  * Serves the interface description as `/openapi.json` and `/openapi.yaml`, and Swagger UI as `/docs`, where `/`
  * leads. To be called before the application is initialised: what is registered first stands before the
- * controllers and outside of the guards, so it needs no key and counts against no limit.
+ * controllers and outside of the guards, so it needs no key and counts against no limit but its own.
+ *
+ * @returns the limit on how many of these responses are sent at the same time
  */
 export function serveInterfaceDescription(
   app: NestExpressApplication,
   { settings, clock }: { settings: Settings; clock: Clock },
-): void {
+): DownloadLimit {
+  const limit = new DownloadLimit(settings.maxDocsDownloads);
   const description = new PublishedDescription(describeInterface(app, settings), clock);
   const policy = contentSecurityPolicy(settings);
   const docsPath = `${new URL(settings.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')}/docs`;
   const express: Express = app.getHttpAdapter().getInstance();
 
   express.get('/', (_request, response) => response.redirect(docsPath));
-  express.get('/openapi.json', (request, response) =>
+  express.get('/openapi.json', limit.admit, (request, response) =>
     description.current().json.send(request, response),
   );
-  express.get('/openapi.yaml', (request, response) =>
+  express.get('/openapi.yaml', limit.admit, (request, response) =>
     description.current().yaml.send(request, response),
   );
-  express.get('/docs', (request, response) => {
+  express.get('/docs', limit.admit, (request, response) => {
     response.setHeader('Content-Security-Policy', policy);
     response.setHeader('Referrer-Policy', 'no-referrer');
-    DOCS_PAGE.send(request, response);
+    return DOCS_PAGE.send(request, response);
   });
   for (const name of DOCS_FILE_NAMES) {
-    express.get(`/docs/${name}`, (request, response, next) => {
-      docsFile(name).then((file) => file.send(request, response), next);
+    express.get(`/docs/${name}`, limit.admit, async (request, response) => {
+      const file = await docsFile(name);
+      return file.send(request, response);
     });
   }
+  return limit;
 }

@@ -6,6 +6,7 @@ import { KeyDirectory } from '../auth/key-directory.js';
 import type { BoundedPool } from '../database/bounded-pool.js';
 import { connectionPool } from '../database/connection-pool.js';
 import { Standbys } from '../database/standbys.js';
+import type { DownloadLimit } from '../http/openapi/download-limit.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { observeRedis } from './redis-metrics.js';
 import { observeStandbys } from './standby-metrics.js';
@@ -69,6 +70,16 @@ export class ServiceMetrics {
   /** @param route the path template of an operation that is deprecated */
   observeDeprecated(route: string): void {
     this.deprecatedRequests.labels(route).inc();
+  }
+
+  /** Registers how many downloads of the documentation their limit has rejected. */
+  observeDocsDownloads(limit: DownloadLimit): void {
+    this.counter(
+      'pets_docs_downloads_rejected_total',
+      'Requests for the documentation that MAX_DOCS_DOWNLOADS rejected',
+      [],
+      (counter) => counter.inc(limit.rejected),
+    );
   }
 
   private observeKeys(directory: KeyDirectory): void {

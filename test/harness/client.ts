@@ -36,7 +36,9 @@ export function send(
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString();
         const isJson =
-          response.headers['content-type']?.startsWith('application/json') && text !== '';
+          response.headers['content-type']?.startsWith('application/json') &&
+          response.headers['content-encoding'] === undefined &&
+          text !== '';
         resolve({
           status: response.statusCode ?? 0,
           headers: response.headers,

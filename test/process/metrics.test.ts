@@ -1,6 +1,7 @@
 import { ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { createOwner, createPets } from '../harness/factories.js';
+import { askUntil, inParallel } from '../harness/limits.js';
 import { type BuiltService, startBuiltService } from '../harness/service.js';
 
 const DURATION = 'http_server_request_duration_seconds';
@@ -17,6 +18,7 @@ beforeAll(async () => {
     DATABASE_URL: database.url,
     DATABASE_REPLICA_URLS: `${database.url}, postgres://127.0.0.1:1/gone`,
     METRICS_PORT: '0',
+    MAX_DOCS_DOWNLOADS: '1',
   });
   metrics = { url: String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']) };
   client = new ApiClient(service, (await createOwner(database)).key);
@@ -56,6 +58,7 @@ test('GET /metrics is Prometheus text, on the listener of its own', async () => 
     'db_client_connection_pending_requests',
     'pets_limit_decisions_total',
     'pets_deprecated_requests_total',
+    'pets_docs_downloads_rejected_total',
     'pets_key_lookups_total',
     DURATION,
   ]) {
@@ -134,4 +137,18 @@ test('whatever callers ask for, the labels do not grow', async () => {
   for (const labels of after.keys()) {
     expect(labels).toMatch(/^(GET|POST|_OTHER) (unmatched|\/v1\/pets(\/:petId)?) \d{3}$/);
   }
+});
+
+test('GET /docs › each 503 over MAX_DOCS_DOWNLOADS is counted', async () => {
+  let rejected = 0;
+  await askUntil(
+    async () => {
+      const [first, second] = await inParallel(2, () => send(service, '/docs'));
+      rejected += [first, second].filter((answer) => answer?.status === 503).length;
+      return second!;
+    },
+    () => rejected > 0,
+  );
+  const { text } = await send(metrics, '/metrics');
+  expect(text).toMatch(new RegExp(`^pets_docs_downloads_rejected_total ${rejected}$`, 'm'));
 });

@@ -1,11 +1,20 @@
 import { entityTag, matchesEntityTag } from '../entity-tag.js';
 import type { Request, Response } from '../request.js';
-import { closeAfterUnreadBody } from '../unread-body.js';
+import { chooseEncoding, encode, type Encoding } from './content-encoding.js';
 
-/** Text or bytes that are the same for everybody, answered with an entity tag. */
+/** Content in one coding, with the entity tag of this representation. */
+interface Representation {
+  body: Buffer;
+  tag: string;
+}
+
+/** Images are compressed already. */
+const COMPRESSIBLE = /^(?:text|application)\//;
+
+/** Text or bytes that are the same for every caller. Each coding is computed once, when it is first requested. */
 export class StaticContent {
   readonly body: Buffer;
-  private readonly tag: string;
+  private readonly representations = new Map<Encoding, Promise<Representation>>();
 
   /** @param type the media type */
   constructor(
@@ -13,22 +22,41 @@ export class StaticContent {
     body: string | Buffer,
   ) {
     this.body = Buffer.from(body);
-    this.tag = entityTag(this.body);
   }
 
-  /** Answers a GET or HEAD: 304 when the caller has it already. */
-  send(request: Request, response: Response): void {
-    closeAfterUnreadBody(request, response);
-    response.setHeader('ETag', this.tag);
+  /** Responds to a GET or HEAD: with 304 when the caller has this representation already. */
+  async send(request: Request, response: Response): Promise<void> {
+    const encoding = this.encodingFor(request, response);
+    const { body, tag } = await this.representation(encoding);
+    response.setHeader('ETag', tag);
     response.setHeader('Cache-Control', 'no-cache');
     const ifNoneMatch = request.headers['if-none-match'];
-    if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, this.tag)) {
+    if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) {
       response.statusCode = 304;
       response.end();
       return;
     }
+    if (encoding !== 'identity') response.setHeader('Content-Encoding', encoding);
     response.setHeader('Content-Type', this.type);
-    response.setHeader('Content-Length', this.body.length);
-    response.end(this.body);
+    response.setHeader('Content-Length', body.length);
+    response.end(body);
+  }
+
+  private encodingFor(request: Request, response: Response): Encoding {
+    if (!COMPRESSIBLE.test(this.type)) return 'identity';
+    response.vary('Accept-Encoding');
+    return chooseEncoding(request.get('accept-encoding'));
+  }
+
+  private representation(encoding: Encoding): Promise<Representation> {
+    let representation = this.representations.get(encoding);
+    if (!representation) {
+      representation = encode(this.body, encoding).then((body) => ({
+        body,
+        tag: entityTag(body),
+      }));
+      this.representations.set(encoding, representation);
+    }
+    return representation;
   }
 }

@@ -1,0 +1,56 @@
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+
+/** The codings that static content is served in, the preferred one first. */
+const ENCODINGS = ['br', 'gzip', 'identity'] as const;
+export type Encoding = (typeof ENCODINGS)[number];
+
+/** Higher ones take 10 times as long for 5 % less. */
+const BROTLI_QUALITY = 9;
+
+/**
+ * Returns the coding to respond in (RFC 9110, section 12.5.3): the acceptable one with the highest weight. It is
+ * `identity` when nothing else is acceptable, even if the client excludes it.
+ *
+ * @param acceptEncoding the header's value, undefined when the request has none
+ */
+export function chooseEncoding(acceptEncoding: string | undefined): Encoding {
+  const weights = parseWeights(acceptEncoding ?? '');
+  let chosen: Encoding = 'identity';
+  let highest = 0;
+  for (const encoding of ENCODINGS) {
+    const weight = weights.get(encoding) ?? weights.get('*') ?? 0;
+    if (weight > highest) [chosen, highest] = [encoding, weight];
+  }
+  return chosen;
+}
+
+/** Returns the content in a coding. Compresses outside of the event loop. */
+export async function encode(content: Buffer, encoding: Encoding): Promise<Buffer> {
+  switch (encoding) {
+    case 'br':
+      return promisify(brotliCompress)(content, {
+        params: {
+          [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+          [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+        },
+      });
+    case 'gzip':
+      return promisify(gzip)(content);
+    case 'identity':
+      return content;
+  }
+}
+
+function parseWeights(acceptEncoding: string): Map<string, number> {
+  const weights = new Map<string, number>();
+  for (const item of acceptEncoding.toLowerCase().split(',')) {
+    const [coding = '', weight = 'q=1'] = item.split(';').map((part) => part.trim());
+    // An invalid weight makes the coding unacceptable.
+    weights.set(
+      coding,
+      /^q=(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight.slice(2)) : 0,
+    );
+  }
+  return weights;
+}
