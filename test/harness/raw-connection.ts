@@ -34,10 +34,15 @@ export class RawConnection {
 
   /** @param bytes written at once */
   static async open(
-    { port }: { port: number },
+    { port, localAddress }: { port: number; localAddress?: string },
     bytes: string | Buffer = '',
   ): Promise<RawConnection> {
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    const socket = connect({
+      port,
+      host: '127.0.0.1',
+      allowHalfOpen: true,
+      ...(localAddress !== undefined && { localAddress }),
+    });
     // One that a test has left open must not keep the test run.
     socket.unref();
     const connection = new RawConnection(socket);

@@ -7,7 +7,8 @@ import { createOwner, createPets } from '../harness/factories.js';
 import { findHaproxy, type Haproxy, startHaproxy } from '../harness/haproxy.js';
 import { type Asked, KeepAliveLoad } from '../harness/keep-alive-load.js';
 import { type NameServer, startNameServer } from '../harness/name-server.js';
-import { type BuiltService, startBuiltService } from '../harness/service.js';
+import { RawConnection } from '../harness/raw-connection.js';
+import { type BuiltService, type Environment, startBuiltService } from '../harness/service.js';
 import { FaultyReplica } from './faulty-replica.js';
 
 // All replicas have the same port, as containers do: only Linux has 127.0.0.0/8 without being asked for it.
@@ -46,11 +47,7 @@ const UNTIL_LIMIT_MS = 10_000;
       replicas.push(replica);
     }
     names = await startNameServer(hosts);
-    haproxy = await startHaproxy(command ?? '', {
-      REPLICAS: `replicas.test:${port}`,
-      DNS_SERVER: names.address,
-      CHECK_INTERVAL: `${CHECK_INTERVAL_MS}ms`,
-    });
+    haproxy = await startLoadBalancer();
     client = new ApiClient(haproxy, key);
   }, 60_000);
 
@@ -72,6 +69,15 @@ const UNTIL_LIMIT_MS = 10_000;
     });
   }
 
+  function startLoadBalancer(limits: Environment = {}): Promise<Haproxy> {
+    return startHaproxy(command ?? '', {
+      REPLICAS: `replicas.test:${port}`,
+      DNS_SERVER: names.address,
+      CHECK_INTERVAL: `${CHECK_INTERVAL_MS}ms`,
+      ...limits,
+    });
+  }
+
   /** Waits until the load balancer has given the replica a request to add an animal. */
   const served = (replica: BuiltService): Promise<unknown> =>
     replica.waitForLog(({ status }) => status === 201);
@@ -83,6 +89,15 @@ const UNTIL_LIMIT_MS = 10_000;
       const answer = await ask();
       if (answer.status === status) return answer;
       if (Date.now() > deadline) throw new Error(`still ${answer.status}`);
+      await sleep(CHECK_INTERVAL_MS / 4);
+    }
+  }
+
+  /** Repeats an attempt until it succeeds. */
+  async function until(attempt: () => Promise<unknown>): Promise<void> {
+    const deadline = Date.now() + UNTIL_LIMIT_MS;
+    while (!(await attempt())) {
+      if (Date.now() > deadline) throw new Error('not in time');
       await sleep(CHECK_INTERVAL_MS / 4);
     }
   }
@@ -150,6 +165,79 @@ const UNTIL_LIMIT_MS = 10_000;
   test('431 from the service, with limit fields, for header fields that it refuses', async () => {
     const headers = { 'X-Large': 'x'.repeat(20_000) };
     expectError(await client.send('/v1/pets', { headers }), 431, 'headers_too_large');
+  });
+
+  describe('with low limits', () => {
+    const LIVE = 'GET /health/live HTTP/1.1\r\nHost: pets\r\n\r\n';
+    let limited: Haproxy;
+
+    afterEach(() => limited.stop());
+
+    /** Opens a connection from an address and returns it after the first response. */
+    async function connectFrom(localAddress: string): Promise<RawConnection> {
+      const connection = await RawConnection.open({ port: limited.port, localAddress }, LIVE);
+      expect((await connection.answer()).status).toBe(200);
+      return connection;
+    }
+
+    test('an address with as many connections as it may have gets no further one, other addresses do', async () => {
+      limited = await startLoadBalancer({ CONNECTIONS_PER_ADDRESS: '3' });
+      const open = [
+        await connectFrom('127.0.0.8'),
+        await connectFrom('127.0.0.8'),
+        await connectFrom('127.0.0.8'),
+      ];
+      await expect(connectFrom('127.0.0.8')).rejects.toThrow();
+      (await connectFrom('127.0.0.9')).close();
+      for (const connection of open) {
+        expect((await connection.write(LIVE).answer()).status).toBe(200);
+      }
+      open.pop()?.close();
+      await until(() =>
+        connectFrom('127.0.0.8').then(
+          (connection) => open.push(connection),
+          () => undefined,
+        ),
+      );
+      for (const connection of open) connection.close();
+    });
+
+    test('an address that opens connections too fast gets no further one, other addresses do', async () => {
+      limited = await startLoadBalancer({ NEW_CONNECTIONS_PER_ADDRESS: '5' });
+      for (let number = 0; number < 5; number++) (await connectFrom('127.0.0.8')).close();
+      await expect(connectFrom('127.0.0.8')).rejects.toThrow();
+      (await connectFrom('127.0.0.9')).close();
+    });
+
+    test('a request for which no replica has room gets 503 in the Error shape, and is served when there is room', async () => {
+      limited = await startLoadBalancer({ REQUESTS_PER_REPLICA: '1' });
+      const caller = new ApiClient(limited, key);
+      await until(async () => {
+        await caller.get('/v1/pets', { 'X-Request-Id': 'room' });
+        return replicas.every((replica) =>
+          replica.logs().some(({ requestId }) => requestId === 'room'),
+        );
+      });
+      const body = newPet('Slow');
+      const head = [
+        'POST /v1/pets HTTP/1.1',
+        'Host: pets',
+        `Authorization: Bearer ${key}`,
+        'Content-Type: application/json',
+        `Content-Length: ${body.length}`,
+      ];
+      const slow = await Promise.all(
+        HOSTS.map(() => RawConnection.open(limited, `${head.join('\r\n')}\r\n\r\n`)),
+      );
+      const answer = await answerOf(503, () => caller.get('/v1/pets'));
+      expect(answer.json).toMatchObject({ code: 'service_unavailable', status: 503 });
+      expect(answer.headers['retry-after']).toBe('2');
+      for (const connection of slow) {
+        expect((await connection.write(body).answer()).status).toBe(201);
+        connection.close();
+      }
+      expect((await caller.get('/v1/pets')).status).toBe(200);
+    });
   });
 
   test('503 with limit fields while the database is away: replicas are asked although none is ready', async () => {
