@@ -1,24 +1,33 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { load } from 'js-yaml';
+import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 
 /** A service of docker-compose.yml, as far as tests look at it. */
 export interface ComposeService {
   image?: string;
   build?: string;
+  user?: string;
+  entrypoint?: string[];
   command?: string[];
   environment?: Record<string, string | number>;
   ports?: string[];
+  networks: string[];
+  read_only?: boolean;
+  cap_drop?: string[];
+  cap_add?: string[];
+  security_opt?: string[];
+  tmpfs?: string[];
   volumes?: string[];
   depends_on?: Record<string, unknown>;
   healthcheck?: { test: string[] };
   profiles?: string[];
-  deploy: { replicas?: number; resources: { limits: Record<string, string> } };
+  deploy: { replicas?: number; resources: { limits: Record<string, string | number> } };
   stop_grace_period?: string;
 }
 
 interface ComposeFile {
   services: Record<string, ComposeService>;
+  networks: Record<string, { internal?: boolean } | null>;
   volumes: Record<string, unknown>;
 }
 
@@ -27,8 +36,18 @@ export function readProjectFile(path: string): string {
   return readFileSync(join(__dirname, '../..', path), 'utf8');
 }
 
-/** Reads docker-compose.yml as Compose does when no variable is set: `${NAME:-default}` is its default. */
-export function readComposeFile(): ComposeFile {
-  const text = readProjectFile('docker-compose.yml');
-  return load(text.replaceAll(/\$\{\w+:-(.*?)\}/g, '$1')) as ComposeFile;
+/**
+ * Reads docker-compose.yml as Compose does with these variables and no others: `${NAME:-text}` is the text when the variable
+ * is unset, `${NAME:+text}` is the text when it is set.
+ */
+export function readComposeFile(variables: Record<string, string> = {}): ComposeFile {
+  const text = readProjectFile('docker-compose.yml').replaceAll(
+    /\$\{(\w+):([-+])(.*?)\}/g,
+    (_, name: string, operator: string, alternative: string) => {
+      const value = variables[name] ?? '';
+      if (operator === '+') return value && alternative;
+      return value || alternative;
+    },
+  );
+  return load(text, { schema: CORE_SCHEMA.withTags(mergeTag) }) as ComposeFile;
 }

@@ -24,7 +24,8 @@ interface Image {
 /** What the documentation of each image on Docker Hub, and of the program in it, says of what is used here. */
 const IMAGES: Record<string, Image> = {
   'haproxy:3.2-alpine': {
-    variables: [],
+    // Presets of haproxy.cfg.
+    variables: ['CONNECTIONS_PER_ADDRESS'],
     options: [],
     paths: ['/usr/local/etc/haproxy/haproxy.cfg', '/usr/local/etc/haproxy/errors'],
     // The port is what haproxy.cfg says.
@@ -34,16 +35,22 @@ const IMAGES: Record<string, Image> = {
   'postgres:18': {
     variables: ['POSTGRES_USER', 'POSTGRES_DB', 'POSTGRES_PASSWORD'],
     options: [],
-    paths: ['/var/lib/postgresql'],
+    paths: [
+      '/var/lib/postgresql',
+      '/docker-entrypoint-initdb.d/1-roles.sql',
+      '/docker-entrypoint-initdb.d/2-passwords.sh',
+      '/var/run/postgresql',
+    ],
     ports: [5432],
     programs: ['pg_isready'],
   },
   'redis:7': {
     variables: [],
     options: ['redis-server', '--maxmemory', '--maxmemory-policy', '--save', '--appendonly'],
-    paths: ['/data'],
+    // The second is where its entry point says.
+    paths: ['/data', '/usr/local/bin/with-password.sh'],
     ports: [6379],
-    programs: ['redis-cli'],
+    programs: ['sh'],
   },
   'prom/prometheus:v3.5.0': {
     variables: [],
@@ -56,18 +63,25 @@ const IMAGES: Record<string, Image> = {
   'grafana/grafana:12.1.0': {
     // GF_SECTION_KEY overrides a key of the section in grafana.ini.
     variables: [
-      'GF_AUTH_ANONYMOUS_ENABLED',
       'GF_SECURITY_ADMIN_PASSWORD',
+      'GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION',
+      'GF_AUTH_DISABLE_LOGIN_FORM',
       'GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH',
     ],
     options: [],
-    paths: ['/etc/grafana/provisioning', '/etc/grafana/dashboards', '/var/lib/grafana'],
+    paths: [
+      '/etc/grafana/grafana.ini',
+      '/etc/grafana/provisioning',
+      '/etc/grafana/dashboards',
+      '/var/lib/grafana',
+      '/tmp',
+    ],
     ports: [3000],
     programs: ['wget'],
   },
 };
 
-const { services, volumes } = readComposeFile();
+const { services, volumes, networks } = readComposeFile();
 const dockerfile = readProjectFile('Dockerfile');
 const haproxyConfig = readProjectFile('deploy/haproxy.cfg');
 const prometheusConfig = load(readProjectFile('deploy/prometheus.yml')) as {
@@ -91,7 +105,17 @@ test('two replicas of the service, and every container with limits, a health che
     expect(service.deploy.resources.limits).toEqual({
       cpus: expect.stringMatching(/^\d+$/),
       memory: expect.stringMatching(/^\d+[MG]$/),
+      pids: expect.any(Number),
     });
+    expect(service).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      logging: { driver: 'local', options: { 'max-size': '10m', 'max-file': '5' } },
+      restart: 'unless-stopped',
+    });
+    expect(service).not.toHaveProperty('cap_add');
+    expect(service).not.toHaveProperty('privileged');
     for (const other of Object.keys(service.depends_on ?? {}))
       expect(services).toHaveProperty(other);
     // The image of the service has its own.
@@ -102,21 +126,62 @@ test('two replicas of the service, and every container with limits, a health che
   expect(optional.map(([name]) => name)).toEqual(['prometheus', 'grafana']);
 });
 
+test('no container runs as root', () => {
+  // The other images name a user themselves.
+  expect([services['postgres']?.user, services['redis']?.user]).toEqual(['postgres', 'redis']);
+  expect(dockerfile).toMatch(/^USER node$/m);
+});
+
+test('only containers that communicate share a network, and only published ports lead out of the machine', () => {
+  const pairs = Object.keys(networks).flatMap((network) => {
+    const members = Object.keys(services).filter((name) =>
+      services[name]?.networks.includes(network),
+    );
+    return members.length > 1 ? [members.sort().join(' ')] : [];
+  });
+  expect(pairs.sort()).toEqual([
+    'api load-balancer',
+    'api postgres',
+    'api prometheus',
+    'api redis',
+    'grafana prometheus',
+  ]);
+  for (const { networks: joined, ports } of Object.values(services)) {
+    const open = joined.filter((network) => !networks[network]?.internal);
+    expect(open).toHaveLength(ports ? 1 : 0);
+  }
+});
+
+test('Grafana has an administrator and a login only with GRAFANA_PASSWORD', () => {
+  const ini = readProjectFile('deploy/grafana/grafana.ini');
+  expect(ini).toMatch(/^\[security\]\ndisable_initial_admin_creation = true$/m);
+  expect(ini).toMatch(/^\[auth\]\ndisable_login_form = true$/m);
+  // An empty variable counts as unset.
+  const environment = (variables = {}): Record<string, string> =>
+    environmentOf(readComposeFile(variables).services['grafana']!);
+  const unset = Object.entries(environment()).filter(([, value]) => /^(?:|null)$/.test(value));
+  expect(unset.map(([name]) => name).sort()).toEqual([
+    'GF_AUTH_DISABLE_LOGIN_FORM',
+    'GF_SECURITY_ADMIN_PASSWORD',
+    'GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION',
+  ]);
+  expect(environment({ GRAFANA_PASSWORD: 'secret' })).toMatchObject({
+    GF_AUTH_DISABLE_LOGIN_FORM: 'false',
+    GF_SECURITY_ADMIN_PASSWORD: 'secret',
+    GF_SECURITY_DISABLE_INITIAL_ADMIN_CREATION: 'false',
+  });
+});
+
 test('each variable of the service is a setting, with a value that the service takes', () => {
   const known = new Set<string>();
   const recorder = new Proxy({}, { get: (_, name) => void known.add(String(name)) });
   expect(new Settings(recorder)).toMatchObject({ port: 3000 });
   const environment = environmentOf(api);
   expect([...known]).toEqual(expect.arrayContaining(Object.keys(environment)));
-  const settings = new Settings({ SHUTDOWN_DELAY_SECONDS: '5', ...environment });
+  // The other containers write these files.
+  const others = Object.entries(environment).filter(([name]) => !name.endsWith('_FILE'));
+  const settings = new Settings({ SHUTDOWN_DELAY_SECONDS: '5', ...Object.fromEntries(others) });
   expect(settings.trustProxy).toBe(1);
-  expect(new URL(settings.databaseUrl ?? '')).toMatchObject({
-    hostname: 'postgres',
-    port: '5432',
-    username: environmentOf(services['postgres']!)['POSTGRES_USER'],
-    password: environmentOf(services['postgres']!)['POSTGRES_PASSWORD'],
-    pathname: `/${environmentOf(services['postgres']!)['POSTGRES_DB']}`,
-  });
   const stopMs = settings.shutdownDelayMs + settings.shutdownGraceMs;
   expect(seconds(api.stop_grace_period) * 1000).toBeGreaterThan(stopMs);
 });
@@ -150,6 +215,23 @@ test.each(upstream)(
     }
   },
 );
+
+test('each secret is where the container that generates it stores it, in a volume that the service can only read', () => {
+  const mountedAt = (service: ComposeService, volume: string): string =>
+    service.volumes?.map((text) => text.split(':')).find(([source]) => source === volume)?.[1] ??
+    '';
+  expect(api.volumes).toEqual(['postgres:/run/postgres:ro', 'redis:/run/redis:ro']);
+  const { DATABASE_URL_FILE, DATABASE_DIRECT_URL_FILE, REDIS_URL_FILE } = environmentOf(api);
+  const urls = mountedAt(api, 'postgres') + '/urls';
+  expect([DATABASE_URL_FILE, DATABASE_DIRECT_URL_FILE]).toEqual([
+    `${urls}/pets_service`,
+    `${urls}/pets_owner`,
+  ]);
+  expect(readProjectFile('deploy/postgres/passwords.sh')).toContain(
+    `:-${mountedAt(services['postgres']!, 'postgres')}/urls}`,
+  );
+  expect(REDIS_URL_FILE).toBe(`${mountedAt(api, 'redis')}/url`);
+});
 
 test('the load balancer listens where it is published, and finds the replicas where they listen', () => {
   const { port, metricsPort } = new Settings({});
