@@ -6,6 +6,8 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { AppModule, type AppEnvironment } from './app.module.js';
 import type { Settings } from './config/settings.js';
+import { Authenticator } from './auth/authenticator.js';
+import { DatabaseLoad } from './database/database-load.js';
 import { cors } from './http/cors.js';
 import { serveInterfaceDescription } from './http/interface-description.js';
 import { ProtocolErrors } from './http/protocol-errors.js';
@@ -13,9 +15,13 @@ import { requestContext } from './http/request-context.js';
 import { requestLog } from './http/request-log.js';
 import type { Request } from './http/request.js';
 import { observeResponses, type ResponseObserver, routeOf } from './http/response-observer.js';
+import { Admission } from './http/server/admission.js';
+import { connectionBounds } from './http/server/connection-bounds.js';
 import { ServiceAdapter } from './http/service-adapter.js';
 import { NestLogger } from './http/service-logger.js';
+import { observeAdmission } from './metrics/admission-metrics.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
+import { clientAddress } from './rate-limit/plan-throttler.guard.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
 /**
@@ -31,7 +37,7 @@ export async function createApp(
   const { settings } = environment;
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(environment),
-    new ServiceAdapter(settings.publicUrl ?? ''),
+    new ServiceAdapter(settings.publicUrl ?? '', connectionBounds(settings)),
     // The body is read after the guards, see JsonBodyGuard. An error at start belongs to whoever started it.
     { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
   );
@@ -65,6 +71,7 @@ async function setUp(
   app.use(observeResponses([requestLog(logger, keyIdOf), observeRequest(metrics)]));
   if (settings.corsOrigins.length > 0) app.use(cors(settings.corsOrigins));
   app.use(protocolErrors.refuse);
+  app.use(createAdmission(app, settings).admit);
   const docsLimit = serveInterfaceDescription(app, environment);
   metrics.observeDocsDownloads(docsLimit);
 
@@ -78,8 +85,36 @@ function setLimits(server: Server, settings: Settings): void {
   server.keepAliveTimeout = settings.keepAliveTimeoutMs;
   // Their size is bounded, and a field too many would be dropped without a word: a key, or a Host.
   server.maxHeadersCount = 0;
-  // Nothing moves on it, in neither direction: such as a client that does not read its answers.
-  server.timeout = settings.stalledConnectionTimeoutMs;
+}
+
+/** Shed requests are followed by a pause of the connection, so that a client that does not wait costs little. */
+const SHED_PAUSE_MS = { min: 250, max: 500 };
+
+function createAdmission(
+  app: NestExpressApplication,
+  { bounds, databasePoolSize }: Settings,
+): Admission {
+  const load = app.get(DatabaseLoad);
+  const limiter = app.get(RateLimiter);
+  const authenticator = app.get(Authenticator);
+  const { connections } = app.getHttpAdapter() as unknown as ServiceAdapter;
+  const admission = new Admission(bounds, {
+    // Every request in progress may come to wait for a connection: all of them have to fit.
+    isDatabaseSaturated: (requestsInProgress) =>
+      load.isSaturated || requestsInProgress >= load.maxWaiting + databasePoolSize,
+    hasCachedKey: (request) => authenticator.recall(request)?.kind === 'key',
+    setRateLimitHeaders: async (request, response) => {
+      const headers = await limiter.peekForAddress(clientAddress(request));
+      for (const [name, value] of headers) response.setHeader(name, value);
+    },
+    onShed: (request) => {
+      const { min, max } = SHED_PAUSE_MS;
+      // At random, so that the clients do not all come back at once.
+      connections.pauseReading(request, min + Math.random() * (max - min));
+    },
+  });
+  observeAdmission(app.get(ServiceMetrics).registry, admission, connections);
+  return admission;
 }
 
 function keyIdOf({ caller }: Request): string | undefined {

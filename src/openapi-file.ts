@@ -5,6 +5,7 @@ import { AppModule } from './app.module.js';
 import { Settings } from './config/settings.js';
 import { describeInterface } from './http/openapi/document.js';
 import { PublishedDescription } from './http/openapi/published-description.js';
+import { connectionBounds } from './http/server/connection-bounds.js';
 import { ServiceAdapter } from './http/service-adapter.js';
 
 /**
@@ -17,7 +18,7 @@ export async function openapiFile(): Promise<string> {
   const database = { pooled: {}, direct: {}, embedded: false, close: () => Promise.resolve() };
   const app = await NestFactory.create(
     AppModule.forRoot({ settings, clock, database }),
-    new ServiceAdapter(''),
+    new ServiceAdapter('', connectionBounds(settings)),
     { preview: true, logger: ['error'], abortOnError: false },
   );
   app.enableVersioning({ type: VersioningType.URI });

@@ -22,7 +22,14 @@ import { StartError } from './start-error.js';
 /** How often connections are looked for that wait for nothing, once no new ones are taken. */
 const IDLE_CHECK_MS = 100;
 
-const CLOSE_LIMIT_MS = 3_000;
+/** How long closing the pools may take: less when requests have used up the grace period, but not nothing. */
+const CLOSE_LIMIT_MS = { min: 500, max: 3_000 };
+
+/**
+ * Connections that wait to be accepted, as far as the system allows (net.core.somaxconn). With Node's default of 511
+ * a burst of clients makes the system drop connection attempts, which are repeated seconds later.
+ */
+const LISTEN_BACKLOG = 4_096;
 
 /**
  * Brings the schema up to date, listens, and returns when the signal came and all requests are answered.
@@ -38,6 +45,7 @@ export async function serve(
   const app = await startApp(settings, database, logger);
   const server = app.getHttpServer();
   const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
+  let closeByMs = performance.now() + settings.shutdownGraceMs;
   try {
     await requireCurrentSchema(settings, database);
     const demo = database.embedded ? new Demo(app.get(EntityManager), settings.dataDir) : undefined;
@@ -53,12 +61,15 @@ export async function serve(
     if (demoKey !== undefined) console.log(welcomeText(addressOf(server), demoKey));
     const signal = await stopSignal;
     logger.info({ signal }, 'stopping');
+    closeByMs = performance.now() + settings.shutdownDelayMs + settings.shutdownGraceMs;
     await drain(app, settings);
   } finally {
     metrics.close();
     metrics.closeAllConnections();
     // Connections to a database that hangs do not close.
-    await Promise.race([app.close(), delay(CLOSE_LIMIT_MS, undefined, { ref: false })]);
+    const remainingMs = Math.min(closeByMs - performance.now(), CLOSE_LIMIT_MS.max);
+    const closeLimitMs = Math.max(remainingMs, CLOSE_LIMIT_MS.min);
+    await Promise.race([app.close(), delay(closeLimitMs, undefined, { ref: false })]);
   }
   logger.info('stopped');
 }
@@ -111,7 +122,7 @@ async function listen(
   host: string,
   logger: Logger,
 ): Promise<void> {
-  server.listen(port, host);
+  server.listen({ port, host, backlog: LISTEN_BACKLOG });
   try {
     await once(server, 'listening');
   } catch (cause) {
@@ -134,7 +145,7 @@ async function drain(app: NestExpressApplication, settings: Settings): Promise<v
   await delay(settings.shutdownDelayMs);
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const idleCheck = setInterval(() => adapter.closeIdleConnections(), IDLE_CHECK_MS);
-  const grace = setTimeout(() => server.closeAllConnections(), settings.shutdownGraceMs);
+  const grace = setTimeout(() => adapter.connections.closeAll(), settings.shutdownGraceMs);
   await closed;
   clearInterval(idleCheck);
   clearTimeout(grace);

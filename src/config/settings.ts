@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { type Bounds, readBounds } from './bounds.js';
 import { EnvironmentReader, type Environment } from './environment-reader.js';
 import { parseRedisAddress, type RedisSettings } from './redis-address.js';
 import { SettingError } from './setting-error.js';
@@ -49,6 +50,8 @@ export class Settings {
   readonly logLevel: LogLevel;
 
   readonly maxDocsDownloads: number;
+  readonly bounds: Bounds;
+
   readonly headersTimeoutMs: number;
   readonly requestTimeoutMs: number;
   readonly keepAliveTimeoutMs: number;
@@ -123,6 +126,8 @@ export class Settings {
     this.banMs = read.seconds('BAN_SECONDS', { min: 0, max: 31_536_000, fallback: 300 });
     this.corsOrigins = corsOrigins(read);
     this.logLevel = read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info');
+
+    this.bounds = readBounds(read);
 
     this.maxDocsDownloads = read.integer('MAX_DOCS_DOWNLOADS', {
       min: 1,

@@ -28,7 +28,10 @@ export class AnswerDeadlineGuard implements CanActivate {
     const timer = setTimeout(() => {
       if (!response.headersSent) sendError(response, serviceUnavailable('deadline'));
     }, this.limitMs - spentMs);
-    response.once('close', () => clearTimeout(timer));
+    response.once('close', () => {
+      // When the client has disconnected, the handler still holds the request's place.
+      if (response.headersSent) clearTimeout(timer);
+    });
     return true;
   }
 }

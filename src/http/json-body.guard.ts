@@ -1,9 +1,11 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
+import { Settings } from '../config/settings.js';
+import { Decompression } from './body/decompression.js';
 import { requestOf, responseOf } from './http-context.js';
 import { perRoute } from './per-route.js';
 import { parseJson } from './parse-json.js';
-import { readJsonBody } from './read-body.js';
+import { MAX_BODY_BYTES, readJsonBody } from './read-body.js';
 
 /**
  * Admits a request only with a body that reads as JSON, where the handler asks for `@Body()`. A guard,
@@ -12,6 +14,12 @@ import { readJsonBody } from './read-body.js';
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
+  private readonly decompression: Decompression;
+
+  constructor({ bounds }: Settings) {
+    this.decompression = new Decompression(bounds.maxDecompressions, MAX_BODY_BYTES);
+  }
+
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     return takesBody(context) ? this.readBody(context) : true;
   }
@@ -19,7 +27,10 @@ export class JsonBodyGuard implements CanActivate {
   private async readBody(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
     const startedAt = performance.now();
-    const bytes = await readJsonBody(request, responseOf(context));
+    // A client that sends slowly must not keep the place of others.
+    request.slot?.release();
+    const bytes = await readJsonBody(request, responseOf(context), this.decompression);
+    request.slot?.takeBack();
     request.bodyTookMs = performance.now() - startedAt;
     request.body = bytes && parseJson(bytes);
     return true;

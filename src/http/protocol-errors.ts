@@ -75,6 +75,8 @@ export class ProtocolErrors {
   }
 
   private onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+    // The parser was stopped, see Connections: the connection closes after its last response.
+    if (error.code === 'HPE_PAUSED') return;
     // The parser fails again on whatever follows what it could not read.
     if (this.broken.has(socket)) return;
     this.broken.add(socket);

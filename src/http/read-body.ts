@@ -1,17 +1,11 @@
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip } from 'node:zlib';
 import { ServiceError } from '../errors/service-error.js';
+import { type ContentCoding, type Decompression, tooLarge } from './body/decompression.js';
 import type { Request, Response } from './request.js';
 
-/** The most that a body may have, as sent and as decoded, in bytes. */
+/** The largest body, as sent and as decoded, in bytes. */
 export const MAX_BODY_BYTES = 102_400;
 
-type Decompress = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
-
-const DECOMPRESS: Readonly<Record<string, Decompress>> = {
-  gzip: promisify<Buffer, { maxOutputLength: number }, Buffer>(gunzip),
-  br: promisify<Buffer, { maxOutputLength: number }, Buffer>(brotliDecompress),
-};
+const CONTENT_CODINGS: readonly ContentCoding[] = ['gzip', 'br'];
 
 /**
  * `application/json` (RFC 9110, 8.3.1), in utf-8 if it names a charset. Other parameters have no
@@ -35,33 +29,35 @@ export function hasBody(request: Request): boolean {
 export async function readJsonBody(
   request: Request,
   response: Response,
+  decompression: Decompression,
 ): Promise<Buffer | undefined> {
   if (!hasBody(request)) return undefined;
-  const decompress = contentDecoding(request);
-  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw tooLarge();
+  const coding = contentCoding(request);
+  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
   if (request.expectsContinue) response.writeContinue();
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
-  return decompress ? await decompressed(bytes, decompress) : bytes;
+  return coding ? decompression.decompress(coding, bytes, request.callerId) : bytes;
 }
 
-function contentDecoding(request: Request): Decompress | undefined {
+function contentCoding(request: Request): ContentCoding | undefined {
   if (!JSON_MEDIA_TYPE.test(request.headers['content-type'] ?? '')) {
     throw new ServiceError(
       'unsupported_media_type',
       'The Content-Type of the request body must be application/json, in UTF-8.',
     );
   }
-  const coding = request.headers['content-encoding']?.toLowerCase();
-  if (!coding) return undefined;
-  if (!Object.hasOwn(DECOMPRESS, coding)) {
+  const header = request.headers['content-encoding']?.toLowerCase();
+  if (!header) return undefined;
+  const coding = CONTENT_CODINGS.find((known) => known === header);
+  if (coding === undefined) {
     throw new ServiceError(
       'unsupported_media_type',
       'The Content-Encoding of the request body must be gzip or br, or absent.',
-      { headers: { 'Accept-Encoding': Object.keys(DECOMPRESS).join(', ') } },
+      { headers: { 'Accept-Encoding': CONTENT_CODINGS.join(', ') } },
     );
   }
-  return DECOMPRESS[coding];
+  return coding;
 }
 
 function readBytes(request: Request): Promise<Buffer> {
@@ -81,7 +77,7 @@ function readBytes(request: Request): Promise<Buffer> {
     const onData = (chunk: Buffer) => {
       length += chunk.length;
       chunks.push(chunk);
-      if (length > MAX_BODY_BYTES) settle(() => reject(tooLarge()));
+      if (length > MAX_BODY_BYTES) settle(() => reject(tooLarge(MAX_BODY_BYTES)));
     };
     const onEnd = () => settle(() => resolve(Buffer.concat(chunks, length)));
     const onError = (error: Error) => settle(() => reject(aborted(error)));
@@ -90,24 +86,6 @@ function readBytes(request: Request): Promise<Buffer> {
     request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
     request.on('bodyFailure', onFailure);
   });
-}
-
-async function decompressed(bytes: Buffer, decompress: Decompress): Promise<Buffer> {
-  try {
-    return await decompress(bytes, { maxOutputLength: MAX_BODY_BYTES });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
-    throw new ServiceError('malformed_json', 'The request body does not decompress.', {
-      cause: error,
-    });
-  }
-}
-
-function tooLarge(): ServiceError {
-  return new ServiceError(
-    'payload_too_large',
-    `The request body must not be larger than ${MAX_BODY_BYTES} bytes.`,
-  );
 }
 
 /** The client went away while it was sending: nobody reads the answer, the log does. */

@@ -1,16 +1,14 @@
 import http from 'node:http';
-import https from 'node:https';
-import type { Socket } from 'node:net';
 import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
-import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
+import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { bornExpress, type BornExpress } from './born-express.js';
-import { serviceUnavailable } from '../errors/service-error.js';
 import { JsonAnswer } from './json-answer.js';
-import { sendError, sendJson } from './json-response.js';
+import { sendJson } from './json-response.js';
 import { jsonText } from './json-text.js';
 import { Page } from './page.js';
-import type { NextFunction, Request, Response } from './request.js';
+import type { Request, Response } from './request.js';
+import { type ConnectionBounds, Connections } from './server/connections.js';
 import { makeRoutable } from './routable-url.js';
 import { TurnWrites } from './turn-writes.js';
 import { closeAfterUnreadBody } from './unread-body.js';
@@ -21,15 +19,20 @@ const CONNECTIONS_CHECK_MS = 1_000;
 /** Express as this service runs it: fast to create messages, exact in its paths, lossless in its JSON. */
 export class ServiceAdapter extends ExpressAdapter {
   private readonly born: BornExpress;
-  private closing = false;
   private endsConnections = false;
-  private readonly sockets = new Set<Socket>();
   private readonly writes = new TurnWrites();
-  private forceCloseConnections = false;
 
-  /** @param linkBase what the absolute URLs of Link fields begin with, '' for relative references */
-  constructor(private readonly linkBase: string) {
-    const born = bornExpress((response) => this.decideOnConnection(response));
+  readonly connections: Connections;
+
+  /**
+   * @param linkBase what the absolute URLs of Link headers begin with, '' for relative references
+   * @param bounds how much client connections may hold
+   */
+  constructor(
+    private readonly linkBase: string,
+    bounds: ConnectionBounds,
+  ) {
+    const born = bornExpress((response) => this.beforeHead(response));
     born.app.set('case sensitive routing', true);
     born.app.set('strict routing', true);
     // Without the default's bound, beyond which parameters would be ignored; the head's size bounds them.
@@ -39,72 +42,61 @@ export class ServiceAdapter extends ExpressAdapter {
     born.app.set('etag', false);
     super(born.app);
     this.born = born;
-  }
-
-  /** As the original, with this application's message classes and the answers to what HTTP forbids. */
-  override initHttpServer(options: NestApplicationOptions = {}): void {
-    const { app, IncomingMessage, ServerResponse } = this.born;
-    const serverOptions = {
-      IncomingMessage,
-      ServerResponse,
-      // Answered in the Error shape instead, by the steps before the router.
-      requireHostHeader: false,
-      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
-    };
-    const listener = (request: http.IncomingMessage, response: http.ServerResponse): void => {
-      makeRoutable(request as Request);
-      app(request as Request, response as Response);
-    };
-    this.httpServer = options.httpsOptions
-      ? https.createServer({ ...options.httpsOptions, ...serverOptions }, listener)
-      : http.createServer(serverOptions, listener);
-    // A client may end its side after its request, and still waits for the answer.
-    Object.assign(this.httpServer as http.Server, { httpAllowHalfOpen: true });
-    (this.httpServer as http.Server).on('connection', (socket) => {
-      this.writes.hold(socket);
-      this.sockets.add(socket.once('close', () => this.sockets.delete(socket)));
+    this.connections = new Connections(bounds, (address) => {
+      const trusts = born.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+      return trusts(address, 0);
     });
-    if (options.return503OnClosing) {
-      app.use((_request: Request, response: Response, next: NextFunction) => {
-        if (!this.closing) return next();
-        response.setHeader('Connection', 'close');
-        sendError(response, serviceUnavailable('closing'));
-      });
-    }
-    this.forceCloseConnections = options.forceCloseConnections === true;
   }
 
-  /** From now on each connection ends with its next answer, those that are being worked on included. */
+  /** Overrides ExpressAdapter.initHttpServer: the server has this application's message classes and bounds. */
+  override initHttpServer(): void {
+    const { app, IncomingMessage, ServerResponse } = this.born;
+    const server = http.createServer(
+      {
+        IncomingMessage,
+        ServerResponse,
+        // The steps before the router send this error in the Error shape.
+        requireHostHeader: false,
+        connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+      },
+      this.connections.bounded((request, response) => {
+        makeRoutable(request);
+        app(request, response);
+      }) as http.RequestListener,
+    );
+    // A client may end its side after its request, and still waits for the response.
+    Object.assign(server, { httpAllowHalfOpen: true });
+    server.on('connection', (socket) => this.writes.hold(socket));
+    this.connections.attach(server);
+    this.httpServer = server;
+  }
+
+  /** From now on each connection closes after its next response, including those in progress. */
   endConnections(): void {
     this.endsConnections = true;
   }
 
-  /** Closes the connections on which nothing is under way, those included that were never used. */
+  /** Closes the connections that have no request in progress, including those that were never used. */
   closeIdleConnections(): void {
-    // To the server a connection is idle when its answer is written, though not yet out.
+    // The server takes a connection for idle when its response is written, even if it is not sent yet.
     this.writes.flush();
     (this.httpServer as http.Server).closeIdleConnections();
-    for (const socket of this.sockets) if (socket.bytesRead === 0) socket.destroy();
+    this.connections.closeUnused();
   }
 
-  private decideOnConnection(response: Response): void {
+  private beforeHead(response: Response): void {
+    response.req.slot?.release();
     if (this.endsConnections) response.setHeader('Connection', 'close');
     closeAfterUnreadBody(response.req, response);
-  }
-
-  override beforeClose(): void {
-    this.closing = true;
-    super.beforeClose();
-  }
-
-  override close(): Promise<unknown> | undefined {
-    this.closing = true;
-    if (this.forceCloseConnections) (this.httpServer as http.Server).closeAllConnections();
-    return super.close();
+    if (response.getHeader('connection') === 'close') {
+      this.connections.stopRequests(response.req.socket);
+    }
   }
 
   /** Writes what a handler returned: a page with its Link, JSON text as it is, an object or array as JSON. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    // The client may have disconnected: then no head is written.
+    response.req.slot?.release();
     // Its deadline came first.
     if (response.headersSent) return undefined;
     if (!isJson(body)) return super.reply(response, body, statusCode);

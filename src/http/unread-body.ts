@@ -23,6 +23,8 @@ export function closeAfterUnreadBody(request: Request, response: Response): void
 export function lingerThenDestroy(socket: Socket): void {
   const limit = socket.bytesRead + LINGER_BYTES;
   const deadline = setTimeout(() => socket.destroy(), LINGER_MS);
+  // The HTTP parser must not make requests of what follows.
+  socket.removeAllListeners('data');
   socket.on('data', () => {
     if (socket.bytesRead > limit) socket.destroy();
   });

@@ -70,7 +70,10 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
 
   private take(context: ExecutionContext, identified: Identified): Promise<boolean> {
     const { caller, budget, refusal } = identified;
-    requestOf(context).caller = caller;
+    const request = requestOf(context);
+    request.caller = caller;
+    request.callerId = budget.id;
+    if (caller.kind === 'key') request.slot?.setAuthenticated();
     const counted = !this.skips(context) && !isUnavailable(caller);
     const reading = refusal ?? (counted ? this.limiter.take(budget) : this.limiter.peek(budget));
     const refuses = refusal !== undefined || counted;
@@ -122,7 +125,7 @@ function isUnavailable(caller: Caller): boolean {
 }
 
 /** The client's address as far as proxies are trusted; what a proxy says that is no address does not count. */
-function clientAddress(request: Request): string | undefined {
+export function clientAddress(request: Request): string | undefined {
   const { remoteAddress } = request.socket;
   // Express would find the same, the long way.
   if (!('x-forwarded-for' in request.headers)) return remoteAddress;

@@ -61,6 +61,11 @@ export class RateLimiter {
     };
   }
 
+  /** Returns the rate limit headers of a client address, for a request that is not counted. */
+  async peekForAddress(address: string | undefined): Promise<Field[]> {
+    return limitHeaders(await this.peek(this.addressBudget(address)));
+  }
+
   peek(budget: Budget): Reading | Promise<Reading> {
     return this.storage.peek(budget);
   }

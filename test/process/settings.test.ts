@@ -139,6 +139,13 @@ test.each<[name: string, takes: RegExp, ...values: string[]]>([
   ['REDIS_COMMAND_TIMEOUT_SECONDS', /seconds from 0.01 to 1/, '0', '1.1', '100ms'],
   ['DATABASE_POOL_SIZE', /integer from 1 to 1000/, '0', '1001', 'many'],
   ['DATABASE_QUEUE_SIZE', /integer from 1 to 100000/, '0', '100001', 'many'],
+  ['MAX_CONNECTIONS', /integer from 1 to 1000000/, '0', '1000001', 'many'],
+  ['MAX_CONNECTIONS_PER_ADDRESS', /integer from 1 to 1000000/, '0', '1000001', 'many'],
+  ['MAX_REQUESTS_PER_CONNECTION', /integer from 1 to 1000/, '0', '1001', '-1'],
+  ['MAX_REQUESTS_IN_PROGRESS', /integer from 1 to 100000/, '0', '100001', '1e3'],
+  ['MAX_UNAUTHENTICATED_REQUESTS', /integer from 1 to 100000/, '0', '100001', 'all'],
+  ['MAX_UNSENT_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', '1.5'],
+  ['MAX_DECOMPRESSIONS', /integer from 1 to 64/, '0', '65', 'none'],
   ['MIGRATE_ON_START', /true or false/, 'yes', '1', 'TRUE'],
   [
     'TRUST_PROXY',

@@ -1,0 +1,246 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { Logger } from '@nestjs/common';
+import { normalizeIp } from '@nestjs/throttler';
+import type { Request, Response } from '../request.js';
+import { lingerThenDestroy } from '../unread-body.js';
+import { Connection } from './connection.js';
+
+/** How much client connections may hold. */
+export interface ConnectionBounds {
+  maxConnections: number;
+  /** Of one client address; addresses of trusted proxies have no bound of their own. */
+  maxConnectionsPerAddress: number;
+  /** Requests of one connection that are in progress or whose responses are not sent yet. */
+  maxRequestsPerConnection: number;
+  /** Bytes of responses that clients have not read yet, over all connections. */
+  maxUnsentBytes: number;
+  /** How long a client may leave its responses unread. */
+  stalledConnectionTimeoutMs: number;
+}
+
+/** The bounds by which connections have been closed. */
+export type ConnectionBound =
+  | 'connections'
+  | 'connections_per_address'
+  | 'requests_per_connection'
+  | 'unsent_responses'
+  | 'stalled';
+
+type RequestListener = (request: Request, response: Response) => void;
+
+const CHECK_INTERVAL_MS = 1_000;
+const LOG_INTERVAL_MS = 10_000;
+const IPV6_NETWORK_BITS = 64;
+
+/**
+ * Every connection of the main listener, from its first byte to its last, and the bounds on what it may hold.
+ * When there are too many, the one that has been idle longest makes room for a new one.
+ */
+export class Connections {
+  private readonly logger = new Logger(Connections.name);
+  private readonly bySocket = new Map<Socket, Connection>();
+  private readonly byAddress = new Map<string, Set<Connection>>();
+  /** Without a request in progress; the one that has been idle longest comes first. */
+  private readonly idle = new Set<Connection>();
+  private loggedAtMs = -Infinity;
+  private unlogged = 0;
+
+  /** How many connections were closed, by bound. */
+  readonly closed: Record<ConnectionBound, number> = {
+    connections: 0,
+    connections_per_address: 0,
+    requests_per_connection: 0,
+    unsent_responses: 0,
+    stalled: 0,
+  };
+
+  /** @param isTrustedProxy whether an address is one of ours, which many clients share */
+  constructor(
+    readonly bounds: ConnectionBounds,
+    private readonly isTrustedProxy: (address: string) => boolean,
+  ) {}
+
+  get size(): number {
+    return this.bySocket.size;
+  }
+
+  /** Watches a server's connections until it closes. */
+  attach(server: Server): void {
+    server.on('connection', (socket) => this.add(socket));
+    const timer = setInterval(() => this.check(performance.now()), CHECK_INTERVAL_MS).unref();
+    server.once('close', () => clearInterval(timer));
+  }
+
+  /**
+   * Returns a request listener that passes requests on within the bound of their connection. The connection
+   * ends after the last response within the bound, and what follows is not read (RFC 9112, 9.3.2: the client
+   * sends the rest again on another connection).
+   */
+  bounded(listener: RequestListener): RequestListener {
+    return (request, response) => {
+      const connection = this.bySocket.get(request.socket);
+      if (!connection) return;
+      if (connection.isClosing) stopParsing(request.socket);
+      else if (connection.responses.size >= this.bounds.maxRequestsPerConnection) {
+        this.closeAfterLast(connection);
+      } else {
+        this.track(connection, response);
+        listener(request, response);
+      }
+    };
+  }
+
+  /** Processes no further request of the connection: its last response says that it closes. */
+  stopRequests(socket: Socket): void {
+    const connection = this.bySocket.get(socket);
+    if (connection) connection.isClosing = true;
+  }
+
+  /**
+   * Reads nothing from the connection for a while, so that a client that does not wait as its response asks
+   * costs little. Not for a trusted proxy's connection, which other clients share.
+   */
+  pauseReading({ socket }: Request, pauseMs: number): void {
+    const connection = this.bySocket.get(socket);
+    if (!connection || this.isTrustedProxy(socket.remoteAddress ?? '')) return;
+    socket.pause();
+    const timer = setTimeout(() => socket.resume(), pauseMs);
+    socket.once('close', () => clearTimeout(timer));
+  }
+
+  /** Closes the connections on which no byte has arrived. */
+  closeUnused(): void {
+    for (const { socket } of this.idle) if (socket.bytesRead === 0) socket.destroy();
+  }
+
+  /** Closes every connection, whatever it is doing. */
+  closeAll(): void {
+    for (const socket of this.bySocket.keys()) socket.destroy();
+  }
+
+  private add(socket: Socket): void {
+    const { remoteAddress } = socket;
+    if (remoteAddress === undefined) {
+      socket.destroy();
+      return;
+    }
+    const address = normalizeIp(remoteAddress, IPV6_NETWORK_BITS);
+    const neighbours = this.byAddress.get(address) ?? new Set();
+    const hasRoom =
+      this.makeRoom('connections', this.size, this.bounds.maxConnections, this.idle) &&
+      (this.isTrustedProxy(remoteAddress) ||
+        this.makeRoom(
+          'connections_per_address',
+          neighbours.size,
+          this.bounds.maxConnectionsPerAddress,
+          neighbours,
+        ));
+    if (!hasRoom) {
+      socket.destroy();
+      return;
+    }
+    const connection = new Connection(socket, address);
+    this.bySocket.set(socket, connection);
+    this.byAddress.set(address, neighbours.add(connection));
+    this.idle.add(connection);
+    socket.once('close', () => this.remove(connection));
+  }
+
+  /** Returns whether one more connection is within the bound; closes an idle one if need be. */
+  private makeRoom(
+    bound: ConnectionBound,
+    size: number,
+    max: number,
+    candidates: Iterable<Connection>,
+  ): boolean {
+    if (size < max) return true;
+    this.closed[bound]++;
+    this.unlogged++;
+    for (const candidate of candidates) {
+      if (!candidate.isIdle) continue;
+      this.remove(candidate);
+      candidate.socket.destroy();
+      return true;
+    }
+    return false;
+  }
+
+  private remove(connection: Connection): void {
+    const { socket, address } = connection;
+    if (!this.bySocket.delete(socket)) return;
+    this.idle.delete(connection);
+    const neighbours = this.byAddress.get(address);
+    neighbours?.delete(connection);
+    if (neighbours?.size === 0) this.byAddress.delete(address);
+  }
+
+  private track(connection: Connection, response: Response): void {
+    connection.responses.add(response);
+    this.idle.delete(connection);
+    response.once('close', () => {
+      connection.responses.delete(response);
+      if (connection.isIdle && this.bySocket.has(connection.socket)) this.idle.add(connection);
+    });
+  }
+
+  private closeAfterLast(connection: Connection): void {
+    const { socket } = connection;
+    this.closed.requests_per_connection++;
+    connection.isClosing = true;
+    stopParsing(socket);
+    socket.pause();
+    const last = [...connection.responses].at(-1);
+    if (!last?.headersSent) last?.setHeader('Connection', 'close');
+    last?.once('close', () => lingerThenDestroy(socket));
+  }
+
+  private check(nowMs: number): void {
+    let unsentBytes = 0;
+    const holders: Connection[] = [];
+    for (const connection of this.bySocket.values()) {
+      const stalledMs = connection.stalledMs(nowMs);
+      if (stalledMs >= this.bounds.stalledConnectionTimeoutMs) {
+        this.closed.stalled++;
+        connection.socket.destroy();
+      } else if (stalledMs > 0) {
+        unsentBytes += connection.unsentBytes();
+        holders.push(connection);
+      }
+    }
+    this.closeHolders(holders, unsentBytes);
+    this.log(nowMs);
+  }
+
+  /** Closes the connections that have held unread responses longest, until the rest is within the bound. */
+  private closeHolders(holders: readonly Connection[], unsentBytes: number): void {
+    let excess = unsentBytes - this.bounds.maxUnsentBytes;
+    for (const connection of holders) {
+      if (excess <= 0) return;
+      excess -= connection.unsentBytes();
+      this.closed.unsent_responses++;
+      connection.socket.destroy();
+    }
+  }
+
+  private log(nowMs: number): void {
+    if (this.unlogged === 0 || nowMs - this.loggedAtMs < LOG_INTERVAL_MS) return;
+    this.logger.warn({
+      msg: 'too many connections: idle or new ones were closed',
+      closed: this.unlogged,
+      connections: this.size,
+    });
+    this.loggedAtMs = nowMs;
+    this.unlogged = 0;
+  }
+}
+
+/**
+ * Stops Node's HTTP parser within the bytes that it has already read, up to 64 KiB: thousands of further requests
+ * would become objects that stay until the connection closes. Relies on `socket.parser.pause()`, which Node does
+ * not document; the server then gets a `clientError` with the code HPE_PAUSED. Where it is missing, only
+ * that memory is not saved. A test covers it.
+ */
+function stopParsing(socket: Socket): void {
+  (socket as Socket & { parser?: { pause?(): void } }).parser?.pause?.();
+}

@@ -1,0 +1,175 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { ApiClient, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { holdPets } from '../harness/database-lock.js';
+import { createOwner } from '../harness/factories.js';
+import { metric, untilMetric } from '../harness/metrics.js';
+import { RawConnection } from '../harness/raw-connection.js';
+import {
+  type BuiltService,
+  type Environment,
+  inheritedEnvironment,
+  spawnBuiltService,
+  startBuiltService,
+} from '../harness/service.js';
+
+const UNFINISHED = 'GET /v1/pets HTTP/1.1\r\n';
+
+let database: TestDatabase;
+let key: string;
+const services: BuiltService[] = [];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  ({ key } = await createOwner(database));
+});
+afterEach(async () => {
+  for (const service of services.splice(0)) expect(await service.stop()).toBe(0);
+});
+afterAll(() => database.close());
+
+async function start(env: Environment): Promise<{ service: BuiltService; port: number }> {
+  const service = await startBuiltService({
+    DATABASE_URL: database.url,
+    METRICS_PORT: '0',
+    SHUTDOWN_GRACE_SECONDS: '1',
+    ...env,
+  });
+  services.push(service);
+  return { service, port: Number(new URL(service.url).port) };
+}
+
+/** Opens a connection from one of this machine's loopback addresses, and sends the start of a request. */
+async function open(port: number, localAddress = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
+  socket.on('error', () => undefined).resume();
+  await once(socket, 'connect');
+  socket.write(UNFINISHED);
+  return socket;
+}
+
+const openMany = (count: number, port: number, localAddress?: string): Promise<Socket[]> =>
+  Promise.all(Array.from({ length: count }, () => open(port, localAddress)));
+
+const stillOpen = (sockets: readonly Socket[]): number =>
+  sockets.filter(({ closed }) => !closed).length;
+
+/** Waits until the service has accepted and judged everything that was opened so far. */
+async function settled(port: number): Promise<void> {
+  expect((await send({ port }, '/health/live')).status).toBe(200);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+}
+
+test('over MAX_CONNECTIONS the connection that has been idle longest makes room', async () => {
+  const { service, port } = await start({
+    MAX_CONNECTIONS: '20',
+    MAX_CONNECTIONS_PER_ADDRESS: '20',
+  });
+  const first = await openMany(20, port);
+  const second = await openMany(10, port);
+  await settled(port);
+
+  expect(stillOpen(second)).toBe(10);
+  // One more has made room for the probe.
+  expect(stillOpen(first)).toBe(9);
+  expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+  expect(await metric(service, 'pets_connections_max')).toBe(20);
+  expect(await metric(service, 'pets_connections')).toBeLessThanOrEqual(20);
+  expect(await metric(service, 'pets_shed_total{bound="connections"}')).toBeGreaterThanOrEqual(11);
+  expect(
+    await service.waitForLog(({ msg }) => String(msg).startsWith('too many connections')),
+  ).toMatchObject({ level: 40, closed: expect.any(Number) });
+});
+
+test('a connection with a request in progress makes no room: a new one is closed', async () => {
+  const { service, port } = await start({
+    MAX_CONNECTIONS: '3',
+    MAX_CONNECTIONS_PER_ADDRESS: '3',
+    DATABASE_STATEMENT_TIMEOUT_SECONDS: '10',
+    DATABASE_LOCK_TIMEOUT_SECONDS: '10',
+  });
+  const lock = await holdPets(database);
+  const request = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  const busy = await Promise.all(
+    Array.from({ length: 3 }, () => RawConnection.open({ port }, request)),
+  );
+  await lock.waitedFor();
+  await untilMetric(service, 'pets_requests_in_progress', (value) => value === 3);
+
+  const rejected = await RawConnection.open({ port }, request);
+  await expect(rejected.answer()).rejects.toThrow();
+  await lock.release();
+  for (const connection of busy) expect((await connection.answer()).status).toBe(200);
+});
+
+test('one address has at most MAX_CONNECTIONS_PER_ADDRESS, and others are not affected', async () => {
+  const { service, port } = await start({
+    MAX_CONNECTIONS: '100',
+    MAX_CONNECTIONS_PER_ADDRESS: '10',
+  });
+  const neighbour = await openMany(5, port, '127.0.0.2');
+  const hostile = await openMany(50, port, '127.0.0.3');
+  await settled(port);
+  expect(stillOpen(neighbour)).toBe(5);
+  expect(stillOpen(hostile)).toBe(10);
+  expect(await metric(service, 'pets_shed_total{bound="connections_per_address"}')).toBe(40);
+});
+
+test.each(['1', '127.0.0.3, 10.0.0.0/8'])(
+  'TRUST_PROXY=%s: connections of a trusted proxy have no bound of their own',
+  async (TRUST_PROXY) => {
+    const { port } = await start({ MAX_CONNECTIONS_PER_ADDRESS: '10', TRUST_PROXY });
+    const proxied = await openMany(50, port, '127.0.0.3');
+    await settled(port);
+    expect(stillOpen(proxied)).toBe(50);
+  },
+);
+
+test('MAX_CONNECTIONS over the limit of open files stops the start with one line', async () => {
+  const service = spawnBuiltService({ DATABASE_URL: database.url, MAX_CONNECTIONS: '1000000' });
+  expect(await new Promise((resolve) => service.process.once('exit', resolve))).toBe(1);
+  expect(service.output()).toMatch(
+    /^MAX_CONNECTIONS is invalid: .*at most \d+, because the limit of open files is \d+ \(ulimit -n\)$/m,
+  );
+});
+
+test('with few open files allowed, 300 unfinished requests leave the service serving', async () => {
+  // By a shell, because the limit is inherited.
+  const child = spawn(
+    'sh',
+    [
+      '-c',
+      'ulimit -n 150 && exec "$0" "$1"',
+      process.execPath,
+      join(__dirname, '../../dist/bundle/main.js'),
+    ],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: {
+        ...inheritedEnvironment(),
+        PORT: '0',
+        METRICS_PORT: '',
+        DATABASE_URL: database.url,
+        SHUTDOWN_GRACE_SECONDS: '1',
+      },
+    },
+  );
+  const exited = once(child, 'exit');
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+  const port = await new Promise<number>((resolve) => {
+    child.stdout.on('data', () => {
+      const address = /"address":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(output);
+      if (address) resolve(Number(address[1]));
+    });
+  });
+  await openMany(300, port);
+  await settled(port);
+  expect((await new ApiClient({ port }, key).get('/v1/pets')).status).toBe(200);
+  while (!output.includes('too many connections')) await once(child.stdout, 'data');
+  child.kill('SIGTERM');
+  expect(await exited).toEqual([0, null]);
+});

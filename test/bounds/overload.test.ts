@@ -1,0 +1,196 @@
+import { ApiClient, type Answer, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { holdPets } from '../harness/database-lock.js';
+import { DatabaseRelay } from '../harness/database-relay.js';
+import { expectError } from '../harness/error-answer.js';
+import { createOwner } from '../harness/factories.js';
+import { metric, untilMetric } from '../harness/metrics.js';
+import { RawConnection } from '../harness/raw-connection.js';
+import { type BuiltService, type Environment, startBuiltService } from '../harness/service.js';
+import { generateKey } from '../../src/auth/key-format.js';
+
+const PET = '{"name":"Frank","categoryId":1}';
+
+let database: TestDatabase;
+const services: BuiltService[] = [];
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.stop();
+});
+afterAll(() => database.close());
+
+async function start(env: Environment = {}): Promise<BuiltService> {
+  const service = await startBuiltService({
+    DATABASE_URL: database.url,
+    METRICS_PORT: '0',
+    SHUTDOWN_GRACE_SECONDS: '0.5',
+    DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
+    DATABASE_LOCK_TIMEOUT_SECONDS: '20',
+    DATABASE_POOL_WAIT_SECONDS: '20',
+    ...env,
+  });
+  services.push(service);
+  return service;
+}
+
+/** Returns a client with an owner of its own, whose key the service has in its cache. */
+async function cachedClient(service: BuiltService): Promise<ApiClient> {
+  const client = new ApiClient(service, (await createOwner(database)).key);
+  expect((await client.get('/v1/pets?limit=1')).status).toBe(200);
+  return client;
+}
+
+const inProgress = (service: BuiltService, count: number): Promise<void> =>
+  untilMetric(service, 'pets_requests_in_progress', (value) => value === count);
+
+/** Expects a 503 for overload that shows the budget of the address, nothing of it used. */
+function expectShed(answer: Answer): void {
+  expectError(answer, 503, 'service_unavailable');
+  expect(answer.headers).toMatchObject({
+    'retry-after': expect.stringMatching(/^[1-9]\d*$/),
+    'ratelimit-policy': '"minute";q=300;w=60',
+    'x-ratelimit-remaining': '300',
+  });
+}
+
+const remaining = ({ headers }: Answer): number => Number(headers['x-ratelimit-remaining']);
+
+describe('MAX_REQUESTS_IN_PROGRESS', () => {
+  test('GET /v1/pets › 503 with Retry-After at once for the excess, which is counted nowhere', async () => {
+    const service = await start({ MAX_REQUESTS_IN_PROGRESS: '5' });
+    const client = await cachedClient(service);
+    const lock = await holdPets(database);
+    const held = Array.from({ length: 5 }, () => client.get('/v1/pets'));
+    await inProgress(service, 5);
+
+    for (const path of ['/v1/pets', '/v1/nope', '/v1/pets/1', '/nope']) {
+      expectShed(await client.get(path));
+    }
+    expectShed(await client.post('/v1/pets', PET));
+    expectShed(await send(service, '/v1/pets'));
+    const [live, startedAt] = [await send(service, '/health/live'), performance.now()];
+    expect(live.status).toBe(200);
+    expect(performance.now() - startedAt).toBeLessThan(500);
+    expect((await send(service, '/health/ready')).status).toBe(200);
+    await lock.release();
+    const served = await Promise.all(held);
+
+    expect(served.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    const next = await client.get('/v1/pets');
+    expect(next.status).toBe(200);
+    // The first request, the five and this one: of those that were shed, none was counted.
+    expect(remaining(next)).toBe(1_000_000 - 7);
+    expect(remaining(await send(service, '/v1/pets'))).toBe(299);
+    expect(await metric(service, 'pets_shed_total{bound="requests_in_progress"}')).toBe(6);
+    expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
+  });
+
+  test('POST /v1/pets › a body that arrives slowly takes no place', async () => {
+    const service = await start({ MAX_REQUESTS_IN_PROGRESS: '2' });
+    const owner = await createOwner(database);
+    const client = new ApiClient(service, owner.key);
+    const port = Number(new URL(service.url).port);
+    const head = [
+      'POST /v1/pets HTTP/1.1',
+      'Host: pets',
+      `Authorization: Bearer ${owner.key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${PET.length}`,
+      'Expect: 100-continue',
+      '',
+      '',
+    ].join('\r\n');
+    const slow: RawConnection[] = [];
+    for (let index = 0; index < 10; index++) {
+      const connection = await RawConnection.open({ port }, head);
+      expect((await connection.answer()).status).toBe(100);
+      slow.push(connection);
+    }
+    expect((await client.get('/v1/pets')).status).toBe(200);
+    for (const connection of slow) {
+      expect((await connection.write(PET).answer()).status).toBe(201);
+      connection.close();
+    }
+    expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
+  });
+
+  test('clients that disconnect give their places back when their requests end', async () => {
+    const service = await start({ MAX_REQUESTS_IN_PROGRESS: '5' });
+    const client = await cachedClient(service);
+    const { key } = await createOwner(database);
+    const port = Number(new URL(service.url).port);
+    const lock = await holdPets(database);
+    for (let index = 0; index < 5; index++) {
+      const connection = await RawConnection.open(
+        { port },
+        `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`,
+      );
+      await inProgress(service, index + 1);
+      connection.close();
+    }
+    // The statements go on, so the places stay taken: disconnecting does not make room for more work.
+    expectShed(await client.get('/v1/pets'));
+    await lock.release();
+    await inProgress(service, 0);
+    expect((await client.get('/v1/pets')).status).toBe(200);
+  });
+});
+
+test('MAX_UNAUTHENTICATED_REQUESTS › unknown keys are shed first, and cached keys are served', async () => {
+  const relay = await DatabaseRelay.open(database.url);
+  const service = await start({
+    DATABASE_URL: relay.url,
+    DATABASE_DIRECT_URL: database.url,
+    MAX_REQUESTS_IN_PROGRESS: '10',
+    MAX_UNAUTHENTICATED_REQUESTS: '3',
+  });
+  const client = await cachedClient(service);
+  relay.slow(1_000);
+  const lookups = Array.from({ length: 3 }, () =>
+    new ApiClient(service, generateKey()).get('/v1/pets'),
+  );
+  await inProgress(service, 3);
+
+  expectShed(await new ApiClient(service, generateKey()).get('/v1/pets'));
+  expectShed(await send(service, '/v1/pets'));
+  const served = await client.get('/v1/pets');
+  expect(served.status).toBe(200);
+  for (const { status } of await Promise.all(lookups)) expect(status).toBe(401);
+  expect(await metric(service, 'pets_shed_total{bound="unauthenticated_requests"}')).toBe(2);
+  await relay.cut();
+});
+
+test('DATABASE_QUEUE_SIZE › 503 for the excess before anything is counted', async () => {
+  const service = await start({ DATABASE_POOL_SIZE: '1', DATABASE_QUEUE_SIZE: '2' });
+  const client = await cachedClient(service);
+  const lock = await holdPets(database);
+  const held = [client.get('/v1/pets')];
+  await inProgress(service, 1);
+  held.push(client.get('/v1/pets'));
+  await inProgress(service, 2);
+  held.push(client.get('/v1/pets'));
+  await inProgress(service, 3);
+
+  expectShed(await client.get('/v1/pets'));
+  await lock.release();
+  expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(remaining(await client.get('/v1/pets'))).toBe(1_000_000 - 5);
+  expect(await metric(service, 'pets_shed_total{bound="database_queue"}')).toBe(1);
+});
+
+test('the log has a line for each shed request, with the bound', async () => {
+  const service = await start({ MAX_REQUESTS_IN_PROGRESS: '1' });
+  const client = await cachedClient(service);
+  const lock = await holdPets(database);
+  const held = client.get('/v1/pets');
+  await inProgress(service, 1);
+  expectShed(await client.get('/v1/pets', { 'X-Request-Id': 'shed-1' }));
+  await lock.release();
+  expect((await held).status).toBe(200);
+  expect(await service.waitForLog((line) => line['requestId'] === 'shed-1')).toMatchObject({
+    status: 503,
+  });
+});
