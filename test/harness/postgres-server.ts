@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
-import { migrations } from '../../src/database/migrations/index.js';
+import { Cli } from '../cli/command.js';
 import type { TestDatabase } from './database.js';
 
 /** PostgreSQL refuses to run as root: then it is nobody's. */
@@ -45,9 +45,8 @@ export class PostgresServer {
         '-N',
       );
       await server.start();
-      for (const Migration of migrations) {
-        await new Migration().up({ query: (sql: string) => server.query(sql) } as never);
-      }
+      const { code, stderr } = await new Cli({ DATABASE_URL: server.url }).run('db', 'migrate');
+      if (code !== 0) throw new Error(stderr);
     });
   }
 
