@@ -1,0 +1,197 @@
+import { join } from 'node:path';
+import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
+import { generateKey } from '../../src/auth/key-format.js';
+import { type Answer, ApiClient, send } from '../harness/client.js';
+import { createKey, createOwner } from '../harness/factories.js';
+import { START_MS, startService, type TestService } from '../harness/service.js';
+
+/** The routes that need no API key. A new one is a decision: until it is listed here, this test fails. */
+const PUBLIC_PATHS = [
+  '/',
+  '/docs',
+  '/docs/favicon-32x32.png',
+  '/docs/index.css',
+  '/docs/start.js',
+  '/docs/swagger-ui-bundle.js',
+  '/docs/swagger-ui.css',
+  '/health/live',
+  '/health/ready',
+  '/openapi.json',
+  '/openapi.yaml',
+];
+
+const RATE_LIMIT_HEADERS = [
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'ratelimit',
+  'ratelimit-policy',
+];
+
+interface Route {
+  method: string;
+  path: string;
+}
+
+interface Caller {
+  name: string;
+  headers: Record<string, string>;
+  /** The code of the only response that this caller gets where an API key is needed; undefined when its API key is accepted. */
+  code: ErrorCode | undefined;
+}
+
+/** Returns every route of the application, HEAD and OPTIONS included, with values for the parameters of its path. */
+async function routesOf(service: TestService, key: string): Promise<Route[]> {
+  const { json } = await new ApiClient(service, key).get('/v1/routes');
+  expect(json.nestedRouters).toBe(0);
+  const routes = new Map<string, Route>();
+  for (const { path, methods } of json.routes as { path: string; methods: string[] }[]) {
+    const concrete = path.replace(/\{\*\w+\}|\*\w+/g, 'nothing').replace(/:\w+/g, '1');
+    // CONNECT has no path, and never reaches the router.
+    const served = methods.filter((method) => method !== 'connect');
+    for (const method of [...served, ...(served.includes('get') ? ['head'] : []), 'options']) {
+      const route = { method: method.toUpperCase(), path: concrete };
+      routes.set(`${route.method} ${route.path}`, route);
+    }
+  }
+  return [...routes.values()];
+}
+
+async function callersOf({ database }: TestService): Promise<Caller[]> {
+  const owner = await createOwner(database);
+  const expired = await createKey(database, owner.id, { expiresAtMs: START_MS - 1 });
+  const revoked = await createKey(database, owner.id, { revokedAtMs: START_MS - 1 });
+  const banned = await createOwner(database, { limits: { perMinute: 1, perDay: 10 } });
+  const wrongChecksum = owner.key.slice(0, -1) + (owner.key.endsWith('0') ? '1' : '0');
+  const withKey = (name: string, key: string, code: ErrorCode | undefined): Caller => ({
+    name,
+    headers: { Authorization: `Bearer ${key}` },
+    code,
+  });
+  return [
+    { name: 'no key', headers: {}, code: 'missing_api_key' },
+    {
+      name: 'a key in another scheme',
+      headers: { Authorization: `Basic ${owner.key}` },
+      code: 'missing_api_key',
+    },
+    withKey('a malformed key', 'not-a-key', 'invalid_api_key'),
+    withKey('a key with a wrong checksum', wrongChecksum, 'invalid_api_key'),
+    withKey('an unknown key', generateKey(), 'invalid_api_key'),
+    withKey('an expired key', expired.key, 'invalid_api_key'),
+    withKey('a revoked key', revoked.key, 'invalid_api_key'),
+    withKey('a banned key', banned.key, 'api_key_banned'),
+    withKey('a valid key', owner.key, undefined),
+  ];
+}
+
+/** Sends two requests too many, which leads to the ban. */
+async function ban(service: TestService, { headers }: Caller): Promise<void> {
+  for (let count = 0; count < 2; count++) await send(service, '/v1/pets', { headers });
+}
+
+/** Returns what is wrong with the response to a caller that the service must reject before it looks at the route. */
+function rejectionDefects(answer: Answer, isHead: boolean, code: ErrorCode): string[] {
+  const status = ERROR_STATUS[code];
+  const defects: string[] = [];
+  if (answer.status !== status) defects.push(`status ${answer.status} instead of ${status}`);
+  else if (!isHead && !(isError(answer) && answer.json.code === code)) {
+    defects.push(`body ${answer.text}`);
+  }
+  if (status === 401 && !answer.headers['www-authenticate']?.startsWith('Bearer realm="pets"')) {
+    defects.push('no WWW-Authenticate');
+  }
+  if (status === 429 && !/^[1-9]\d*$/.test(answer.headers['retry-after'] ?? '')) {
+    defects.push('no Retry-After');
+  }
+  return defects;
+}
+
+/** Sends the requests of all callers to all routes. Returns one line for each response that is not as the rules say. */
+async function accessDefects(
+  service: TestService,
+  routes: Route[],
+  callers: Caller[],
+): Promise<string[]> {
+  const defects: string[][] = [];
+  for (const route of routes) {
+    defects.push(
+      ...(await Promise.all(callers.map((caller) => cellDefects(service, route, caller)))),
+    );
+  }
+  return defects.flat();
+}
+
+async function cellDefects(
+  service: TestService,
+  { method, path }: Route,
+  { name, headers, code }: Caller,
+): Promise<string[]> {
+  const isPublic = PUBLIC_PATHS.includes(path) && (method === 'GET' || method === 'HEAD');
+  const isHead = method === 'HEAD';
+  const answer = await send(service, path, { method, headers });
+  const defects: string[] = [];
+  if (!isPublic && code !== undefined) defects.push(...rejectionDefects(answer, isHead, code));
+  else if ([401, 403, 429].includes(answer.status)) defects.push(`status ${answer.status}`);
+  else if (!isPublic && !isHead && answer.status >= 400 && !isError(answer)) {
+    defects.push('no Error');
+  }
+  const carried = RATE_LIMIT_HEADERS.filter((header) => header in answer.headers);
+  if (carried.length !== (isPublic ? 0 : RATE_LIMIT_HEADERS.length)) {
+    defects.push(`rate limit headers: ${carried.join(', ') || 'none'}`);
+  }
+  return defects.map((defect) => `${method} ${path} with ${name}: ${defect}`);
+}
+
+function isError({ json, status }: Answer): boolean {
+  return Object.keys(json ?? {}).join() === 'code,message,status' && json.status === status;
+}
+
+describe.each([
+  ['the service and features that need an API key', 'routes.mjs', []],
+  [
+    'a feature that opens a route which is not listed as public',
+    'open-route.mjs',
+    ['GET /v1/open', 'HEAD /v1/open'],
+  ],
+])('%s', (_title, feature, open) => {
+  let service: TestService;
+  let callers: Caller[];
+  let routes: Route[];
+
+  beforeAll(async () => {
+    service = await startService({
+      features: join(__dirname, 'features', feature),
+      env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000000', BAN_AFTER_REFUSALS: '1' },
+    });
+    callers = await callersOf(service);
+    const { key } = await createOwner(service.database);
+    routes = await routesOf(service, key);
+    for (const caller of callers.filter(({ code }) => code === 'api_key_banned')) {
+      await ban(service, caller);
+    }
+  });
+  afterAll(() => service.close());
+
+  test('every route is in the matrix, those of features and the catch-all included', () => {
+    expect(routes.map(({ method, path }) => `${method} ${path}`)).toEqual(
+      expect.arrayContaining([
+        'GET /v1/pets',
+        'HEAD /v1/pets',
+        'POST /v1/pets',
+        'OPTIONS /v1/pets',
+        'GET /v1/pets/1',
+        'GET /v1/failing/1',
+        'DELETE /nothing',
+        ...PUBLIC_PATHS.map((path) => `GET ${path}`),
+        ...open,
+      ]),
+    );
+  });
+
+  test('every route gives each caller what the rules say', async () => {
+    const defects = await accessDefects(service, routes, callers);
+    const cells = open.flatMap((route) => callers.map(({ name }) => `${route} with ${name}`));
+    expect(new Set(defects.map((defect) => defect.split(':')[0]))).toEqual(new Set(cells));
+  });
+});
