@@ -1,9 +1,13 @@
 import { createServer, type Server } from 'node:http';
 import type { Registry } from 'prom-client';
 
+/** Scrapers need one or two; each costs open files and memory that requests need. */
+const MAX_CONNECTIONS = 32;
+const REQUEST_TIMEOUT_MS = 10_000;
+
 /** Returns a server of its own for metrics, so that they are reachable for operators and not for callers. */
 export function createMetricsServer(registry: Registry): Server {
-  return createServer((request, response) => {
+  const server = createServer((request, response) => {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
       response.writeHead(404).end();
@@ -14,4 +18,10 @@ export function createMetricsServer(registry: Registry): Server {
       () => response.writeHead(500).end(),
     );
   });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.headersTimeout = REQUEST_TIMEOUT_MS;
+  // Also ends a connection whose client does not read.
+  server.timeout = REQUEST_TIMEOUT_MS;
+  return server;
 }

@@ -105,6 +105,35 @@ test('a connection with a request in progress makes no room: a new one is closed
   for (const connection of busy) expect((await connection.answer()).status).toBe(200);
 });
 
+test('when no connection is idle, one whose client does not read makes room', async () => {
+  const { service, port } = await start({
+    MAX_CONNECTIONS: '3',
+    MAX_CONNECTIONS_PER_ADDRESS: '3',
+    MAX_REQUESTS_PER_CONNECTION: '1000',
+  });
+  await database.query(
+    `INSERT INTO pets (name, category_id, status) SELECT repeat('ä', 255), 1, 'available' FROM generate_series(1, 100)`,
+  );
+  const lists = `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  const unread = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const socket = connect({ port, host: '127.0.0.1' }).pause();
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      socket.write(lists.repeat(200));
+      return socket;
+    }),
+  );
+  await untilMetric(
+    service,
+    'pets_limit_decisions_total{plan="enterprise",outcome="allowed"}',
+    (n) => n >= 300,
+  );
+  await untilMetric(service, 'pets_requests_in_progress', (value) => value === 0);
+  expect((await send(service, '/health/live')).status).toBe(200);
+  for (const socket of unread) socket.destroy();
+});
+
 test('one address has at most MAX_CONNECTIONS_PER_ADDRESS, and others are not affected', async () => {
   const { service, port } = await start({
     MAX_CONNECTIONS: '100',

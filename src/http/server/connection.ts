@@ -20,6 +20,12 @@ export class Connection {
     return this.responses.size === 0;
   }
 
+  /** Whether the service has nothing to do for it: its responses, if any, only wait for the client to read them. */
+  get isWaitingForClient(): boolean {
+    for (const response of this.responses) if (!response.writableEnded) return false;
+    return true;
+  }
+
   /** Returns how many bytes wait for the client to read, in this process. */
   unsentBytes(): number {
     if (this.isIdle) return this.socket.writableLength;

@@ -35,7 +35,8 @@ const IPV6_NETWORK_BITS = 64;
 
 /**
  * Every connection of the main listener, from its first byte to its last, and the bounds on what it may hold.
- * When there are too many, the one that has been idle longest makes room for a new one.
+ * When there are too many, the one that has been idle longest makes room for a new one, or else one whose client
+ * does not read.
  */
 export class Connections {
   private readonly logger = new Logger(Connections.name);
@@ -128,7 +129,7 @@ export class Connections {
     const address = normalizeIp(remoteAddress, IPV6_NETWORK_BITS);
     const neighbours = this.byAddress.get(address) ?? new Set();
     const hasRoom =
-      this.makeRoom('connections', this.size, this.bounds.maxConnections, this.idle) &&
+      this.makeRoom('connections', this.size, this.bounds.maxConnections, this.idleFirst()) &&
       (this.isTrustedProxy(remoteAddress) ||
         this.makeRoom(
           'connections_per_address',
@@ -147,7 +148,12 @@ export class Connections {
     socket.once('close', () => this.remove(connection));
   }
 
-  /** Returns whether one more connection is within the bound; closes an idle one if need be. */
+  private *idleFirst(): Iterable<Connection> {
+    yield* this.idle;
+    yield* this.bySocket.values();
+  }
+
+  /** Returns whether one more connection is within the bound; closes one that waits for its client if need be. */
   private makeRoom(
     bound: ConnectionBound,
     size: number,
@@ -158,7 +164,7 @@ export class Connections {
     this.closed[bound]++;
     this.unlogged++;
     for (const candidate of candidates) {
-      if (!candidate.isIdle) continue;
+      if (!candidate.isWaitingForClient) continue;
       this.remove(candidate);
       candidate.socket.destroy();
       return true;
