@@ -33,13 +33,17 @@ type Query = (...query: unknown[]) => unknown;
 export class ServiceClient extends pg.Client {
   protected readonly preparesStatements: boolean = true;
   /** When the statements were sent that are not answered yet, by `performance.now()`; undefined: nobody asks. */
-  private sentAtMs: number[] | undefined;
+  private readonly sentAtMs: number[] | undefined;
 
   constructor(config: ServiceClientConfig) {
     super(config);
     tellRowsAsTheyArrive(inside(this).connection);
     const { answerTimeoutMs } = config;
-    if (answerTimeoutMs !== undefined) this.once('connect', () => this.watch(answerTimeoutMs));
+    if (answerTimeoutMs === undefined) return;
+    const sentAtMs: number[] = [];
+    // Already now: a pool sends the first statement before pg emits `connect`.
+    this.sentAtMs = sentAtMs;
+    this.once('connect', () => this.watch(sentAtMs, answerTimeoutMs));
   }
 
   /** @throws ConnectionFailedError whatever the reason (TLS, authentication, too many connections, a protocol error) */
@@ -94,9 +98,7 @@ export class ServiceClient extends pg.Client {
   }
 
   /** Abandons the connection when an answer takes longer. By one timer for all: pg would set one a statement. */
-  private watch(limitMs: number): void {
-    const sentAtMs: number[] = [];
-    this.sentAtMs = sentAtMs;
+  private watch(sentAtMs: number[], limitMs: number): void {
     inside(this).connection.on('readyForQuery', () => sentAtMs.shift());
     const timer = setInterval(() => {
       const [oldestMs = Infinity] = sentAtMs;

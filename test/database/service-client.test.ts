@@ -1,4 +1,5 @@
 import type { ClientConfig } from 'pg';
+import pg from 'pg';
 import { columnTypes } from '../../src/database/column-types.js';
 import { ConnectionFailedError } from '../../src/database/connection-failed-error.js';
 import { isUnavailable } from '../../src/database/database-errors.js';
@@ -51,6 +52,17 @@ describe('a connection', () => {
     await connected(elsewhere.ServiceClient, (client) => client.query('SELECT $1::text', ['x']));
 
     expect(await preparedNames(elsewhere.ServiceClient)).toEqual(here);
+  });
+
+  it('is abandoned when the first statement that a pool sends on it gets no response in time', async () => {
+    const config = { connectionString: database.url, answerTimeoutMs: 100 };
+    const pool = new pg.Pool({ ...config, ...({ Client: ServiceClient } as object) });
+    pool.on('error', () => undefined);
+    try {
+      await expect(pool.query('SELECT pg_sleep(20)')).rejects.toThrow('Connection terminated');
+    } finally {
+      await pool.end();
+    }
   });
 
   it('prepares nothing where a pooler may stand between', async () => {
