@@ -93,7 +93,7 @@ const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
 if (!globalThis.gc) throw new Error('run it with --expose-gc');
 const clock = new SetClock();
 const before = usedBytes();
-const storage = new InProcessStorage(clock);
+const storage = new InProcessStorage(clock, { perSecond: 10 });
 
 takeEach(storage, 1_000, owner);
 const nsOfThousand = nanosecondsPerTake(storage, 1_000);

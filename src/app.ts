@@ -102,7 +102,7 @@ function createAdmission(
     // Every request in progress may come to wait for a connection: all of them have to fit.
     isDatabaseSaturated: (requestsInProgress) =>
       load.isSaturated || requestsInProgress >= load.maxWaiting + databasePoolSize,
-    hasCachedKey: (request) => authenticator.recall(request)?.kind === 'key',
+    hasCachedKey: (request) => authenticator.hasCachedKey(request),
     setRateLimitHeaders: async (request, response) => {
       const headers = await limiter.peekForAddress(clientAddress(request));
       for (const [name, value] of headers) response.setHeader(name, value);

@@ -2,8 +2,8 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ApiKey } from './api-key.entity.js';
 import { Authenticator } from './authenticator.js';
+import { KeyCache } from './key-cache.js';
 import { KeyChanges } from './key-changes.js';
-import { KeyDirectory } from './key-directory.js';
 import { KeyLookupRepository } from './key-lookup.repository.js';
 import { LastUsed } from './last-used.js';
 import { OperatorAction } from './operator-action.entity.js';
@@ -12,7 +12,7 @@ import { Owner } from './owner.entity.js';
 /** Who calls: owners, their plans and keys. */
 @Module({
   imports: [TypeOrmModule.forFeature([Owner, ApiKey, OperatorAction])],
-  providers: [Authenticator, KeyChanges, KeyDirectory, KeyLookupRepository, LastUsed],
-  exports: [Authenticator, KeyDirectory],
+  providers: [Authenticator, KeyCache, KeyChanges, KeyLookupRepository, LastUsed],
+  exports: [Authenticator, KeyCache],
 })
 export class AuthModule {}

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
 import type { AnonymousCaller, Caller } from './caller.js';
-import { KeyDirectory } from './key-directory.js';
+import { KeyCache } from './key-cache.js';
 import { hashKey, hasKeyForm } from './key-format.js';
 import { isUsable, type KnownKey } from './known-key.js';
 import { LastUsed } from './last-used.js';
@@ -10,38 +10,46 @@ import { LastUsed } from './last-used.js';
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
 const SCHEME = /^bearer(?: +|$)/i;
 
-/** Tells who makes a request. */
+/** Identifies the caller of a request. */
 @Injectable()
 export class Authenticator {
   constructor(
-    private readonly directory: KeyDirectory,
+    private readonly cache: KeyCache,
     private readonly lastUsed: LastUsed,
     private readonly clock: Clock,
   ) {}
 
-  /** Returns who makes a request where that can be told without waiting, else undefined. */
-  recall(request: Pick<IncomingMessage, 'headers'>): Caller | undefined {
+  /** Whether the request has an API key that was valid when it was last looked up. Has no effects. */
+  hasCachedKey(request: Pick<IncomingMessage, 'headers'>): boolean {
+    const token = bearerToken(request);
+    const key = hasKeyForm(token) ? this.cache.peek(hashKey(token)) : undefined;
+    return key !== undefined && isUsable(key, this.clock.now());
+  }
+
+  /** Returns the caller of a request if that needs no wait, or undefined. */
+  identifyCached(request: Pick<IncomingMessage, 'headers'>): Caller | undefined {
     const token = bearerToken(request);
     if (!token) return anonymous('missing');
     if (!hasKeyForm(token)) return anonymous('invalid');
-    const recalled = this.directory.recall(hashKey(token));
-    return recalled && this.caller(recalled);
+    const key = this.cache.getCached(hashKey(token));
+    return key && this.caller(key);
   }
 
   /**
-   * Returns who makes a request that `recall` cannot tell. Never rejects: a caller that cannot be told is
-   * an anonymous one, with the reason.
+   * Returns the caller of a request that `identifyCached` cannot identify. Never rejects: a caller that cannot be
+   * identified is anonymous, with the reason.
    *
-   * @param mayLookUp asked before a key that is not known costs a query
+   * @param reserveLookup called before an API key that is not in the cache causes a query; returns whether it may
    */
-  async lookUp(
+  async identify(
     request: Pick<IncomingMessage, 'headers'>,
-    mayLookUp: () => Promise<boolean>,
+    reserveLookup: (hash: string) => Promise<boolean>,
   ): Promise<Caller> {
     const hash = hashKey(bearerToken(request));
-    if (!this.directory.isKnown(hash) && !(await mayLookUp())) return anonymous('unverified');
+    if (this.cache.needsLookup(hash) && !(await reserveLookup(hash)))
+      return anonymous('unverified');
     try {
-      return this.caller(await this.directory.find(hash));
+      return this.caller(await this.cache.get(hash));
     } catch (cause) {
       return { ...anonymous('unavailable'), cause };
     }

@@ -11,14 +11,14 @@ import type { DatabaseLocation } from '../database/database-location.js';
 import { DATABASE_LOCATION } from '../database/database.module.js';
 import { MARK_SERVICE_SESSION } from '../database/service-sessions.js';
 import { KEY_CHANGES_CHANNEL, parseKeyChange } from './key-change.js';
-import { KeyDirectory } from './key-directory.js';
+import { KeyCache } from './key-cache.js';
 
 const RECONNECT_AFTER_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Hears from the database which keys changed (LISTEN/NOTIFY), so that a change holds at once. A lost
- * connection is made anew; meanwhile the directory's age limit keeps the promise by itself.
+ * Listens for changes of API keys (LISTEN/NOTIFY), so that a change takes effect at once. A lost connection is
+ * replaced. In the meantime, the age limit of the cache makes changes take effect within five seconds.
  */
 @Injectable()
 export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -28,7 +28,7 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
   private stopped = false;
 
   constructor(
-    private readonly directory: KeyDirectory,
+    private readonly cache: KeyCache,
     @Inject(DATABASE_LOCATION) private readonly location: DatabaseLocation,
   ) {}
 
@@ -55,14 +55,14 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
     client.on('end', () => this.listenAgain(client));
     client.on('notification', ({ payload }) => {
       const change = parseKeyChange(payload ?? '');
-      this.directory.outdate((key) => !change || change.ownerId === key.ownerId);
+      this.cache.invalidate((key) => !change || change.ownerId === key.ownerId);
     });
     try {
       await client.connect();
       await client.query(MARK_SERVICE_SESSION);
       await client.query(`LISTEN ${KEY_CHANGES_CHANNEL}`);
-      // What changed while nobody listened is not known.
-      this.directory.outdate(() => true);
+      // Changes may have been missed while there was no connection.
+      this.cache.invalidateAll();
     } catch (error) {
       this.logger.warn({ msg: 'not listening for changes of keys', err: error });
       this.listenAgain(client);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
+import { LookupPools } from '../database/lookup-pools.js';
 import { ApiKey } from './api-key.entity.js';
 import type { KnownKey } from './known-key.js';
 import { limitsOf, type StoredPlan } from './plan-choice.js';
@@ -29,14 +30,33 @@ interface KeyRow extends StoredPlan {
   revokedAt: Date | null;
 }
 
-/** The queries that serving requests needs of the keys. */
+/** The queries on API keys that serving requests needs. */
 @Injectable()
 export class KeyLookupRepository {
-  constructor(@InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>) {}
+  constructor(
+    @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>,
+    private readonly pools: LookupPools,
+  ) {}
 
-  /** @param hash SHA-256 of the key, in hex */
-  async findByHash(hash: string): Promise<KnownKey | null> {
-    const [row] = await this.keys.query<KeyRow[]>(FIND_BY_HASH, [Buffer.from(hash, 'hex')]);
+  /** Whether the database has been unreachable in the last seconds. */
+  get isUnreachable(): boolean {
+    return this.pools.isUnreachable;
+  }
+
+  /** Whether a query has succeeded since a time of `performance.now()`. */
+  hasRespondedSince(ms: number): boolean {
+    return this.pools.hasRespondedSince(ms);
+  }
+
+  /**
+   * Returns the state of an API key, or null when it does not exist.
+   *
+   * @param hash SHA-256 of the API key, in hex
+   * @param isCached whether it is in the cache: other API keys have connections of their own
+   */
+  async findByHash(hash: string, isCached: boolean): Promise<KnownKey | null> {
+    const kind = isCached ? 'cached' : 'uncached';
+    const [row] = await this.pools.query<KeyRow>(kind, FIND_BY_HASH, [Buffer.from(hash, 'hex')]);
     return row ? toKnownKey(row) : null;
   }
 

@@ -31,6 +31,15 @@ export class Settings {
   readonly databasePoolSize: number;
   /** How many calls may wait for a connection. */
   readonly databaseQueueSize: number;
+  /** Connections for lookups of cached API keys, and as many for lookups of other API keys. */
+  readonly databaseLookupPoolSize: number;
+  /** How many lookups of API keys that are not cached may wait for a connection. */
+  readonly maxQueuedKeyLookups: number;
+  /** Lookups per second for an address over its anonymous budget. */
+  readonly keyLookupsPerSecond: number;
+  /** How many API keys are cached. */
+  readonly keyCacheSize: number;
+  readonly readinessTimeoutMs: number;
   readonly databasePoolWaitMs: number;
   readonly databaseStatementTimeoutMs: number;
   readonly databaseLockTimeoutMs: number;
@@ -92,6 +101,31 @@ export class Settings {
       min: 1,
       max: 100_000,
       fallback: 500,
+    });
+    this.databaseLookupPoolSize = read.integer('DATABASE_LOOKUP_POOL_SIZE', {
+      min: 1,
+      max: 100,
+      fallback: 2,
+    });
+    this.maxQueuedKeyLookups = read.integer('MAX_QUEUED_KEY_LOOKUPS', {
+      min: 1,
+      max: 100_000,
+      fallback: 100,
+    });
+    this.keyLookupsPerSecond = read.integer('KEY_LOOKUPS_PER_SECOND', {
+      min: 1,
+      max: 1_000_000,
+      fallback: 10,
+    });
+    this.keyCacheSize = read.integer('KEY_CACHE_SIZE', {
+      min: 1,
+      max: 10_000_000,
+      fallback: 100_000,
+    });
+    this.readinessTimeoutMs = read.seconds('READINESS_TIMEOUT_SECONDS', {
+      min: 0.05,
+      max: 60,
+      fallback: 0.4,
     });
     this.databasePoolWaitMs = read.seconds('DATABASE_POOL_WAIT_SECONDS', {
       min: 0.1,

@@ -2,6 +2,7 @@
 export const APPLICATION_NAMES = {
   requests: 'pets',
   standbyReads: 'pets reads',
+  lookups: 'pets lookups',
   keyChanges: 'pets key changes',
   commands: 'pets cli',
   migrations: 'pets migrations',

@@ -24,10 +24,16 @@ export class BoundedPool extends pg.Pool {
   readonly maxWaiting: number;
   /** How often `connect` failed because the queue was full. */
   rejected = 0;
+  /** When a connection was last returned without an error, by `performance.now()`. */
+  respondedAtMs = -Infinity;
 
   constructor(config: BoundedPoolConfig) {
     super(config);
     this.maxWaiting = config.maxWaiting;
+    // pg passes `undefined` when a connection is returned in order.
+    this.on('release', (error: unknown) => {
+      if (!error) this.respondedAtMs = performance.now();
+    });
   }
 
   /** Whether the next `connect` fails because the queue is full. */

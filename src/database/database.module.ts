@@ -8,6 +8,7 @@ import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseErrors } from './database-errors.js';
 import { DatabaseLoad } from './database-load.js';
 import type { DatabaseLocation } from './database-location.js';
+import { LookupPools } from './lookup-pools.js';
 import { PooledStatements } from './pooled-statements.js';
 import { createStandbys, Standbys } from './standbys.js';
 
@@ -43,9 +44,22 @@ export class DatabaseModule {
           inject: [DataSource],
           useFactory: (dataSource: DataSource) => new DatabaseLoad(connectionPool(dataSource)),
         },
+        {
+          provide: LookupPools,
+          inject: [DataSource],
+          useFactory: (dataSource: DataSource) =>
+            new LookupPools(location.pooled, settings, connectionPool(dataSource)),
+        },
         { provide: Standbys, useFactory: () => createStandbys(settings) },
       ],
-      exports: [DATABASE_LOCATION, DatabaseLoad, ErrorTranslator, Standbys, PooledStatements],
+      exports: [
+        DATABASE_LOCATION,
+        DatabaseLoad,
+        ErrorTranslator,
+        LookupPools,
+        PooledStatements,
+        Standbys,
+      ],
     };
   }
 }

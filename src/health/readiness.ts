@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
+import { Settings } from '../config/settings.js';
+import { LookupPools } from '../database/lookup-pools.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 
 /** Whether the service can take requests, and why not. */
@@ -9,7 +9,7 @@ export interface ReadinessReport {
   /** Requests are served, but something is missing. */
   degraded: boolean;
   checks: {
-    /** While shutting down it is not asked. */
+    /** Not checked during shutdown. */
     database?: 'up' | 'down';
     /** Only where counters are to be in Redis. */
     redis?: 'up' | 'down';
@@ -24,18 +24,20 @@ export class Readiness {
   private databaseCheck: Promise<boolean> | undefined;
 
   constructor(
-    @InjectDataSource() private readonly dataSource: DataSource,
+    private readonly pools: LookupPools,
     private readonly limiter: RateLimiter,
+    private readonly settings: Settings,
   ) {}
 
-  /** From now on the replica is not ready, so that load balancers turn away from it. */
+  /** From now on the replica is not ready, so that load balancers stop sending requests to it. */
   beginShutdown(): void {
     this.shuttingDown = true;
   }
 
   /**
-   * Asks the database; the pool's and the statement's time limits bound the wait. While shutting down the answer comes at
-   * once: load balancers are to turn away within SHUTDOWN_DELAY_SECONDS, whatever the database does.
+   * Checks the database on a connection that serves no requests. The database is down when it does not respond within
+   * READINESS_TIMEOUT_SECONDS. During shutdown the report comes at once: load balancers have to notice it within
+   * SHUTDOWN_DELAY_SECONDS, whatever the database does.
    */
   async report(): Promise<ReadinessReport> {
     const database = this.shuttingDown ? undefined : await this.database();
@@ -51,18 +53,35 @@ export class Readiness {
     };
   }
 
-  /** One question at a time, however many ask: anybody may, as often as they like. */
+  /** Anyone may ask, as often as they like, so that all share one query. */
   private async database(): Promise<'up' | 'down'> {
-    this.databaseCheck ??= this.databaseAnswers().finally(() => (this.databaseCheck = undefined));
-    return (await this.databaseCheck) ? 'up' : 'down';
+    this.databaseCheck ??= this.databaseResponds().finally(() => (this.databaseCheck = undefined));
+    const responds = await withinOr(this.settings.readinessTimeoutMs, this.databaseCheck, false);
+    return responds ? 'up' : 'down';
   }
 
-  private async databaseAnswers(): Promise<boolean> {
+  private async databaseResponds(): Promise<boolean> {
     try {
-      await this.dataSource.query('SELECT 1');
+      await this.pools.query('cached', 'SELECT 1');
       return true;
     } catch {
       return false;
     }
   }
+}
+
+/** Returns what the promise resolves to, or the fallback when that takes longer than `limitMs`. */
+async function withinOr<Value>(
+  limitMs: number,
+  promise: Promise<Value>,
+  fallback: Value,
+): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<Value>((resolve) => {
+    // A response that arrived while this process was busy is read before the immediate.
+    timer = setTimeout(() => setImmediate(() => resolve(fallback)), limitMs);
+  });
+  const value = await Promise.race([promise, timeout]);
+  clearTimeout(timer);
+  return value;
 }

@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { InjectDataSource } from '@nestjs/typeorm';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
-import { KeyDirectory } from '../auth/key-directory.js';
+import { KeyCache } from '../auth/key-cache.js';
 import type { BoundedPool } from '../database/bounded-pool.js';
 import { connectionPool } from '../database/connection-pool.js';
+import { LookupPools } from '../database/lookup-pools.js';
 import { Standbys } from '../database/standbys.js';
 import type { DownloadLimit } from '../http/openapi/download-limit.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
@@ -42,13 +43,15 @@ export class ServiceMetrics {
   });
 
   constructor(
-    directory: KeyDirectory,
+    keys: KeyCache,
+    lookups: LookupPools,
     limiter: RateLimiter,
     standbys: Standbys,
     @InjectDataSource() dataSource: DataSource,
   ) {
     collectDefaultMetrics({ register: this.registry });
-    this.observeKeys(directory);
+    this.observeKeys(keys);
+    this.observeLookups(lookups);
     this.observeLimits(limiter);
     if (limiter.circuit) observeRedis(this.registry, limiter.circuit);
     if (standbys.inService.length > 0) observeStandbys(this.registry, standbys);
@@ -82,14 +85,36 @@ export class ServiceMetrics {
     );
   }
 
-  private observeKeys(directory: KeyDirectory): void {
+  private observeKeys({ statistics }: KeyCache): void {
     this.counter(
       'pets_key_lookups_total',
-      'Look-ups of API keys, by where they were answered',
+      'Uses of cached API keys, queries for API keys, and uses of stale ones while the database was unreachable',
       ['source'],
       (counter) => {
-        counter.labels('cache').inc(directory.statistics.hits);
-        counter.labels('database').inc(directory.statistics.misses);
+        counter.labels('cache').inc(statistics.hits);
+        counter.labels('database').inc(statistics.queries);
+        counter.labels('stale').inc(statistics.stale);
+      },
+    );
+  }
+
+  private observeLookups({ cached, uncached }: LookupPools): void {
+    const pools = Object.entries({ cached, uncached });
+    const waiting: Gauge = new Gauge({
+      name: 'pets_key_lookups_pending',
+      help: 'Lookups that wait for a connection, by whether the API key is in the cache',
+      labelNames: ['key'],
+      registers: [this.registry],
+      collect: () => {
+        for (const [key, pool] of pools) waiting.labels(key).set(pool.waitingCount);
+      },
+    });
+    this.counter(
+      'pets_key_lookups_rejected_total',
+      'Lookups that failed because too many waited, by whether the API key is in the cache',
+      ['key'],
+      (counter) => {
+        for (const [key, pool] of pools) counter.labels(key).inc(pool.rejected);
       },
     );
   }

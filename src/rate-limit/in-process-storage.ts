@@ -3,15 +3,15 @@ import { Bans, type Refusals } from './bans.js';
 import {
   type Budget,
   LimitStorage,
-  type LookUpRefusal,
+  type LookupLimit,
   type Reading,
+  type Reservation,
   type WindowReading,
 } from './limit-storage.js';
 import { WindowTable } from './window-table.js';
 
 /** Addresses remembered at a time: some 45 MB when all are IPv6 networks. */
 const MAX_ADDRESSES = 200_000;
-const LOOK_UPS_PER_SECOND = 10;
 const SECOND_MS = 1_000;
 
 /** Counts in the memory of this process; begins anew with it. Nothing here waits, so every call is atomic. */
@@ -20,11 +20,14 @@ export class InProcessStorage extends LimitStorage {
     owner: new WindowTable(2),
     address: new WindowTable(1, MAX_ADDRESSES),
   };
-  private readonly lookUps = new WindowTable(1, MAX_ADDRESSES);
+  private readonly lookups = new WindowTable(1, MAX_ADDRESSES);
   private readonly bans = new Bans();
   override readonly circuit = undefined;
 
-  constructor(private readonly clock: Clock) {
+  constructor(
+    private readonly clock: Clock,
+    private readonly lookupLimit: LookupLimit,
+  ) {
     super();
   }
 
@@ -49,14 +52,24 @@ export class InProcessStorage extends LimitStorage {
       : { allowed: false, nowMs, windows, bannedUntilMs };
   }
 
-  override takeLookUp(address: Budget): LookUpRefusal {
-    const reading = this.peek(address);
-    if (reading.allowed) return undefined;
-    const { nowMs } = reading;
-    const { used } = this.lookUps.read(address.id, 0, nowMs, SECOND_MS);
-    if (used >= LOOK_UPS_PER_SECOND) return reading;
-    this.lookUps.count(address.id, 0, nowMs, SECOND_MS);
-    return undefined;
+  override reserve(address: Budget): Reservation {
+    const reading = this.take(address);
+    return {
+      reading,
+      mayLookUp: reading.allowed || this.countLookup(address.id, reading.nowMs),
+      giveBack: () => (reading.allowed ? this.giveBack(address, reading) : reading),
+    };
+  }
+
+  /** Removes one request from the windows of a budget that are still those of the reading in which it was counted. */
+  giveBack(budget: Budget, { windows: counted }: Reading): Reading {
+    const table = this.tables[budget.kind];
+    const { nowMs, windows } = this.peek(budget);
+    for (const [window, { used, endsAtMs }] of windows.entries()) {
+      if (used === 0 || endsAtMs !== counted[window]?.endsAtMs) continue;
+      table.set(budget.id, window, nowMs, used > 1 ? { used: used - 1, endsAtMs } : undefined);
+    }
+    return this.peek(budget);
   }
 
   /**
@@ -70,6 +83,14 @@ export class InProcessStorage extends LimitStorage {
       table.set(id, window, nowMs, state.used > 0 ? state : undefined);
     }
     if (ban) this.bans.set(ban.keyLine, refusals, nowMs);
+  }
+
+  /** Counts one lookup beyond the budget, unless the limit of this second is reached. */
+  private countLookup(id: string, nowMs: number): boolean {
+    const { used } = this.lookups.read(id, 0, nowMs, SECOND_MS);
+    if (used >= this.lookupLimit.perSecond) return false;
+    this.lookups.count(id, 0, nowMs, SECOND_MS);
+    return true;
   }
 
   private count({ kind, id }: Budget, { nowMs, windows }: Reading): Reading {

@@ -49,8 +49,20 @@ export interface Reading {
   readonly banBegins?: boolean;
 }
 
-/** The reading of the address's budget that refuses a look-up; undefined: it may be made. */
-export type LookUpRefusal = Reading | undefined;
+/** How many lookups per second an address over its budget may cause. */
+export interface LookupLimit {
+  readonly perSecond: number;
+}
+
+/** One request of an address's budget, counted before the API key of the request is looked up. */
+export interface Reservation {
+  /** The state of the budget. Where it is `allowed`, it includes this request. */
+  readonly reading: Reading;
+  /** Whether the lookup may take place: within the budget, or as one of a few per second beyond it. */
+  readonly mayLookUp: boolean;
+  /** Removes the request from the budget, if it was counted there. Returns the state of the budget. Never rejects. */
+  giveBack(): Reading | Promise<Reading>;
+}
 
 /** Where budgets are counted. */
 export abstract class LimitStorage {
@@ -64,8 +76,8 @@ export abstract class LimitStorage {
   abstract peek(budget: Budget): Reading | Promise<Reading>;
 
   /**
-   * Takes one look-up of a key that is not known: free while the address's budget has room, else one of
-   * a few a second.
+   * Counts one request before its API key is looked up: in the address's budget, or beyond that as one of a few lookups
+   * per second. Both limits hold however many requests arrive at once.
    */
-  abstract takeLookUp(address: Budget): LookUpRefusal | Promise<LookUpRefusal>;
+  abstract reserve(address: Budget): Reservation | Promise<Reservation>;
 }

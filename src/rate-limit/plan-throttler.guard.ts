@@ -10,7 +10,7 @@ import { requestOf, responseOf } from '../http/http-context.js';
 import { perRoute } from '../http/per-route.js';
 import { limitHeaders } from './limit-headers.js';
 import { limitRefusal } from './limit-refusal.js';
-import type { Budget, LookUpRefusal, Reading } from './limit-storage.js';
+import type { Budget, Reading, Reservation } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
 
 /** What `@SkipThrottle()` leaves on a handler or controller. */
@@ -25,12 +25,12 @@ const ANONYMOUS: Caller = { kind: 'anonymous', reason: 'missing' };
 
 const ADMITTED = Promise.resolve(true);
 
-/** Who calls, and what the request is taken from. */
+/** Who calls, and the budget that the request is counted in. */
 interface Identified {
   caller: Caller;
   budget: Budget;
-  /** What refused the look-up of the key. */
-  refusal?: LookUpRefusal;
+  /** The request as it was counted for its address before the API key was looked up. */
+  reservation?: Reservation | undefined;
 }
 
 /**
@@ -40,6 +40,9 @@ interface Identified {
  */
 @Injectable()
 export class PlanThrottlerGuard extends ThrottlerGuard {
+  /** Reservations that wait for Redis, by address and API key: requests that need the same lookup share it. */
+  private readonly reservations = new Map<string, Promise<Reservation>>();
+
   // Each named for injection: the original's constructor does so, and a subclass inherits its names.
   constructor(
     @Inject(Reflector) reflector: Reflector,
@@ -62,29 +65,49 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
   override canActivate(context: ExecutionContext): Promise<boolean> {
     if (isPublic(context)) return ADMITTED;
     const request = requestOf(context);
-    const identified = this.recall(request);
+    const identified = this.identifyCached(request);
     return identified
       ? this.take(context, identified)
-      : this.lookUp(request).then((found) => this.take(context, found));
+      : this.identify(request).then((found) => this.take(context, found));
   }
 
   private take(context: ExecutionContext, identified: Identified): Promise<boolean> {
-    const { caller, budget, refusal } = identified;
+    const { caller, budget, reservation } = identified;
     const request = requestOf(context);
     request.caller = caller;
     request.callerId = budget.id;
     if (caller.kind === 'key') request.slot?.setAuthenticated();
+    if (reservation) return this.settle(context, identified, reservation);
     const counted = !this.skips(context) && !isUnavailable(caller);
-    const reading = refusal ?? (counted ? this.limiter.take(budget) : this.limiter.peek(budget));
-    const refuses = refusal !== undefined || counted;
+    const reading = counted ? this.limiter.take(budget) : this.limiter.peek(budget);
     return reading instanceof Promise
-      ? reading.then((taken) => tell(context, taken, refuses))
-      : tell(context, reading, refuses);
+      ? reading.then((taken) => tell(context, taken, counted))
+      : tell(context, reading, counted);
   }
 
-  /** Tells who calls, where nothing has to be waited for. */
-  private recall(request: Request): Identified | undefined {
-    const caller = request.corsPreflight ? ANONYMOUS : this.authenticator.recall(request);
+  /** Decides on a request that was counted for its address, now that its caller is known. */
+  private async settle(
+    context: ExecutionContext,
+    { caller, budget }: Identified,
+    reservation: Reservation,
+  ): Promise<boolean> {
+    const { reading, mayLookUp } = reservation;
+    if (caller.kind === 'key') {
+      // Sent together, so that the caller waits for one round trip to Redis.
+      void reservation.giveBack();
+      return this.take(context, { caller, budget });
+    }
+    // Without a lookup, nobody knows whether the API key is valid: 429 even where nothing is counted.
+    if (!mayLookUp) return tell(context, this.limiter.note(budget, reading), true);
+    if (this.skips(context) || isUnavailable(caller)) {
+      return tell(context, await reservation.giveBack(), false);
+    }
+    return tell(context, this.limiter.note(budget, reading), true);
+  }
+
+  /** Returns who calls if that needs no wait, or undefined. */
+  private identifyCached(request: Request): Identified | undefined {
+    const caller = request.corsPreflight ? ANONYMOUS : this.authenticator.identifyCached(request);
     if (!caller) return undefined;
     const budget =
       caller.kind === 'key'
@@ -93,17 +116,28 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     return { caller, budget };
   }
 
-  /** Finds out who calls, and what refused the look-up of the key, if that was refused. */
-  private async lookUp(request: Request): Promise<Identified> {
-    // Read before anything is waited for: of a client that has gone nothing tells it.
-    const ofAddress = this.limiter.addressBudget(clientAddress(request));
-    let refusal: LookUpRefusal;
-    const caller = await this.authenticator.lookUp(request, async () => {
-      refusal = await this.limiter.takeLookUp(ofAddress);
-      return refusal === undefined;
+  /** Returns who calls. A request that needs a lookup is counted for its address before that. */
+  private async identify(request: Request): Promise<Identified> {
+    // Read before any wait: the address of a client that has disconnected is unknown.
+    const address = this.limiter.addressBudget(clientAddress(request));
+    let reservation: Reservation | undefined;
+    const caller = await this.authenticator.identify(request, async (hash) => {
+      const id = `${address.id} ${hash}`;
+      const shared = this.reservations.get(id);
+      reservation = await (shared ?? this.reserve(id, address));
+      const { mayLookUp } = reservation;
+      // The lookup is the other request's. This one is counted when its caller is known.
+      if (shared && mayLookUp) reservation = undefined;
+      return mayLookUp;
     });
-    const budget = caller.kind === 'key' ? this.limiter.ownerBudget(caller.key) : ofAddress;
-    return { caller, budget, refusal };
+    const budget = caller.kind === 'key' ? this.limiter.ownerBudget(caller.key) : address;
+    return { caller, budget, reservation };
+  }
+
+  private reserve(id: string, address: Budget): Promise<Reservation> {
+    const made = Promise.resolve(this.limiter.reserve(address));
+    this.reservations.set(id, made);
+    return made.finally(() => this.reservations.delete(id));
   }
 
   private readonly skips = perRoute((context) => {

@@ -16,9 +16,13 @@ import { RateLimiter } from './rate-limiter.js';
 export class RateLimitModule {}
 
 /** Counters are shared by replicas where there is a Redis. */
-async function createStorage({ redis }: Settings, clock: Clock): Promise<LimitStorage> {
-  if (!redis) return new InProcessStorage(clock);
+async function createStorage(
+  { redis, keyLookupsPerSecond }: Settings,
+  clock: Clock,
+): Promise<LimitStorage> {
+  const lookupLimit = { perSecond: keyLookupsPerSecond };
+  if (!redis) return new InProcessStorage(clock, lookupLimit);
   // Its client is loaded only where it is of use: that takes longer than all of the limits.
   const { RedisStorage } = await import('./redis/redis-storage.js');
-  return new RedisStorage(redis, clock);
+  return new RedisStorage(redis, clock, lookupLimit);
 }

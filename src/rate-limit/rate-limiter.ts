@@ -7,7 +7,7 @@ import type { Circuit } from './circuit.js';
 import { type Field, limitHeaders } from './limit-headers.js';
 import { limitRefusal } from './limit-refusal.js';
 import { type LimitOutcome, LimitStatistics } from './limit-statistics.js';
-import { type Budget, LimitStorage, type LookUpRefusal, type Reading } from './limit-storage.js';
+import { type Budget, LimitStorage, type Reading, type Reservation } from './limit-storage.js';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -46,7 +46,8 @@ export class RateLimiter {
       : this.note(budget, reading);
   }
 
-  private note({ plan }: Budget, reading: Reading): Reading {
+  /** Adds a decision to the statistics. Returns it. */
+  note({ plan }: Budget, reading: Reading): Reading {
     this.statistics.count(plan, outcomeOf(reading));
     if (reading.banBegins) this.statistics.countBan(plan);
     return reading;
@@ -70,11 +71,12 @@ export class RateLimiter {
     return this.storage.peek(budget);
   }
 
-  /** Takes a look-up of a key that is not known: always had within the address's budget, else a few a second. */
-  async takeLookUp(address: Budget): Promise<LookUpRefusal> {
-    const refusal = await this.storage.takeLookUp(address);
-    if (refusal) this.statistics.count(address.plan, outcomeOf(refusal));
-    return refusal;
+  /**
+   * Counts a request for its address before its API key is looked up. The statistics do not include it: pass the
+   * reading to `note` if it becomes the decision.
+   */
+  reserve(address: Budget): Reservation | Promise<Reservation> {
+    return this.storage.reserve(address);
   }
 
   /** The budget of a key's owner: shared by all the owner's keys, a ban only by those of its line. */

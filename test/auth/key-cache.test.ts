@@ -231,12 +231,73 @@ describe('without the database', () => {
   });
 });
 
-it('with a database that does not answer, a known key waits for a second and goes on', async () => {
+it('with a database that does not respond, a cached key waits for one lookup and goes on without further waits', async () => {
   const { key } = await createOwner(database);
   await asks(key)();
   await service.advance(MINUTE_MS);
   relay.hold();
   const startedAt = performance.now();
   expect((await asks(key)()).status).toBe(404);
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  const firstMs = performance.now() - startedAt;
+  expect((await asks(key)()).status).toBe(404);
+  expect(performance.now() - startedAt - firstMs).toBeLessThan(firstMs);
+});
+
+it('404 for a cached key that is known to have changed, with its last known limits, while no query succeeds', async () => {
+  const owner = await createOwner(database, { plan: 'free' });
+  expect(limitsOf(await asks(owner.key)()).limit).toBe(60);
+  relay.cut();
+  const notified = listening.untilReceived(Buffer.from('key_changes'));
+  await database.query(`UPDATE owners SET plan = 'pro' WHERE id = $1`, [owner.id]);
+  await notifyChange(database, owner.id);
+  await notified;
+  // The response shows that the service has read the notification.
+  await send(service, '/health/live');
+  expect(limitsOf(await asks(owner.key)()).limit).toBe(60);
+  relay.restore();
+  await askUntil(asks(owner.key), (answer) => limitsOf(answer).limit === 300);
+});
+
+it('looks a cached key up again when the clock was set back', async () => {
+  const { key } = await createOwner(database);
+  await asks(key)();
+  await service.advance(-1);
+  await asks(key)();
+  expect(lookUps(key)).toBe(2);
+  await asks(key)();
+  expect(lookUps(key)).toBe(2);
+  await service.setClock(START_MS);
+});
+
+describe('a cache for three keys', () => {
+  let small: TestService;
+
+  beforeAll(async () => {
+    small = await startService({
+      database: { ...database, url: relay.url },
+      env: { KEY_CACHE_SIZE: '3' },
+    });
+  });
+  afterAll(() => small.close());
+
+  it('evicts the least recently used one, and none before there are more than three', async () => {
+    const keys: string[] = [];
+    for (let count = 0; count < 4; count++) keys.push((await createOwner(database)).key);
+    const [first, second, third, fourth] = keys as [string, string, string, string];
+    const use = async (key: string): Promise<void> => {
+      expect((await new ApiClient(small, key).get('/v1/nothing')).status).toBe(404);
+    };
+    for (const key of [first, second, third, first]) await use(key);
+    expect([first, second, third].map(lookUps)).toEqual([1, 1, 1]);
+    await use(fourth);
+    for (const key of [first, third, fourth]) await use(key);
+    expect([first, third, fourth].map(lookUps)).toEqual([1, 1, 1]);
+    // The second one was evicted. Its return evicts the first one.
+    await use(second);
+    expect(lookUps(second)).toBe(2);
+    for (const key of [third, fourth, second]) await use(key);
+    expect([third, fourth, second].map(lookUps)).toEqual([1, 1, 2]);
+    await use(first);
+    expect(lookUps(first)).toBe(2);
+  });
 });

@@ -4,7 +4,12 @@ import {
   QueryRunnerProviderAlreadyReleasedError,
 } from 'typeorm';
 import { ConnectionFailedError } from '../../src/database/connection-failed-error.js';
-import { isUnavailable, violatedConstraint } from '../../src/database/database-errors.js';
+import { DatabaseQueueFullError } from '../../src/database/bounded-pool.js';
+import {
+  DatabaseErrors,
+  isUnavailable,
+  violatedConstraint,
+} from '../../src/database/database-errors.js';
 
 /** An error as pg throws it. */
 const failure = (members: object, message = 'failed') => Object.assign(new Error(message), members);
@@ -80,6 +85,15 @@ describe('isUnavailable', () => {
 
   it.each(others)('does not hold for a defect: %s', (_what, error) => {
     expect(isUnavailable(error)).toBe(false);
+  });
+});
+
+test('a full queue for connections is 503 service_unavailable with Retry-After', () => {
+  expect(new DatabaseErrors().translate(new DatabaseQueueFullError(5))).toMatchObject({
+    code: 'service_unavailable',
+    status: 503,
+    message: 'The service is overloaded. Try again later.',
+    headers: { 'Retry-After': expect.stringMatching(/^[1-9]\d*$/) as string },
   });
 });
 

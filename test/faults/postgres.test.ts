@@ -12,6 +12,8 @@ import { type BuiltService, startBuiltService } from '../harness/service.js';
 
 const ANSWERED_WITHIN_MS = 5_000;
 const POOL_SIZE = 10;
+/** Requests that the load has in progress at a time. */
+const LOAD_WORKERS = 6;
 /** Two seconds for a connection, two and a quarter for the answer; sooner than a whole request is given up. */
 const POOL_ANSWERED_WITHIN_MS = 4_400;
 
@@ -197,7 +199,8 @@ interface Health {
       for (const { answer } of unknown) {
         const { limit, remaining } = limitsOf(answer);
         expect([300, 1_000_000]).toContain(limit);
-        if (limit === 300) expect(remaining).toBe(300);
+        // Includes the requests whose API keys are being looked up at the same moment.
+        if (limit === 300) expect(remaining).toBeGreaterThanOrEqual(300 - LOAD_WORKERS);
       }
       for (const { kind, answer } of refused) {
         if (kind !== 'unknown key') expect(limitsOf(answer).limit).toBe(1_000_000);

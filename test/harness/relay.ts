@@ -11,8 +11,8 @@ export interface Relay {
   untilReceived(bytes: Buffer): Promise<void>;
   /** Ends all connections, and every new one at once. */
   cut(): void;
-  /** Keeps back what the server answers. */
-  hold(): void;
+  /** Keeps back what the server answers, on all connections or on those of one `application_name`. */
+  hold(applicationName?: string): void;
   /** Lets everything through again, what was held first. */
   restore(): void;
   close(): Promise<void>;
@@ -20,10 +20,13 @@ export interface Relay {
 
 /** Starts a relay in front of a database. */
 export async function startRelay(databaseUrl: string): Promise<Relay> {
-  const pairs = new Set<{ client: Socket; server: Socket; held: Buffer[] }>();
+  const pairs = new Set<{ client: Socket; server: Socket; held: Buffer[]; startup?: Buffer }>();
   const sent: Buffer[] = [];
   const watchers = new Set<(chunk: Buffer) => void>();
   let state: 'open' | 'cut' | 'held' = 'open';
+  let heldName: string | undefined;
+  const isHeld = (startup?: Buffer): boolean =>
+    state === 'held' && (heldName === undefined || Boolean(startup?.includes(`\0${heldName}\0`)));
 
   const listener = createServer((client) => {
     client.on('error', () => client.destroy());
@@ -31,7 +34,11 @@ export async function startRelay(databaseUrl: string): Promise<Relay> {
       client.destroy();
       return;
     }
-    const pair = { client, server: connectTo(databaseUrl), held: [] as Buffer[] };
+    const pair: { client: Socket; server: Socket; held: Buffer[]; startup?: Buffer } = {
+      client,
+      server: connectTo(databaseUrl),
+      held: [],
+    };
     const { server, held } = pair;
     pairs.add(pair);
     server.on('error', () => server.destroy());
@@ -41,11 +48,13 @@ export async function startRelay(databaseUrl: string): Promise<Relay> {
       pairs.delete(pair);
     });
     client.on('data', (chunk) => {
+      // An untyped message that asks for TLS may come first; it is shorter.
+      if (!pair.startup || pair.startup.length <= 8) pair.startup = chunk;
       sent.push(chunk);
       server.write(chunk);
     });
     server.on('data', (chunk) => {
-      if (state === 'held') held.push(chunk);
+      if (isHeld(pair.startup)) held.push(chunk);
       else client.write(chunk);
       for (const watch of watchers) watch(chunk);
     });
@@ -76,7 +85,8 @@ export async function startRelay(databaseUrl: string): Promise<Relay> {
         watchers.add(watch);
       }),
     cut,
-    hold: () => {
+    hold: (applicationName) => {
+      heldName = applicationName;
       state = 'held';
     },
     restore: () => {

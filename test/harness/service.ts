@@ -21,6 +21,14 @@ export const START_MS = Date.parse('2027-03-01T12:00:00.000Z');
 
 export type Environment = Record<string, string>;
 
+/** Settings with which many requests at once are not shed. */
+export const UNBOUNDED: Environment = {
+  MAX_CONNECTIONS_PER_ADDRESS: '100000',
+  MAX_REQUESTS_IN_PROGRESS: '100000',
+  MAX_UNAUTHENTICATED_REQUESTS: '100000',
+  DATABASE_QUEUE_SIZE: '100000',
+};
+
 /** The built application, with a clock that stands until it is moved. */
 export interface TestService {
   readonly port: number;

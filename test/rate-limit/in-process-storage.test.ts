@@ -2,20 +2,20 @@ import { Bans } from '../../src/rate-limit/bans.js';
 import { InProcessStorage } from '../../src/rate-limit/in-process-storage.js';
 import type { BanPolicy, Budget } from '../../src/rate-limit/limit-storage.js';
 import { address, DAY_MS, MINUTE_MS, owner, START_MS } from './limit-model.js';
-import { itKeepsTheRules } from './storage-rules.js';
+import { itKeepsTheRules, LOOKUP_LIMIT } from './storage-rules.js';
 
 describe('counters in the process', () => {
   itKeepsTheRules(
     () => {
       let nowMs = START_MS;
-      const storage = new InProcessStorage({ now: () => nowMs });
+      const storage = new InProcessStorage({ now: () => nowMs }, LOOKUP_LIMIT);
       return Promise.resolve({ storage, setClock: (ms) => void (nowMs = ms) });
     },
     { seeds: 12, length: 3_000 },
   );
 
   it('keep 200,000 addresses at a time, and every owner', () => {
-    const storage = new InProcessStorage({ now: () => START_MS });
+    const storage = new InProcessStorage({ now: () => START_MS }, LOOKUP_LIMIT);
     const ids = Array.from({ length: 250_000 }, (_, index) => String(index));
     for (const id of ids) {
       storage.take(address(id, 5));
@@ -29,10 +29,9 @@ describe('counters in the process', () => {
 
   it('go on from a reading of shared counters, its ban included', () => {
     let nowMs = START_MS;
-    const [shared, storage] = [0, 1].map(() => new InProcessStorage({ now: () => nowMs })) as [
-      InProcessStorage,
-      InProcessStorage,
-    ];
+    const [shared, storage] = [0, 1].map(
+      () => new InProcessStorage({ now: () => nowMs }, LOOKUP_LIMIT),
+    ) as [InProcessStorage, InProcessStorage];
     const ban = { keyLine: '1', unbanCount: 0, afterRefusals: 3, lengthMs: 300_000 };
     const budget: Budget = { ...owner('1', 2, 5), ban };
     shared.take(budget);
@@ -45,7 +44,7 @@ describe('counters in the process', () => {
     storage.record(budget, reading, refusals);
     expect(storage.take(budget)).toMatchObject({ banBegins: true, bannedUntilMs: nowMs + 300_000 });
     // The shared counters were emptied: so are these.
-    storage.record(budget, new InProcessStorage({ now: () => nowMs }).peek(budget));
+    storage.record(budget, new InProcessStorage({ now: () => nowMs }, LOOKUP_LIMIT).peek(budget));
     expect(storage.peek(budget)).toMatchObject({
       allowed: true,
       windows: [{ used: 0 }, { used: 0 }],

@@ -8,7 +8,7 @@ import { createOwner } from '../harness/factories.js';
 import { inParallel, inTurn, limitFields, limitsOf, SECOND_MS } from '../harness/limits.js';
 import { RawConnection } from '../harness/raw-connection.js';
 import { type Relay, startRelay } from '../harness/relay.js';
-import { startService, type TestService } from '../harness/service.js';
+import { startService, type TestService, UNBOUNDED } from '../harness/service.js';
 
 const LIMIT = 20;
 const LOOK_UPS_PER_SECOND = 10;
@@ -22,7 +22,15 @@ beforeAll(async () => {
   relay = await startRelay(database.url);
   service = await startService({
     database: { ...database, url: relay.url },
-    env: { ANONYMOUS_REQUESTS_PER_MINUTE: String(LIMIT), TRUST_PROXY: '1' },
+    env: {
+      ANONYMOUS_REQUESTS_PER_MINUTE: String(LIMIT),
+      TRUST_PROXY: '1',
+      // Many requests at once have to reach the limits that are tested here.
+      ...UNBOUNDED,
+      // Thousands of requests keep a busy machine longer than a lookup may wait.
+      DATABASE_POOL_WAIT_SECONDS: '20',
+      DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
+    },
     features: join(__dirname, 'uncounted-routes.mjs'),
   });
 });
@@ -55,6 +63,12 @@ function unknownKeys(count: number): string[] {
   return Array.from({ length: count }, generateKey);
 }
 
+function countByStatus(answers: Answer[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
 /** How many of the keys were looked up: every look-up carries the key's hash. */
 function lookedUp(keys: string[]): number {
   return keys.filter((key) => relay.timesSent(Buffer.from(hashKey(key), 'hex')) > 0).length;
@@ -66,6 +80,63 @@ describe('within its budget', () => {
     const keys = unknownKeys(LIMIT);
     for (const key of keys) expect((await ask(key)).status).toBe(401);
     expect(lookedUp(keys)).toBe(LIMIT);
+  });
+});
+
+describe('many at once', () => {
+  it('401 for as many unknown keys as the address has requests, 429 for the others, and a cached key is served as usual', async () => {
+    const { key } = await createOwner(database, { limits: { perMinute: 1_000, perDay: 1_000 } });
+    const ask = newAddress();
+    expect((await ask(key)).status).toBe(404);
+    const keys = unknownKeys(3_000);
+    const answers = keys.map((unknown) => ask(unknown));
+    const known = await inParallel(20, () => ask(key));
+    expect(known.map(({ status }) => status)).toEqual(known.map(() => 404));
+    expect(countByStatus(await Promise.all(answers))).toEqual({ 401: LIMIT, 429: 3_000 - LIMIT });
+    expect(lookedUp(keys)).toBe(LIMIT + LOOK_UPS_PER_SECOND);
+    expect(limitsOf(await ask(key)).remaining).toBe(1_000 - 22);
+  });
+
+  it('404 for a valid key that is not in the cache, however many requests of an address send it', async () => {
+    const { key } = await createOwner(database, { limits: { perMinute: 1_000, perDay: 1_000 } });
+    const ask = newAddress();
+    const answers = await inParallel(5 * LIMIT, () => ask(key));
+    expect(countByStatus(answers)).toEqual({ 404: 5 * LIMIT });
+    expect(relay.timesSent(Buffer.from(hashKey(key), 'hex'))).toBe(1);
+    expect(limitsOf(await ask()).remaining).toBe(LIMIT - 1);
+  });
+});
+
+describe('the request that is counted before the lookup', () => {
+  const remaining = async (ask: Ask): Promise<number> => limitsOf(await ask()).remaining;
+
+  it('is the one that the 401 of an unknown key shows', async () => {
+    const ask = newAddress();
+    expect(limitsOf(await ask(generateKey())).remaining).toBe(LIMIT - 1);
+    expect(await remaining(ask)).toBe(LIMIT - 2);
+  });
+
+  it('is given back when the key is valid, and the owner is charged', async () => {
+    const ask = newAddress();
+    const { key } = await createOwner(database, { limits: { perMinute: 7, perDay: 70 } });
+    expect(limitsOf(await ask(key))).toMatchObject({ limit: 7, remaining: 6 });
+    expect(await remaining(ask)).toBe(LIMIT - 1);
+  });
+
+  it('begins no window when it is given back', async () => {
+    const ask = newAddress();
+    const { key } = await createOwner(database);
+    await ask(key);
+    await service.advance(7 * SECOND_MS);
+    expect((await ask()).headers['ratelimit']).toBe(`"minute";r=${LIMIT - 1};t=60`);
+  });
+
+  it('is given back on a @SkipThrottle() route', async () => {
+    const ask = newAddress();
+    const answer = await ask(generateKey(), '/v1/plain/skipped');
+    expect(answer.status).toBe(401);
+    expect(limitsOf(answer).remaining).toBe(LIMIT);
+    expect(await remaining(ask)).toBe(LIMIT - 1);
   });
 });
 

@@ -4,7 +4,7 @@ import type { Budget } from '../../src/rate-limit/limit-storage.js';
 import { RedisStorage } from '../../src/rate-limit/redis/redis-storage.js';
 import { describeWithRedisClock, type RedisServer, startRedis } from '../harness/redis.js';
 import { DAY_MS, MINUTE_MS, owner, START_MS } from './limit-model.js';
-import { itKeepsTheRules, type StorageUnderTest } from './storage-rules.js';
+import { itKeepsTheRules, LOOKUP_LIMIT, type StorageUnderTest } from './storage-rules.js';
 
 describeWithRedisClock('counters in Redis', () => {
   let redis: RedisServer;
@@ -31,6 +31,7 @@ describeWithRedisClock('counters in Redis', () => {
     const storage = new RedisStorage(
       { address: parseRedisAddress('REDIS_URL', redis.url), prefix, commandTimeoutMs: 5_000 },
       { now: () => nowMs },
+      LOOKUP_LIMIT,
     );
     await storage.onModuleInit();
     storages.push(storage);

@@ -1,5 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { BanPolicy, Budget, LimitStorage } from '../../src/rate-limit/limit-storage.js';
+import type {
+  BanPolicy,
+  Budget,
+  LimitStorage,
+  Reading,
+} from '../../src/rate-limit/limit-storage.js';
 import { oneOf, seededRandom } from '../harness/random.js';
 import { address, DAY_MS, LimitModel, MINUTE_MS, owner, START_MS } from './limit-model.js';
 
@@ -8,6 +13,9 @@ export interface StorageUnderTest {
   storage: LimitStorage;
   setClock: (nowMs: number) => void;
 }
+
+/** What the storages are created with. */
+export const LOOKUP_LIMIT = { perSecond: 10 };
 
 const STEPS = [0, 1, 999, 1_000, 9_000, 30_000, 59_999, MINUTE_MS, 300_000, DAY_MS / 3, DAY_MS];
 
@@ -44,7 +52,7 @@ export function itKeepsTheRules(
               };
         const expected = model.take(budget, nowMs);
         const peeked = await storage.peek(budget);
-        const taken = await storage.take(budget);
+        const taken = await takeOrReserve(storage, budget, random);
         // An expect() for each step would take most of the time.
         if (!isDeepStrictEqual(taken, expected))
           expect({ step, taken }).toEqual({ step, taken: expected });
@@ -105,24 +113,83 @@ export function itKeepsTheRules(
     expect(await storage.peek(budget(2))).not.toHaveProperty('bannedUntilMs');
   });
 
-  it('refuse no look-up within the budget, and all but ten a second beyond it', async () => {
+  it('count a request that is reserved, and let ten lookups per second pass beyond the budget', async () => {
     const { storage, setClock } = await create();
-    const budget = address('1', 1);
-    for (let time = 0; time < 100; time++) expect(await storage.takeLookUp(budget)).toBeUndefined();
-    await storage.take(budget);
+    const budget = address('1', 3);
+    for (const used of [1, 2, 3]) {
+      expect(await storage.reserve(budget)).toMatchObject({
+        reading: { allowed: true, windows: [{ used, endsAtMs: START_MS + MINUTE_MS }] },
+        mayLookUp: true,
+      });
+    }
+    const overLimit = { allowed: false, windows: [{ used: 3, endsAtMs: START_MS + MINUTE_MS }] };
     for (const moment of [0, 1_000, 2_500]) {
       setClock(START_MS + moment);
-      for (let time = 0; time < 10; time++)
-        expect(await storage.takeLookUp(budget)).toBeUndefined();
+      for (let time = 0; time < LOOKUP_LIMIT.perSecond; time++) {
+        const reservation = await storage.reserve(budget);
+        expect(reservation).toMatchObject({ reading: overLimit, mayLookUp: true });
+        expect(await reservation.giveBack()).toMatchObject(overLimit);
+      }
       for (const later of [0, 999]) {
         setClock(START_MS + moment + later);
-        expect(await storage.takeLookUp(budget)).toMatchObject({
-          allowed: false,
-          windows: [{ used: 1 }],
+        expect(await storage.reserve(budget)).toMatchObject({
+          reading: overLimit,
+          mayLookUp: false,
         });
       }
     }
     setClock(START_MS + MINUTE_MS);
-    for (let time = 0; time < 100; time++) expect(await storage.takeLookUp(budget)).toBeUndefined();
+    expect(await storage.reserve(budget)).toMatchObject({ reading: { allowed: true } });
   });
+
+  it('let no more requests and lookups pass when many are reserved at once', async () => {
+    const { storage } = await create();
+    const reservations = await Promise.all(
+      Array.from({ length: 100 }, async () => storage.reserve(address('1', 20))),
+    );
+    expect(reservations.filter(({ reading }) => reading.allowed)).toHaveLength(20);
+    expect(reservations.filter(({ mayLookUp }) => mayLookUp)).toHaveLength(30);
+  });
+
+  it('show a budget as before once a reserved request is given back', async () => {
+    const { storage, setClock } = await create();
+    const budget = address('1', 5);
+    const first = await storage.reserve(budget);
+    setClock(START_MS + 10);
+    await storage.take(budget);
+    // The window goes on: another request is counted in it.
+    const after = { allowed: true, windows: [{ used: 1, endsAtMs: START_MS + MINUTE_MS }] };
+    expect(await first.giveBack()).toMatchObject(after);
+    expect(await storage.peek(budget)).toMatchObject(after);
+
+    const other = address('2', 5);
+    const only = await storage.reserve(other);
+    setClock(START_MS + 20);
+    // No request is counted: no window has begun.
+    const unused = { allowed: true, windows: [{ used: 0, endsAtMs: START_MS + 20 + MINUTE_MS }] };
+    expect(await only.giveBack()).toMatchObject(unused);
+    expect(await storage.peek(other)).toMatchObject(unused);
+  });
+
+  it('do not give a request back to a window in which it was not counted', async () => {
+    const { storage, setClock } = await create();
+    const budget = address('1', 5);
+    const reservation = await storage.reserve(budget);
+    setClock(START_MS + MINUTE_MS);
+    await storage.take(budget);
+    const after = { windows: [{ used: 1, endsAtMs: START_MS + 2 * MINUTE_MS }] };
+    expect(await reservation.giveBack()).toMatchObject(after);
+    expect(await storage.peek(budget)).toMatchObject(after);
+  });
+}
+
+/** Takes a request in one of the ways in which it is counted once. */
+async function takeOrReserve(
+  storage: LimitStorage,
+  budget: Budget,
+  random: () => number,
+): Promise<Reading> {
+  if (budget.kind !== 'address' || random() < 0.3) return storage.take(budget);
+  if (random() < 0.5) await (await storage.reserve(budget)).giveBack();
+  return (await storage.reserve(budget)).reading;
 }

@@ -1,17 +1,22 @@
 import type { Refusals } from '../bans.js';
-import type { Budget, Quota, Reading } from '../limit-storage.js';
+import type { Budget, LookupLimit, Quota, Reading } from '../limit-storage.js';
 
 /** What to do with a budget, see LIMIT_SCRIPTS. */
-export type LimitMode = 'take' | 'peek' | 'lookUp';
-
-const LOOK_UPS = { name: 'lookups', limit: 10, lengthMs: 1_000 };
+export type LimitMode =
+  | { readonly name: 'take' | 'peek' }
+  | { readonly name: 'reserve'; readonly lookupLimit: LookupLimit }
+  /** `endsAtMs`: the end of the window in which the request was counted. */
+  | { readonly name: 'giveBack'; readonly endsAtMs: number };
 
 /** Returns the arguments of the script. */
 export function scriptArguments({ quotas, ban }: Budget, mode: LimitMode): (string | number)[] {
-  const windows: readonly (Omit<Quota, 'name'> & { name: string })[] =
-    mode === 'lookUp' ? [...quotas, LOOK_UPS] : quotas;
-  const call: (string | number)[] = [mode, windows.length];
-  if (ban) call.push(ban.unbanCount, ban.afterRefusals, ban.lengthMs);
+  const windows: (Omit<Quota, 'name'> & { name: string })[] = [...quotas];
+  if (mode.name === 'reserve') {
+    windows.push({ name: 'lookups', limit: mode.lookupLimit.perSecond, lengthMs: 1_000 });
+  }
+  const call: (string | number)[] = [mode.name, windows.length];
+  if (mode.name === 'giveBack') call.push(mode.endsAtMs, 0, 0);
+  else if (ban) call.push(ban.unbanCount, ban.afterRefusals, ban.lengthMs);
   else call.push(0, 0, 0);
   for (const { limit } of windows) call.push(limit);
   for (const { lengthMs } of windows) call.push(lengthMs);
@@ -23,6 +28,8 @@ export function scriptArguments({ quotas, ban }: Budget, mode: LimitMode): (stri
 /** What the script answered: the decision, and the refusals of the budget's line of keys. */
 export interface LimitReply {
   reading: Reading;
+  /** Whether a lookup may take place. */
+  mayLookUp: boolean;
   refusals: Refusals | undefined;
 }
 
@@ -35,7 +42,7 @@ export function parseReply({ quotas, ban }: Budget, mode: LimitMode, reply: numb
     endsAtMs: at(2 * window + 3),
   }));
   const [outcome, nowMs] = [at(0), at(1)];
-  const rest = 2 + 2 * (windows.length + (mode === 'lookUp' ? 1 : 0));
+  const rest = 2 + 2 * (windows.length + (mode.name === 'reserve' ? 1 : 0));
   const refusals =
     reply.length > rest
       ? {
@@ -54,5 +61,5 @@ export function parseReply({ quotas, ban }: Budget, mode: LimitMode, reply: numb
     ...(isBanned && { bannedUntilMs: refusals.bannedUntilMs }),
     ...(outcome === 2 && { banBegins: true }),
   };
-  return { reading, refusals };
+  return { reading, mayLookUp: outcome === 1 || outcome === 3, refusals };
 }

@@ -7,12 +7,13 @@ import { createHash } from 'node:crypto';
  *
  * ARGV: the mode; the number of windows; the ban's unban count, refusals that lead to it, and length; the windows'
  * limits; their lengths; the fields' names, last that of the line of keys if there is one. The mode is
- *   take    count one request in all windows or in none, and a refusal in its line
- *   peek    count nothing
- *   lookUp  free while the first window has room, else counted in the second
+ *   take      count one request in all windows or in none, and a refusal in its line
+ *   peek      count nothing
+ *   reserve   count one request in the first window or, if that is full, one lookup in the second
+ *   giveBack  remove one request from the first window if that still ends at ARGV[3]
  *
- * Returns whether it is allowed (2: refused, and a ban begins), the time, used and end of each window, and the four
- * numbers of the line if it has any. The rules are those of WindowTable and Bans: one set of tests holds for both.
+ * Returns whether it is allowed (2: refused, and a ban begins; 3: over the limit, but the lookup may take place), the
+ * time, used and end of each window, and the four numbers of the line if it has any. The rules are those of WindowTable and Bans: one set of tests holds for both.
  */
 const BODY = `
 local key, mode, count = KEYS[1], ARGV[1], tonumber(ARGV[2])
@@ -52,6 +53,16 @@ local function countIn(from, to)
   if begins then expireAt(math.max(unpack(ends, from, to))) end
 end
 
+local function giveBack()
+  used[1] = used[1] - 1
+  if used[1] > 0 then
+    redis.call('HSET', key, ARGV[first], used[1] .. ' ' .. string.format('%.0f', ends[1]))
+  else
+    redis.call('HDEL', key, ARGV[first])
+    ends[1] = now + ARGV[5 + count + 1]
+  end
+end
+
 -- Some of the lines whose minute and ban are over go whenever one begins, so that they do not pile up.
 local function sweep()
   local sample = redis.call('HRANDFIELD', key, 8, 'WITHVALUES')
@@ -81,9 +92,12 @@ end
 
 local banned = refusals and refusals[4] >= unbans and refusals[3] > now
 local allowed = 0
-if mode == 'lookUp' then
-  if hasRoom(1) then allowed = 1
-  elseif hasRoom(2) then countIn(2, 2) allowed = 1 end
+if mode == 'reserve' then
+  if hasRoom(1) then countIn(1, 1) allowed = 1
+  elseif hasRoom(2) then countIn(2, 2) allowed = 3 end
+elseif mode == 'giveBack' then
+  if used[1] > 0 and ends[1] == tonumber(ARGV[3]) then giveBack() end
+  if hasRoom(1) then allowed = 1 end
 elseif not banned then
   allowed = 1
   for i = 1, count do if not hasRoom(i) then allowed = 0 end end

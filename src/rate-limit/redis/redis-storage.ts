@@ -3,9 +3,15 @@ import type { Clock } from '../../config/clock.js';
 import type { RedisSettings } from '../../config/redis-address.js';
 import { Circuit } from '../circuit.js';
 import { InProcessStorage } from '../in-process-storage.js';
-import { type Budget, LimitStorage, type LookUpRefusal, type Reading } from '../limit-storage.js';
+import {
+  type Budget,
+  LimitStorage,
+  type LookupLimit,
+  type Reading,
+  type Reservation,
+} from '../limit-storage.js';
 import { RedisFailure } from '../redis-failure.js';
-import { type LimitMode, parseReply, scriptArguments } from './limit-call.js';
+import { type LimitMode, type LimitReply, parseReply, scriptArguments } from './limit-call.js';
 import { LIMIT_SCRIPTS } from './limit-script.js';
 import { RedisConnection } from './redis-connection.js';
 import { serverWarnings } from './server-warnings.js';
@@ -36,9 +42,10 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   constructor(
     private readonly settings: RedisSettings,
     private readonly clock: Clock,
+    private readonly lookupLimit: LookupLimit,
   ) {
     super();
-    this.own = new InProcessStorage({ now: () => clock.now() + this.clockOffsetMs });
+    this.own = new InProcessStorage({ now: () => clock.now() + this.clockOffsetMs }, lookupLimit);
     this.connection = new RedisConnection(settings.address, settings.commandTimeoutMs);
     this.connection.onConnected(() => void this.checkServer());
     this.connection.onLost((failure) => this.circuit.open(failure));
@@ -63,32 +70,39 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
     return this.circuit.isOpen ? this.own.peek(budget) : this.peekInRedis(budget);
   }
 
-  /**
-   * Redis is asked only where the last reading shows the address used up, so that a request with room costs one
-   * command: a replica that has no reading yet, or an old one, can let some more look-ups pass than its address has
-   * requests remaining. The few a second beyond that are counted in Redis.
-   */
-  override takeLookUp(address: Budget): LookUpRefusal | Promise<LookUpRefusal> {
-    if (this.circuit.isOpen || this.own.peek(address).allowed) return this.own.takeLookUp(address);
-    return this.takeLookUpInRedis(address);
+  override reserve(address: Budget): Reservation | Promise<Reservation> {
+    return this.circuit.isOpen ? this.own.reserve(address) : this.reserveInRedis(address);
   }
 
   private async takeInRedis(budget: Budget): Promise<Reading> {
-    return (await this.askOrGiveUp(budget, 'take')) ?? this.own.take(budget);
+    const reply = await this.askOrGiveUp(budget, { name: 'take' });
+    return reply?.reading ?? this.own.take(budget);
   }
 
   private async peekInRedis(budget: Budget): Promise<Reading> {
-    return (await this.askOrGiveUp(budget, 'peek')) ?? this.own.peek(budget);
+    const reply = await this.askOrGiveUp(budget, { name: 'peek' });
+    return reply?.reading ?? this.own.peek(budget);
   }
 
-  private async takeLookUpInRedis(address: Budget): Promise<LookUpRefusal> {
-    const reading = await this.askOrGiveUp(address, 'lookUp');
-    if (!reading) return this.own.takeLookUp(address);
-    return reading.allowed ? undefined : reading;
+  private async reserveInRedis(address: Budget): Promise<Reservation> {
+    const { lookupLimit } = this;
+    const reply = await this.askOrGiveUp(address, { name: 'reserve', lookupLimit });
+    if (!reply) return this.own.reserve(address);
+    const { reading, mayLookUp } = reply;
+    const giveBack = () => (reading.allowed ? this.giveBackInRedis(address, reading) : reading);
+    return { reading, mayLookUp, giveBack };
+  }
+
+  private async giveBackInRedis(address: Budget, counted: Reading): Promise<Reading> {
+    const endsAtMs = counted.windows[0]?.endsAtMs ?? 0;
+    const reply = this.circuit.isOpen
+      ? undefined
+      : await this.askOrGiveUp(address, { name: 'giveBack', endsAtMs });
+    return reply?.reading ?? this.own.giveBack(address, counted);
   }
 
   /** Returns undefined when Redis cannot be used. */
-  private async askOrGiveUp(budget: Budget, mode: LimitMode): Promise<Reading | undefined> {
+  private async askOrGiveUp(budget: Budget, mode: LimitMode): Promise<LimitReply | undefined> {
     try {
       return await this.ask(budget, mode);
     } catch (error) {
@@ -103,20 +117,21 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   }
 
   /** @throws RedisFailure */
-  private async ask(budget: Budget, mode: LimitMode): Promise<Reading> {
+  private async ask(budget: Budget, mode: LimitMode): Promise<LimitReply> {
     const key = `${this.settings.prefix}{${budget.kind}:${budget.id}}`;
     const script = LIMIT_SCRIPTS[budget.kind];
-    const reply = await this.connection.run(script, key, scriptArguments(budget, mode));
-    const { reading, refusals } = parseReply(budget, mode, reply);
+    const values = await this.connection.run(script, key, scriptArguments(budget, mode));
+    const reply = parseReply(budget, mode, values);
+    const { reading, refusals } = reply;
     this.circuit.noteReading();
     this.clockOffsetMs = reading.nowMs - this.clock.now();
     this.own.record(budget, reading, refusals);
-    return reading;
+    return reply;
   }
 
   private async probe(): Promise<void> {
     try {
-      await this.ask(this.failed, 'peek');
+      await this.ask(this.failed, { name: 'peek' });
     } catch (error) {
       if (!(error instanceof RedisFailure && error.reason === 'memory')) throw error;
     }

@@ -1,0 +1,249 @@
+import { generateKey } from '../../src/auth/key-format.js';
+import { type Answer, ApiClient, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { holdPets, holdTable } from '../harness/database-lock.js';
+import { expectError } from '../harness/error-answer.js';
+import { createOwner } from '../harness/factories.js';
+import { limitsOf, notifyChange, SECOND_MS } from '../harness/limits.js';
+import { type Relay, startRelay } from '../harness/relay.js';
+import {
+  type BuiltService,
+  type Environment,
+  startBuiltService,
+  startService,
+  type TestService,
+} from '../harness/service.js';
+
+/** Longer than a test: what waits for the database, waits until the test lets it go on. */
+const PATIENT = {
+  DATABASE_POOL_WAIT_SECONDS: '30',
+  DATABASE_STATEMENT_TIMEOUT_SECONDS: '30',
+  DATABASE_LOCK_TIMEOUT_SECONDS: '30',
+};
+const LOOKUPS = 'pets lookups';
+
+let database: TestDatabase;
+let relay: Relay;
+let service: TestService;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  relay = await startRelay(database.url);
+});
+afterAll(async () => {
+  await relay.close();
+  await database.close();
+});
+
+async function start(env: Environment): Promise<void> {
+  service = await startService({
+    database: { ...database, url: relay.url },
+    env,
+  });
+}
+
+const ask = (key: string, path = '/v1/nothing'): Promise<Answer> =>
+  new ApiClient(service, key).get(path);
+
+async function revoke(ownerId: string): Promise<void> {
+  await database.query('UPDATE api_keys SET revoked_at = now() WHERE owner_id = $1', [ownerId]);
+}
+
+describe('while every connection that serves requests is busy', () => {
+  let release: () => Promise<void>;
+  let waiting: Promise<Answer>;
+  let cached: { id: string; key: string };
+
+  beforeAll(() => start({ ...PATIENT, DATABASE_POOL_SIZE: '1' }));
+  beforeEach(async () => {
+    cached = await createOwner(database);
+    const { key } = await createOwner(database);
+    for (const each of [cached.key, key]) expect((await ask(each)).status).toBe(404);
+    const lock = await holdPets(database);
+    waiting = ask(key, '/v1/pets');
+    await lock.waitedFor();
+    release = () => lock.release();
+  });
+  afterEach(async () => {
+    await release();
+    expect((await waiting).status).toBe(200);
+  });
+  afterAll(() => service.close());
+
+  test('GET /v1/nothing › 401 for a cached key whose revocation was notified', async () => {
+    await revoke(cached.id);
+    await notifyChange(database, cached.id);
+    while ((await ask(cached.key)).status !== 401);
+  });
+
+  test('GET /v1/nothing › 401 five seconds after the revocation of a cached key that was not notified', async () => {
+    await revoke(cached.id);
+    await service.advance(5 * SECOND_MS);
+    expectError(await ask(cached.key), 401, 'invalid_api_key');
+  });
+
+  test('GET /v1/nothing › 404 for a key that is not cached, 401 for one that does not exist', async () => {
+    const { key } = await createOwner(database);
+    expect((await ask(key)).status).toBe(404);
+    expectError(await ask(generateKey()), 401, 'invalid_api_key');
+  });
+
+  test('GET /health/ready › 200', async () => {
+    expect((await send(service, '/health/ready')).status).toBe(200);
+  });
+});
+
+describe('while the lookup of a cached key fails and the database responds to other queries', () => {
+  const TIMEOUTS = {
+    DATABASE_POOL_WAIT_SECONDS: '0.3',
+    DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.3',
+    DATABASE_LOCK_TIMEOUT_SECONDS: '0.3',
+  };
+
+  beforeAll(() => start(TIMEOUTS));
+  afterEach(() => relay.restore());
+  afterAll(() => service.close());
+
+  /** Whatever the service knew of it: 503, which is counted nowhere and shows the budget of the address. */
+  async function expectUnavailable(key: string): Promise<void> {
+    const remaining = limitsOf(await send(service, '/v1/nothing')).remaining;
+    const response = await ask(key);
+    expectError(response, 503, 'service_unavailable');
+    expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    expect(limitsOf(response)).toMatchObject({ limit: 300, remaining });
+  }
+
+  test('GET /v1/nothing › 503, not the last known state: the server cancels the lookup', async () => {
+    const { key } = await createOwner(database);
+    expect((await ask(key)).status).toBe(404);
+    const lock = await holdTable(database, 'api_keys', 'ACCESS EXCLUSIVE');
+    try {
+      await service.advance(5 * SECOND_MS);
+      await expectUnavailable(key);
+    } finally {
+      await lock.release();
+    }
+    expect((await ask(key)).status).toBe(404);
+  });
+
+  test.each([
+    ['after a notified change', (id: string) => notifyChange(database, id)],
+    ['when its state is too old', () => service.advance(5 * SECOND_MS)],
+  ])(
+    'GET /v1/nothing › 503, not the last known state, %s: lookups get no response',
+    async (_title, becomesStale) => {
+      const [owner, other] = [await createOwner(database), await createOwner(database)];
+      expect((await ask(owner.key)).status).toBe(404);
+      await becomesStale(owner.id);
+      // This one is as recent as can be, and its requests use the connections that serve requests.
+      expect((await ask(other.key, '/v1/pets')).status).toBe(200);
+      relay.hold(LOOKUPS);
+      const load = { isDone: false };
+      const others = (async () => {
+        while (!load.isDone) expect((await ask(other.key, '/v1/pets')).status).toBe(200);
+      })();
+      try {
+        // A notification may arrive only after the first request.
+        let response = await ask(owner.key);
+        while (response.status === 404) response = await ask(owner.key);
+        expectError(response, 503, 'service_unavailable');
+      } finally {
+        load.isDone = true;
+        await others;
+      }
+    },
+  );
+});
+
+describe('with a server that has no connection left', () => {
+  afterAll(() => service.close());
+
+  test('GET /v1/nothing › a cached key is looked up on a connection that serves requests', async () => {
+    const role = `role_${database.name}`;
+    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD '${role}'`);
+    try {
+      await database.query(`GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`);
+      const url = new URL(database.url);
+      [url.username, url.password] = [role, role];
+      service = await startService({
+        database: { ...database, url: url.href },
+        env: { DATABASE_DIRECT_URL: database.url, DATABASE_POOL_SIZE: '1' },
+      });
+      const owner = await createOwner(database);
+      expect((await ask(owner.key)).status).toBe(404);
+      expect((await ask(owner.key, '/v1/pets')).status).toBe(200);
+      // One serves requests, the other is for keys that are not cached.
+      await database.query(`ALTER ROLE ${role} CONNECTION LIMIT 2`);
+      await service.advance(5 * SECOND_MS);
+      expect((await ask(owner.key)).status).toBe(404);
+      expect((await send(service, '/health/ready')).status).toBe(200);
+      await revoke(owner.id);
+      await service.advance(5 * SECOND_MS);
+      expectError(await ask(owner.key), 401, 'invalid_api_key');
+    } finally {
+      await service.close();
+      await database.query(`DROP OWNED BY ${role}`);
+      await database.query(`DROP ROLE ${role}`);
+    }
+  });
+});
+
+describe('while more lookups wait than may', () => {
+  const CONNECTIONS = 2;
+  const QUEUE = 5;
+  let built: BuiltService;
+
+  beforeAll(async () => {
+    built = await startBuiltService({
+      ...PATIENT,
+      DATABASE_URL: relay.url,
+      DATABASE_DIRECT_URL: database.url,
+      DATABASE_LOOKUP_POOL_SIZE: String(CONNECTIONS),
+      MAX_QUEUED_KEY_LOOKUPS: String(QUEUE),
+      METRICS_PORT: '0',
+      TRUST_PROXY: '1',
+    });
+  });
+  afterAll(() => built.stop());
+
+  async function metric(name: string): Promise<number> {
+    const { metrics } = built.logs().find(({ msg }) => msg === 'listening') ?? {};
+    const { text } = await send({ url: String(metrics) }, '/metrics');
+    const line = text.split('\n').find((each) => each.startsWith(`${name} `));
+    return Number(line?.split(' ')[1]);
+  }
+
+  test('GET /v1/nothing › 503 at once for the next unknown key, and cached keys are served as usual', async () => {
+    const address = (last: number) => ({ 'X-Forwarded-For': `198.51.100.${last}` });
+    const unknown = (last: number): Promise<Answer> =>
+      send(built, '/v1/nothing', {
+        headers: { ...address(last), Authorization: `Bearer ${generateKey()}` },
+      });
+    const { key } = await createOwner(database);
+    const client = new ApiClient(built, key);
+    expect((await client.get('/v1/pets')).status).toBe(200);
+
+    const lock = await holdTable(database, 'api_keys', 'ACCESS EXCLUSIVE');
+    const waiting: Promise<Answer>[] = [];
+    try {
+      for (let last = 1; last <= CONNECTIONS + QUEUE; last++) waiting.push(unknown(last));
+      while ((await metric('pets_key_lookups_pending{key="uncached"}')) < QUEUE);
+      for (let time = 0; time < 3; time++) {
+        const rejected = await unknown(100);
+        expectError(rejected, 503, 'service_unavailable');
+        expect(rejected.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+        expect(limitsOf(rejected)).toMatchObject({ limit: 300, remaining: 300 });
+      }
+      expect(await metric('pets_key_lookups_rejected_total{key="uncached"}')).toBe(3);
+      expect(await metric('pets_key_lookups_pending{key="cached"}')).toBe(0);
+      expect((await client.get('/v1/pets')).status).toBe(200);
+      expect((await send(built, '/health/ready')).status).toBe(200);
+    } finally {
+      await lock.release();
+    }
+    for (const response of await Promise.all(waiting)) {
+      expectError(response, 401, 'invalid_api_key');
+      expect(limitsOf(response).remaining).toBe(299);
+    }
+  });
+});
