@@ -243,6 +243,11 @@ test('the load balancer listens where it is published, and finds the replicas wh
   expect(services['load-balancer']?.stop_grace_period).toBe(hardStop);
 });
 
+test('the load balancer gives a replica more requests than it admits: the replica decides which to reject', () => {
+  const { maxRequestsInProgress } = new Settings({}).bounds;
+  expect(Number(preset('REQUESTS_PER_REPLICA'))).toBeGreaterThan(maxRequestsInProgress);
+});
+
 test('Prometheus asks each replica on its port for metrics', () => {
   const [found] = prometheusConfig.scrape_configs.flatMap((job) => job.dns_sd_configs);
   expect(found).toMatchObject({ names: ['api'], port: new Settings({}).metricsPort });
