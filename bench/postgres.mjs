@@ -2,11 +2,15 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { findBinaries, programIn, readBy } from '#dist/database/embedded/binaries.js';
+import { findBinaries, programIn } from '#dist/database/embedded/binaries.js';
 import { ensureCluster } from '#dist/database/embedded/cluster.js';
 import { openDataDir } from '#dist/database/embedded/server-files.js';
 import { SUPERUSER } from '#dist/database/embedded/server-session.js';
-import { chooseServerUser, spawnAsServerUser } from '#dist/database/embedded/server-user.js';
+import {
+  chooseServerUser,
+  seenByServer,
+  spawnAsServerUser,
+} from '#dist/database/embedded/server-user.js';
 import { endWithThisProcess } from './children.mjs';
 import { freePort, untilItListens } from './ports.mjs';
 
@@ -36,17 +40,20 @@ const SETTINGS = {
  */
 export async function startPostgres(folder) {
   const files = openDataDir(folder);
-  const binaries = findBinaries(files);
   const user = chooseServerUser(files);
+  const binaries = findBinaries(files, user);
   await ensureCluster(files, binaries, user, START_LIMIT_MS);
   const port = await freePort();
   const settings = Object.entries({ ...SETTINGS, port: String(port) });
   const server = spawnAsServerUser(
     user,
-    [files.cluster, ...readBy(binaries)],
     programIn(binaries.folder, 'postgres'),
-    ['-D', files.cluster, ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { stdio: 'ignore', detached: true },
+    [
+      '-D',
+      seenByServer(files.cluster, user),
+      ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    ],
+    { cwd: files.cluster, stdio: 'ignore', detached: true },
   );
   endWithThisProcess(server, 'SIGINT');
   const ended = once(server, 'exit');

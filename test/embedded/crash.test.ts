@@ -120,6 +120,8 @@ ofLinux('a server that lost its users, or that they lost (Linux only)', () => {
     expect((await new EmbeddedUser(dataDir, 'service').refused()).error).toContain(
       `process ${service.process.pid}`,
     );
+    // That one's guard would stop the server in place of the service's.
+    await guardsOf(dataDir, 1);
     expect(await service.close()).toBe(0);
     expect(processesOf(dataDir)).toEqual([]);
   });

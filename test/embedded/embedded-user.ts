@@ -17,7 +17,7 @@ export const onLinux = process.platform === 'linux';
 export const asRoot = process.getuid?.() === 0;
 
 export interface Opened {
-  connection: { host: string; port: number; user: string; database: string };
+  connection: { host: string; port: number; user: string; password?: string; database: string };
   tookMs: number;
 }
 

@@ -1,6 +1,6 @@
 // A process that uses the embedded database, for the tests: `node user-process.mjs DIST DATA_DIR
 // service|command [TIMEOUT_MS]`. Prints its connection, or why there is none, as a line of JSON;
-// closes on SIGTERM.
+// closes on SIGTERM. SHARED_FOLDER in the environment: where root keeps a copy of the binaries.
 import { pathToFileURL } from 'node:url';
 import { join } from 'node:path';
 
@@ -12,6 +12,7 @@ try {
   const database = await openEmbeddedDatabase({
     dataDir,
     use,
+    ...(process.env.SHARED_FOLDER && { sharedFolder: process.env.SHARED_FOLDER }),
     ...(startTimeoutMs === undefined ? {} : { startTimeoutMs: Number(startTimeoutMs) }),
   });
   const alive = setInterval(() => undefined, 1000);

@@ -80,7 +80,8 @@ async function startServer() {
  */
 async function keepCluster(dataDir) {
   const files = openDataDir(dataDir);
-  await ensureCluster(files, findBinaries(files), chooseServerUser(files), INITDB_TIMEOUT_MS);
+  const user = chooseServerUser(files);
+  await ensureCluster(files, findBinaries(files, user), user, INITDB_TIMEOUT_MS);
   const copy = join(dataDir, 'kept');
   await promisify(execFile)('cp', ['-a', files.cluster, copy]);
   process.env['TEST_CLUSTER'] = copy;

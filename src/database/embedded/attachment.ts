@@ -4,9 +4,11 @@ import type { Binaries } from './binaries.js';
 import type { EmbeddedConnection, EmbeddedDatabase, EmbeddedOptions } from './embedded-database.js';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
 import { GuardProcess } from './guard-process.js';
+import { completeAccess } from './server-access.js';
 import type { ServerFiles } from './server-files.js';
 import { startServer } from './server-process.js';
-import { readPassword, ServerSession, SUPERUSER } from './server-session.js';
+import { readPassword } from './server-password.js';
+import { ServerSession, SUPERUSER } from './server-session.js';
 import { readServerState, type RunningServer } from './server-state.js';
 import type { ServerUser } from './server-user.js';
 
@@ -162,6 +164,7 @@ export class Attachment implements EmbeddedDatabase {
     try {
       session = await ServerSession.open(this.target.files, server, this.sessionName);
       if (await session.tryUse()) {
+        await completeAccess(this.target.files, session);
         this.server = server;
         return session;
       }

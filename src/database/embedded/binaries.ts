@@ -1,18 +1,24 @@
 import { readFileSync, existsSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { copyForOthers } from './binaries-copy.js';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
 import { installPrivately, type LibraryLink } from './private-installation.js';
 import type { ServerFiles } from './server-files.js';
+import type { ServerUser } from './server-user.js';
 
 export interface Binaries {
-  /** Holds bin, lib and share. */
+  /** Holds bin, lib and share. The server's user can read it. */
   readonly folder: string;
   /** PostgreSQL's major version. */
   readonly major: number;
-  /** What else must be readable for `folder` to work (links lead there). */
-  readonly origin: string;
+  /** A folder for temporary programs, which the server's user can read. */
+  readonly scratch: string;
 }
+
+/** Every user may enter it, only root may write to it, and nothing but root removes what is in it. */
+const SHARED_FOLDER = '/var/cache/animal-adoption-store';
 
 const PLATFORM_NAMES: Partial<Record<NodeJS.Platform, string>> = {
   linux: 'linux',
@@ -21,33 +27,35 @@ const PLATFORM_NAMES: Partial<Record<NodeJS.Platform, string>> = {
 };
 
 /**
- * The binaries of this platform's npm package, ready to run.
- * @throws EmbeddedDatabaseError when the platform has none or the package is not installed
+ * Returns the binaries of this platform's npm package, ready to run.
+ * @param user who runs them; may be kept out of the folder that node_modules is in
+ * @param sharedFolder where root keeps copies for that user
+ * @throws EmbeddedDatabaseError when the platform has none, the package is not installed, or it cannot be copied
  */
-export function findBinaries(files: ServerFiles): Binaries {
+export function findBinaries(
+  files: ServerFiles,
+  user: ServerUser | null,
+  sharedFolder = SHARED_FOLDER,
+): Binaries {
   const packageFolder = findPackage();
   const version = readVersion(packageFolder);
+  const major = Number.parseInt(version, 10);
   const native = join(packageFolder, 'native');
-  const found = { folder: native, major: Number.parseInt(version, 10), origin: native };
   const links = readLibraryLinks(native);
-  if (linkLibraries(join(native, 'lib'), links)) return found;
+  if (user !== null && process.platform === 'linux') {
+    const folder = copyForOthers(native, sharedFolder, version, links);
+    return { folder, major, scratch: sharedFolder };
+  }
+  const scratch = tmpdir();
+  if (linkLibraries(join(native, 'lib'), links)) return { folder: native, major, scratch };
   // node_modules is read-only: the missing names go into a copy of our own.
   const folder = join(files.dataDir, `postgres-binaries-${version}`);
   installPrivately(native, folder, { links });
-  return { ...found, folder };
+  return { folder, major, scratch };
 }
 
 export function programIn(folder: string, name: 'initdb' | 'postgres' | 'pg_ctl'): string {
   return join(folder, 'bin', process.platform === 'win32' ? `${name}.exe` : name);
-}
-
-/** What a process needs that runs these binaries. */
-export function readBy(binaries: Binaries): string[] {
-  return [binaries.folder, binaries.origin].flatMap((folder) => [
-    join(folder, 'lib'),
-    join(folder, 'share'),
-    programIn(folder, 'postgres'),
-  ]);
 }
 
 function findPackage(): string {

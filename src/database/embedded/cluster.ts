@@ -3,16 +3,14 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
-import { programIn, readBy, type Binaries } from './binaries.js';
+import { join } from 'node:path';
+import { programIn, type Binaries } from './binaries.js';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
 import { installPrivately } from './private-installation.js';
 import type { ServerFiles } from './server-files.js';
@@ -22,9 +20,12 @@ import { SUPERUSER } from './server-session.js';
 import {
   describeSpawnError,
   giveToServerUser,
+  isServerUser,
+  seenByServer,
   spawnAsServerUser,
   type ServerUser,
 } from './server-user.js';
+import { makeUnfinished, removeUnfinished } from './unfinished.js';
 
 /**
  * Makes the cluster when there is none. initdb works in a folder of its own that is then renamed,
@@ -37,13 +38,13 @@ export async function ensureCluster(
   user: ServerUser | null,
   timeoutMs: number,
 ): Promise<void> {
-  removeUnfinished(files);
   if (hasCluster(files)) {
+    removeUnfinished(files.cluster);
     checkVersion(files, binaries);
     giveToServerUser(files.cluster, user);
     return;
   }
-  const made = mkdtempSync(`${unfinishedPrefix(files)}${process.pid}-`);
+  const made = makeUnfinished(files.cluster);
   try {
     giveToServerUser(made, user);
     await initialize(files, made, binaries, user, timeoutMs);
@@ -51,10 +52,6 @@ export async function ensureCluster(
   } finally {
     rmSync(made, { recursive: true, force: true, maxRetries: 3 });
   }
-}
-
-function unfinishedPrefix(files: ServerFiles): string {
-  return `${files.cluster}.new-`;
 }
 
 function hasCluster(files: ServerFiles): boolean {
@@ -72,29 +69,6 @@ function checkVersion(files: ServerFiles, binaries: Binaries): void {
       `${files.cluster} was made by PostgreSQL ${version}, and the installed binaries are PostgreSQL ${binaries.major}`,
       `dump it with version ${version} and load the dump into a new DATA_DIR`,
     );
-  }
-}
-
-/** What processes left that were killed before they were done. */
-function removeUnfinished(files: ServerFiles): void {
-  const prefix = basename(unfinishedPrefix(files));
-  for (const name of readdirSync(files.dataDir)) {
-    const maker = name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length), 10) : NaN;
-    if (Number.isNaN(maker) || isAlive(maker)) continue;
-    try {
-      rmSync(join(files.dataDir, name), { recursive: true, force: true, maxRetries: 3 });
-    } catch {
-      // Its initdb is still writing: the next start removes it.
-    }
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
@@ -121,7 +95,7 @@ async function initialize(
 ): Promise<void> {
   const args = [
     '-D',
-    folder,
+    seenByServer(folder, user),
     '-U',
     SUPERUSER,
     '--encoding=UTF8',
@@ -135,13 +109,12 @@ async function initialize(
       ? ['--auth=scram-sha-256', `--pwfile=${await preparePassword(files)}`]
       : ['--auth=trust']),
   ];
-  let failure = isSafeInShell(binaries.folder)
-    ? await runInitdb(binaries.folder, args, [folder, ...readBy(binaries)], user, timeoutMs)
-    : 'the path of the binaries cannot be told to a shell';
-  if (failure !== null && process.platform !== 'win32' && /shell|effective user ID/.test(failure)) {
-    failure = await withPrivateInstallation(binaries, (installation) =>
-      runInitdb(installation, args, [folder, ...readBy(binaries)], user, timeoutMs),
-    );
+  const run = (installation: string): Promise<string | null> =>
+    runInitdb(installation, folder, args, user, timeoutMs);
+  const needsPrivate = isServerUser(user) || !isSafeInShell(binaries.folder);
+  let failure = needsPrivate ? NO_USER : await run(binaries.folder);
+  if (failure?.includes(NO_USER) === true && process.platform !== 'win32') {
+    failure = await withPrivateInstallation(binaries, run);
   }
   if (failure !== null) {
     throw new EmbeddedDatabaseError(
@@ -150,6 +123,9 @@ async function initialize(
     );
   }
 }
+
+/** initdb's message where the user has no entry in /etc/passwd. */
+const NO_USER = 'effective user ID';
 
 /** initdb starts the server by a shell, with its own path in double quotes. */
 function isSafeInShell(path: string): boolean {
@@ -160,7 +136,7 @@ async function withPrivateInstallation<T>(
   binaries: Binaries,
   use: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const parent = mkdtempSync(join(tmpdir(), 'pets-initdb-'));
+  const parent = makeUnfinished(join(binaries.scratch, 'pets-initdb'));
   try {
     chmodSync(parent, 0o755);
     const folder = join(parent, 'postgres');
@@ -174,15 +150,16 @@ async function withPrivateInstallation<T>(
 /** @returns why it failed, in one line, or null */
 function runInitdb(
   installation: string,
+  folder: string,
   args: readonly string[],
-  needed: readonly string[],
   user: ServerUser | null,
   timeoutMs: number,
 ): Promise<string | null> {
   const program = programIn(installation, 'initdb');
   return new Promise((resolve) => {
     // Its output is a pipe to us: when we are killed, initdb ends at the next line it prints.
-    const initdb = spawnAsServerUser(user, [...needed, program], program, args, {
+    const initdb = spawnAsServerUser(user, program, args, {
+      cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: false,
     });

@@ -23,4 +23,6 @@ export interface EmbeddedOptions {
   use: 'service' | 'command';
   /** How long to wait for the server, initdb and recovery included. */
   startTimeoutMs?: number;
+  /** Where root keeps a copy of the binaries; by default a folder of /var/cache. */
+  sharedFolder?: string;
 }

@@ -31,8 +31,8 @@ export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Em
   try {
     const { use, startTimeoutMs = DEFAULT_START_TIMEOUT_MS } = options;
     const files = openDataDir(options.dataDir);
-    const binaries = findBinaries(files);
     const user = chooseServerUser(files);
+    const binaries = findBinaries(files, user, options.sharedFolder);
     await ensureCluster(files, binaries, user, startTimeoutMs);
     return await Attachment.open({ files, binaries, user, use, startTimeoutMs });
   } catch (error) {

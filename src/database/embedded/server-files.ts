@@ -11,7 +11,7 @@ export interface ServerFiles {
   /** PostgreSQL's data directory. */
   readonly cluster: string;
   readonly log: string;
-  /** Windows only: the superuser's password. */
+  /** The superuser's password. */
   readonly password: string;
 }
 

@@ -3,14 +3,21 @@ import { closeSync, fstatSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { programIn, readBy, type Binaries } from './binaries.js';
+import { programIn, type Binaries } from './binaries.js';
 import { childEnvironment } from './child-environment.js';
+import { ACCESS_FILE, prepareAccess } from './server-access.js';
 import type { ServerFiles } from './server-files.js';
 import { lastRelevantLine, openServerLog } from './server-log.js';
 import { isServerOf, readServerState } from './server-state.js';
 import { prepareSocketDirectory, SOCKET_PORT } from './socket-directory.js';
-import { describeSpawnError, spawnAsServerUser, type ServerUser } from './server-user.js';
+import {
+  describeSpawnError,
+  seenByServer,
+  spawnAsServerUser,
+  type ServerUser,
+} from './server-user.js';
 
 const POLL_MS = 10;
 const FAST_SHUTDOWN_TIMEOUT_MS = 30_000;
@@ -78,32 +85,31 @@ async function launch(
 ): Promise<ChildProcess> {
   if (process.platform === 'win32')
     return launchOnWindows(files, binaries, port ?? (await findFreePort()));
+  prepareAccess(files);
   const directory = prepareSocketDirectory(files, user);
+  const cluster = seenByServer(files.cluster, user);
+  const socketFolder = directory === files.cluster ? cluster : directory;
   const settings = {
     ...SETTINGS,
     listen_addresses: '',
     port: String(SOCKET_PORT),
     // A list; in double quotes, where one stands for itself when doubled, a path may hold anything.
-    unix_socket_directories: `"${directory.replaceAll('"', '""')}"`,
+    unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0600',
+    hba_file: join(cluster, ACCESS_FILE),
     // Not in /dev/shm, which a container may have made tiny.
     dynamic_shared_memory_type: 'mmap',
   };
   const args = [
     '-D',
-    files.cluster,
+    cluster,
     ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
   ];
-  return spawnAsServerUser(
-    user,
-    [files.cluster, directory, ...readBy(binaries)],
-    programIn(binaries.folder, 'postgres'),
-    args,
-    {
-      stdio: ['ignore', log, log],
-      detached: true,
-    },
-  );
+  return spawnAsServerUser(user, programIn(binaries.folder, 'postgres'), args, {
+    cwd: files.cluster,
+    stdio: ['ignore', log, log],
+    detached: true,
+  });
 }
 
 /** By pg_ctl, which gives up an administrator's rights, as the server demands. */

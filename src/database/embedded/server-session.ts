@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { Client, type QueryResultRow } from 'pg';
 import type { ServerFiles } from './server-files.js';
+import { readPassword } from './server-password.js';
 import type { RunningServer } from './server-state.js';
 
 export const SUPERUSER = 'pets';
@@ -14,7 +14,7 @@ const MAINTENANCE_DATABASE = 'postgres';
 /** First key of the advisory locks: 'pets' in ASCII. */
 const LOCK_CLASS = 0x70657473;
 /** Every user of the server holds the first one shared; who holds it alone may stop the server. */
-const LOCKS = { use: 1, service: 2 } as const;
+const LOCKS = { use: 1, service: 2, password: 3 } as const;
 
 const CONNECT_TIMEOUT_MS = 5000;
 const QUERY_TIMEOUT_MS = 10_000;
@@ -124,6 +124,21 @@ export class ServerSession {
     }
   }
 
+  /** @param verifier as PostgreSQL stores a password */
+  async setPassword(verifier: string): Promise<void> {
+    // One at a time: the server rejects concurrent updates of a role.
+    await this.client.query(
+      `begin;
+       select pg_advisory_xact_lock(${LOCK_CLASS}, ${LOCKS.password});
+       alter role "${SUPERUSER}" password '${verifier}';
+       commit`,
+    );
+  }
+
+  async reloadConfiguration(): Promise<void> {
+    await this.client.query('select pg_reload_conf()');
+  }
+
   async close(): Promise<void> {
     this.lost = () => undefined;
     let timer: NodeJS.Timeout | undefined;
@@ -143,9 +158,4 @@ export class ServerSession {
   ): Promise<Row[]> {
     return (await this.client.query<Row>(sql, [...values])).rows;
   }
-}
-
-/** Undefined on Unix, where the socket's folder keeps others out. */
-export function readPassword(files: ServerFiles): string | undefined {
-  return process.platform === 'win32' ? readFileSync(files.password, 'utf8').trim() : undefined;
 }

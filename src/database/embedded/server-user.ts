@@ -1,14 +1,6 @@
-import { spawn, spawnSync, type ChildProcess, type StdioOptions } from 'node:child_process';
-import {
-  existsSync,
-  lchownSync,
-  lstatSync,
-  readdirSync,
-  realpathSync,
-  statSync,
-  type Stats,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process';
+import { existsSync, lchownSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { childEnvironment } from './child-environment.js';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
 import type { ServerFiles } from './server-files.js';
@@ -18,17 +10,46 @@ export interface ServerUser {
   readonly gid: number;
 }
 
-/** "nobody", by number, since not every system has it by name. */
-const UNPRIVILEGED: ServerUser = { uid: 65534, gid: 65534 };
+/**
+ * The user that runs the server when root starts it: one of its own, which no other program runs as. The number is one
+ * that systemd's allocation (https://systemd.io/UIDS-GIDS) leaves unused; it needs no entry in /etc/passwd.
+ */
+const SERVER_USER: ServerUser = { uid: 61_000, gid: 61_000 };
 
-/** PostgreSQL refuses to run as root: then who runs it. Null: we do. */
+/** "nobody", which the first release used, and which other programs run as. */
+const NOBODY_UID = 65_534;
+
+/** A process's own working directory, without a look at the folders above it. */
+const WORKING_DIRECTORY = '/proc/self/cwd';
+
+/** Returns the user that runs the server, since PostgreSQL refuses to run as root. Null: the user of this process. */
 export function chooseServerUser(files: ServerFiles): ServerUser | null {
   if (process.getuid?.() !== 0) return null;
-  for (const folder of [files.cluster, files.dataDir]) {
-    const stats = statSync(folder, { throwIfNoEntry: false });
-    if (stats !== undefined && stats.uid !== 0) return { uid: stats.uid, gid: stats.gid };
-  }
-  return UNPRIVILEGED;
+  const ownerOfFolder = ownerOf(files.dataDir);
+  if (ownerOfFolder !== undefined && ownerOfFolder.uid !== 0) return ownerOfFolder;
+  const ownerOfCluster = ownerOf(files.cluster);
+  if (ownerOfCluster === undefined || ownerOfCluster.uid === 0) return SERVER_USER;
+  // The first release's: not while its server may be running, which would lose its files.
+  const mayChange = !existsSync(join(files.cluster, 'postmaster.pid'));
+  return ownerOfCluster.uid === NOBODY_UID && mayChange ? SERVER_USER : ownerOfCluster;
+}
+
+function ownerOf(folder: string): ServerUser | undefined {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  return stats && { uid: stats.uid, gid: stats.gid };
+}
+
+/** Whether the user is the server's own, which has no entry in /etc/passwd. */
+export function isServerUser(user: ServerUser | null): boolean {
+  return user?.uid === SERVER_USER.uid;
+}
+
+/**
+ * Returns the path by which a program started by `spawnAsServerUser` reaches its working directory. Another user may not
+ * be allowed to enter the folders above (a checkout in /root), and needs no permission for them this way.
+ */
+export function seenByServer(workingDirectory: string, user: ServerUser | null): string {
+  return user !== null && process.platform === 'linux' ? WORKING_DIRECTORY : workingDirectory;
 }
 
 /**
@@ -53,47 +74,15 @@ export function giveToServerUser(path: string, user: ServerUser | null): void {
   }
 }
 
-/**
- * Starts a program as the server's user.
- * @param needed folders and programs that it reads. Where the user may not (root's checkout in
- *   /root), the program gets the one capability that lets it pass, by util-linux's setpriv.
- * @throws EmbeddedDatabaseError when there is no setpriv
- */
+/** Starts a program as the server's user, without any capability. */
 export function spawnAsServerUser(
   user: ServerUser | null,
-  needed: readonly string[],
   program: string,
   args: readonly string[],
-  options: { stdio: StdioOptions; detached: boolean },
+  options: { cwd: string; stdio: StdioOptions; detached: boolean },
 ): ChildProcess {
-  const common = { ...options, cwd: dirname(program), env: childEnvironment(), windowsHide: true };
-  if (user === null) return spawn(program, args, common);
-  if (needed.every((path) => mayEnter(path, user)))
-    return spawn(program, args, { ...common, ...user });
-  if (spawnSync('setpriv', ['--version'], { stdio: 'ignore' }).status !== 0) {
-    throw new EmbeddedDatabaseError(
-      `PostgreSQL does not run as root, and user ${user.uid} may not enter ${needed.find((path) => !mayEnter(path, user))}`,
-      'let it (chmod o+x on the folders above), install setpriv (util-linux)',
-    );
-  }
-  return spawn('setpriv', [...passEverywhere(user), '--', program, ...args], common);
-}
-
-/**
- * no_setuid_fixup: access(2) goes by the real user, and would drop the capability for anyone but
- * root.
- */
-function passEverywhere({ uid, gid }: ServerUser): string[] {
-  const capability = '+dac_override';
-  return [
-    `--reuid=${uid}`,
-    `--regid=${gid}`,
-    '--clear-groups',
-    `--inh-caps=${capability}`,
-    `--ambient-caps=${capability}`,
-    `--bounding-set=-all,${capability}`,
-    '--securebits=+no_setuid_fixup',
-  ];
+  const common = { ...options, env: childEnvironment(), windowsHide: true };
+  return spawn(program, args, user === null ? common : { ...common, ...user });
 }
 
 /** Why a program could not be run. */
@@ -103,19 +92,4 @@ export function describeSpawnError(error: NodeJS.ErrnoException, program: string
   return lacksLoader
     ? `${program} needs the GNU C library, which this system lacks`
     : error.message;
-}
-
-/** By mode bits; where an access list says otherwise, the worst is a setpriv too many. */
-function mayEnter(path: string, user: ServerUser): boolean {
-  const real = realpathSync(path);
-  if (!allows(statSync(real), user, 0o5)) return false;
-  for (let folder = dirname(real); ; folder = dirname(folder)) {
-    if (!allows(statSync(folder), user, 0o1)) return false;
-    if (folder === dirname(folder)) return true;
-  }
-}
-
-function allows(stats: Stats, user: ServerUser, bits: number): boolean {
-  const shift = stats.uid === user.uid ? 6 : stats.gid === user.gid ? 3 : 0;
-  return ((stats.mode >> shift) & bits) === bits;
 }

@@ -29,7 +29,8 @@ function fits(directory: string): boolean {
 export function socketDirectory(files: ServerFiles): string {
   if (fits(files.cluster)) return files.cluster;
   const name = `${TEMPORARY_PREFIX}${createHash('sha256').update(files.cluster).digest('hex').slice(0, 20)}`;
-  const inTemporary = join(tmpdir(), name);
+  // Root's TMPDIR may be one that the server's user cannot enter.
+  const inTemporary = join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), name);
   return fits(inTemporary) ? inTemporary : join('/tmp', name);
 }
 
