@@ -5,6 +5,7 @@
 const FOUNDATIONS = [
   'errors',
   'config',
+  'logging',
   'database',
   'http',
   'auth',
@@ -48,13 +49,18 @@ export default {
     boundary('errors', [], 'Every folder throws these errors: they can know none of the folders.'),
     boundary('config', [], 'Settings are read before anything else exists.'),
     boundary(
+      'logging',
+      [folder('config')],
+      'Any folder may log: the logger can know none of them.',
+    ),
+    boundary(
       'database',
       [folder('config'), folder('errors')],
       'The connection and the schema know nothing of what is stored; features know the database.',
     ),
     boundary(
       'http',
-      [folder('config'), folder('errors')],
+      [folder('config'), folder('errors'), folder('logging')],
       'How answers look holds for every route, so it cannot depend on one.',
     ),
     boundary(

@@ -11,17 +11,17 @@ import { DatabaseLoad } from './database/database-load.js';
 import { cors } from './http/cors.js';
 import { serveInterfaceDescription } from './http/interface-description.js';
 import { ProtocolErrors } from './http/protocol-errors.js';
+import { accessLog, type LoggedCaller } from './http/request/access-log.js';
 import { requestContext } from './http/request-context.js';
-import { requestLog } from './http/request-log.js';
 import type { Request } from './http/request.js';
 import { observeResponses, type ResponseObserver, routeOf } from './http/response-observer.js';
 import { Admission } from './http/server/admission.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
 import { ServiceAdapter } from './http/service-adapter.js';
-import { NestLogger } from './http/service-logger.js';
+import { loggedAddress } from './logging/client-address.js';
+import { NestLogger } from './logging/nest-logger.js';
 import { observeAdmission } from './metrics/admission-metrics.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
-import { clientAddress } from './rate-limit/plan-throttler.guard.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
 /**
@@ -61,14 +61,23 @@ async function setUp(
   const server = app.getHttpServer();
   setLimits(server, settings);
   const limiter = app.get(RateLimiter);
-  const protocolErrors = new ProtocolErrors((address) => limiter.takeForAddress(address), logger);
+  const protocolErrors = new ProtocolErrors(
+    (address) => limiter.takeForAddress(address),
+    logger,
+    (address) => loggedAddress(address, settings.logClientAddress),
+  );
   protocolErrors.attach(server);
 
   const metrics = app.get(ServiceMetrics);
 
   // Before the router, in this order: the id is in every log line, and the log sees every answer.
   app.use(requestContext);
-  app.use(observeResponses([requestLog(logger, keyIdOf), observeRequest(metrics)]));
+  app.use(
+    observeResponses([
+      accessLog(logger, settings.logClientAddress, loggedCaller),
+      observeRequest(metrics),
+    ]),
+  );
   if (settings.corsOrigins.length > 0) app.use(cors(settings.corsOrigins));
   app.use(protocolErrors.refuse);
   app.use(createAdmission(app, settings).admit);
@@ -104,7 +113,7 @@ function createAdmission(
       load.isSaturated || requestsInProgress >= load.maxWaiting + databasePoolSize,
     hasCachedKey: (request) => authenticator.hasCachedKey(request),
     setRateLimitHeaders: async (request, response) => {
-      const headers = await limiter.peekForAddress(clientAddress(request));
+      const headers = await limiter.peekForAddress(request.clientAddress);
       for (const [name, value] of headers) response.setHeader(name, value);
     },
     onShed: (request) => {
@@ -117,8 +126,9 @@ function createAdmission(
   return admission;
 }
 
-function keyIdOf({ caller }: Request): string | undefined {
-  return caller?.kind === 'key' ? caller.key.id.toString() : undefined;
+function loggedCaller({ caller }: Request): LoggedCaller | undefined {
+  const key = caller?.kind === 'key' ? caller.key : caller?.rejectedKey;
+  return key && { ownerId: key.ownerId.toString(), keyId: key.id.toString() };
 }
 
 function observeRequest(metrics: ServiceMetrics): ResponseObserver {

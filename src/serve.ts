@@ -15,6 +15,7 @@ import { Demo } from './demo/demo.js';
 import { welcomeText } from './demo/welcome.js';
 import { Readiness } from './health/readiness.js';
 import type { ServiceAdapter } from './http/service-adapter.js';
+import type { ServiceLog } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { StartError } from './start-error.js';
@@ -39,12 +40,15 @@ const LISTEN_BACKLOG = 4_096;
 export async function serve(
   settings: Settings,
   database: DatabaseLocation,
-  logger: Logger,
+  log: ServiceLog,
   stopSignal: Promise<string>,
 ): Promise<void> {
+  const { logger, output } = log;
   const app = await startApp(settings, database, logger);
   const server = app.getHttpServer();
-  const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
+  const serviceMetrics = app.get(ServiceMetrics);
+  serviceMetrics.observeLog(output);
+  const metrics = createMetricsServer(serviceMetrics.registry);
   let closeByMs = performance.now() + settings.shutdownGraceMs;
   try {
     await requireCurrentSchema(settings, database);
@@ -58,7 +62,7 @@ export async function serve(
       { address: addressOf(server), metrics: metrics.listening ? addressOf(metrics) : undefined },
       'listening',
     );
-    if (demoKey !== undefined) console.log(welcomeText(addressOf(server), demoKey));
+    if (demoKey !== undefined) output.write(`${welcomeText(addressOf(server), demoKey)}\n`);
     const signal = await stopSignal;
     logger.info({ signal }, 'stopping');
     closeByMs = performance.now() + settings.shutdownDelayMs + settings.shutdownGraceMs;

@@ -57,7 +57,8 @@ export class Authenticator {
 
   private caller(key: KnownKey | null): Caller {
     const nowMs = this.clock.now();
-    if (!key || !isUsable(key, nowMs)) return anonymous('invalid');
+    if (!key) return anonymous('invalid');
+    if (!isUsable(key, nowMs)) return { ...anonymous('invalid'), rejectedKey: key };
     this.lastUsed.note(key.id, nowMs);
     return { kind: 'key', key };
   }

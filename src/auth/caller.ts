@@ -15,6 +15,8 @@ export interface AnonymousCaller {
    * unavailable: the key could not be looked up, the database being away.
    */
   reason: 'missing' | 'invalid' | 'unverified' | 'unavailable';
+  /** The key, where it exists but has expired or was revoked; for the log. */
+  rejectedKey?: KnownKey;
   /** What kept the key from being looked up. */
   cause?: unknown;
 }

@@ -8,6 +8,10 @@ import { SettingError } from './setting-error.js';
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** How the log shows client addresses: whole, as networks (IPv4 /24, IPv6 /48), or not at all. */
+export const CLIENT_ADDRESS_FORMS = ['full', 'network', 'off'] as const;
+export type ClientAddressForm = (typeof CLIENT_ADDRESS_FORMS)[number];
+
 const PORT = { min: 0, max: 65_535 };
 
 /** Every setting of the service, validated. The only place that reads environment variables. */
@@ -57,6 +61,9 @@ export class Settings {
   readonly banMs: number;
   readonly corsOrigins: readonly string[];
   readonly logLevel: LogLevel;
+  readonly logClientAddress: ClientAddressForm;
+  /** How many bytes of log lines may wait while standard output cannot be written. */
+  readonly logBufferBytes: number;
 
   readonly maxDocsDownloads: number;
   readonly bounds: Bounds;
@@ -160,6 +167,12 @@ export class Settings {
     this.banMs = read.seconds('BAN_SECONDS', { min: 0, max: 31_536_000, fallback: 300 });
     this.corsOrigins = corsOrigins(read);
     this.logLevel = read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info');
+    this.logClientAddress = read.oneOf('LOG_CLIENT_ADDRESS', CLIENT_ADDRESS_FORMS, 'full');
+    this.logBufferBytes = read.integer('LOG_BUFFER_BYTES', {
+      min: 65_536,
+      max: 1_073_741_824,
+      fallback: 4_194_304,
+    });
 
     this.bounds = readBounds(read);
 

@@ -1,38 +1,18 @@
 import { STATUS_CODES } from 'node:http';
-import {
-  type ArgumentsHost,
-  Catch,
-  type ExceptionFilter,
-  HttpException,
-  Logger,
-} from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { ErrorCode } from '../errors/catalogue.js';
 import { ErrorTranslator } from '../errors/error-translator.js';
 import { ServiceError, serviceUnavailable } from '../errors/service-error.js';
-import { requestOf, responseOf } from './http-context.js';
+import { responseOf } from './http-context.js';
 import { sendError } from './json-response.js';
 
-/** Maps whatever was thrown, anywhere, to the Error shape. A defect is logged whole, and told as nothing but 500. */
+/** Sends every exception in the Error shape. The request's log line has the cause; the response never reveals it. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  private readonly logger = new Logger(ErrorFilter.name);
-
   constructor(private readonly translator: ErrorTranslator) {}
 
   catch(exception: unknown, host: ArgumentsHost): void {
-    const error = this.toServiceError(exception);
-    if (error.status >= 500) this.log(requestOf(host).id, error, error.cause ?? exception);
-    sendError(responseOf(host), error);
-  }
-
-  private log(requestId: string, { code }: ServiceError, cause: unknown): void {
-    if (code !== 'service_unavailable') {
-      this.logger.error({ requestId, code, err: cause });
-      return;
-    }
-    // It passes, and every request has it meanwhile: a line each, without the stack.
-    const reason = cause instanceof Error ? cause.message || cause.name : cause;
-    this.logger.warn({ requestId, code, reason });
+    sendError(responseOf(host), this.toServiceError(exception));
   }
 
   private toServiceError(exception: unknown): ServiceError {

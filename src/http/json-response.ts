@@ -46,6 +46,7 @@ function sendTagged(request: Request, response: Response, body: string): void {
 /** Writes a failure in the Error shape. Closes the connection when nothing can be written any more. */
 export function sendError(response: Response, error: ServiceError): void {
   response.req.slot?.release();
+  response.req.failure ??= error;
   if (response.headersSent) {
     if (!response.writableEnded) response.destroy();
     return;

@@ -32,6 +32,7 @@ export class ProtocolErrors {
   constructor(
     private readonly take: TakeForAddress,
     private readonly logger: Logger,
+    private readonly loggedAddress: (address: string | undefined) => string | undefined,
   ) {}
 
   /** Takes over the events of the server that concern broken requests. */
@@ -97,8 +98,9 @@ export class ProtocolErrors {
   private answerOnSocket(socket: Socket, error: ServiceError): void {
     // Ended after an earlier answer, or by the client: nothing can be told any more.
     if (!socket.writable) return;
-    this.take(socket.remoteAddress).then(
-      (verdict) => this.write(socket, verdict.refusal ?? error, verdict),
+    const { remoteAddress } = socket;
+    this.take(remoteAddress).then(
+      (verdict) => this.write(socket, remoteAddress, verdict.refusal ?? error, verdict),
       (cause: unknown) => {
         this.logger.error({ err: cause }, 'broken request not answered');
         socket.destroy();
@@ -106,9 +108,16 @@ export class ProtocolErrors {
     );
   }
 
-  private write(socket: Socket, error: ServiceError, verdict: AddressVerdict): void {
+  private write(
+    socket: Socket,
+    address: string | undefined,
+    error: ServiceError,
+    verdict: AddressVerdict,
+  ): void {
     const id = requestId(undefined);
-    this.logger.info({ requestId: id, status: error.status, code: error.code }, 'broken request');
+    const { status, code } = error;
+    const clientAddress = this.loggedAddress(address);
+    this.logger.info({ requestId: id, status, code, clientAddress }, 'broken request');
     if (!socket.writable) return;
     const body = errorBody(error);
     const fields = {

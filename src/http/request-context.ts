@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { clientAddress } from './request/client-address.js';
 import type { NextFunction, Request, Response } from './request.js';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
@@ -12,6 +13,8 @@ export function requestContext(request: Request, response: Response, next: NextF
   request.bodyTookMs = 0;
   request.id = requestId(request.headers['x-request-id']);
   request.traceId = traceId(request.headers['traceparent']);
+  // Read first: after a disconnect, a socket no longer knows it.
+  request.clientAddress = clientAddress(request);
   response.setHeader('X-Request-Id', request.id);
   response.setHeader('X-Content-Type-Options', 'nosniff');
   next();

@@ -19,6 +19,10 @@ declare module 'express-serve-static-core' {
     receivedAt: number;
     /** How long the service waited for the body, in milliseconds. */
     bodyTookMs: number;
+    /** The client's address, as far as proxies are trusted; undefined when the client has disconnected already. */
+    clientAddress: string | undefined;
+    /** The error of the response, for the log. */
+    failure: ServiceError | undefined;
     /** The trace id of a valid W3C `traceparent`. */
     traceId: string | undefined;
     /** A CORS preflight from a listed origin: answered before a key is asked for. */

@@ -85,6 +85,16 @@ export class ServiceMetrics {
     );
   }
 
+  /** Adds the metric of lines that could not be written. @param log the log of this process */
+  observeLog(log: { readonly droppedLines: number }): void {
+    this.counter(
+      'pets_log_lines_dropped_total',
+      'Log lines that were dropped because standard output could not be written and the buffer was full',
+      [],
+      (counter) => counter.inc(log.droppedLines),
+    );
+  }
+
   private observeKeys({ statistics }: KeyCache): void {
     this.counter(
       'pets_key_lookups_total',

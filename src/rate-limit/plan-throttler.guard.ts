@@ -1,4 +1,3 @@
-import { isIP } from 'node:net';
 import { type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ThrottlerGuard, type ThrottlerStorage } from '@nestjs/throttler';
@@ -81,8 +80,30 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     const counted = !this.skips(context) && !isUnavailable(caller);
     const reading = counted ? this.limiter.take(budget) : this.limiter.peek(budget);
     return reading instanceof Promise
-      ? reading.then((taken) => tell(context, taken, counted))
-      : tell(context, reading, counted);
+      ? reading.then((taken) => this.tell(context, taken, counted))
+      : this.tell(context, reading, counted);
+  }
+
+  /** Sets the rate limit headers. Rejects a request over its limit, unless it is one that is not counted. */
+  private tell(context: ExecutionContext, reading: Reading, refuses: boolean): Promise<boolean> {
+    const response = responseOf(context);
+    for (const [name, value] of limitHeaders(reading)) response.setHeader(name, value);
+    if (reading.banBegins) this.logBan(requestOf(context), reading);
+    // Not thrown: V8 would walk the stack for each, 4 % of a refusal.
+    return refuses && !reading.allowed ? Promise.reject(limitRefusal(reading)) : ADMITTED;
+  }
+
+  private logBan({ id, caller }: Request, { bannedUntilMs = 0 }: Reading): void {
+    if (caller?.kind !== 'key') return;
+    const { key } = caller;
+    this.logger.warn({
+      msg: 'API key banned',
+      requestId: id,
+      ownerId: key.ownerId.toString(),
+      keyId: key.id.toString(),
+      plan: key.plan,
+      bannedUntil: new Date(bannedUntilMs).toISOString(),
+    });
   }
 
   /** Decides on a request that was counted for its address, now that its caller is known. */
@@ -98,11 +119,11 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
       return this.take(context, { caller, budget });
     }
     // Without a lookup, nobody knows whether the API key is valid: 429 even where nothing is counted.
-    if (!mayLookUp) return tell(context, this.limiter.note(budget, reading), true);
+    if (!mayLookUp) return this.tell(context, this.limiter.note(budget, reading), true);
     if (this.skips(context) || isUnavailable(caller)) {
-      return tell(context, await reservation.giveBack(), false);
+      return this.tell(context, await reservation.giveBack(), false);
     }
-    return tell(context, this.limiter.note(budget, reading), true);
+    return this.tell(context, this.limiter.note(budget, reading), true);
   }
 
   /** Returns who calls if that needs no wait, or undefined. */
@@ -112,14 +133,14 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     const budget =
       caller.kind === 'key'
         ? this.limiter.ownerBudget(caller.key)
-        : this.limiter.addressBudget(clientAddress(request));
+        : this.limiter.addressBudget(request.clientAddress);
     return { caller, budget };
   }
 
   /** Returns who calls. A request that needs a lookup is counted for its address before that. */
   private async identify(request: Request): Promise<Identified> {
     // Read before any wait: the address of a client that has disconnected is unknown.
-    const address = this.limiter.addressBudget(clientAddress(request));
+    const address = this.limiter.addressBudget(request.clientAddress);
     let reservation: Reservation | undefined;
     const caller = await this.authenticator.identify(request, async (hash) => {
       const id = `${address.id} ${hash}`;
@@ -146,23 +167,6 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
   });
 }
 
-/** Sets the limit fields, and rejects where the reading refuses and is one that `refuses`. */
-function tell(context: ExecutionContext, reading: Reading, refuses: boolean): Promise<boolean> {
-  const response = responseOf(context);
-  for (const [name, value] of limitHeaders(reading)) response.setHeader(name, value);
-  // Not thrown: V8 would walk the stack for each, 4 % of a refusal.
-  return refuses && !reading.allowed ? Promise.reject(limitRefusal(reading)) : ADMITTED;
-}
-
 function isUnavailable(caller: Caller): boolean {
   return caller.kind === 'anonymous' && caller.reason === 'unavailable';
-}
-
-/** The client's address as far as proxies are trusted; what a proxy says that is no address does not count. */
-export function clientAddress(request: Request): string | undefined {
-  const { remoteAddress } = request.socket;
-  // Express would find the same, the long way.
-  if (!('x-forwarded-for' in request.headers)) return remoteAddress;
-  const { ip } = request;
-  return ip !== undefined && isIP(ip) ? ip : remoteAddress;
 }

@@ -119,7 +119,7 @@ describe.each<[title: string, reason: RegExp, fault: () => Fault]>([
         ({ requestId, code }) =>
           requestId === response.headers['x-request-id'] && code === 'service_unavailable',
       );
-      expect(line['reason']).toMatch(reason);
+      expect(line['cause']).toMatch(reason);
     }
     expect((await send(service, '/health/ready')).status).toBe(503);
     expect((await send(service, '/health/live')).status).toBe(200);

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { createApp } from '#dist/app.js';
 import { Settings } from '#dist/config/settings.js';
 import { locateDatabase } from '#dist/database/database-location.js';
-import { createLogger } from '#dist/http/service-logger.js';
+import { createLogger } from '#dist/logging/logger.js';
 
 /**
  * @param {import('node:net').Socket} socket
@@ -39,7 +39,7 @@ async function serve(socket) {
       database: await locateDatabase(settings, 'service'),
       features: features ? (await import(features)).default : [],
     },
-    await createLogger(settings.logLevel, { write: (log) => tell(socket, { log }) }),
+    createLogger(settings.logLevel, { write: (log) => tell(socket, { log }) }),
   );
   await app.listen(settings.port, settings.host);
   const address = /** @type {import('node:net').AddressInfo} */ (app.getHttpServer().address());

@@ -60,12 +60,12 @@ describe.each([
     for (const answer of answers) {
       expectError(answer, 503, 'service_unavailable');
       expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-      const reason = await service.waitForLog(
-        ({ requestId, code }) => requestId === answer.headers['x-request-id'] && code !== undefined,
+      const line = await service.waitForLog(
+        ({ requestId, msg }) => requestId === answer.headers['x-request-id'] && msg === 'request',
       );
-      expect(reason).toMatchObject({ level: 40, code: 'service_unavailable' });
-      expect(reason['reason']).toMatch(/./);
-      expect(reason).not.toHaveProperty('err');
+      expect(line).toMatchObject({ level: 40, status: 503, code: 'service_unavailable' });
+      expect(line['cause']).toMatch(/[a-z]{4}/i);
+      expect(line).not.toHaveProperty('err');
     }
 
     await relay.restore();

@@ -150,7 +150,7 @@ describe('MAX_DOCS_DOWNLOADS', () => {
     const line = await service.waitForLog(
       ({ requestId, level }) => requestId === answer.headers['x-request-id'] && level === 40,
     );
-    expect(line).toMatchObject({ code: 'service_unavailable', reason: 'MAX_DOCS_DOWNLOADS' });
+    expect(line).toMatchObject({ code: 'service_unavailable', cause: 'MAX_DOCS_DOWNLOADS' });
   });
 
   it('GET /docs › 503 for every address while all downloads are taken, 200 once they have ended', async () => {

@@ -1,6 +1,6 @@
 import { ApiClient, send, type RequestOptions } from '../harness/client.js';
 import { holdPets } from '../harness/database-lock.js';
-import { createOwner, type TestOwner } from '../harness/factories.js';
+import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
 import { RawConnection } from '../harness/raw-connection.js';
 import { startService, type LogLine, type TestService } from '../harness/service.js';
 
@@ -63,42 +63,118 @@ describe('the log line of a request', () => {
       'an animal',
       '/v1/pets/7',
       {},
-      { method: 'GET', route: '/v1/pets/:petId', path: '/v1/pets/7', status: 404 },
+      {
+        method: 'GET',
+        route: '/v1/pets/:petId',
+        path: '/v1/pets/7',
+        status: 404,
+        code: 'pet_not_found',
+      },
     ],
     [
       'HEAD',
       '/v1/pets/7',
       { method: 'HEAD' },
-      { method: 'HEAD', route: '/v1/pets/:petId', status: 404 },
+      { method: 'HEAD', route: '/v1/pets/:petId', status: 404, code: 'pet_not_found' },
     ],
-    ['an unknown path', '/nope/7', {}, { route: 'unmatched', path: '/nope/7', status: 404 }],
+    [
+      'an unknown path',
+      '/nope/7',
+      {},
+      { route: 'unmatched', path: '/nope/7', status: 404, code: 'route_not_found' },
+    ],
     [
       'another method',
       '/v1/pets',
       { method: 'PUT' },
-      { method: 'PUT', route: 'unmatched', status: 405 },
+      { method: 'PUT', route: 'unmatched', status: 405, code: 'method_not_allowed' },
     ],
-    ['an unknown expectation', '/v1/pets', { headers: { Expect: 'tea' } }, { status: 417 }],
+    [
+      'an unknown expectation',
+      '/v1/pets',
+      { headers: { Expect: 'tea' } },
+      { status: 417, code: 'invalid_request' },
+    ],
   ])(
-    'of %s has id, method, route, status, duration and key id',
+    'of %s has id, method, route, status, error code, duration, owner, key and client address',
     async (_title, path, options, expected) => {
       const { headers } = await client.send(path, options);
       const line = await lineOf(headers['x-request-id']);
-      expect(line).toMatchObject({ level: 30, time: expect.any(String), ...expected });
+      expect(line).toMatchObject({
+        level: 30,
+        time: expect.any(String),
+        clientAddress: '127.0.0.1',
+        ...expected,
+      });
       expect(line['durationMs']).toBeGreaterThan(0);
-      expect(line['keyId']).toBe(expected['status'] === 417 ? undefined : owner.keyId);
+      expect(line['code']).toBe(expected['code']);
+      // The expectation is checked before the API key is read.
+      const isIdentified = expected['status'] !== 417;
+      expect(line['keyId']).toBe(isIdentified ? owner.keyId : undefined);
+      expect(line['ownerId']).toBe(isIdentified ? owner.id : undefined);
     },
   );
 
-  test('of a request without a key has no key id', async () => {
+  test('of a request without an API key has the client address, and no owner and key', async () => {
     const { headers } = await send(service, '/v1/pets');
-    expect(await lineOf(headers['x-request-id'])).not.toHaveProperty('keyId');
+    const line = await lineOf(headers['x-request-id']);
+    expect(line).toMatchObject({ code: 'missing_api_key', clientAddress: '127.0.0.1' });
+    expect(line).not.toHaveProperty('keyId');
+    expect(line).not.toHaveProperty('ownerId');
+  });
+
+  test('of a revoked or expired API key has its owner and id', async () => {
+    const nowMs = service.nowMs();
+    for (const options of [{ revokedAtMs: nowMs }, { expiresAtMs: nowMs - 1_000 }]) {
+      const { key, keyId } = await createKey(service.database, owner.id, options);
+      const { status, headers } = await new ApiClient(service, key).get('/v1/pets');
+      expect(status).toBe(401);
+      expect(await lineOf(headers['x-request-id'])).toMatchObject({
+        code: 'invalid_api_key',
+        ownerId: owner.id,
+        keyId,
+        clientAddress: '127.0.0.1',
+      });
+    }
+  });
+
+  test('of a 500 is at level error and has the error, but nothing of the body', async () => {
+    await service.database.query('ALTER TABLE pets ALTER category_id TYPE boolean USING true');
+    const { headers } = await client.post('/v1/pets', { name: 'Mr. Secret', categoryId: 778899 });
+    await service.database.query('ALTER TABLE pets ALTER category_id TYPE bigint USING 1');
+    const line = await lineOf(headers['x-request-id']);
+    expect(line).toMatchObject({
+      level: 50,
+      status: 500,
+      code: 'internal_error',
+      err: { message: expect.stringMatching(/boolean/), stack: expect.any(String) },
+    });
+    expect(JSON.stringify(line)).not.toMatch(/Secret|778899/);
+  });
+
+  test('of a health probe is at level debug', async () => {
+    const probed = await startService({ database: service.database, env: { LOG_LEVEL: 'debug' } });
+    await send(probed, '/health/live');
+    await send(probed, '/health/ready');
+    for (const route of ['/health/live', '/health/ready']) {
+      expect(await probed.waitForLog((line) => line['route'] === route)).toMatchObject({
+        level: 20,
+      });
+    }
+    await probed.close();
+    await send(service, '/health/live');
+    await lineOf((await client.get('/v1/pets')).headers['x-request-id']);
+    expect(service.output()).not.toContain('/health/');
   });
 
   test('of a broken message has the id of the answer', async () => {
     const { headers } = await RawConnection.exchange(service, 'hello\r\n\r\n');
     const line = await service.waitForLog(({ requestId }) => requestId === headers['x-request-id']);
-    expect(line).toMatchObject({ status: 400, code: 'invalid_request' });
+    expect(line).toMatchObject({
+      status: 400,
+      code: 'invalid_request',
+      clientAddress: '127.0.0.1',
+    });
   });
 
   test('of a client that went away says so', async () => {
@@ -110,7 +186,40 @@ describe('the log line of a request', () => {
     await lock.waitedFor();
     connection.socket.resetAndDestroy();
     const line = await lineOf('gone').finally(() => lock.release());
-    expect(line).toMatchObject({ aborted: true });
+    expect(line).toMatchObject({ aborted: true, clientAddress: '127.0.0.1' });
+  });
+});
+
+describe('the client address', () => {
+  test.each([
+    ['full', '203.0.113.77', '203.0.113.77'],
+    ['network', '203.0.113.77', '203.0.113.0/24'],
+    ['network', '2001:db8:1:2::3', '2001:db8:1::/48'],
+    ['off', '203.0.113.77', undefined],
+  ])('with LOG_CLIENT_ADDRESS=%s, %s is logged as %s', async (form, address, logged) => {
+    const proxied = await startService({
+      database: service.database,
+      env: { TRUST_PROXY: '1', LOG_CLIENT_ADDRESS: form },
+    });
+    const { headers } = await send(proxied, '/v1/pets', {
+      headers: { 'X-Forwarded-For': `198.51.100.1, ${address}` },
+    });
+    const line = await proxied.waitForLog(({ requestId }) => requestId === headers['x-request-id']);
+    expect(line['clientAddress']).toBe(logged);
+    const broken = await RawConnection.exchange(proxied, 'hello\r\n\r\n');
+    const brokenLine = await proxied.waitForLog(
+      ({ requestId }) => requestId === broken.headers['x-request-id'],
+    );
+    expect(brokenLine['clientAddress']).toBe(
+      { full: '127.0.0.1', network: '127.0.0.0/24', off: undefined }[form],
+    );
+    await proxied.close();
+  });
+
+  test('without TRUST_PROXY, it is the address of the connection', async () => {
+    const { headers } = await client.get('/v1/pets', { 'X-Forwarded-For': '203.0.113.77' });
+    const line = await lineOf(headers['x-request-id']);
+    expect(line['clientAddress']).toBe('127.0.0.1');
   });
 });
 

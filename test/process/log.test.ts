@@ -10,6 +10,8 @@ import { type BuiltService, inheritedEnvironment, startBuiltService } from '../h
 const MAIN = join(__dirname, '../../dist/bundle/main.js');
 /** The level of LOG_LEVEL=debug, as the log has it. */
 const DEBUG = 20;
+/** The level of a fatal error. */
+const FATAL = 60;
 const hasTerminal = spawnSync('script', ['--version']).status === 0;
 if (!hasTerminal)
   console.warn('To test the log on a terminal, install script of util-linux (bsdutils).');
@@ -91,15 +93,40 @@ test('LOG_LEVEL warn tells nothing of a service that runs well', async () => {
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) {
       lines.push(line);
-      if (line.includes('listening')) child.stdin.write('\x03');
+      const url = /listening.*(http:\/\/[\d.]+:\d+)/.exec(line)?.[1];
+      if (url !== undefined) {
+        await send({ url }, '/v1/pets');
+        child.stdin.write('\x03');
+      }
     }
     // Without the colours.
     const output = lines.join('\n').replaceAll(/\p{Cc}\[\d+m/gu, '');
-    expect(output).toMatch(/INFO.*listening/);
-    expect(output).toMatch(/address: .*http:\/\/127\.0\.0\.1:\d+/);
+    expect(output).toMatch(/INFO.*listening.*http:\/\/127\.0\.0\.1:\d+/);
+    expect(output).toMatch(/INFO.*GET \/v1\/pets 401 missing_api_key \d.* ms .*"clientAddress"/);
     expect(output).toMatch(/stopped/);
     expect(output).not.toMatch(/DEBUG/);
     expect(output).not.toMatch(/^\{/m);
     expect(child.exitCode ?? ((await once(child, 'exit')) as [number])[0]).toBe(0);
   },
 );
+
+test.each([
+  ['an exception that nothing catches', `throw new Error('on purpose')`],
+  ['a rejection that nothing handles', `void Promise.reject(new Error('on purpose'))`],
+])('%s leaves one fatal line and ends the service with 1', async (_title, defect) => {
+  const service = await startBuiltService({
+    DATABASE_URL: database.url,
+    NODE_OPTIONS: `--import="data:text/javascript,process.on('SIGUSR2',()=>{${encodeURIComponent(defect)}})"`,
+  });
+  expect(await service.stop('SIGUSR2')).toBe(1);
+  const lines = service.logs().filter(({ level }) => level === FATAL);
+  expect(lines).toEqual([
+    expect.objectContaining({
+      msg: 'fatal error',
+      err: expect.objectContaining({
+        message: 'on purpose',
+        stack: expect.stringContaining('on purpose'),
+      }),
+    }),
+  ]);
+});

@@ -45,6 +45,8 @@ test('with nothing set there is a default for everything', () => {
     banMs: 300_000,
     corsOrigins: [],
     logLevel: 'info',
+    logClientAddress: 'full',
+    logBufferBytes: 4_194_304,
     headersTimeoutMs: 10_000,
     requestTimeoutMs: 30_000,
     keepAliveTimeoutMs: 65_000,

@@ -46,6 +46,23 @@ describe('by default', () => {
   // Every test begins at a whole second.
   beforeEach(() => service.setClock(Math.ceil(service.nowMs() / 1000) * 1000));
 
+  it('the beginning of a ban is a log line of its own', async () => {
+    const owner = await newOwner(2);
+    await outcomes(6, asks(owner.key));
+    const lines = service
+      .logs()
+      .filter(({ keyId, msg }) => msg !== 'request' && keyId === owner.keyId);
+    expect(lines).toEqual([
+      expect.objectContaining({
+        level: 40,
+        msg: 'API key banned',
+        ownerId: owner.id,
+        plan: 'enterprise',
+        bannedUntil: new Date(service.nowMs() + BAN_MS).toISOString(),
+      }),
+    ]);
+  });
+
   it.each([1, 2, 3, 7])(
     'as many refusals as the plan has requests a minute ban: %i',
     async (perMinute) => {

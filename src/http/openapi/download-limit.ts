@@ -25,7 +25,7 @@ export class DownloadLimit {
 
   /** Middleware that rejects a request over the limit with 503. A download ends when the connection has taken all of it. */
   readonly admit = (request: Request, response: Response, next: NextFunction): void => {
-    const address = normalizeIp(request.ip ?? '', IPV6_PREFIX_BITS);
+    const address = normalizeIp(request.clientAddress ?? '', IPV6_PREFIX_BITS);
     const ofAddress = this.inProgressOf.get(address) ?? 0;
     if (this.inProgress >= this.max || ofAddress >= this.max * SHARE_OF_AN_ADDRESS) {
       this.rejectedCount++;

@@ -1,0 +1,72 @@
+import { isatty } from 'node:tty';
+import { type DestinationStream, pino, type Logger } from 'pino';
+import type { LogLevel, Settings } from '../config/settings.js';
+import { errorDetails } from './error-details.js';
+import { LogOutput } from './log-output.js';
+
+const STDOUT = 1;
+
+/** Callers put API keys where they do not belong (paths, names of animals), and many people read logs. */
+const API_KEY = /aas_[0-9A-Za-z]{36}/g;
+
+/** The log of the process, on standard output. */
+export interface ServiceLog {
+  readonly logger: Logger;
+  readonly output: LogOutput;
+}
+
+/** Returns the log of the process: JSON lines, or readable lines where standard output is a terminal. */
+export async function createServiceLog(
+  settings: Pick<Settings, 'logLevel' | 'logBufferBytes'>,
+): Promise<ServiceLog> {
+  const output = new LogOutput(settings.logBufferBytes, (lines) =>
+    logger.warn({ lines }, 'log lines dropped'),
+  );
+  const logger = createLogger(
+    settings.logLevel,
+    isatty(STDOUT) ? await forTerminal(output) : output,
+  );
+  return { logger, output };
+}
+
+/**
+ * Returns a logger that writes JSON lines. It masks API keys, wherever they are in a line.
+ *
+ * @param destination receives each line with its line end
+ */
+export function createLogger(level: LogLevel, destination: DestinationStream): Logger {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: timeMember(),
+      serializers: { err: errorDetails },
+      hooks: { streamWrite: withoutKeys },
+    },
+    destination,
+  );
+}
+
+async function forTerminal(output: LogOutput): Promise<DestinationStream> {
+  // Loaded only where it is needed.
+  const { terminalLine } = await import('./terminal-line.js');
+  return { write: (line) => output.write(terminalLine(line)) };
+}
+
+/** Returns a function that writes the line's time (RFC 3339, UTC), formatted once per millisecond. */
+function timeMember(): () => string {
+  let writtenMs = NaN;
+  let member = '';
+  return () => {
+    const nowMs = Date.now();
+    if (nowMs !== writtenMs) {
+      writtenMs = nowMs;
+      member = `,"time":"${new Date(nowMs).toISOString()}"`;
+    }
+    return member;
+  };
+}
+
+function withoutKeys(line: string): string {
+  return line.includes('aas_') ? line.replace(API_KEY, 'aas_***') : line;
+}

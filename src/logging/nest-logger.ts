@@ -1,0 +1,44 @@
+import type { LoggerService } from '@nestjs/common';
+import type { Logger } from 'pino';
+
+/** Passes the log messages of Nest and of injected classes to the logger of the service. */
+export class NestLogger implements LoggerService {
+  constructor(private readonly logger: Logger) {}
+
+  log(message: unknown, ...rest: unknown[]): void {
+    // At start, Nest logs every module and route as text. Only debugging needs these messages.
+    this.write(typeof message === 'object' ? 'info' : 'debug', message, rest);
+  }
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.write('warn', message, rest);
+  }
+  error(message: unknown, ...rest: unknown[]): void {
+    this.write('error', message, rest);
+  }
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.write('fatal', message, rest);
+  }
+  debug(message: unknown, ...rest: unknown[]): void {
+    this.write('debug', message, rest);
+  }
+  verbose(message: unknown, ...rest: unknown[]): void {
+    this.write('trace', message, rest);
+  }
+
+  /** Nest passes the context last, and a stack before it. */
+  private write(
+    level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal',
+    message: unknown,
+    rest: unknown[],
+  ) {
+    const context = rest.at(-1);
+    const stack = rest.length > 1 ? rest[0] : undefined;
+    if (message instanceof Error) this.logger[level]({ context, err: message }, message.message);
+    else if (typeof message === 'object') this.logger[level]({ context, ...message });
+    else
+      this.logger[level](
+        { context, stack },
+        typeof message === 'string' ? message : JSON.stringify(message),
+      );
+  }
+}

@@ -1,0 +1,309 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer, Socket, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { ApiClient, send } from '../harness/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createOwner } from '../harness/factories.js';
+import { logLines, type LogLine } from '../harness/output.js';
+import { type Environment, inheritedEnvironment } from '../harness/service.js';
+
+const MAIN = join(__dirname, '../../dist/bundle/main.js');
+/** The smallest that LOG_BUFFER_BYTES accepts. */
+const SMALL_BUFFER = { LOG_BUFFER_BYTES: '65536' };
+/** So long that 150 lines fill a pipe (64 KiB) and the smallest buffer. */
+const LONG_PATH = `/nope/${'x'.repeat(2_000)}`;
+const REQUESTS = 150;
+/** Far above what a shutdown takes on a busy machine, and far below what a stuck one takes. */
+const SHUTDOWN_LIMIT_MS = 20_000;
+
+const PET = gzipSync('{"name":"Frank","categoryId":1}');
+
+const hasTerminal = spawnSync('script', ['--version']).status === 0;
+const hasProc = process.platform === 'linux';
+
+let database: TestDatabase;
+let key: string;
+let folder: string;
+let service: StuckService | undefined;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  ({ key } = await createOwner(database));
+});
+afterAll(() => database.close());
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'stuck-output-'));
+});
+afterEach(() => {
+  service?.process.kill('SIGKILL');
+  service = undefined;
+  // Lazily: a killed process may still have its log open.
+  spawnSync('umount', ['-l', folder], { stdio: 'ignore' });
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The built service, found by its port: its log cannot be read. */
+class StuckService {
+  private constructor(
+    readonly process: ChildProcess,
+    readonly port: number,
+    private readonly metricsPort: number,
+  ) {}
+
+  static async start(
+    stdout: number | 'pipe',
+    env: Environment = {},
+    command: string[] = [process.execPath, MAIN],
+  ): Promise<StuckService> {
+    const [port, metricsPort] = [await freePort(), await freePort()];
+    const [file = '', ...args] = command;
+    const child = spawn(file, args, {
+      stdio: ['ignore', stdout, 'inherit'],
+      env: {
+        ...inheritedEnvironment(),
+        PORT: String(port),
+        METRICS_PORT: String(metricsPort),
+        DATABASE_URL: database.url,
+        ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
+        ...env,
+      },
+    });
+    const started = new StuckService(child, port, metricsPort);
+    service = started;
+    while (!(await started.isAlive())) await sleep(50);
+    return started;
+  }
+
+  /** Sends requests that each leave a long line, health probes, and a request that adds an animal. Each gets its response. */
+  async serve(requests = REQUESTS): Promise<void> {
+    for (let sent = 0; sent < requests; sent++) {
+      expect((await send(this, LONG_PATH)).status).toBe(401);
+    }
+    expect((await send(this, '/health/live')).status).toBe(200);
+    expect((await send(this, '/health/ready')).status).toBe(200);
+    // Decompression needs a thread, as writing to a file does.
+    const headers = { 'Content-Encoding': 'gzip' };
+    expect((await new ApiClient(this, key).post('/v1/pets', PET, headers)).status).toBe(201);
+  }
+
+  async droppedLines(): Promise<number> {
+    const { text } = await send({ port: this.metricsPort }, '/metrics');
+    return Number(/^pets_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
+  }
+
+  /** Sends SIGTERM and returns the exit code, or 'still running'. */
+  async stop(): Promise<number | string | null> {
+    const exited = once(this.process, 'exit') as Promise<[number | null]>;
+    this.process.kill('SIGTERM');
+    const limit = sleep(SHUTDOWN_LIMIT_MS, ['still running'] as const, { ref: false });
+    const [code] = await Promise.race([exited, limit]);
+    return code;
+  }
+
+  private async isAlive(): Promise<boolean> {
+    if (this.process.exitCode !== null) throw new Error('the service ended');
+    return send(this, '/health/live').then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** A pipe that nobody reads until `read` is called. */
+class StalledPipe {
+  private readonly reader: number;
+  readonly writer: number;
+
+  constructor() {
+    const path = join(folder, 'pipe');
+    spawnSync('mkfifo', [path]);
+    this.reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    this.writer = openSync(path, constants.O_WRONLY);
+  }
+
+  /** To be called when the service has the writing end: only then can the pipe end. */
+  handOver(): void {
+    closeSync(this.writer);
+  }
+
+  close(): void {
+    closeSync(this.reader);
+  }
+
+  /** Reads on. Returns a function that returns the lines so far. */
+  read(): () => LogLine[] {
+    const chunks: Buffer[] = [];
+    const socket = new Socket({ fd: this.reader, readable: true, writable: false });
+    socket.on('data', (chunk) => chunks.push(chunk));
+    return () => logLines(wholeLines(Buffer.concat(chunks).toString()));
+  }
+}
+
+/** The text up to its last line end: the rest may still be on its way. */
+const wholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1);
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await sleep(20);
+}
+
+const isRequest = ({ msg }: LogLine): boolean => msg === 'request';
+const isReport = ({ msg }: LogLine): boolean => msg === 'log lines dropped';
+
+describe('standard output is a pipe that nobody reads', () => {
+  test('all requests are served, lines are dropped and counted, and SIGTERM ends the service', async () => {
+    const pipe = new StalledPipe();
+    const stuck = await StuckService.start(pipe.writer, SMALL_BUFFER);
+    await stuck.serve();
+    expect(await stuck.droppedLines()).toBeGreaterThan(0);
+    expect(await stuck.stop()).toBe(0);
+    pipe.handOver();
+    pipe.close();
+  });
+
+  test('when it is read again, one line has the number of dropped lines', async () => {
+    const pipe = new StalledPipe();
+    const stuck = await StuckService.start(pipe.writer, SMALL_BUFFER);
+    pipe.handOver();
+    await stuck.serve();
+    const dropped = await stuck.droppedLines();
+    const lines = pipe.read();
+    await until(() => lines().some(isReport));
+    await stuck.serve(1);
+    await until(() => lines().at(-1)?.['path'] === '/v1/pets');
+    expect(lines().filter(isReport)).toEqual([
+      expect.objectContaining({ level: 40, lines: dropped }),
+    ]);
+    expect(lines().filter(isRequest)).toHaveLength(REQUESTS + 1 + 2 - dropped);
+    expect(await stuck.droppedLines()).toBe(dropped);
+    expect(await stuck.stop()).toBe(0);
+  });
+
+  test('a clean shutdown writes what is buffered', async () => {
+    const pipe = new StalledPipe();
+    const stuck = await StuckService.start(pipe.writer);
+    pipe.handOver();
+    await stuck.serve();
+    const lines = pipe.read();
+    expect(await stuck.stop()).toBe(0);
+    await until(() => lines().at(-1)?.msg === 'stopped');
+    expect(lines().filter(isRequest)).toHaveLength(REQUESTS + 1);
+    expect(lines().some(isReport)).toBe(false);
+  });
+});
+
+test('standard output is a closed pipe: all requests are served, and SIGTERM ends the service', async () => {
+  const pipe = new StalledPipe();
+  const closed = await StuckService.start(pipe.writer, SMALL_BUFFER);
+  pipe.handOver();
+  pipe.close();
+  await closed.serve();
+  expect(await closed.droppedLines()).toBeGreaterThan(0);
+  expect(await closed.stop()).toBe(0);
+});
+
+test('standard output is /dev/full: all requests are served, and SIGTERM ends the service', async () => {
+  const full = openSync('/dev/full', 'w');
+  const stuck = await StuckService.start(full, SMALL_BUFFER);
+  closeSync(full);
+  await stuck.serve();
+  expect(await stuck.droppedLines()).toBeGreaterThan(0);
+  expect(await stuck.stop()).toBe(0);
+});
+
+describe('standard output is a file on a full disk', () => {
+  /** Mounts a file system of 128 KiB and starts the service with its log there. Undefined where that is not permitted. */
+  async function startOnSmallDisk(): Promise<{ stuck: StuckService; log: string } | undefined> {
+    const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', folder]);
+    if (mount.status !== 0) {
+      console.warn('To test a full disk, run the tests where a tmpfs may be mounted.');
+      return undefined;
+    }
+    const log = join(folder, 'log');
+    const file = openSync(log, 'a');
+    const stuck = await StuckService.start(file, SMALL_BUFFER);
+    closeSync(file);
+    return { stuck, log };
+  }
+
+  const fill = (): void => {
+    const { bavail, bsize } = statfsSync(folder);
+    writeFileSync(join(folder, 'ballast'), Buffer.alloc(bavail * bsize));
+  };
+
+  test('all requests are served, and SIGTERM ends the service', async () => {
+    const started = await startOnSmallDisk();
+    if (!started) return;
+    fill();
+    await started.stuck.serve();
+    expect(await started.stuck.droppedLines()).toBeGreaterThan(0);
+    expect(await started.stuck.stop()).toBe(0);
+  });
+
+  test('when there is space again, the log goes on with whole lines and their missing number', async () => {
+    const started = await startOnSmallDisk();
+    if (!started) return;
+    const { stuck, log } = started;
+    // Less than a line fits: it is cut.
+    fill();
+    await stuck.serve();
+    const dropped = await stuck.droppedLines();
+    unlinkSync(join(folder, 'ballast'));
+    const text = (): string => wholeLines(readFileSync(log, 'utf8'));
+    await until(() => logLines(text()).some(isReport));
+    const lines = text().trim().split('\n');
+    expect(logLines(text())).toHaveLength(lines.length);
+    expect(logLines(text()).find(isReport)).toMatchObject({ lines: dropped });
+    expect(logLines(text()).filter(isRequest)).toHaveLength(REQUESTS + 1 - dropped);
+    expect(await stuck.stop()).toBe(0);
+    expect(logLines(text()).at(-1)).toMatchObject({ msg: 'stopped' });
+  });
+});
+
+(hasTerminal && hasProc ? test : test.skip)(
+  'standard output is a terminal that is stopped: all requests are served, and SIGTERM ends the service',
+  async () => {
+    const pipe = new StalledPipe();
+    const pidFile = join(folder, 'pid');
+    const command = `echo $$ > '${pidFile}'; exec '${process.execPath}' '${MAIN}'`;
+    // It stops reading the terminal when its own output is stuck.
+    const stuck = await StuckService.start(pipe.writer, SMALL_BUFFER, [
+      'script',
+      '-qec',
+      command,
+      '/dev/null',
+    ]);
+    await stuck.serve();
+    expect(await stuck.droppedLines()).toBeGreaterThan(0);
+    const pid = Number(readFileSync(pidFile, 'utf8'));
+    process.kill(pid, 'SIGTERM');
+    // Its parent is stuck too, and cannot take its exit code.
+    await until(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '));
+    pipe.handOver();
+    pipe.close();
+  },
+);
