@@ -1,4 +1,4 @@
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { boundedTransaction } from '../../src/database/bounded-transaction.js';
 import { isUnavailable } from '../../src/database/database-errors.js';
 import { ServiceClient } from '../../src/database/service-client.js';
@@ -74,6 +74,31 @@ describe('a transaction', () => {
     expect(isUnavailable(await failureOf(transaction))).toBe(true);
     expect(performance.now() - startedAt).toBeLessThan(AMPLE_MS / 2);
     expect(await notes()).toEqual([]);
+  });
+
+  it.each([
+    ['that is done', () => Promise.resolve('done')],
+    ['that fails', () => Promise.reject(new Error('no'))],
+  ])('leaves its deadline to no later use of its connection: one %s', async (_how, end) => {
+    const processOf = async (manager: EntityManager): Promise<number> => {
+      const [{ pid }] = await manager.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
+      return pid;
+    };
+    let first: number | undefined;
+    await failureOf(
+      boundedTransaction(dataSource, 100, async (manager) => {
+        first = await processOf(manager);
+        return end();
+      }),
+    );
+    // Longer than the deadline of the first one.
+    const later = boundedTransaction(dataSource, AMPLE_MS, async (manager) => {
+      await manager.query('SELECT pg_sleep(0.1)');
+      await manager.query('SELECT pg_sleep(0.6)');
+      return processOf(manager);
+    });
+
+    expect(await later).toBe(first);
   });
 
   it.each([

@@ -271,6 +271,29 @@ describe('migrations', () => {
       expect(await catalogue(database)).toEqual(before);
     }));
 
+  it('that fail halfway leave nothing behind, and run once the reason is gone', () =>
+    withDatabase(async (database) => {
+      // The last table of the first migration.
+      await database.query('CREATE TABLE pets ()');
+      await expect(service.ask('migrate', database)).rejects.toThrow(/"pets" already exists/);
+
+      expect(await tablesOf(database)).toEqual([{ relname: 'migrations' }, { relname: 'pets' }]);
+      expect(await database.query('SELECT name FROM migrations')).toEqual([]);
+      await database.query('DROP TABLE pets');
+      expect((await service.ask<string[]>('migrate', database)).length).toBeGreaterThan(1);
+    }, EMPTY));
+
+  it('that fail leave those before them, which are complete', () =>
+    withDatabase(async (database) => {
+      await database.query('CREATE TABLE idempotency_keys (expires_at timestamptz)');
+      await expect(service.ask('migrate', database)).rejects.toThrow(/already exists/);
+
+      const executed = await database.query<{ name: string }>('SELECT name FROM migrations');
+      expect(executed.map(({ name }) => name)).toEqual(['CreateStore1795132800000']);
+      await database.query('DROP TABLE idempotency_keys');
+      expect(await service.ask('migrate', database)).not.toContain('CreateStore1795132800000');
+    }, EMPTY));
+
   it('run once when two processes start on an empty database at the same time', () =>
     withDatabase(async (database) => {
       const other = new SchemaProcess();

@@ -255,6 +255,30 @@ const services: TestService[] = [];
     }
   });
 
+  it.each(['', 'available'])(
+    'GET /v1/pets?status=%s › a page whose first animal is settled and whose last is not comes from the primary',
+    async (status) => {
+      const { client } = await start([near]);
+      const ids = await addAged(70, 70, 70, 50);
+      await pause(near);
+      // Until the service has asked how far it has followed.
+      await sleep(1_100);
+      try {
+        await primary.query(`UPDATE pets SET name = 'Primary' WHERE id = ANY ($1)`, [ids]);
+        const pageOf = async (limit: number): Promise<string[]> => {
+          const { json } = await client.get(pageAfter(ids[0]! - 1, limit, status));
+          return (json as { name: string }[]).map(({ name }) => name);
+        };
+        // With the animal after them, by which the page is not the last one, these are all settled.
+        expect(await pageOf(2)).toEqual(['Aged', 'Aged']);
+        // That animal alone is not settled.
+        expect(await pageOf(3)).toEqual(['Primary', 'Primary', 'Primary']);
+      } finally {
+        await resume(near);
+      }
+    },
+  );
+
   it('GET /v1/pets › what is known of one standby is not believed of another behind the same address', async () => {
     const relay = await DatabaseRelay.open(near.url);
     const late = new Client({ connectionString: primary.url });
@@ -404,8 +428,9 @@ const services: TestService[] = [];
 });
 
 /** Returns the path of the page of one animal that follows another. */
-function pageAfter(id: number): string {
-  return `/v1/pets?limit=1&cursor=${Buffer.from(`${id}:`).toString('base64url')}`;
+function pageAfter(id: number, limit = 1, status = ''): string {
+  const cursor = Buffer.from(`${id}:${status}`).toString('base64url');
+  return `/v1/pets?limit=${limit}&cursor=${cursor}${status && `&status=${status}`}`;
 }
 
 function countByStatus(answers: readonly Answer[]): Record<number, number> {
