@@ -10,7 +10,7 @@ import { SystemClock } from './config/clock.js';
 import type { Settings } from './config/settings.js';
 import { isUnavailable } from './database/database-errors.js';
 import type { DatabaseLocation } from './database/database-location.js';
-import { isSchemaCurrent, migrate } from './database/migrate.js';
+import { isSchemaCurrent, migrate, SchemaBusyError } from './database/migrate.js';
 import { Demo } from './demo/demo.js';
 import { welcomeText } from './demo/welcome.js';
 import { Readiness } from './health/readiness.js';
@@ -114,6 +114,7 @@ async function requireCurrentSchema(settings: Settings, database: DatabaseLocati
 
 /** Returns what to tell of a database that cannot be reached or does not let the service in. */
 function databaseRefusal(error: unknown): StartError | undefined {
+  if (error instanceof SchemaBusyError) return new StartError(error.message, { cause: error });
   if (!(error instanceof Error) || !isUnavailable(error)) return undefined;
   const [line = ''] = error.message.split('\n');
   return new StartError(`DATABASE_URL: the database cannot be used (${line})`, { cause: error });

@@ -13,6 +13,15 @@ const LOCK_WAIT_MS = 60_000;
 /** A migration may rewrite or index a large table: only its locks are bounded, by lock_timeout. */
 const STATEMENT_TIMEOUT_MS = 3_600_000;
 
+/** Another process holds the migration lock for too long. */
+export class SchemaBusyError extends Error {
+  override readonly name = 'SchemaBusyError';
+
+  constructor() {
+    super('Another process has been changing the schema for more than a minute.');
+  }
+}
+
 /** Runs statements that record a change of the schema. */
 export type RecordChange<Change> = (
   database: Pick<StatementRunner, 'query'>,
@@ -62,7 +71,7 @@ export async function isSchemaCurrent(
  * Does the work while no other process migrates or reverts.
  *
  * @param work gets a data source, and the session that holds the lock
- * @throws Error when another process holds the lock for a minute
+ * @throws SchemaBusyError when another process holds the lock for a minute
  */
 export async function withMigrationLock<Result>(
   location: DatabaseLocation,
@@ -80,7 +89,7 @@ export async function withMigrationLock<Result>(
         ])) as [{ locked: boolean }];
         if (locked) break;
         if (performance.now() > deadline) {
-          throw new Error('Another process has been changing the schema for more than a minute.');
+          throw new SchemaBusyError();
         }
         await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
       }

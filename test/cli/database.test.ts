@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { Cli, OPERATOR, resultOf } from './command.js';
 import { runInTerminal } from './terminal.js';
@@ -41,13 +42,17 @@ describe('the commands for the schema', () => {
 describe('db seed', () => {
   let database: TestDatabase;
   let cli: Cli;
+  let child: ChildProcess | undefined;
 
   beforeAll(async () => {
     database = await createDatabase();
     cli = new Cli({ DATABASE_URL: database.url });
   });
 
-  afterAll(() => database.close());
+  afterAll(async () => {
+    child?.kill('SIGKILL');
+    await database.close();
+  });
 
   test('adds so many animals, of varied names, categories and statuses, for the planner to know', async () => {
     // More than a batch, and not a whole number of them.
@@ -117,14 +122,11 @@ describe('db seed', () => {
 
   test('exits with 1 after Ctrl-C, and says how many animals it has added', async () => {
     await database.query('TRUNCATE pets');
-    const child = cli.start('db', 'seed', '--animals', '100000000', '--yes');
-    const result = resultOf(child);
-    for (let animals = 0; animals === 0;) {
-      [{ animals = 0 } = {}] = await database.query<{ animals: number }>(
-        'SELECT 1 AS animals FROM pets LIMIT 1',
-      );
-    }
-    child.kill('SIGINT');
+    const seed = cli.start('db', 'seed', '--animals', '100000000', '--yes');
+    child = seed;
+    const result = resultOf(seed);
+    while ((await database.query('SELECT FROM pets LIMIT 1')).length === 0);
+    seed.kill('SIGINT');
     const { code, stdout, stderr } = await result;
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     const [, added] = /^Interrupted\. (\d+) of 100000000 animals were added\.$/m.exec(stderr) ?? [];

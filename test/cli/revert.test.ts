@@ -1,8 +1,10 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { Client } from 'pg';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import {
+  type BuiltProcess,
   spawnBuiltService,
-  startBuiltService,
   startService,
   type TestService,
 } from '../harness/service.js';
@@ -189,6 +191,10 @@ describe('the confirmation of db revert', () => {
 });
 
 describe('db revert and a service', () => {
+  const children: ChildProcess[] = [];
+  // None outlives a test that fails.
+  afterEach(() => children.splice(0).forEach((child) => child.kill('SIGKILL')));
+
   const revert = () => cli.failure(1, 'db', 'revert', '--yes', '--discard-data');
 
   async function withService(
@@ -272,7 +278,9 @@ describe('db revert and a service', () => {
     await database.query('BEGIN');
     await database.query('SELECT FROM migrations FOR UPDATE');
     const patient = new Cli({ ...cli.env, DATABASE_LOCK_TIMEOUT_SECONDS: '60' });
-    const result = resultOf(patient.start('db', 'revert', '--yes'));
+    const child = patient.start('db', 'revert', '--yes');
+    children.push(child);
+    const result = resultOf(child);
     await untilSession(blocked('pets migrations'));
     await work();
     await database.query('ROLLBACK');
@@ -300,25 +308,28 @@ describe('db revert and a service', () => {
   const blocked = (name: string) => `application_name = '${name}' AND wait_event_type = 'Lock'`;
 
   test('a service that starts during a revert waits, and exits with 1 and one line when it may not migrate', async () => {
-    let service!: ReturnType<typeof spawnBuiltService>;
+    let service!: BuiltProcess;
+    let ended!: Promise<unknown[]>;
     await duringRevert(() => {
       service = spawnBuiltService({ DATABASE_URL: database.url, MIGRATE_ON_START: 'false' });
+      children.push(service.process);
+      ended = once(service.process, 'exit');
       return untilSession(blocked('pets key changes'));
     });
-    // Waits for its end: the signal does nothing.
-    expect(await service.stop('SIGCONT')).toBe(1);
+    expect(await ended).toEqual([1, null]);
     expect(service.output()).toContain('The schema of the database is not up to date.');
     expect(service.logs().map(({ msg }) => msg)).not.toContain('listening');
   });
 
   test('a service that starts during a revert waits, and migrates then', async () => {
-    let starting!: ReturnType<typeof startBuiltService>;
+    let service!: BuiltProcess;
     const before = await executed();
     await duringRevert(async () => {
-      starting = startBuiltService({ DATABASE_URL: database.url });
+      service = spawnBuiltService({ DATABASE_URL: database.url });
+      children.push(service.process);
       await untilSession(`query LIKE '%pg_try_advisory_lock(%'`);
     });
-    const service = await starting;
+    await service.waitForLog(({ msg }) => msg === 'listening');
     expect(await executed()).toEqual(before);
     await service.stop();
   });
