@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 export interface Schema {
   $ref?: string;
   type?: string;
+  format?: string;
   enum?: unknown[];
   allOf?: Schema[];
   properties?: Record<string, Schema>;

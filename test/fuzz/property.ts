@@ -1,0 +1,30 @@
+import { randomInt } from 'node:crypto';
+import fc from 'fast-check';
+
+const { FUZZ_SEED, FUZZ_PATH, FUZZ_RUNS, FUZZ_SECONDS } = process.env;
+const RUNS = 200;
+const NO_LIMIT = 2 ** 31 - 1;
+/** What a test takes in addition to its runs: the last run and shrinking. */
+const ALLOWANCE_MS = 120_000;
+
+const seed = FUZZ_SEED === undefined ? randomInt(2 ** 31) : Number(FUZZ_SEED);
+const durationMs = FUZZ_SECONDS === undefined ? undefined : Number(FUZZ_SECONDS) * 1_000;
+
+jest.setTimeout((durationMs ?? 0) + ALLOWANCE_MS);
+process.stderr.write(`To repeat: npm run fuzz -- --seed ${seed}\n`);
+
+/**
+ * Runs the predicate on many generated values, and fails with the smallest value found for which it throws. A number of
+ * runs or a duration for each property, a seed, and the path to a counterexample come from the environment.
+ */
+export async function holds<Value>(
+  values: fc.Arbitrary<Value>,
+  predicate: (value: Value) => Promise<void>,
+): Promise<void> {
+  await fc.assert(fc.asyncProperty(values, predicate), {
+    seed,
+    numRuns: Number(FUZZ_RUNS ?? (durationMs === undefined ? RUNS : NO_LIMIT)),
+    ...(FUZZ_PATH !== undefined && { path: FUZZ_PATH }),
+    ...(durationMs !== undefined && { interruptAfterTimeLimit: durationMs }),
+  });
+}

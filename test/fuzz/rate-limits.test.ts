@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { ApiClient } from '../harness/client.js';
+import { createOwner } from '../harness/factories.js';
+import { limitsOf } from '../harness/limits.js';
+import { startService, type TestService } from '../harness/service.js';
+import { LimitModel, owner as budgetOf } from '../rate-limit/limit-model.js';
+import { holds } from './property.js';
+
+let service: TestService;
+
+beforeAll(async () => {
+  service = await startService({ env: { BAN_AFTER_REFUSALS: '0', LOG_LEVEL: 'warn' } });
+});
+afterAll(() => service.close());
+
+/** A request whose response needs no animal, or a number of milliseconds that pass. */
+const step = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom('GET', 'HEAD', 'OPTIONS', 'DELETE', 'POST') },
+  fc.integer({ min: 1, max: 90_000 }),
+  fc.constantFrom(59_999, 60_000, 86_399_999, 86_400_000),
+);
+
+const plan = fc.record({
+  perMinute: fc.integer({ min: 1, max: 6 }),
+  perDay: fc.integer({ min: 1, max: 12 }),
+});
+
+interface Window {
+  remaining: number;
+  limit: number;
+  reset: number;
+}
+
+/** Returns the window that the headers describe: the one that rejects, else the one with fewer requests remaining. */
+function described(windows: Window[], isAllowed: boolean): Window {
+  const shown = isAllowed ? windows : windows.filter(({ remaining }) => remaining === 0);
+  const [first] = shown.sort((a, b) => a.remaining - b.remaining || b.reset - a.reset);
+  if (!first) throw new Error('rejected by no window');
+  return first;
+}
+
+test('every request is counted once in both windows or in neither, as its headers say', async () => {
+  await holds(fc.tuple(plan, fc.array(step, { maxLength: 40 })), async ([limits, steps]) => {
+    const { id, key } = await createOwner(service.database, { limits });
+    const client = new ApiClient(service, key);
+    const model = new LimitModel();
+    for (const next of steps) {
+      if (typeof next === 'number') {
+        await service.advance(next);
+        continue;
+      }
+      const budget = budgetOf(id, limits.perMinute, limits.perDay);
+      const { allowed, windows } = model.take(budget, service.nowMs());
+      const answer = await client.send('/v1/nothing', { method: next });
+      expect(answer.status === 429).toBe(!allowed);
+      const states = windows.map(({ quota, used, endsAtMs }) => ({
+        limit: quota.limit,
+        remaining: quota.limit - used,
+        reset: Math.ceil(endsAtMs / 1_000),
+      }));
+      expect(limitsOf(answer)).toEqual(described(states, allowed));
+    }
+  });
+});

@@ -1,0 +1,200 @@
+import { type Answer } from '../harness/client.js';
+import { Description, type ResponseObject } from '../harness/description.js';
+import { expectError } from '../harness/error-answer.js';
+import { createOwner } from '../harness/factories.js';
+import { PUBLIC_PATHS } from '../harness/public-paths.js';
+import { RawConnection } from '../harness/raw-connection.js';
+import { START_MS, startService, type TestService } from '../harness/service.js';
+import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
+
+/** Different from each other, so that a response shows which of the two budgets it describes. */
+const OWNER_LIMIT = 1_000_000_000;
+const ADDRESS_LIMIT = 999_999_999;
+
+/** The clock stands, so that no window ends. */
+const RESET = START_MS / 1_000 + 60;
+
+/** The responses that do not depend on the operation, by the name of their component. */
+const GENERAL: Readonly<Record<number, string>> = {
+  401: 'Unauthorized',
+  404: 'RouteNotFound',
+  405: 'MethodNotAllowed',
+  417: 'ExpectationFailed',
+};
+
+/** A request as its bytes are sent. */
+export interface FuzzRequest {
+  method: string;
+  target: string;
+  /** Name and value, one byte for each character. */
+  headers: readonly (readonly [name: string, value: string])[];
+  body?: Buffer | undefined;
+  /** Sends the body in chunks of this many bytes, without its length. */
+  chunkBytes?: number | undefined;
+}
+
+/** The service, and what must be true of each of its responses. */
+export class Target {
+  private connection: RawConnection | undefined;
+  private readonly remaining = new Map<number, number>();
+
+  private constructor(
+    readonly service: TestService,
+    readonly description: Description,
+    readonly key: string,
+  ) {}
+
+  static async start(): Promise<Target> {
+    const service = await startService({
+      env: {
+        ANONYMOUS_REQUESTS_PER_MINUTE: String(ADDRESS_LIMIT),
+        BAN_AFTER_REFUSALS: '0',
+        LOG_LEVEL: 'warn',
+      },
+    });
+    const limits = { perMinute: OWNER_LIMIT, perDay: 2 * OWNER_LIMIT };
+    const { key } = await createOwner(service.database, { limits });
+    return new Target(service, await Description.of(service), key);
+  }
+
+  /** Ends the service. @throws when it has logged a warning or an error */
+  async close(): Promise<void> {
+    this.connection?.close();
+    const lines = this.service.logs();
+    await this.service.close();
+    expect(lines).toEqual([]);
+  }
+
+  /** Sends the request with a valid API key. */
+  authorized(request: FuzzRequest): Promise<Answer> {
+    const headers = [['Authorization', `Bearer ${this.key}`] as const, ...request.headers];
+    return this.send({ ...request, headers });
+  }
+
+  /** Sends a request and checks what is true of every response. Requests are sent one after the other. */
+  async send(request: FuzzRequest): Promise<Answer> {
+    const answer = await this.exchange(request);
+    if (!isPublic(request)) this.check(request, answer);
+    expect(answer.status).toBeLessThan(500);
+    return answer;
+  }
+
+  private check(request: FuzzRequest, answer: Answer): void {
+    this.checkCount(answer);
+    const operation = this.operationOf(request);
+    const described =
+      (operation === undefined ? undefined : this.described(operation, answer)) ??
+      this.general(answer.status);
+    if (answer.status >= 400 && request.method !== 'HEAD') checkError(answer);
+    if (described === undefined) {
+      expect([answer.status, request.method]).toEqual([204, 'OPTIONS']);
+    } else if (request.method !== 'HEAD') {
+      expect(this.description.differences(answer, described)).toEqual([]);
+    }
+  }
+
+  /** Returns the response that the description has for this status of an operation. */
+  private described(operation: string, { status, json }: Answer): ResponseObject | undefined {
+    // Such a path identifies no operation: it cannot be decoded.
+    if (status === 404 && json?.code === 'route_not_found') return undefined;
+    const { responses } = this.description.operation(operation);
+    return status in responses ? this.description.response(operation, status) : undefined;
+  }
+
+  private general(status: number): ResponseObject | undefined {
+    const name = GENERAL[status];
+    return name === undefined
+      ? undefined
+      : (this.description.resolve(`#/components/responses/${name}`) as ResponseObject);
+  }
+
+  /** Every request is counted exactly once, for the owner or for the address. */
+  private checkCount({ headers }: Answer): void {
+    const limit = Number(headers['x-ratelimit-limit']);
+    const remaining = Number(headers['x-ratelimit-remaining']);
+    const before = this.remaining.get(limit) ?? limit;
+    this.remaining.set(limit, remaining);
+    expect({ limit, remaining, reset: Number(headers['x-ratelimit-reset']) }).toEqual({
+      limit: limit === OWNER_LIMIT ? OWNER_LIMIT : ADDRESS_LIMIT,
+      remaining: before - 1,
+      reset: RESET,
+    });
+  }
+
+  /** Returns the described operation that serves a request, such as `GET /pets/{petId}`. */
+  private operationOf({ method, target }: FuzzRequest): string | undefined {
+    const path = /^\/v1(\/[^?]*)/.exec(target)?.[1];
+    if (path === undefined) return undefined;
+    const name = method === 'HEAD' ? 'GET' : method;
+    return [...this.description.operations().keys()].find((operation) => {
+      const [described, template = ''] = operation.split(' ');
+      const pattern = new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`);
+      return described === name && pattern.test(path);
+    });
+  }
+
+  private async exchange(request: FuzzRequest): Promise<Answer> {
+    this.connection ??= await RawConnection.open(this.service);
+    this.connection.write(bytesOf(request));
+    const raw = await this.connection.answer({ hasBody: hasBody(request) });
+    if (raw.headers['connection'] === 'close') {
+      this.connection.close();
+      this.connection = undefined;
+    }
+    return asAnswer(raw, hasBody(request));
+  }
+}
+
+/** Whether the request needs no API key. A target with a fragment is not valid, and identifies no route. */
+export function isPublic({ method, target }: FuzzRequest): boolean {
+  const [path = ''] = target.split('?');
+  return ['GET', 'HEAD'].includes(method) && PUBLIC_PATHS.includes(path) && !target.includes('#');
+}
+
+function hasBody({ method }: FuzzRequest): boolean {
+  return method !== 'HEAD';
+}
+
+/** Expects the Error shape, and the status that belongs to the code. */
+export function checkError(answer: Answer): void {
+  const code = (answer.json as { code: ErrorCode }).code;
+  expect(Object.keys(ERROR_STATUS)).toContain(code);
+  const isExpectation = answer.status === 417 && code === 'invalid_request';
+  expectError(answer, isExpectation ? 417 : ERROR_STATUS[code], code);
+}
+
+/** Returns a response that was read from a socket with its body parsed. */
+export function asAnswer(
+  raw: { status: number; headers: Record<string, string>; text: string },
+  isWhole = true,
+): Answer {
+  const isJson = isWhole && raw.headers['content-type'] === 'application/json' && raw.text !== '';
+  return {
+    ...raw,
+    rawHeaders: [],
+    json: isJson ? (JSON.parse(raw.text) as unknown) : undefined,
+  };
+}
+
+/** Returns the bytes of a request. */
+export function bytesOf({ method, target, headers, body, chunkBytes }: FuzzRequest): Buffer {
+  const framing: [string, string][] =
+    body === undefined
+      ? []
+      : [chunkBytes ? ['Transfer-Encoding', 'chunked'] : ['Content-Length', String(body.length)]];
+  const lines = [['Host', 'pets'] as const, ...headers, ...framing].map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  const head = Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
+  if (body === undefined) return head;
+  return Buffer.concat([head, chunkBytes ? chunked(body, chunkBytes) : body]);
+}
+
+function chunked(body: Buffer, chunkBytes: number): Buffer {
+  const parts: Buffer[] = [];
+  for (let start = 0; start < body.length; start += chunkBytes) {
+    const chunk = body.subarray(start, start + chunkBytes);
+    parts.push(Buffer.from(`${chunk.length.toString(16)}\r\n`), chunk, Buffer.from('\r\n'));
+  }
+  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
+}

@@ -1,0 +1,14 @@
+/** The routes that need no API key. A new one is a decision: until it is listed here, tests fail. */
+export const PUBLIC_PATHS: readonly string[] = [
+  '/',
+  '/docs',
+  '/docs/favicon-32x32.png',
+  '/docs/index.css',
+  '/docs/start.js',
+  '/docs/swagger-ui-bundle.js',
+  '/docs/swagger-ui.css',
+  '/health/live',
+  '/health/ready',
+  '/openapi.json',
+  '/openapi.yaml',
+];
