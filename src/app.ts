@@ -101,7 +101,7 @@ const SHED_PAUSE_MS = { min: 250, max: 500 };
 
 function createAdmission(
   app: NestExpressApplication,
-  { bounds, databasePoolSize }: Settings,
+  { bounds, databasePoolSize, databaseReplicaUrls }: Settings,
 ): Admission {
   const load = app.get(DatabaseLoad);
   const limiter = app.get(RateLimiter);
@@ -110,7 +110,8 @@ function createAdmission(
   const admission = new Admission(bounds, {
     // Every request in progress may come to wait for a connection: all of them have to fit.
     isDatabaseSaturated: (requestsInProgress) =>
-      load.isSaturated || requestsInProgress >= load.maxWaiting + databasePoolSize,
+      load.isSaturated ||
+      requestsInProgress >= (load.maxWaiting + databasePoolSize) * (1 + databaseReplicaUrls.length),
     hasCachedKey: (request) => authenticator.hasCachedKey(request),
     setRateLimitHeaders: async (request, response) => {
       const headers = await limiter.peekForAddress(request.clientAddress);

@@ -39,7 +39,7 @@ export function readBounds(read: EnvironmentReader): Bounds {
     maxUnauthenticatedRequests: read.integer('MAX_UNAUTHENTICATED_REQUESTS', {
       min: 1,
       max: 100_000,
-      fallback: Math.ceil(maxRequestsInProgress / 5),
+      fallback: Math.ceil(maxRequestsInProgress / 2),
     }),
     maxUnsentBytes:
       MEBIBYTE * read.integer('MAX_UNSENT_MEBIBYTES', { min: 1, max: 65_536, fallback: 64 }),

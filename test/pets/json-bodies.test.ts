@@ -373,7 +373,7 @@ describe('POST /v1/pets › JSON', () => {
       'The request body is not valid UTF-8: it takes JSON in UTF-8.',
       'The request body begins with a byte order mark: it takes JSON in UTF-8.',
       'The request body nests deeper than 32 levels: it takes JSON in UTF-8.',
-      'The request body does not decompress.',
+      'The request body cannot be decompressed.',
     ]);
   });
 });

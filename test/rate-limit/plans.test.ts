@@ -15,7 +15,15 @@ import { startService, type TestService } from '../harness/service.js';
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startService();
+  // More requests at once than a service takes by default.
+  const most = '2000';
+  service = await startService({
+    env: {
+      MAX_REQUESTS_IN_PROGRESS: most,
+      MAX_UNAUTHENTICATED_REQUESTS: most,
+      DATABASE_QUEUE_SIZE: most,
+    },
+  });
 });
 afterAll(() => service.close());
 

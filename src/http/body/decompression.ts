@@ -46,7 +46,7 @@ export class Decompression {
    */
   async decompress(coding: ContentCoding, bytes: Buffer, callerId: string): Promise<Buffer> {
     if (coding === 'br' && brotliWindowBits(bytes) > MAX_BROTLI_WINDOW_BITS) {
-      throw notDecodable(`its Brotli window is larger than ${MAX_BROTLI_WINDOW_BITS} bits`);
+      throw notDecodable(`: its Brotli window is larger than ${MAX_BROTLI_WINDOW_BITS} bits`);
     }
     await this.turnOf(callerId);
     try {
@@ -55,7 +55,7 @@ export class Decompression {
       if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
         throw tooLarge(this.maxOutputBytes);
       }
-      throw notDecodable('it is not valid', error);
+      throw notDecodable('', error);
     } finally {
       this.running--;
       this.startNext();
@@ -102,8 +102,9 @@ function brotliWindowBits([first = 0]: Buffer): number {
   return low === 0 ? 17 : 8 + low;
 }
 
+/** @param reason what follows the statement, if the caller can do something about it */
 function notDecodable(reason: string, cause?: unknown): ServiceError {
-  return new ServiceError('malformed_json', `The request body cannot be decompressed: ${reason}.`, {
+  return new ServiceError('malformed_json', `The request body cannot be decompressed${reason}.`, {
     cause,
   });
 }
