@@ -35,7 +35,7 @@ export async function completeAccess(files: ServerFiles, session: ServerSession)
 /** The digest shows whether the superuser has this password, or another one: files may be restored one by one. */
 function closedTo(password: string): string {
   const digest = createHash('sha256').update(password).digest('hex');
-  return `# Written by the service at each start, for the password ${digest}.\nlocal all ${SUPERUSER} scram-sha-256\n`;
+  return `# Written by the service at each start, for the password ${digest}.\nlocal all all scram-sha-256\n`;
 }
 
 function readAccessFile(files: ServerFiles): string | undefined {
