@@ -16,7 +16,8 @@ type WriteBytes = (
 ) => void;
 
 /**
- * Standard output as the destination of a log. Writing never blocks the event loop, and never fails: while
+ * Standard output as the destination of a log, instead of pino's own: that one sleeps and repeats a write that fails, also
+ * while the process exits. Writing never blocks the event loop, and never fails: while
  * nothing can be written (a full disk, a reader that has stopped, a closed pipe), lines wait in a buffer. Lines that do
  * not fit are dropped and counted. A few milliseconds of lines are written at once.
  */

@@ -76,7 +76,8 @@ function createCertificate(folder: string): { key: string; certificate: string }
     });
 
     test('GET /metrics tells of the circuit, of failures and of bans, and not of standbys where there are none', async () => {
-      const { key } = await createOwner(database, { limits: { perMinute: 1, perDay: 9 } });
+      const limits = { perMinute: 1, perDay: 9 };
+      const { id, key, keyId } = await createOwner(database, { limits });
       const ask = () => new ApiClient(service, key).get('/v1/pets');
       await inTurn(3, ask);
       expect(await readMetrics()).toEqual({
@@ -91,6 +92,9 @@ function createCertificate(folder: string): { key: string; certificate: string }
         'pets_redis_failures_total{reason="memory"}': 0,
         'pets_bans_total{plan="enterprise"}': 1,
       });
+      expect(service.logs().filter(({ msg }) => msg === 'API key banned')).toEqual([
+        expect.objectContaining({ level: 40, ownerId: id, keyId }),
+      ]);
       await redis.signal('SIGSTOP');
       expect((await ask()).status).toBe(429);
       const [early, late] = [await readMetrics(), await readMetrics()];

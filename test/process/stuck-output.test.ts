@@ -28,18 +28,22 @@ const SMALL_BUFFER = { LOG_BUFFER_BYTES: '65536' };
 /** So long that 150 lines fill a pipe (64 KiB) and the smallest buffer. */
 const LONG_PATH = `/nope/${'x'.repeat(2_000)}`;
 const REQUESTS = 150;
-/** Far above what a shutdown takes on a busy machine, and far below what a stuck one takes. */
-const SHUTDOWN_LIMIT_MS = 20_000;
+/** Far above what a start or a shutdown takes on a busy machine. */
+const WAIT_LIMIT_MS = 20_000;
 
 const PET = gzipSync('{"name":"Frank","categoryId":1}');
 
 const hasTerminal = spawnSync('script', ['--version']).status === 0;
 const hasProc = process.platform === 'linux';
 
+jest.setTimeout(3 * WAIT_LIMIT_MS);
+
 let database: TestDatabase;
 let key: string;
 let folder: string;
 let service: StuckService | undefined;
+/** The pipes that a test reads. */
+const sockets: Socket[] = [];
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -53,6 +57,7 @@ beforeEach(() => {
 afterEach(() => {
   service?.process.kill('SIGKILL');
   service = undefined;
+  for (const socket of sockets.splice(0)) socket.destroy();
   // Lazily: a killed process may still have its log open.
   spawnSync('umount', ['-l', folder], { stdio: 'ignore' });
   rmSync(folder, { recursive: true, force: true });
@@ -86,7 +91,7 @@ class StuckService {
     });
     const started = new StuckService(child, port, metricsPort);
     service = started;
-    while (!(await started.isAlive())) await sleep(50);
+    await until(() => started.isAlive());
     return started;
   }
 
@@ -111,7 +116,7 @@ class StuckService {
   async stop(): Promise<number | string | null> {
     const exited = once(this.process, 'exit') as Promise<[number | null]>;
     this.process.kill('SIGTERM');
-    const limit = sleep(SHUTDOWN_LIMIT_MS, ['still running'] as const, { ref: false });
+    const limit = sleep(WAIT_LIMIT_MS, ['still running'] as const, { ref: false });
     const [code] = await Promise.race([exited, limit]);
     return code;
   }
@@ -159,7 +164,7 @@ class StalledPipe {
   read(): () => LogLine[] {
     const chunks: Buffer[] = [];
     const socket = new Socket({ fd: this.reader, readable: true, writable: false });
-    socket.on('data', (chunk) => chunks.push(chunk));
+    sockets.push(socket.on('data', (chunk) => chunks.push(chunk)));
     return () => logLines(wholeLines(Buffer.concat(chunks).toString()));
   }
 }
@@ -167,8 +172,13 @@ class StalledPipe {
 /** The text up to its last line end: the rest may still be on its way. */
 const wholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1);
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(20);
+/** Resolves when the condition holds. @throws when that takes longer than it does on a busy machine */
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + WAIT_LIMIT_MS;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`not so: ${condition.toString()}`);
+    await sleep(20);
+  }
 }
 
 const isRequest = ({ msg }: LogLine): boolean => msg === 'request';
