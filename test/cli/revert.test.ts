@@ -245,24 +245,6 @@ describe('db revert and a service', () => {
     }
   });
 
-  test('exits with 1 while a service is connected as another role, whose address is hidden', async () => {
-    const role = `${database.name}_owner`;
-    await database.query(`
-      CREATE ROLE ${role} LOGIN PASSWORD 'secret';
-      GRANT SELECT ON migrations TO ${role}`);
-    const url = new URL(database.url);
-    url.username = role;
-    url.password = 'secret';
-    try {
-      await withService({}, async () => {
-        const line = await new Cli({ DATABASE_URL: url.href }).failure(1, 'db', 'revert', '--yes');
-        expect(line).toMatch(/^The service uses the database \(\d connections? of role \w+\)\./);
-      });
-    } finally {
-      await database.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
-    }
-  });
-
   test('exits with 0 while another command is connected', async () => {
     const client = new Client({ connectionString: database.url, application_name: 'pets cli' });
     await client.connect();
