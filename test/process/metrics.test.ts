@@ -1,3 +1,4 @@
+import { generateKey } from '../../src/auth/key-format.js';
 import { ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { createOwner, createPets } from '../harness/factories.js';
@@ -99,6 +100,45 @@ test('the use of the deprecated operation is told, whatever it is answered', asy
   expect(await uses()).toEqual([
     `pets_deprecated_requests_total{http_route="/v1/pets/:petId"} ${before + 2}`,
   ]);
+});
+
+test.each<[string, { perMinute: number; perDay: number }, number, Record<string, number>]>([
+  ['minute', { perMinute: 2, perDay: 9 }, 3, { allowed: 2, minute: 1 }],
+  ['day', { perMinute: 9, perDay: 2 }, 4, { allowed: 2, day: 2 }],
+  ['day, when both windows are exhausted', { perMinute: 2, perDay: 2 }, 3, { allowed: 2, day: 1 }],
+  ['banned', { perMinute: 2, perDay: 9 }, 6, { allowed: 2, minute: 1, banned: 3 }],
+])(
+  'decisions of the limits are counted by plan and outcome: %s',
+  async (_title, limits, requests, counts) => {
+    const decisions = async (): Promise<Record<string, number>> => {
+      const { text } = await send(metrics, '/metrics');
+      const lines = text.matchAll(
+        /^pets_limit_decisions_total\{plan="enterprise",outcome="(\w+)"\} (\d+)$/gm,
+      );
+      return Object.fromEntries([...lines].map(([, outcome, count]) => [outcome, Number(count)]));
+    };
+    const before = await decisions();
+    const limited = new ApiClient(service, (await createOwner(database, { limits })).key);
+    for (let request = 0; request < requests; request++) await limited.get('/v1/nothing');
+    const added = Object.entries(await decisions()).map(([outcome, count]): [string, number] => [
+      outcome,
+      count - (before[outcome] ?? 0),
+    ]);
+    expect(Object.fromEntries(added.filter(([, count]) => count > 0))).toEqual(counts);
+  },
+);
+
+test('decisions of the limits are counted once for a request that needs a lookup: for the address only when its key is invalid', async () => {
+  const anonymous = async (): Promise<number> => {
+    const { text } = await send(metrics, '/metrics');
+    const line = /^pets_limit_decisions_total\{plan="anonymous",outcome="allowed"\} (\d+)$/m;
+    return Number(line.exec(text)?.[1] ?? 0);
+  };
+  const before = await anonymous();
+  await new ApiClient(service, (await createOwner(database)).key).get('/v1/nothing');
+  expect(await anonymous()).toBe(before);
+  await new ApiClient(service, generateKey()).get('/v1/nothing');
+  expect(await anonymous()).toBe(before + 1);
 });
 
 test('standbys are told by whether they are in service, and reads by who answered them', async () => {
