@@ -126,9 +126,14 @@ describe('a valid key', () => {
     await notified;
     // By its answer to this the service has read the notification too.
     await send(service, '/health/live');
+    // Began after the change became known: the lookup in progress is not recent enough for it.
+    const second = ask();
+    await send(service, '/health/live');
     relay.restore();
     expect(limitsOf(await first).limit).toBe(60);
+    expect(limitsOf(await second).limit).toBe(300);
     expect(limitsOf(await ask()).limit).toBe(300);
+    expect(lookUps(owner.key)).toBe(2);
   });
 });
 
@@ -256,6 +261,22 @@ it('404 for a cached key that is known to have changed, with its last known limi
   expect(limitsOf(await asks(owner.key)()).limit).toBe(60);
   relay.restore();
   await askUntil(asks(owner.key), (answer) => limitsOf(answer).limit === 300);
+});
+
+it('503 for a cached key that is known to have changed, once a query has succeeded since', async () => {
+  const [owner, other] = [await createOwner(database), await createOwner(database)];
+  await asks(owner.key)();
+  const notified = listening.untilReceived(Buffer.from('key_changes'));
+  await notifyChange(database, owner.id);
+  await notified;
+  await send(service, '/health/live');
+  expect((await new ApiClient(service, other.key).get('/v1/pets')).status).toBe(200);
+  relay.cut();
+  expect((await asks(owner.key)()).status).toBe(503);
+  await service.advance(MINUTE_MS);
+  expect((await asks(other.key)()).status).toBe(404);
+  relay.restore();
+  await askUntil(asks(owner.key), ({ status }) => status === 404);
 });
 
 it('looks a cached key up again when the clock was set back', async () => {
