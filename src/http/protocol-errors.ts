@@ -38,11 +38,20 @@ export class ProtocolErrors {
   /** Takes over the events of the server that concern broken requests. */
   attach(server: Server): void {
     const app = server.listeners('request')[0] as (request: Request, response: Response) => void;
+    const track = (request: Request, response: Response): void => {
+      this.answers.set(request.socket, response);
+    };
+    // Before the request is handled: that can begin in a later tick than what follows on the connection is parsed.
+    server.prependListener('request', track);
     server.on('checkContinue', (request: Request, response: Response) => {
       request.expectsContinue = true;
+      track(request, response);
       app(request, response);
     });
-    server.on('checkExpectation', (request: Request, response: Response) => app(request, response));
+    server.on('checkExpectation', (request: Request, response: Response) => {
+      track(request, response);
+      app(request, response);
+    });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       this.onClientError(error, socket as Socket);
     });
@@ -58,7 +67,6 @@ export class ProtocolErrors {
     response: Response,
     next: NextFunction,
   ): Promise<void> | undefined => {
-    this.answers.set(request.socket, response);
     const error = violation(request);
     if (error) return this.answer(request, response, error);
     // Then what came with the head is parsed too: only of a small body that is known to be complete does

@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors/service-error.js';
 import { sendError } from '../json-response.js';
+import { isHealthProbe } from './health-probe.js';
 import type { NextFunction, Request, RequestSlot, Response } from '../request.js';
 
 /** How many requests may be in progress. */
@@ -116,12 +117,6 @@ class Slot implements RequestSlot {
     this.places.all += places;
     if (!this.isAuthenticated) this.places.unauthenticated += places;
   }
-}
-
-const HEALTH_PROBES = new Set(['/health/live', '/health/ready']);
-
-function isHealthProbe({ url }: Request): boolean {
-  return HEALTH_PROBES.has(url);
 }
 
 function overloaded(bound: SheddingBound): ServiceError {

@@ -3,7 +3,9 @@ import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
 import type { Request, Response } from '../request.js';
+import { isHealthProbe } from './health-probe.js';
 import { lingerThenDestroy } from '../unread-body.js';
+import { Arrivals } from './arrivals.js';
 import { Connection } from './connection.js';
 
 /** How much client connections may hold. */
@@ -40,6 +42,7 @@ const IPV6_NETWORK_BITS = 64;
  */
 export class Connections {
   private readonly logger = new Logger(Connections.name);
+  private readonly arrivals = new Arrivals();
   private readonly bySocket = new Map<Socket, Connection>();
   private readonly byAddress = new Map<string, Set<Connection>>();
   /** Without a request in progress; the one that has been idle longest comes first. */
@@ -69,6 +72,7 @@ export class Connections {
   /** Watches a server's connections until it closes. */
   attach(server: Server): void {
     server.on('connection', (socket) => this.add(socket));
+    this.arrivals.attach(server);
     const timer = setInterval(() => this.check(performance.now()), CHECK_INTERVAL_MS).unref();
     server.once('close', () => clearInterval(timer));
   }
@@ -87,7 +91,8 @@ export class Connections {
         this.closeAfterLast(connection);
       } else {
         this.track(connection, response);
-        listener(request, response);
+        if (isHealthProbe(request)) listener(request, response);
+        else this.arrivals.start(() => listener(request, response));
       }
     };
   }
