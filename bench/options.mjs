@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 export const USAGE = `Usage: npm run bench -- [options]
-  --scenario A,B     only these; all by default. The names are in bench/scenarios.mjs, and: start, counters
+  --scenario A,B     only these; all by default. The names are in bench/scenarios.mjs, and: start, counters, overload
   --peer A,B         only these; all by default. The names are in bench/peers.mjs
   --rounds N         rounds, interleaved (9)
   --processes N      started anew of each peer in the course of the rounds (3)

@@ -3,8 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { plot } from './plot.mjs';
-import { judgeCounters, judgeRatios, judgeStarts, spread } from './summary.mjs';
-import { figuresText, startsText, verdictsText } from './tables.mjs';
+import { judgeCounters, judgeOverload, judgeRatios, judgeStarts, spread } from './summary.mjs';
+import { figuresText, overloadText, startsText, verdictsText } from './tables.mjs';
 
 const TRUSTED_ROUNDS = 5;
 
@@ -15,6 +15,7 @@ const TRUSTED_ROUNDS = 5;
  * @property {import('./summary.mjs').Row[]} rows
  * @property {{ coldMs: number[], warmMs: number[], databaseUrlMs: number[] } | undefined} starts
  * @property {{ idleOwnersBytes: number, bytesPerCounter: number } | undefined} counters
+ * @property {import('./overload.mjs').Overload | undefined} overload
  */
 
 /**
@@ -24,18 +25,21 @@ const TRUSTED_ROUNDS = 5;
  * @param {import('./options.mjs').Options} options
  * @param {string} postgres its version
  */
-export async function report({ rows, starts, counters }, options, postgres) {
+export async function report({ rows, starts, counters, overload }, options, postgres) {
   const verdicts = [
     ...judgeRatios(rows),
     ...(starts ? judgeStarts(starts) : []),
     ...(counters ? judgeCounters(counters) : []),
+    ...(overload ? judgeOverload(overload) : []),
   ];
   const texts = [
     ...(rows.length > 0 ? [figuresText(rows)] : []),
     ...(starts ? [startsText(starts, spread)] : []),
+    ...(overload ? [overloadText(overload)] : []),
     ...(verdicts.length > 0 ? [verdictsText(verdicts)] : []),
   ];
-  if (options.rounds < TRUSTED_ROUNDS) texts.push(`Fewer than ${TRUSTED_ROUNDS} rounds: a trial.`);
+  if (rows.length > 0 && options.rounds < TRUSTED_ROUNDS)
+    texts.push(`Fewer than ${TRUSTED_ROUNDS} rounds: a trial.`);
   console.log(`\n${texts.join('\n\n')}\n`);
 
   const { output, ...asked } = options;
@@ -46,7 +50,16 @@ export async function report({ rows, starts, counters }, options, postgres) {
     node: process.version,
     postgres,
   };
-  const json = { at: new Date(), machine, options: asked, rows, starts, counters, verdicts };
+  const json = {
+    at: new Date(),
+    machine,
+    options: asked,
+    rows,
+    starts,
+    counters,
+    overload,
+    verdicts,
+  };
   await mkdir(output, { recursive: true });
   await writeFile(join(output, 'bench.json'), `${JSON.stringify(json, null, 2)}\n`);
   if (rows.length > 0) await writeFile(join(output, 'bench.svg'), plot(rows));

@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { measureCounters } from './counters.mjs';
 import { readOptions, USAGE, UsageError } from './options.mjs';
 import { PEERS } from './peers.mjs';
+import { measureOverload } from './overload.mjs';
 import { report } from './report.mjs';
 import { listScenarios, SCENARIO_NAMES } from './scenarios.mjs';
 import { measureSideBySide } from './side-by-side.mjs';
@@ -11,8 +12,8 @@ import { onStage } from './stage.mjs';
 import { measureStarts } from './starts.mjs';
 import { summarise } from './summary.mjs';
 
-/** Asked for like scenarios, but nobody sends requests in them. */
-const OTHERS = ['start', 'counters'];
+/** Chosen like scenarios, but not measured side by side. */
+const OTHERS = ['start', 'counters', 'overload'];
 
 /**
  * @param {import('./options.mjs').Options} options
@@ -34,8 +35,9 @@ async function bench(options, signal) {
       ? await measureStarts(stage, options.rounds, signal)
       : undefined;
     const counters = isAsked('counters') ? await measureCounters(signal) : undefined;
+    const overload = isAsked('overload') ? await measureOverload(stage, signal) : undefined;
     const version = await stage.database.query('SHOW server_version');
-    await report({ rows, starts, counters }, options, version.rows[0].server_version);
+    await report({ rows, starts, counters, overload }, options, version.rows[0].server_version);
   });
 }
 

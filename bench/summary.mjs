@@ -97,6 +97,31 @@ export function judgeStarts({ warmMs, databaseUrlMs }) {
 }
 
 /**
+ * @param {import('./overload.mjs').Overload} overload
+ * @returns {Verdict[]}
+ */
+export function judgeOverload({ phases }) {
+  const limits = LIMITS.overload;
+  return phases.flatMap(({ title, goodputShare, p99Ms, liveNewMs, liveOpenMs, ...phase }) => {
+    const [before, most] = phase.residentBytes;
+    return [
+      // New connections cost more than requests: the peak of kept connections is no measure for them.
+      ...(phase.isArrivals
+        ? []
+        : [judge(`${title}: share of the peak`, goodputShare, { atLeast: limits.goodputShare })]),
+      judge(`${title}: p99 ms of accepted requests`, p99Ms, { atMost: limits.acceptedP99Ms }),
+      judge(`${title}: slowest /health/live, ms`, Math.max(liveNewMs, liveOpenMs), {
+        atMost: limits.liveMs,
+      }),
+      judge(`${title}: memory growth, MB`, (most - before) / 1e6, {
+        atMost: limits.memoryGrowthBytes / 1e6,
+      }),
+      judge(`${title}: ms until back to normal`, phase.recoveryMs, { atMost: limits.recoveryMs }),
+    ];
+  });
+}
+
+/**
  * @param {string} what
  * @param {number} value
  * @param {{ atMost?: number, atLeast?: number }} bounds one of them

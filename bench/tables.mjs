@@ -67,6 +67,25 @@ export function startsText(starts, spread) {
   ]);
 }
 
+/** @param {import('./overload.mjs').Overload} overload */
+export function overloadText({ peakPerSecond, peakP99Ms, phases }) {
+  const head = [
+    `overload (peak: ${round(peakPerSecond)} lists/s, p99 ${round(peakP99Ms)} ms)`,
+    ...['offered', 'per s', 'unsent', '200', '503', 'broken', 'of the peak', 'p99 ms'],
+    ...['live, new ms', 'live, open ms', 'MB before, most, after', 'normal after ms'],
+  ];
+  const lines = phases.map((phase) => [
+    phase.title,
+    ...[phase.offered, phase.offeredPerSecond, phase.unsent].map(round),
+    ...[phase.accepted, phase.shed, phase.broken].map(round),
+    `${round(phase.goodputShare * 100)} %`,
+    ...[phase.p99Ms, phase.liveNewMs, phase.liveOpenMs].map(round),
+    phase.residentBytes.map((bytes) => round(bytes / 1e6)).join(', '),
+    round(phase.recoveryMs),
+  ]);
+  return aligned([head, ...lines]);
+}
+
 /** @param {string[][]} lines the first column to the left, the others to the right */
 function aligned(lines) {
   const width = (/** @type {number} */ column) =>

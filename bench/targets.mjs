@@ -64,4 +64,11 @@ export const LIMITS = {
   idleOwnersBytes: 200_000_000,
   warmStartMs: 2_000,
   databaseUrlStartMs: 1_000,
+  overload: {
+    goodputShare: 0.85,
+    acceptedP99Ms: 1_000,
+    liveMs: 500,
+    memoryGrowthBytes: 100_000_000,
+    recoveryMs: 2_000,
+  },
 };

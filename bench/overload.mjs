@@ -1,0 +1,186 @@
+// @ts-check
+// The service under four times the load that it can serve.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { endWithThisProcess } from './children.mjs';
+import { HealthWatch } from './health-watch.mjs';
+import { PeerProcess } from './peer-process.mjs';
+import { PEERS } from './peers.mjs';
+import { residentBytes } from './processor-time.mjs';
+
+/** @typedef {import('./load-generator.mjs').Load} Load */
+/** @typedef {import('./load-generator.mjs').LoadResult} LoadResult */
+
+/**
+ * @typedef {object} OverloadPhase
+ * @property {string} title
+ * @property {boolean} isArrivals whether each request came on a new connection
+ * @property {number} offered requests that were due
+ * @property {number} offeredPerSecond
+ * @property {number} unsent of these, requests for which no connection was free or open
+ * @property {number} accepted 200 responses
+ * @property {number} shed 503 responses
+ * @property {number} broken requests whose connection closed without a response
+ * @property {number} goodputShare 200 responses per second, as a share of the peaks before and after
+ * @property {number} p99Ms of the accepted requests
+ * @property {number} liveNewMs the slowest /health/live on a new connection
+ * @property {number} liveOpenMs the slowest /health/live on an open connection
+ * @property {[before: number, most: number, after: number]} residentBytes of the service
+ * @property {number} recoveryMs until goodput and latency are as before
+ *
+ * @typedef {{ peakPerSecond: number, peakP99Ms: number, phases: OverloadPhase[] }} Overload
+ */
+
+const GENERATOR = fileURLToPath(new URL('load-generator.mjs', import.meta.url));
+const PATH = '/v1/pets?limit=20';
+/** As many as the benchmark's client has: enough that the service is busy. */
+const PEAK_CONNECTIONS = 64;
+const CONNECTIONS = 1_000;
+const OVERLOAD_FACTOR = 4;
+const SECONDS = { warmUp: 15, peak: 6, overload: 15 };
+
+/** "As before" is at least as good as the worst tenth of the windows before. */
+const WINDOW_MS = 250;
+const WINDOW_STEP_MS = 50;
+const WORST_SHARE = 0.1;
+
+/**
+ * Measures the peak goodput of lists, then offers more than that in three ways.
+ *
+ * @param {import('./stage.mjs').Stage} stage
+ * @param {AbortSignal} signal ends it
+ * @returns {Promise<Overload>}
+ */
+export async function measureOverload(stage, signal) {
+  const service = PEERS.find(({ name }) => name === 'service');
+  if (!service) throw new Error('There is no peer "service".');
+  const peer = await PeerProcess.start(service, stage, signal);
+  const generator = fork(GENERATOR, { serialization: 'advanced', signal });
+  endWithThisProcess(generator);
+  generator.on('error', () => undefined);
+  const request = `GET ${PATH} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${stage.keys.caller}\r\n\r\n`;
+  /** @param {Omit<Load, 'port' | 'request'>} load @returns {Promise<LoadResult>} */
+  const offer = async (load) => {
+    generator.send({ ...load, port: peer.port, request });
+    const [result] = await once(generator, 'message', { signal });
+    return result;
+  };
+  const offerPeak = (seconds = SECONDS.peak) =>
+    offer({ kind: 'closed', connections: PEAK_CONNECTIONS, seconds });
+  try {
+    await offerPeak(SECONDS.warmUp);
+    let before = await offerPeak();
+    const peakPerSecond = goodput(before);
+    const peakP99Ms = percentile(before.acceptedMs, 0.99);
+    /** @type {{ title: string, load: Omit<Load, 'port' | 'request' | 'seconds'> }[]} */
+    const loads = [
+      {
+        title: `${CONNECTIONS} connections that never wait`,
+        load: { kind: 'closed', connections: CONNECTIONS },
+      },
+      {
+        title: `${OVERLOAD_FACTOR} × the peak over ${CONNECTIONS} connections`,
+        load: {
+          kind: 'open',
+          connections: CONNECTIONS,
+          perSecond: OVERLOAD_FACTOR * peakPerSecond,
+        },
+      },
+      {
+        title: `${CONNECTIONS} new connections at once, each second`,
+        load: { kind: 'arrivals', connections: CONNECTIONS },
+      },
+    ];
+    /** @type {OverloadPhase[]} */
+    const phases = [];
+    for (const { title, load } of loads) {
+      console.log(`Overload: ${title}`);
+      const memoryBefore = residentBytes(peer.pid);
+      const watch = new HealthWatch(peer.port, peer.pid);
+      const result = await offer({ ...load, seconds: SECONDS.overload });
+      const health = await watch.stop();
+      const after = await offerPeak();
+      phases.push({
+        title,
+        isArrivals: load.kind === 'arrivals',
+        ...figures(result),
+        goodputShare: goodput(result) / ((goodput(before) + goodput(after)) / 2),
+        liveNewMs: health.newConnectionMs,
+        liveOpenMs: health.openConnectionMs,
+        residentBytes: [memoryBefore, health.residentBytes, residentBytes(peer.pid)],
+        recoveryMs: recoveryMs(before, after),
+      });
+      before = after;
+    }
+    return { peakPerSecond, peakP99Ms, phases };
+  } finally {
+    generator.kill();
+    await peer.stop();
+  }
+}
+
+/** @param {LoadResult} result */
+function figures({ sent, unsent, statuses, seconds, acceptedMs }) {
+  const offered = sent + unsent;
+  return {
+    offered,
+    offeredPerSecond: offered / seconds,
+    unsent,
+    accepted: statuses['200'] ?? 0,
+    shed: statuses['503'] ?? 0,
+    broken: statuses['0'] ?? 0,
+    p99Ms: percentile(acceptedMs, 0.99),
+  };
+}
+
+/** @param {LoadResult} result */
+function goodput({ statuses, seconds }) {
+  return (statuses['200'] ?? 0) / seconds;
+}
+
+/**
+ * Returns when the first window ends whose goodput and p99 are as they were in a run before the load.
+ *
+ * @param {LoadResult} before
+ * @param {LoadResult} after begins when the load ends
+ */
+function recoveryMs(before, after) {
+  const usual = windows(before);
+  const lowestRate = percentile(
+    Float64Array.from(usual, ({ accepted }) => accepted),
+    WORST_SHARE,
+  );
+  const highestP99Ms = percentile(
+    Float64Array.from(usual, ({ p99Ms }) => p99Ms),
+    1 - WORST_SHARE,
+  );
+  const normal = windows(after).find(
+    ({ accepted, p99Ms }) => accepted >= lowestRate && p99Ms <= highestP99Ms,
+  );
+  return normal?.endMs ?? Infinity;
+}
+
+/** @param {LoadResult} result */
+function windows({ acceptedAtMs, acceptedMs, seconds }) {
+  const count = Math.floor((seconds * 1_000 - WINDOW_MS) / WINDOW_STEP_MS) + 1;
+  return Array.from({ length: count }, (_, index) => {
+    const startMs = index * WINDOW_STEP_MS;
+    const endMs = startMs + WINDOW_MS;
+    const first = acceptedAtMs.findIndex((atMs) => atMs >= startMs);
+    const next = acceptedAtMs.findIndex((atMs) => atMs >= endMs);
+    const latencies = first < 0 ? [] : acceptedMs.slice(first, next < 0 ? undefined : next);
+    return {
+      endMs,
+      accepted: latencies.length,
+      p99Ms: percentile(Float64Array.from(latencies), 0.99),
+    };
+  });
+}
+
+/** @param {Float64Array} values @param {number} share @returns {number} Infinity where there are no values */
+function percentile(values, share) {
+  return (
+    values.toSorted()[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Infinity
+  );
+}
