@@ -92,6 +92,8 @@ function createCertificate(folder: string): { key: string; certificate: string }
         'pets_redis_failures_total{reason="memory"}': 0,
         'pets_bans_total{plan="enterprise"}': 1,
       });
+      // The log is written a little later than the response.
+      await service.waitForLog(({ msg }) => msg === 'API key banned');
       expect(service.logs().filter(({ msg }) => msg === 'API key banned')).toEqual([
         expect.objectContaining({ level: 40, ownerId: id, keyId }),
       ]);
