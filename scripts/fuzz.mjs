@@ -26,7 +26,7 @@ if (values.help) {
   process.stdout.write(HELP);
 } else {
   const { seconds = '300', seed, path, test } = values;
-  const jest = createRequire(import.meta.url).resolve('jest/bin/jest.js');
+  const jest = createRequire(import.meta.url).resolve('jest/bin/jest');
   const names = test === undefined ? [] : ['--testNamePattern', test];
   const child = spawn(process.execPath, [jest, '--runInBand', 'test/fuzz', ...names], {
     stdio: 'inherit',
