@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
+/** The first bytes of the message that ends the start of a connection. */
+const READY_FOR_QUERY = Buffer.from('Z\0\0\0\x05', 'latin1');
+
 /** Stands between the service and PostgreSQL, and can be cut or made to pass nothing on. */
 export class DatabaseRelay {
   private readonly sockets = new Set<Socket>();
@@ -36,7 +39,7 @@ export class DatabaseRelay {
     return Promise.resolve();
   }
 
-  /** What the server answers comes so much later, on every connection. */
+  /** Each response of the server is delayed by this time. A connection takes one response, however it authenticates. */
   slow(delayMs: number): void {
     this.delayMs = delayMs;
   }
@@ -77,10 +80,15 @@ export class DatabaseRelay {
           other.destroy();
         });
       let dueAtMs = 0;
+      let chunks = 0;
+      let isReady = false;
       socket.on('data', (bytes) => {
         const nowMs = performance.now();
         // Never before what came before it.
-        dueAtMs = Math.max(dueAtMs, socket === server ? nowMs + this.delayMs : nowMs);
+        const isDelayed = socket === server && (isReady || chunks === 0);
+        dueAtMs = Math.max(dueAtMs, isDelayed ? nowMs + this.delayMs : nowMs);
+        chunks++;
+        isReady ||= bytes.includes(READY_FOR_QUERY);
         if (dueAtMs === nowMs) other.write(bytes);
         else setTimeout(() => other.write(bytes), dueAtMs - nowMs);
       });
