@@ -193,5 +193,7 @@ test('the log has a line for each shed request, with the bound', async () => {
   expect((await held).status).toBe(200);
   expect(await service.waitForLog((line) => line['requestId'] === 'shed-1')).toMatchObject({
     status: 503,
+    level: 40,
+    cause: 'bound reached: requests_in_progress',
   });
 });

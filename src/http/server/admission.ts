@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.js';
+import { serviceOverloaded } from '../../errors/service-error.js';
 import { sendError } from '../json-response.js';
 import { isHealthProbe } from './health-probe.js';
 import type { NextFunction, Request, RequestSlot, Response } from '../request.js';
@@ -24,8 +24,6 @@ export interface AdmissionInputs {
   /** Called after a request was shed and its response sent. */
   onShed(request: Request): void;
 }
-
-const RETRY_SECONDS = 1;
 
 /**
  * Bounds the requests in progress. The excess gets 503 at once, before anything is counted or
@@ -80,7 +78,7 @@ export class Admission {
     this.shed[bound]++;
     await this.inputs.setRateLimitHeaders(request, response);
     response.once('close', () => this.inputs.onShed(request));
-    sendError(response, overloaded(bound));
+    sendError(response, serviceOverloaded(`bound reached: ${bound}`));
   }
 }
 
@@ -117,11 +115,4 @@ class Slot implements RequestSlot {
     this.places.all += places;
     if (!this.isAuthenticated) this.places.unauthenticated += places;
   }
-}
-
-function overloaded(bound: SheddingBound): ServiceError {
-  return new ServiceError('service_unavailable', 'The service is overloaded. Try again later.', {
-    headers: { 'Retry-After': String(RETRY_SECONDS) },
-    cause: new Error(`overloaded: ${bound}`),
-  });
 }
