@@ -21,10 +21,14 @@ export async function holds<Value>(
   values: fc.Arbitrary<Value>,
   predicate: (value: Value) => Promise<void>,
 ): Promise<void> {
-  await fc.assert(fc.asyncProperty(values, predicate), {
+  let run = Promise.resolve();
+  const property = fc.asyncProperty(values, (value) => (run = predicate(value)));
+  await fc.assert(property, {
     seed,
     numRuns: Number(FUZZ_RUNS ?? (durationMs === undefined ? RUNS : NO_LIMIT)),
     ...(FUZZ_PATH !== undefined && { path: FUZZ_PATH }),
     ...(durationMs !== undefined && { interruptAfterTimeLimit: durationMs }),
   });
+  // fast-check does not wait for the run that it interrupts.
+  await run;
 }
