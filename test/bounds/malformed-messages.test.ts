@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expectError } from '../harness/error-answer.js';
+import { createOwner } from '../harness/factories.js';
+import { RawConnection } from '../harness/raw-connection.js';
+import { startService, type TestService } from '../harness/service.js';
+
+const PER_MINUTE = 3;
+const MEBIBYTE = 1_048_576;
+
+let service: TestService;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService({ env: { ANONYMOUS_REQUESTS_PER_MINUTE: String(PER_MINUTE) } });
+  ({ key } = await createOwner(service.database));
+});
+afterAll(() => service.close());
+// Each test begins with a new window.
+beforeEach(() => service.advance(60_000));
+
+test.each([
+  ['a request line that is not HTTP', 400, 'hello\r\n\r\n'],
+  ['a header without a colon', 400, 'GET /v1/pets HTTP/1.1\r\nHost: pets\r\nBad\r\n\r\n'],
+  ['no Host', 400, 'GET /v1/pets HTTP/1.1\r\n\r\n'],
+  ['CONNECT', 400, 'CONNECT pets:1 HTTP/1.1\r\nHost: pets\r\n\r\n'],
+  [
+    'headers that are too large',
+    431,
+    `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`,
+  ],
+] as const)(
+  '%s › 429 with Retry-After on the socket of an address over its limit',
+  async (_title, status, message) => {
+    for (let count = 0; count < PER_MINUTE; count++) {
+      expect((await RawConnection.exchange(service, message)).status).toBe(status);
+    }
+    const connection = await RawConnection.open(service, message);
+    const answer = await connection.answer();
+    expectError(answer, 429, 'rate_limit_exceeded');
+    expect(answer.headers).toMatchObject({
+      connection: 'close',
+      'retry-after': '60',
+      'x-ratelimit-limit': String(PER_MINUTE),
+      'x-ratelimit-remaining': '0',
+    });
+    await connection.serverEnd();
+  },
+);
+
+test('POST /v1/pets › 401 without a reset for an unread body, on a connection that has sent over 4 MiB', async () => {
+  const connection = await RawConnection.open(service);
+  const body = Buffer.alloc(100_000, ' ');
+  const post = (length: number, ...headers: string[]): string =>
+    [
+      'POST /v1/pets HTTP/1.1',
+      'Host: pets',
+      'Content-Type: application/json',
+      `Content-Length: ${length}`,
+      ...headers,
+      '',
+      '',
+    ].join('\r\n');
+  for (let sent = 0; sent <= 4 * MEBIBYTE; sent += body.length) {
+    connection.write(post(body.length, `Authorization: Bearer ${key}`)).write(body);
+    expectError(await connection.answer(), 400, 'malformed_json');
+  }
+
+  connection.write(post(MEBIBYTE));
+  expectError(await connection.answer(), 401, 'missing_api_key');
+  const { socket } = connection;
+  const closed = once(socket, 'close');
+  for (let sent = 0; sent < MEBIBYTE; sent += body.length) {
+    socket.write(body);
+    // Long enough for a reset to come back.
+    await delay(20);
+  }
+  socket.end();
+  // A reset is an error, which rejects this.
+  expect(await closed).toEqual([false]);
+});

@@ -1,0 +1,115 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { ApiClient } from '../harness/client.js';
+import { expectError } from '../harness/error-answer.js';
+import { createOwner } from '../harness/factories.js';
+import { RawConnection } from '../harness/raw-connection.js';
+import { startService, type TestService } from '../harness/service.js';
+
+const BYTE_INTERVAL_MS = 1_000;
+const PET = '{"name":"Frank","categoryId":1}';
+const COMPRESSED = gzipSync(PET).toString('latin1');
+
+let service: TestService;
+let key: string;
+
+beforeAll(async () => {
+  service = await startService({
+    env: {
+      HEADERS_TIMEOUT_SECONDS: '3',
+      REQUEST_TIMEOUT_SECONDS: '3',
+      ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
+    },
+  });
+  ({ key } = await createOwner(service.database));
+});
+afterAll(() => service.close());
+
+function head(line: string, ...headers: string[]): string {
+  return [line, 'Host: pets', `Authorization: Bearer ${key}`, ...headers, '', ''].join('\r\n');
+}
+
+function create(version: string, ...headers: string[]): string {
+  return head(`POST /v1/pets HTTP/${version}`, 'Content-Type: application/json', ...headers);
+}
+
+type SlowClient = [title: string, atOnce: () => string, perSecond: () => readonly string[]];
+
+const SLOW: SlowClient[] = [
+  ['in a request line', () => '', () => Array.from(head('GET /v1/pets HTTP/1.1'))],
+  ['in a request line of HTTP/1.0', () => '', () => Array.from(head('GET /v1/pets HTTP/1.0'))],
+  [
+    'in a header',
+    () => head('GET /v1/pets HTTP/1.1').slice(0, -2),
+    () => Array.from(`X-A: ${'b'.repeat(100)}`),
+  ],
+  [
+    'in a header of HTTP/1.0',
+    () => head('GET /v1/pets HTTP/1.0').slice(0, -2),
+    () => Array.from(`X-A: ${'b'.repeat(100)}`),
+  ],
+  ['in empty lines before a request', () => '', () => Array.from('\r\n'.repeat(100))],
+  ['in a body', () => create('1.1', `Content-Length: ${PET.length}`), () => Array.from(PET)],
+  [
+    'in a body of HTTP/1.0',
+    () => create('1.0', `Content-Length: ${PET.length}`),
+    () => Array.from(PET),
+  ],
+  [
+    'in a compressed body',
+    () => create('1.1', 'Content-Encoding: gzip', `Content-Length: ${COMPRESSED.length}`),
+    () => Array.from(COMPRESSED),
+  ],
+  [
+    'in a chunk',
+    () => `${create('1.1', 'Transfer-Encoding: chunked')}${PET.length.toString(16)}\r\n`,
+    () => Array.from(PET),
+  ],
+  [
+    'in chunks of one byte',
+    () => create('1.1', 'Transfer-Encoding: chunked'),
+    () => Array.from(PET).map((byte) => `1\r\n${byte}\r\n`),
+  ],
+  [
+    'in a chunk extension',
+    () => `${create('1.1', 'Transfer-Encoding: chunked')}1;`,
+    () => Array.from('a'.repeat(100)),
+  ],
+  [
+    'in trailers',
+    () => `${create('1.1', 'Transfer-Encoding: chunked')}1\r\n{\r\n0\r\nX-A: `,
+    () => Array.from('b'.repeat(100)),
+  ],
+];
+
+test.concurrent.each(SLOW)(
+  '408 and the end of the connection for one byte per second %s, while others get 200',
+  async (_title, atOnce, perSecond) => {
+    const connection = await RawConnection.open(service, atOnce());
+    const bytes = perSecond();
+    let next = 0;
+    const drip = setInterval(() => {
+      if (next < bytes.length && connection.socket.writable) connection.write(bytes[next++]!);
+    }, BYTE_INTERVAL_MS);
+    try {
+      const closed = connection.answer().then(async (answer) => {
+        clearInterval(drip);
+        await connection.serverEnd();
+        return answer;
+      });
+      const over = new AbortController();
+      closed.finally(() => over.abort()).catch(() => undefined);
+      while (!over.signal.aborted) {
+        expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+        await delay(100);
+      }
+      const answer = await closed;
+      expectError(answer, 408, 'request_timeout');
+      expect(answer.headers['connection']).toBe('close');
+      // The limit ended it, not the end of the request.
+      expect(next).toBeLessThan(bytes.length);
+    } finally {
+      clearInterval(drip);
+    }
+  },
+);
