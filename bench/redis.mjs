@@ -10,11 +10,12 @@ const START_LIMIT_MS = 10_000;
  * Starts a redis-server that keeps nothing, as counters need no more.
  *
  * @param {string} folder where it works
+ * @param {number} [wantedPort] any free one by default
  * @returns {Promise<{ pid: number, url: string, close: () => Promise<void> } | undefined>} undefined: there is none
  */
-export async function startRedis(folder) {
+export async function startRedis(folder, wantedPort) {
   if (spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).error) return undefined;
-  const port = await freePort();
+  const port = wantedPort ?? (await freePort());
   const settings = { port, bind: '127.0.0.1', save: '', appendonly: 'no' };
   const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
   const server = spawn('redis-server', [...args, '--maxmemory-policy', 'noeviction'], {

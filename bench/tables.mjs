@@ -87,7 +87,7 @@ export function overloadText({ peakPerSecond, peakP99Ms, phases }) {
 }
 
 /** @param {string[][]} lines the first column to the left, the others to the right */
-function aligned(lines) {
+export function aligned(lines) {
   const width = (/** @type {number} */ column) =>
     Math.max(...lines.map((line) => line[column]?.length ?? 0));
   return lines
