@@ -1,6 +1,7 @@
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -12,7 +13,7 @@ import { join } from 'node:path';
 import { Cli } from './cli/command.js';
 import { makeCluster } from './embedded/embedded-user.js';
 import { ApiClient, send } from './harness/client.js';
-import { type BuiltService, startBuiltService } from './harness/service.js';
+import { type BuiltService, spawnBuiltService, startBuiltService } from './harness/service.js';
 
 /** Generous: several tests run at a time, on slow machines too. */
 const FIRST_START_MS = 20_000;
@@ -140,5 +141,19 @@ describe('a start that was interrupted', () => {
     const [, key] = CURL.exec(output) ?? [];
     expect(readFileSync(join(dataDir, 'demo-key'), 'utf8')).toBe(`${key}\n`);
     expect(statSync(join(dataDir, 'demo-key')).mode & 0o777).toBe(0o600);
+  });
+
+  test('because the key cannot be written adds nothing, and the next one adds everything', async () => {
+    const dataDir = makeFolder();
+    await makeCluster(dataDir);
+    // A folder in the place of the file.
+    mkdirSync(join(dataDir, 'demo-key/in-the-way'), { recursive: true });
+    service = undefined;
+    const failing = spawnBuiltService({ DATA_DIR: dataDir });
+    expect(await new Promise((resolve) => failing.process.once('exit', resolve))).toBe(1);
+    rmSync(join(dataDir, 'demo-key'), { recursive: true });
+    const { url, output } = await start(dataDir);
+    const [, key] = CURL.exec(output) ?? [];
+    expect((await new ApiClient({ url }, key).get('/v1/pets')).status).toBe(200);
   });
 });

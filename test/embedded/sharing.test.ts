@@ -87,6 +87,20 @@ ofLinux('starting and stopping at once (Linux only)', () => {
     expect(processesOf(fresh)).toEqual([]);
   });
 
+  test('of two commands without a service, the first to end leaves the server to the other', async () => {
+    const commands = [
+      new EmbeddedUser(dataDir, 'command'),
+      new EmbeddedUser(dataDir, 'command'),
+    ] as const;
+    const [opened] = await Promise.all(commands.map((command) => command.opened()));
+    const postmaster = postmasterOf(dataDir);
+    expect(await commands[1].close()).toBe(0);
+    expect(postmasterOf(dataDir)).toBe(postmaster);
+    expect(opened && (await query(opened, 'select 1 as one'))).toEqual([{ one: 1 }]);
+    expect(await commands[0].close()).toBe(0);
+    expect(processesOf(dataDir)).toEqual([]);
+  });
+
   test('a service that starts while a command stops the server waits and starts it again', async () => {
     const command = new EmbeddedUser(dataDir, 'command');
     await query(await command.opened(), 'create table filled as select generate_series(1, 200000)');

@@ -176,6 +176,25 @@ test('/health/ready › 503 at once while stopping, whatever the database does',
   expect(ms).toBeLessThan(1_000);
 });
 
+test('/health/ready › 503 when the service begins to stop while the database is asked', async () => {
+  const relay = await DatabaseRelay.open(database.url);
+  const { service } = await start({
+    DATABASE_URL: relay.url,
+    READINESS_TIMEOUT_SECONDS: '20',
+    DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
+    SHUTDOWN_DELAY_SECONDS: '8',
+  });
+  expect((await send(service, '/health/ready')).status).toBe(200);
+  relay.slow(3_000);
+  const asked = send(service, '/health/ready');
+  const stopped = stop(service);
+  await stopping(service);
+  const { status, json } = await asked;
+  expect([status, json.checks.shutdown]).toEqual([503, 'in progress']);
+  expect((await stopped).code).toBe(0);
+  await relay.cut();
+});
+
 test('a database that does not answer keeps nobody from stopping', async () => {
   const relay = await DatabaseRelay.open(database.url);
   const { service, client } = await start({ DATABASE_URL: relay.url });
