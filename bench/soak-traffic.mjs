@@ -11,6 +11,7 @@ const PAUSE_MS = 5;
 const FASTEST_BYTE_MS = 100;
 /** Sent by clients that are slow, and too long for them to end in time. */
 const SLOW_BYTES = 200;
+const MOST_FAILURES = 20;
 
 /**
  * One kind of request: the statuses that it may get, besides 503 while a fault lasts.
@@ -64,7 +65,7 @@ export class SoakTraffic {
       try {
         for (const status of await kind.run()) this.#count(kind, status);
       } catch (error) {
-        this.#fail(`${kind.name}: ${error instanceof Error ? error.message : String(error)}`);
+        this.fail(error, kind.name);
       }
       await delay(PAUSE_MS);
     }
@@ -74,12 +75,13 @@ export class SoakTraffic {
   #count({ name, expected }, status) {
     const label = `${name} ${status}`;
     this.counts[label] = (this.counts[label] ?? 0) + 1;
-    if (status !== 503 && !expected.includes(status)) this.#fail(`${name}: status ${status}`);
+    if (status !== 503 && !expected.includes(status)) this.fail(`status ${status}`, name);
   }
 
-  /** @param {string} failure */
-  #fail(failure) {
-    if (this.failures.length < 20) this.failures.push(failure);
+  /** @param {unknown} error @param {string} what failed */
+  fail(error, what = 'fault') {
+    if (this.failures.length >= MOST_FAILURES) return;
+    this.failures.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
   }
 
   /**

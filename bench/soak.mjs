@@ -88,10 +88,10 @@ async function soak(seconds, signal) {
     ];
     try {
       const warmUpSeconds = Math.min(seconds / 5, MAX_WARM_UP_SECONDS);
-      const warmUp = await traffic(stage, service, warmUpSeconds, faults);
+      const warmUp = await traffic(stage, service, warmUpSeconds, faults, signal);
       const before = await settled(stage, service, metricsPort);
       print('after the warm-up', before);
-      const main = await traffic(stage, service, seconds - warmUpSeconds, faults);
+      const main = await traffic(stage, service, seconds - warmUpSeconds, faults, signal);
       const after = await settled(stage, service, metricsPort, before);
       print('at the end', after);
       console.log(`\n${countsText(main.counts)}\n`);
@@ -108,22 +108,24 @@ async function soak(seconds, signal) {
  * @param {PeerProcess} service
  * @param {number} seconds
  * @param {readonly (() => Promise<unknown>)[]} faults one after the other
+ * @param {AbortSignal} signal ends it
  */
-async function traffic(stage, service, seconds, faults) {
+async function traffic(stage, service, seconds, faults, signal) {
   const clients = new SoakTraffic(service.port, stage.keys);
   clients.start(CLIENTS);
   const endMs = performance.now() + seconds * 1_000;
   const intervalMs = Math.min((seconds * 1_000) / MIN_FAULTS, MAX_FAULT_INTERVAL_MS);
-  for (let index = 0; performance.now() + intervalMs < endMs; index++) {
-    await delay(intervalMs);
-    try {
-      await faults[index % faults.length]?.();
-    } catch (error) {
-      clients.failures.push(error instanceof Error ? error.message : String(error));
+  try {
+    for (let index = 0; performance.now() + intervalMs < endMs; index++) {
+      await delay(intervalMs, undefined, { signal });
+      await faults[index % faults.length]?.().catch((/** @type {unknown} */ error) =>
+        clients.fail(error),
+      );
     }
+    await delay(Math.max(0, endMs - performance.now()), undefined, { signal });
+  } finally {
+    await clients.stop();
   }
-  await delay(Math.max(0, endMs - performance.now()));
-  await clients.stop();
   return clients;
 }
 
@@ -252,8 +254,13 @@ else if (!/^[1-9]\d{0,5}$/.test(values.seconds)) {
   console.error('--seconds takes a number from 1 on.');
   process.exitCode = 1;
 } else {
-  const failures = await soak(Number(values.seconds), stop.signal);
-  for (const failure of failures) console.error(`FAILED  ${failure}`);
-  if (failures.length > 0) process.exitCode = 1;
-  else console.log('Nothing has grown, and every response had an expected status.');
+  try {
+    const failures = await soak(Number(values.seconds), stop.signal);
+    for (const failure of failures) console.error(`FAILED  ${failure}`);
+    if (failures.length > 0) process.exitCode = 1;
+    else console.log('Nothing has grown, and every response had an expected status.');
+  } catch (error) {
+    console.error(stop.signal.aborted ? 'Aborted.' : error);
+    process.exitCode = 1;
+  }
 }
