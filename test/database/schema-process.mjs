@@ -45,7 +45,7 @@ process.once('disconnect', () => process.exit(0));
  * @param {string} url
  */
 async function answer(question, url) {
-  const settings = new Settings({ DATABASE_URL: url });
+  const settings = new Settings({ ...process.env, DATABASE_URL: url });
   return answers[question]?.(await locateDatabase(settings, 'command'), settings);
 }
 

@@ -1,16 +1,21 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { inheritedEnvironment } from '../harness/service.js';
+import { type Environment, inheritedEnvironment } from '../harness/service.js';
 
 type Question = 'differences' | 'synchronize' | 'migrate' | 'revert';
 
 /** The built service, in a process of its own, to be asked about a database. */
 class SchemaProcess {
-  private readonly child = fork(join(__dirname, 'schema-process.mjs'), {
-    env: inheritedEnvironment(),
-  });
+  private readonly child: ChildProcess;
+
+  /** @param env settings of the service besides DATABASE_URL */
+  constructor(env: Environment = {}) {
+    this.child = fork(join(__dirname, 'schema-process.mjs'), {
+      env: { ...inheritedEnvironment(), ...env },
+    });
+  }
 
   async ask<Answer>(question: Question, { url }: TestDatabase): Promise<Answer> {
     const answered = once(this.child, 'message') as Promise<[{ value: Answer; error?: string }]>;
@@ -296,13 +301,13 @@ describe('migrations', () => {
 
   it('run once when two processes start on an empty database at the same time', () =>
     withDatabase(async (database) => {
-      const other = new SchemaProcess();
+      // Both have to wait at the same time, however long a busy machine takes to start a process.
+      const patient = { DATABASE_LOCK_TIMEOUT_SECONDS: '20' };
+      const [first, other] = [new SchemaProcess(patient), new SchemaProcess(patient)];
       try {
         // The first one to migrate has to wait for this table; the other one comes meanwhile.
         await database.query('BEGIN; CREATE TABLE owners ()');
-        const answers = [service, other].map((process) =>
-          process.ask<string[]>('migrate', database),
-        );
+        const answers = [first, other].map((process) => process.ask<string[]>('migrate', database));
         await untilTwoWait(database);
         await database.query('ROLLBACK');
 
@@ -312,6 +317,7 @@ describe('migrations', () => {
         );
         expect(ran).toEqual(row!.names);
       } finally {
+        first.close();
         other.close();
       }
     }, EMPTY));

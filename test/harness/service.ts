@@ -21,6 +21,9 @@ export const START_MS = Date.parse('2027-03-01T12:00:00.000Z');
 
 export type Environment = Record<string, string>;
 
+/** A busy machine may take longer than an operator would accept. */
+const PATIENT: Environment = { READINESS_TIMEOUT_SECONDS: '3' };
+
 /** Settings with which many requests at once are not shed. */
 export const UNBOUNDED: Environment = {
   MAX_CONNECTIONS_PER_ADDRESS: '100000',
@@ -61,7 +64,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const database = options.database ?? (await createDatabase());
   let nowMs = options.nowMs ?? START_MS;
   const application = await HostedApplication.start({
-    env: { PORT: '0', DATABASE_URL: database.url, ...options.env },
+    env: { ...PATIENT, PORT: '0', DATABASE_URL: database.url, ...options.env },
     nowMs,
     features: options.features,
   });
@@ -106,7 +109,7 @@ export interface BuiltService extends BuiltProcess {
 export function spawnBuiltService(env: Environment): BuiltProcess {
   const child = spawn(process.execPath, [join(__dirname, '../../dist/bundle/main.js')], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...inheritedEnvironment(), PORT: '0', METRICS_PORT: '', ...env },
+    env: { ...inheritedEnvironment(), ...PATIENT, PORT: '0', METRICS_PORT: '', ...env },
   });
   const output = collectOutput(child);
   return {
