@@ -23,12 +23,16 @@ export async function holds<Value>(
 ): Promise<void> {
   let run = Promise.resolve();
   const property = fc.asyncProperty(values, (value) => (run = predicate(value)));
-  await fc.assert(property, {
-    seed,
-    numRuns: Number(FUZZ_RUNS ?? (durationMs === undefined ? RUNS : NO_LIMIT)),
-    ...(FUZZ_PATH !== undefined && { path: FUZZ_PATH }),
-    ...(durationMs !== undefined && { interruptAfterTimeLimit: durationMs }),
-  });
-  // fast-check does not wait for the run that it interrupts.
+  try {
+    await fc.assert(property, {
+      seed,
+      numRuns: Number(FUZZ_RUNS ?? (durationMs === undefined ? RUNS : NO_LIMIT)),
+      ...(FUZZ_PATH !== undefined && { path: FUZZ_PATH }),
+      ...(durationMs !== undefined && { interruptAfterTimeLimit: durationMs }),
+    });
+  } finally {
+    // fast-check does not wait for the run that it interrupts.
+    await run.catch(() => undefined);
+  }
   await run;
 }
