@@ -13,7 +13,7 @@ import { serveInterfaceDescription } from './http/interface-description.js';
 import { ProtocolErrors } from './http/protocol-errors.js';
 import { accessLog, type LoggedCaller } from './http/request/access-log.js';
 import { requestContext } from './http/request-context.js';
-import type { Request } from './http/request.js';
+import type { Request, SetRateLimitHeaders } from './http/request.js';
 import { observeResponses, type ResponseObserver, routeOf } from './http/response-observer.js';
 import { Admission } from './http/server/admission.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
@@ -80,8 +80,9 @@ async function setUp(
   );
   if (settings.corsOrigins.length > 0) app.use(cors(settings.corsOrigins));
   app.use(protocolErrors.refuse);
-  app.use(createAdmission(app, settings).admit);
-  const docsLimit = serveInterfaceDescription(app, environment);
+  const setRateLimitHeaders = rateLimitHeadersOfAddress(limiter);
+  app.use(createAdmission(app, settings, setRateLimitHeaders).admit);
+  const docsLimit = serveInterfaceDescription(app, environment, setRateLimitHeaders);
   metrics.observeDocsDownloads(docsLimit);
 
   await app.init();
@@ -96,15 +97,23 @@ function setLimits(server: Server, settings: Settings): void {
   server.maxHeadersCount = 0;
 }
 
+/** A shed request is not counted: its response shows the state of its address. */
+function rateLimitHeadersOfAddress(limiter: RateLimiter): SetRateLimitHeaders {
+  return async (request, response) => {
+    const headers = await limiter.peekForAddress(request.clientAddress);
+    for (const [name, value] of headers) response.setHeader(name, value);
+  };
+}
+
 /** Shed requests are followed by a pause of the connection, so that a client that does not wait costs little. */
 const SHED_PAUSE_MS = { min: 250, max: 500 };
 
 function createAdmission(
   app: NestExpressApplication,
   { bounds, databasePoolSize, databaseReplicaUrls }: Settings,
+  setRateLimitHeaders: SetRateLimitHeaders,
 ): Admission {
   const load = app.get(DatabaseLoad);
-  const limiter = app.get(RateLimiter);
   const authenticator = app.get(Authenticator);
   const { connections } = app.getHttpAdapter() as unknown as ServiceAdapter;
   const admission = new Admission(bounds, {
@@ -113,10 +122,7 @@ function createAdmission(
       load.isSaturated ||
       requestsInProgress >= (load.maxWaiting + databasePoolSize) * (1 + databaseReplicaUrls.length),
     hasCachedKey: (request) => authenticator.hasCachedKey(request),
-    setRateLimitHeaders: async (request, response) => {
-      const headers = await limiter.peekForAddress(request.clientAddress);
-      for (const [name, value] of headers) response.setHeader(name, value);
-    },
+    setRateLimitHeaders,
     onShed: (request) => {
       const { min, max } = SHED_PAUSE_MS;
       // At random, so that the clients do not all come back at once.

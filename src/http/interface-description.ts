@@ -11,6 +11,7 @@ import {
 import { DownloadLimit } from './openapi/download-limit.js';
 import { describeInterface } from './openapi/document.js';
 import { PublishedDescription } from './openapi/published-description.js';
+import type { SetRateLimitHeaders } from './request.js';
 
 /**
  * Serves the interface description as `/openapi.json` and `/openapi.yaml`, and Swagger UI as `/docs`, where `/`
@@ -22,8 +23,9 @@ import { PublishedDescription } from './openapi/published-description.js';
 export function serveInterfaceDescription(
   app: NestExpressApplication,
   { settings, clock }: { settings: Settings; clock: Clock },
+  setRateLimitHeaders: SetRateLimitHeaders,
 ): DownloadLimit {
-  const limit = new DownloadLimit(settings.maxDocsDownloads);
+  const limit = new DownloadLimit(settings.maxDocsDownloads, setRateLimitHeaders);
   const description = new PublishedDescription(describeInterface(app, settings), clock);
   const policy = contentSecurityPolicy(settings);
   const docsPath = `${new URL(settings.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')}/docs`;

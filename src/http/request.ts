@@ -1,3 +1,4 @@
+import type { Request, Response } from 'express';
 import type { ServiceError } from '../errors/service-error.js';
 
 /** A request's place among the requests in progress, whose number has a bound. */
@@ -39,3 +40,6 @@ declare module 'express-serve-static-core' {
 }
 
 export type { NextFunction, Request, Response } from 'express';
+
+/** Sets the rate limit headers of the client address without counting the request. */
+export type SetRateLimitHeaders = (request: Request, response: Response) => Promise<void>;

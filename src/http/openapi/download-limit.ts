@@ -1,6 +1,6 @@
 import { normalizeIp } from '@nestjs/throttler';
 import { serviceOverloaded } from '../../errors/service-error.js';
-import type { NextFunction, Request, Response } from '../request.js';
+import type { NextFunction, Request, Response, SetRateLimitHeaders } from '../request.js';
 
 /** So that one client cannot keep the documentation from all others. */
 const SHARE_OF_AN_ADDRESS = 0.25;
@@ -15,8 +15,14 @@ export class DownloadLimit {
   private readonly inProgressOf = new Map<string, number>();
   private rejectedCount = 0;
 
-  /** @param max how many, in total */
-  constructor(private readonly max: number) {}
+  /**
+   * @param max how many, in total
+   * @param setRateLimitHeaders sets those of a response to a rejected request, without counting the request
+   */
+  constructor(
+    private readonly max: number,
+    private readonly setRateLimitHeaders: SetRateLimitHeaders,
+  ) {}
 
   /** How many requests it has rejected since the start. */
   get rejected(): number {
@@ -24,13 +30,17 @@ export class DownloadLimit {
   }
 
   /** Middleware that rejects a request over the limit with 503. A download ends when the connection has taken all of it. */
-  readonly admit = (request: Request, response: Response, next: NextFunction): void => {
+  readonly admit = async (
+    request: Request,
+    response: Response,
+    next: NextFunction,
+  ): Promise<void> => {
     const address = normalizeIp(request.clientAddress ?? '', IPV6_PREFIX_BITS);
     const ofAddress = this.inProgressOf.get(address) ?? 0;
     if (this.inProgress >= this.max || ofAddress >= this.max * SHARE_OF_AN_ADDRESS) {
       this.rejectedCount++;
-      next(serviceOverloaded('MAX_DOCS_DOWNLOADS'));
-      return;
+      await this.setRateLimitHeaders(request, response);
+      throw serviceOverloaded('MAX_DOCS_DOWNLOADS');
     }
     this.inProgress++;
     this.inProgressOf.set(address, ofAddress + 1);

@@ -1,7 +1,13 @@
 import { serviceOverloaded } from '../../errors/service-error.js';
 import { sendError } from '../json-response.js';
 import { isHealthProbe } from './health-probe.js';
-import type { NextFunction, Request, RequestSlot, Response } from '../request.js';
+import type {
+  NextFunction,
+  Request,
+  RequestSlot,
+  Response,
+  SetRateLimitHeaders,
+} from '../request.js';
 
 /** How many requests may be in progress. */
 export interface AdmissionBounds {
@@ -19,8 +25,7 @@ export interface AdmissionInputs {
   isDatabaseSaturated(requestsInProgress: number): boolean;
   /** Whether the request's API key is valid, as far as the cache knows. */
   hasCachedKey(request: Request): boolean;
-  /** Sets the rate limit headers of the client address without counting the request. */
-  setRateLimitHeaders(request: Request, response: Response): Promise<void>;
+  setRateLimitHeaders: SetRateLimitHeaders;
   /** Called after a request was shed and its response sent. */
   onShed(request: Request): void;
 }
