@@ -106,7 +106,7 @@ function rateLimitHeadersOfAddress(limiter: RateLimiter): SetRateLimitHeaders {
 }
 
 /** Shed requests are followed by a pause of the connection, so that a client that does not wait costs little. */
-const SHED_PAUSE_MS = { min: 250, max: 500 };
+const SHED_PAUSE_MS = { min: 400, max: 900 };
 
 function createAdmission(
   app: NestExpressApplication,

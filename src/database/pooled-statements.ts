@@ -3,7 +3,7 @@ import { isUnavailable } from './database-errors.js';
 import type { Parameter, RowMaker } from './prepared-statement.js';
 import type { ServiceClient } from './service-client.js';
 
-/** Statements that may share a connection: more gain nothing, and one that is slow keeps the others waiting. */
+/** Statements that may share a connection: more gain nothing, and a slow one keeps the others waiting. */
 const MAX_TOGETHER = 8;
 
 interface Statement {
@@ -15,24 +15,27 @@ interface Statement {
 }
 
 /**
- * Statements on a pool of connections, each by itself for whoever asks.
+ * Statements on a pool of connections, each on its own for its caller.
  *
- * Those that are asked for in one turn of the event loop share a connection and a transaction: one system call, one
- * wake-up of the server, one answer and one commit serve several (docs/decisions/0010). A statement that the server
- * refuses fails alone; a server that is gone, or late, fails all that share.
+ * Statements that wait for a connection at the same time share it and one transaction: one system call, one wake-up
+ * of the server, one response and one commit serve several (docs/decisions/0010). A statement that the server
+ * rejects fails alone; an unavailable or late server fails all that share.
  */
 export class PooledStatements {
-  private readonly reads = new Turn((statements) => this.send(statements));
-  private readonly inserts = new Turn((statements) => this.send(statements));
+  private readonly reads: BatchQueue;
+  private readonly inserts: BatchQueue;
 
   /** @param pool of ServiceClients; its owner closes it */
-  constructor(private readonly pool: Pool) {}
+  constructor(pool: Pool) {
+    this.reads = new BatchQueue(pool);
+    this.inserts = new BatchQueue(pool);
+  }
 
   /**
    * Returns the rows of a statement that is fast and takes no locks.
    *
    * @param toRow makes a row of its columns, in the order of the statement
-   * @throws what the pool or the server says, see `isUnavailable`
+   * @throws the error of the pool or the server, see `isUnavailable`
    */
   read<Row>(sql: string, values: readonly Parameter[], toRow: RowMaker<Row>): Promise<Row[]> {
     return new Promise((resolve, reject) => {
@@ -41,68 +44,80 @@ export class PooledStatements {
   }
 
   /**
-   * As `read`, for an INSERT, which is committed when its rows are returned; beside others, never beside reads, which need
-   * not wait for the disk. Not for a table with a unique constraint on what is inserted, or with a foreign key: those lock,
-   * and transactions of several such statements can wait for each other.
+   * As `read`, for an INSERT, which is committed when its rows are returned. Inserts share with inserts and never
+   * with reads, which need not wait for the disk. Not for a table with a unique constraint on the inserted values,
+   * or with a foreign key: those lock, and transactions of several such statements can wait for each other.
    */
   insert<Row>(sql: string, values: readonly Parameter[], toRow: RowMaker<Row>): Promise<Row[]> {
     return new Promise((resolve, reject) => {
       this.inserts.add({ sql, values, toRow, resolve, reject } as Statement);
     });
   }
+}
 
-  private send(asked: readonly Statement[]): void {
-    this.pool.connect((error, client) => {
-      if (client) this.run(client as PoolClient & ServiceClient, asked);
-      else for (const { reject } of asked) reject(error);
-    });
+/** Statements that wait for a connection. Each connection takes the oldest ones, so batches grow with the load. */
+class BatchQueue {
+  private readonly waiting: Statement[] = [];
+  private isScheduled = false;
+  /** How many connections the pool has been asked for and has not returned yet. */
+  private requested = 0;
+
+  constructor(private readonly pool: Pool) {}
+
+  add(statement: Statement): void {
+    this.waiting.push(statement);
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    // Node reads requests off one socket after another; the immediates come after them.
+    setImmediate(() => this.requestConnections());
   }
 
-  private run(client: PoolClient & ServiceClient, asked: readonly Statement[]): void {
-    const statements = asked.map(({ sql, values, toRow }) => client.statement(sql, values, toRow));
-    // A connection that breaks is told of by the batch; unheard, it would end the process, too.
+  private requestConnections(): void {
+    this.isScheduled = false;
+    while (this.requested * MAX_TOGETHER < this.waiting.length) {
+      this.requested++;
+      this.pool.connect((error, client) => {
+        this.requested--;
+        const batch = this.waiting.splice(0, MAX_TOGETHER);
+        if (client) this.run(client as PoolClient & ServiceClient, batch);
+        else for (const { reject } of batch) reject(error);
+      });
+    }
+  }
+
+  private run(client: PoolClient & ServiceClient, batch: readonly Statement[]): void {
+    const statements = batch.map(({ sql, values, toRow }) => client.statement(sql, values, toRow));
+    // The batch reports a connection that breaks. Without a listener, the event would end the process.
     client.on('error', ignore);
     client.run(statements, (error, failed) => {
       client.removeListener('error', ignore);
       client.release(error ?? undefined);
-      if (error) return this.fail(asked, error, failed);
+      if (error) return this.fail(batch, error, failed);
       for (const [index, { rows, failure }] of statements.entries()) {
-        if (failure) asked[index]?.reject(failure);
-        else asked[index]?.resolve(rows);
+        if (failure) batch[index]?.reject(failure);
+        else batch[index]?.resolve(rows);
       }
     });
   }
 
-  /** @param failed the place of the statement that is to blame: the others were taken back, and are sent again */
-  private fail(asked: readonly Statement[], error: Error, failed?: number): void {
+  /** @param failed the place of the rejected statement: the others were rolled back, and each is sent again */
+  private fail(batch: readonly Statement[], error: Error, failed?: number): void {
     const isOwn = failed !== undefined && !isUnavailable(error);
-    for (const [index, statement] of asked.entries()) {
-      if (isOwn && index !== failed) this.send([statement]);
+    for (const [index, statement] of batch.entries()) {
+      if (isOwn && index !== failed) this.sendAlone(statement);
       else statement.reject(error);
     }
   }
-}
 
-/** What is asked for in one turn of the event loop. */
-class Turn {
-  private waiting: Statement[] = [];
-
-  constructor(private readonly send: (statements: readonly Statement[]) => void) {}
-
-  add(statement: Statement): void {
-    // Requests are read off one socket after another; then come the immediates.
-    if (this.waiting.push(statement) === 1) setImmediate(() => this.end());
-  }
-
-  private end(): void {
-    const { waiting } = this;
-    this.waiting = [];
-    for (let first = 0; first < waiting.length; first += MAX_TOGETHER) {
-      this.send(waiting.slice(first, first + MAX_TOGETHER));
-    }
+  /** Keeps statements that always fail from failing the same others again. */
+  private sendAlone(statement: Statement): void {
+    this.pool.connect((error, client) => {
+      if (client) this.run(client as PoolClient & ServiceClient, [statement]);
+      else statement.reject(error);
+    });
   }
 }
 
 function ignore(): void {
-  // Each statement is told.
+  // The batch reports the error to each of its statements.
 }

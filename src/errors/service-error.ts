@@ -25,8 +25,8 @@ export class ServiceError extends Error {
     options: ServiceErrorOptions = {},
   ) {
     const { stackTraceLimit } = Error;
-    // Not a defect, and never logged with its stack: finding that out took a tenth of a refusal.
-    if (ERROR_STATUS[code] < 500) Error.stackTraceLimit = 0;
+    // Only a defect is logged with its stack. Capturing one is a large part of what a rejection costs.
+    if (code !== 'internal_error') Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.status = options.status ?? ERROR_STATUS[code];

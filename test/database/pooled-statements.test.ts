@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTick, setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { isUnavailable } from '../../src/database/database-errors.js';
 import { PooledStatements } from '../../src/database/pooled-statements.js';
@@ -76,6 +76,23 @@ describe('reads that are asked for in one turn', () => {
     const answers = await whoAre(2 * MAX_TOGETHER + 1);
 
     expect(new Set(answers.map(({ pid }) => pid)).size).toBe(3);
+  });
+
+  it('share a connection with later ones that wait for it, too', async () => {
+    openPool({ max: 1 });
+    const busy = await pool.connect();
+    const reads = [];
+    for (let number = 0; number < 3; number++) {
+      reads.push(columnsOf('SELECT now()::text, $1::int', [number]));
+      await nextTick();
+    }
+    busy.release();
+
+    const rows = (await Promise.all(reads)).flat();
+
+    expect(rows.map(([, number]) => number)).toEqual([0, 1, 2]);
+    // now() is the time at which the transaction began.
+    expect(new Set(rows.map(([startedAt]) => startedAt)).size).toBe(1);
   });
 
   it('fail one by one', async () => {

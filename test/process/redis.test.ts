@@ -69,6 +69,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
       expect(limitsOf(await new ApiClient(service, key).get('/v1/pets')).remaining).toBe(59);
       await redis.client.select(1);
       expect(await redis.client.keys('*')).toEqual([`aas:{owner:${id}}`]);
+      await service.waitForLog(({ msg = '' }) => msg.startsWith('Redis evicts'));
       const warnings = service.logs().filter(({ level }) => Number(level) >= 40);
       expect(warnings.map(({ msg }) => msg)).toEqual([
         expect.stringMatching(/^Redis evicts by volatile-lru: .*noeviction/),

@@ -49,6 +49,7 @@ describe('by default', () => {
   it('the beginning of a ban is a log line of its own', async () => {
     const owner = await newOwner(2);
     await outcomes(6, asks(owner.key));
+    await service.waitForLog(({ keyId, msg }) => msg !== 'request' && keyId === owner.keyId);
     const lines = service
       .logs()
       .filter(({ keyId, msg }) => msg !== 'request' && keyId === owner.keyId);

@@ -209,11 +209,13 @@ describeWithRedis('Redis is not there at the start', () => {
     const { key } = await createOwner(database, { limits: { perMinute: 5, perDay: 100 } });
     const ask = () => new ApiClient(service, key).get(ROUTE);
     expect(limitsOf(await inTurn(2, ask)).remaining).toBe(3);
+    await service.waitForLog(({ msg = '' }) => msg.includes('in this process'));
     expect(changes()).toEqual(['40 limits are counted in this process: Redis cannot be reached']);
     const warning = service.logs().find(({ msg = '' }) => msg.includes('in this process'));
     expect(JSON.stringify(warning?.['err'])).toContain('ECONNREFUSED');
     await redis.start();
     await readinessIs('ok');
+    await service.waitForLog(({ msg }) => msg === 'limits are counted in Redis again');
     expect(changes().at(-1)).toBe('30 limits are counted in Redis again');
     expect(limitsOf(await ask()).remaining).toBe(4);
   });

@@ -111,8 +111,7 @@ export class Connections {
     const connection = this.bySocket.get(socket);
     if (!connection || this.isTrustedProxy(socket.remoteAddress ?? '')) return;
     socket.pause();
-    const timer = setTimeout(() => socket.resume(), pauseMs);
-    socket.once('close', () => clearTimeout(timer));
+    setTimeout(() => socket.resume(), pauseMs).unref();
   }
 
   /** Closes the connections on which no byte has arrived. */
