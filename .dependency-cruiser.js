@@ -1,11 +1,12 @@
 // @ts-check
-// Which folder of src may import which. A new folder is a feature, and held to a feature's rules, without being named here.
+// Which folder of src may import which. Any folder that is not listed is a feature and follows the rules of features.
 
-/** Folders that hold for every feature and are none themselves. */
+/** Folders that every feature shares. */
 const FOUNDATIONS = [
   'errors',
   'config',
   'logging',
+  'embedded-postgres',
   'database',
   'http',
   'auth',
@@ -20,14 +21,18 @@ const FOUNDATIONS = [
 /** @param {string} name */
 const folder = (name) => `^src/${name}/`;
 
-/** A feature of one's own, or another: captured as $1 where a rule compares the two. */
+/** Any feature; a rule that compares two features captures the name as $1. */
 const FEATURE = `^src/(?!(?:${FOUNDATIONS.join('|')})/)([^/]+)/`;
 
-/** Who the caller is: the Authenticator tells, the other two are what it tells. */
-const CALLER = '^src/auth/(?:authenticator|caller|known-key)\\.ts$';
+/** Which client calls: the Authenticator identifies it, the others describe it. */
+const CALLER = '^src/auth/(?:authenticator|caller|cached-key)\\.ts$';
 const PUBLIC = '^src/auth/public\\.decorator\\.ts$';
-/** How guards read decorators, and what is being worked on: these know no guard. */
-const FOR_GUARDS = '^src/http/(?:per-route|http-context)\\.ts$';
+/** How guards read metadata and the current request. */
+const REQUEST = folder('http/request');
+/** Folders of http that every request passes through. */
+const PIPELINE = ['request', 'body', 'validation', 'routing', 'response'].map((name) =>
+  folder(`http/${name}`),
+);
 
 /**
  * @param {string} name a folder of src
@@ -46,32 +51,54 @@ const boundary = (name, allowed, comment) => ({
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
   forbidden: [
-    boundary('errors', [], 'Every folder throws these errors: they can know none of the folders.'),
+    boundary('errors', [], 'Every folder throws these errors, so they depend on no folder.'),
     boundary('config', [], 'Settings are read before anything else exists.'),
     boundary(
       'logging',
       [folder('config')],
-      'Any folder may log: the logger can know none of them.',
+      'Every folder may log, so the logger depends on no folder but the settings.',
+    ),
+    boundary(
+      'embedded-postgres',
+      [],
+      'The embedded server knows nothing of the service: it could be a package of its own.',
     ),
     boundary(
       'database',
-      [folder('config'), folder('errors')],
-      'The connection and the schema know nothing of what is stored; features know the database.',
+      ['config', 'errors', 'logging', 'embedded-postgres'].map(folder),
+      'The connection and the schema do not depend on the features that use them.',
     ),
     boundary(
-      'http',
-      [folder('config'), folder('errors'), folder('logging')],
-      'How answers look holds for every route, so it cannot depend on one.',
+      'http/request',
+      ['config', 'errors', 'logging'].map(folder),
+      'The context of a request is what all other steps share.',
+    ),
+    ...['body', 'validation', 'routing', 'response'].map((name) =>
+      boundary(
+        `http/${name}`,
+        ['config', 'errors', 'http/request'].map(folder),
+        'The steps of the pipeline do not depend on each other.',
+      ),
+    ),
+    boundary(
+      'http/server',
+      ['config', 'errors', 'logging'].map(folder).concat(PIPELINE),
+      'The server runs the pipeline and knows no feature.',
+    ),
+    boundary(
+      'http/openapi',
+      ['config', 'errors', 'logging'].map(folder).concat(PIPELINE),
+      'The interface description is made from the pipeline and the routes, for any feature.',
     ),
     boundary(
       'auth',
-      [folder('config'), folder('database'), folder('errors'), FOR_GUARDS],
-      'Who is calling does not depend on what is called, nor on how much of it is allowed.',
+      [folder('config'), folder('database'), folder('errors'), REQUEST],
+      'Who calls does not depend on what is called, nor on the limits.',
     ),
     boundary(
       'rate-limit',
-      [folder('config'), folder('errors'), CALLER, PUBLIC, FOR_GUARDS],
-      'Limits count callers: they need to know who it is and whether a route is public, not how keys are kept.',
+      [folder('config'), folder('errors'), CALLER, PUBLIC, REQUEST],
+      'Limits count callers: they know the caller and whether a route is public, not how keys are stored.',
     ),
     boundary(
       'idempotency',
@@ -79,18 +106,18 @@ export default {
         folder('config'),
         folder('database'),
         folder('errors'),
-        FOR_GUARDS,
-        // The answer as text, and the mark in the interface description.
-        '^src/http/json-(?:answer|text)\\.ts$',
-        '^src/http/.+\\.decorator\\.ts$',
+        REQUEST,
+        // The response as text, and the mark in the interface description.
+        '^src/http/response/(?:serialized-json|json-text)\\.ts$',
+        folder('http/openapi/decorators'),
       ],
-      'Any feature may remember a first answer: this cannot know what the answer is about.',
+      'Every feature may store a first response, so this depends on no feature.',
     ),
     ...['health', 'metrics'].map((name) =>
       boundary(
         name,
         ['config', 'database', 'errors', 'http', 'auth', 'rate-limit', 'idempotency'].map(folder),
-        'They observe what holds for every feature: a new feature is observed without being named here.',
+        'They observe what every feature shares, so a new feature is observed without an edit here.',
       ),
     ),
     boundary(
@@ -98,17 +125,18 @@ export default {
       [
         folder('config'),
         folder('database'),
+        folder('embedded-postgres'),
         folder('auth'),
         folder('rate-limit'),
         '^src/[^/]+/[^/]+\\.(?:module|service|repository)\\.ts$',
-        '^src/http/json-text\\.ts$',
+        '^src/http/response/json-text\\.ts$',
       ],
       'A command is another way to call a service: no HTTP, no queries of its own.',
     ),
     boundary(
       'demo',
       ['config', 'database', 'errors', 'auth', 'pets'].map(folder),
-      'Sample data is added the way an operator would add it, and nothing depends on it.',
+      'Sample data is added as an operator would add it, and nothing depends on it.',
     ),
     {
       name: 'feature-imports',
@@ -123,11 +151,15 @@ export default {
           folder('errors'),
           folder('idempotency'),
           // What decorates a controller or a DTO, and what a handler may return.
-          '^src/http/(?:validation|dto)/',
-          '^src/http/(?:deprecation|json-answer|page)\\.ts$',
-          '^src/http/.+\\.(?:decorator|dto)\\.ts$',
-          '^src/auth/(?:caller|known-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
-          '^src/database/(?:database-errors|pooled-statements|standbys)\\.ts$',
+          folder('http/validation'),
+          folder('http/openapi/decorators'),
+          '^src/http/routing/deprecation\\.ts$',
+          '^src/http/response/(?:serialized-json|page)\\.ts$',
+          '^src/auth/(?:caller|cached-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
+          '^src/database/database-errors\\.ts$',
+          '^src/database/pipelining/pooled-statements\\.ts$',
+          '^src/database/standbys/standbys\\.ts$',
+          '^src/config/(?:clock|settings)\\.ts$',
           `${FEATURE}[^/]+\\.(?:module|service)\\.ts$`,
         ],
       },

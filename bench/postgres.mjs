@@ -2,15 +2,15 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { findBinaries, programIn } from '#dist/database/embedded/binaries.js';
-import { ensureCluster } from '#dist/database/embedded/cluster.js';
-import { openDataDir } from '#dist/database/embedded/server-files.js';
-import { SUPERUSER } from '#dist/database/embedded/server-session.js';
+import { findBinaries, programIn } from '#dist/embedded-postgres/installation/binaries.js';
+import { ensureCluster } from '#dist/embedded-postgres/cluster/cluster.js';
+import { openDataDir } from '#dist/embedded-postgres/server/server-files.js';
+import { SUPERUSER } from '#dist/embedded-postgres/server/server-session.js';
 import {
   chooseServerUser,
   seenByServer,
   spawnAsServerUser,
-} from '#dist/database/embedded/server-user.js';
+} from '#dist/embedded-postgres/cluster/server-user.js';
 import { endWithThisProcess } from './children.mjs';
 import { freePort, untilItListens } from './ports.mjs';
 

@@ -7,17 +7,21 @@ import type { Logger } from 'pino';
 import { AppModule, type AppEnvironment } from './app.module.js';
 import type { Settings } from './config/settings.js';
 import { Authenticator } from './auth/authenticator.js';
-import { DatabaseLoad } from './database/database-load.js';
-import { cors } from './http/cors.js';
-import { serveInterfaceDescription } from './http/interface-description.js';
-import { ProtocolErrors } from './http/protocol-errors.js';
+import { DatabaseLoad } from './database/pools/database-load.js';
+import { cors } from './http/routing/cors.js';
+import { serveInterfaceDescription } from './http/openapi/serve-description.js';
+import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { accessLog, type LoggedCaller } from './http/request/access-log.js';
-import { requestContext } from './http/request-context.js';
-import type { Request, SetRateLimitHeaders } from './http/request.js';
-import { observeResponses, type ResponseObserver, routeOf } from './http/response-observer.js';
+import { requestContext } from './http/request/request-context.js';
+import type { Request, SetRateLimitHeaders } from './http/request/request.js';
+import {
+  observeResponses,
+  type ResponseObserver,
+  routeOf,
+} from './http/request/response-observer.js';
 import { Admission } from './http/server/admission.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
-import { ServiceAdapter } from './http/service-adapter.js';
+import { ServiceAdapter } from './http/server/service-adapter.js';
 import { loggedAddress } from './logging/client-address.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { observeAdmission } from './metrics/admission-metrics.js';

@@ -1,7 +1,7 @@
 import { SettingError } from './config/setting-error.js';
-import { EmbeddedDatabaseError } from './database/embedded/embedded-database-error.js';
+import { EmbeddedDatabaseError } from './embedded-postgres/embedded-database-error.js';
 import { runService } from './service.js';
-import { StartError } from './start-error.js';
+import { StartError } from './errors/start-error.js';
 
 /** What an operator can mend is told in one line; a defect with its stack. */
 const MENDABLE = [SettingError, StartError, EmbeddedDatabaseError];

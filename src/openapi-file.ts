@@ -3,10 +3,10 @@ import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from './app.module.js';
 import { Settings } from './config/settings.js';
-import { describeInterface } from './http/openapi/document.js';
+import { describeInterface } from './http/openapi/description/document.js';
 import { PublishedDescription } from './http/openapi/published-description.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
-import { ServiceAdapter } from './http/service-adapter.js';
+import { ServiceAdapter } from './http/server/service-adapter.js';
 
 /**
  * Returns the interface description as `openapi.yaml` holds it: with default settings, before any sunset.

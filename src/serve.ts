@@ -10,15 +10,15 @@ import { SystemClock } from './config/clock.js';
 import type { Settings } from './config/settings.js';
 import { isUnavailable } from './database/database-errors.js';
 import type { DatabaseLocation } from './database/database-location.js';
-import { isSchemaCurrent, migrate, SchemaBusyError } from './database/migrate.js';
+import { isSchemaCurrent, migrate, SchemaBusyError } from './database/schema/migrate.js';
 import { Demo } from './demo/demo.js';
 import { welcomeText } from './demo/welcome.js';
 import { Readiness } from './health/readiness.js';
-import type { ServiceAdapter } from './http/service-adapter.js';
+import type { ServiceAdapter } from './http/server/service-adapter.js';
 import type { ServiceLog } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
-import { StartError } from './start-error.js';
+import { StartError } from './errors/start-error.js';
 
 /** How often connections are looked for that wait for nothing, once no new ones are taken. */
 const IDLE_CHECK_MS = 100;

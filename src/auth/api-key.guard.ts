@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ServiceError, serviceUnavailable } from '../errors/service-error.js';
-import { requestOf } from '../http/http-context.js';
+import { requestOf } from '../http/request/http-context.js';
 import type { AnonymousCaller } from './caller.js';
 import { isPublic } from './public.decorator.js';
 

@@ -2,11 +2,11 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ApiKey } from './api-key.entity.js';
 import { Authenticator } from './authenticator.js';
-import { KeyCache } from './key-cache.js';
-import { KeyChanges } from './key-changes.js';
-import { KeyLookupRepository } from './key-lookup.repository.js';
+import { KeyCache } from './key-cache/key-cache.js';
+import { KeyChanges } from './key-cache/key-changes.js';
+import { KeyLookupRepository } from './key-cache/key-lookup.repository.js';
 import { LastUsed } from './last-used.js';
-import { OperatorAction } from './operator-action.entity.js';
+import { OperatorAction } from './administration/operator-action.entity.js';
 import { Owner } from './owner.entity.js';
 
 /** Who calls: owners, their plans and keys. */

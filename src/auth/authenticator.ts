@@ -2,9 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
 import type { AnonymousCaller, Caller } from './caller.js';
-import { KeyCache } from './key-cache.js';
+import { KeyCache } from './key-cache/key-cache.js';
 import { hashKey, hasKeyForm } from './key-format.js';
-import { isUsable, type KnownKey } from './known-key.js';
+import { isUsable, type KnownKey } from './cached-key.js';
 import { LastUsed } from './last-used.js';
 
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { requestOf } from '../http/http-context.js';
-import type { KnownKey } from './known-key.js';
+import { requestOf } from '../http/request/http-context.js';
+import type { KnownKey } from './cached-key.js';
 
 /** Hands a controller method the key that the request is made with. */
 export const CallerKey = createParamDecorator(

@@ -1,4 +1,4 @@
-import type { KnownKey } from './known-key.js';
+import type { KnownKey } from './cached-key.js';
 
 /** A request with a valid key. */
 export interface KeyCaller {

@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { KeyLookupRepository } from './key-lookup.repository.js';
+import { KeyLookupRepository } from './key-cache/key-lookup.repository.js';
 
 const MINUTE_MS = 60_000;
 const WRITE_EVERY_MS = 15_000;

@@ -1,5 +1,5 @@
 import { SetMetadata } from '@nestjs/common';
-import { perRoute } from '../http/per-route.js';
+import { perRoute } from '../http/request/route-metadata.js';
 
 const PUBLIC = 'public';
 

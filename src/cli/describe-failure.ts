@@ -1,4 +1,4 @@
-import { ConnectionFailedError } from '../database/connection-failed-error.js';
+import { ConnectionFailedError } from '../database/pools/connection-failed-error.js';
 
 /** Returns in one line why a command failed. */
 export function describeFailure(error: unknown): string {

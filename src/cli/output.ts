@@ -1,4 +1,4 @@
-import { jsonText } from '../http/json-text.js';
+import { jsonText } from '../http/response/json-text.js';
 
 /** The option that every command takes. */
 export interface OutputOptions {

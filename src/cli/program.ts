@@ -1,7 +1,7 @@
 import { Command } from 'commander';
-import { addDatabaseCommands } from './database-commands.js';
-import { addKeysCommands } from './keys-commands.js';
-import { addOwnersCommands } from './owners-commands.js';
+import { addDatabaseCommands } from './commands/database-commands.js';
+import { addKeysCommands } from './commands/keys-commands.js';
+import { addOwnersCommands } from './commands/owners-commands.js';
 
 /** Returns all commands. They throw a CommanderError where commander would end the process, and write no errors. */
 export function createProgram(): Command {

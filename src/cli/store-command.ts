@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { AdministrationRepository } from '../auth/administration.repository.js';
-import { KeyAdministration } from '../auth/key-administration.js';
-import { currentOperator } from '../auth/operator.js';
-import { OwnerAdministration } from '../auth/owner-administration.js';
+import { AdministrationRepository } from '../auth/administration/administration.repository.js';
+import { KeyAdministration } from '../auth/administration/key-administration.js';
+import { currentOperator } from '../auth/administration/operator.js';
+import { OwnerAdministration } from '../auth/administration/owner-administration.js';
 import type { DatabaseTarget } from '../database/database-target.js';
-import type { StatementRunner } from '../database/statement-runner.js';
+import type { StatementRunner } from '../database/pipelining/statement-runner.js';
 import type { DatabaseOptions } from './store-session.js';
 
 /** What commands work on. */

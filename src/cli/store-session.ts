@@ -1,5 +1,5 @@
-import { OperatorActionsRepository } from '../auth/operator-actions.repository.js';
-import { currentOperator } from '../auth/operator.js';
+import { OperatorActionsRepository } from '../auth/administration/operator-actions.repository.js';
+import { currentOperator } from '../auth/administration/operator.js';
 import { Settings } from '../config/settings.js';
 import {
   databaseExists,
@@ -7,9 +7,9 @@ import {
   locateDatabase,
 } from '../database/database-location.js';
 import { type DatabaseTarget, databaseTarget } from '../database/database-target.js';
-import { migrationStatus } from '../database/migration-status.js';
+import { migrationStatus } from '../database/schema/migration-status.js';
 import { PlainConnection } from '../database/plain-connection.js';
-import type { StatementRunner } from '../database/statement-runner.js';
+import type { StatementRunner } from '../database/pipelining/statement-runner.js';
 import { CommandError } from './command-error.js';
 
 /** An operator waits rather than tries again: a batch of animals, or statistics of a large table, take their time. */
@@ -91,7 +91,7 @@ export async function withStore(
 /** Executes all pending migrations and records it. Returns their names, oldest first. */
 export async function migrateDatabase({ location, settings }: CommandDatabase): Promise<string[]> {
   // Loaded only now: TypeORM takes longer to load than most commands run.
-  const { migrate } = await import('../database/migrate.js');
+  const { migrate } = await import('../database/schema/migrate.js');
   return migrate(location, settings, (database, migrations) =>
     new OperatorActionsRepository(database, currentOperator()).record('db migrate', { migrations }),
   );

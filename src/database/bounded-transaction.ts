@@ -1,6 +1,6 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { CLIENT_TIMEOUT_MARGIN_MS } from './client-config.js';
-import type { ServiceClient } from './service-client.js';
+import { CLIENT_TIMEOUT_MARGIN_MS } from './pools/client-config.js';
+import type { ServiceClient } from './pipelining/service-client.js';
 
 /**
  * Does work in one transaction: committed when the work is done, rolled back when it throws. As a whole

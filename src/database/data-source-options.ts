@@ -1,10 +1,10 @@
 import pg, { type ClientConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Settings } from '../config/settings.js';
-import { BoundedPool } from './bounded-pool.js';
-import { clientConfig, type ConnectionUse } from './client-config.js';
+import { BoundedPool } from './pools/bounded-pool.js';
+import { clientConfig, type ConnectionUse } from './pools/client-config.js';
 import { migrations } from './migrations/index.js';
-import { PooledServiceClient, ServiceClient } from './service-client.js';
+import { PooledServiceClient, ServiceClient } from './pipelining/service-client.js';
 
 /** The driver as TypeORM uses it: it creates a `Pool`, and reads nothing else. */
 const driver = { ...pg, Pool: BoundedPool };

@@ -10,8 +10,8 @@ import {
   serviceOverloaded,
   serviceUnavailable,
 } from '../errors/service-error.js';
-import { DatabaseQueueFullError } from './bounded-pool.js';
-import { ConnectionFailedError } from './connection-failed-error.js';
+import { DatabaseQueueFullError } from './pools/bounded-pool.js';
+import { ConnectionFailedError } from './pools/connection-failed-error.js';
 
 /** Node's codes for a connection that breaks. */
 const CONNECTION_CODES = new Set([

@@ -1,6 +1,6 @@
 import type { ClientConfig } from 'pg';
 import type { Settings } from '../config/settings.js';
-import type { EmbeddedOptions } from './embedded/embedded-postgres.js';
+import type { EmbeddedOptions } from '../embedded-postgres/embedded-postgres.js';
 
 /** Where the database is, and who closes it. */
 export interface DatabaseLocation {
@@ -19,7 +19,7 @@ export async function databaseExists({
   dataDir,
 }: Pick<Settings, 'databaseUrl' | 'dataDir'>): Promise<boolean> {
   if (databaseUrl !== undefined) return true;
-  const { hasEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
+  const { hasEmbeddedDatabase } = await import('../embedded-postgres/embedded-postgres.js');
   return hasEmbeddedDatabase(dataDir);
 }
 
@@ -42,7 +42,7 @@ export async function locateDatabase(
     };
   }
   // Loaded only now: with a database of one's own none of it is needed.
-  const { openEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
+  const { openEmbeddedDatabase } = await import('../embedded-postgres/embedded-postgres.js');
   const database = await openEmbeddedDatabase({ dataDir: settings.dataDir, use });
   // Said here, or PGSSLMODE of the environment would have a say.
   const connection = { ...database.connection, ssl: false };

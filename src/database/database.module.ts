@@ -3,14 +3,14 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { ErrorTranslator } from '../errors/error-translator.js';
-import { connectionPool } from './connection-pool.js';
+import { connectionPool } from './pools/connection-pool.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseErrors } from './database-errors.js';
-import { DatabaseLoad } from './database-load.js';
+import { DatabaseLoad } from './pools/database-load.js';
 import type { DatabaseLocation } from './database-location.js';
-import { LookupPools } from './lookup-pools.js';
-import { PooledStatements } from './pooled-statements.js';
-import { createStandbys, Standbys } from './standbys.js';
+import { LookupPools } from './pools/lookup-pools.js';
+import { PooledStatements } from './pipelining/pooled-statements.js';
+import { createStandbys, Standbys } from './standbys/standbys.js';
 
 /** Injection token: where the database is. */
 export const DATABASE_LOCATION = Symbol('database location');

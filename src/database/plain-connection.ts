@@ -1,9 +1,9 @@
 import type { ClientConfig } from 'pg';
 import type { Settings } from '../config/settings.js';
 import { APPLICATION_NAMES } from './application-names.js';
-import { clientConfig } from './client-config.js';
-import { ServiceClient } from './service-client.js';
-import type { StatementRunner } from './statement-runner.js';
+import { clientConfig } from './pools/client-config.js';
+import { ServiceClient } from './pipelining/service-client.js';
+import type { StatementRunner } from './pipelining/statement-runner.js';
 
 const CLOSE_LIMIT_MS = 2_000;
 

@@ -1,8 +1,8 @@
 import type { EntityManager } from 'typeorm';
-import { AdministrationError } from '../auth/administration-error.js';
-import { AdministrationRepository } from '../auth/administration.repository.js';
-import { KeyAdministration } from '../auth/key-administration.js';
-import { currentOperator } from '../auth/operator.js';
+import { AdministrationError } from '../auth/administration/administration-error.js';
+import { AdministrationRepository } from '../auth/administration/administration.repository.js';
+import { KeyAdministration } from '../auth/administration/key-administration.js';
+import { currentOperator } from '../auth/administration/operator.js';
 import { DemoKeyFile } from './demo-key-file.js';
 import { DemoRepository } from './demo.repository.js';
 import { SAMPLE_ANIMALS } from './sample-animals.js';

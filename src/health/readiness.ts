@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../config/settings.js';
-import { LookupPools } from '../database/lookup-pools.js';
+import { LookupPools } from '../database/pools/lookup-pools.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 
 /** Whether the service can take requests, and why not. */

@@ -1,5 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { requestOf } from '../http/http-context.js';
+import { requestOf } from '../http/request/http-context.js';
 import { isIdempotent } from './idempotent.decorator.js';
 
 /** Hands a method with `@Idempotent()` the idempotency key, undefined when none was sent. */

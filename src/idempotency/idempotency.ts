@@ -3,8 +3,8 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../config/clock.js';
 import { ServiceError } from '../errors/service-error.js';
-import { JsonAnswer } from '../http/json-answer.js';
-import { jsonText } from '../http/json-text.js';
+import { JsonAnswer } from '../http/response/serialized-json.js';
+import { jsonText } from '../http/response/json-text.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
 
 /** For how long a first answer is kept. */

@@ -1,6 +1,6 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
-import { ApiIdempotent } from '../http/openapi/api-idempotent.decorator.js';
-import { perRoute } from '../http/per-route.js';
+import { ApiIdempotent } from '../http/openapi/decorators/api-idempotent.decorator.js';
+import { perRoute } from '../http/request/route-metadata.js';
 
 const IDEMPOTENT = 'idempotent';
 

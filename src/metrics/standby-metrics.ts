@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Standbys } from '../database/standbys.js';
+import type { Standbys } from '../database/standbys/standbys.js';
 
 /** Registers what operators watch of the standbys. They are told by their place in the setting: an address holds a password. */
 export function observeStandbys(registry: Registry, standbys: Standbys): void {

@@ -1,6 +1,6 @@
 import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
 import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
-import { ApiModel } from '../http/openapi/api-model.decorator.js';
+import { ApiModel } from '../http/openapi/decorators/api-model.decorator.js';
 import { PET_STATUSES, type PetStatus } from './pet-status.js';
 
 const STATUS_SCHEMA = {

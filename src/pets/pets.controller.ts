@@ -1,9 +1,9 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { CallerKey } from '../auth/caller-key.decorator.js';
-import type { KnownKey } from '../auth/known-key.js';
-import { Deprecated } from '../http/deprecation.js';
-import type { JsonAnswer } from '../http/json-answer.js';
-import type { Page } from '../http/page.js';
+import type { KnownKey } from '../auth/cached-key.js';
+import { Deprecated } from '../http/routing/deprecation.js';
+import type { JsonAnswer } from '../http/response/serialized-json.js';
+import type { Page } from '../http/response/page.js';
 import { IdempotencyKey } from '../idempotency/idempotency-key.decorator.js';
 import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { ListPetsQuery } from './dto/list-pets-query.dto.js';

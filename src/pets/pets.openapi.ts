@@ -6,10 +6,10 @@ import {
   ApiOperation,
   ApiParam,
 } from '@nestjs/swagger';
-import { ApiErrors } from '../http/openapi/api-errors.decorator.js';
-import { ApiList } from '../http/openapi/api-model.decorator.js';
-import { ApiPage } from '../http/openapi/api-page.decorator.js';
-import { ApiTag } from '../http/openapi/api-tag.decorator.js';
+import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
+import { ApiList } from '../http/openapi/decorators/api-model.decorator.js';
+import { ApiPage } from '../http/openapi/decorators/api-page.decorator.js';
+import { ApiTag } from '../http/openapi/decorators/api-tag.decorator.js';
 import { MAX_PAGE_SIZE } from './dto/list-pets-query.dto.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import { Pet } from './pet.entity.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, Repository } from 'typeorm';
-import { PooledStatements } from '../database/pooled-statements.js';
-import { Standbys } from '../database/standbys.js';
+import { PooledStatements } from '../database/pipelining/pooled-statements.js';
+import { Standbys } from '../database/standbys/standbys.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import { Pet, type PublicPet } from './pet.entity.js';
 import type { PetStatus } from './pet-status.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { KnownKey } from '../auth/known-key.js';
+import type { KnownKey } from '../auth/cached-key.js';
 import { ServiceError } from '../errors/service-error.js';
-import type { JsonAnswer } from '../http/json-answer.js';
-import { Page } from '../http/page.js';
+import type { JsonAnswer } from '../http/response/serialized-json.js';
+import { Page } from '../http/response/page.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import type { NewPet } from './dto/new-pet.dto.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
-import type { KnownKey } from '../auth/known-key.js';
+import type { KnownKey } from '../auth/cached-key.js';
 import { Settings } from '../config/settings.js';
 import type { ServiceError } from '../errors/service-error.js';
 import type { Circuit } from './circuit.js';

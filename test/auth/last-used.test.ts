@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { LastUsed } from '../../src/auth/last-used.js';
-import type { KeyLookupRepository } from '../../src/auth/key-lookup.repository.js';
+import type { KeyLookupRepository } from '../../src/auth/key-cache/key-lookup.repository.js';
 import { ApiClient } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { createKey, createOwner } from '../harness/factories.js';

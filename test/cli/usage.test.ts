@@ -1,4 +1,4 @@
-import { parseDuration, parseLifetime } from '../../src/cli/option-values.js';
+import { parseDuration, parseLifetime } from '../../src/cli/commands/option-values.js';
 import { Cli, runHere } from './command.js';
 
 // Nothing listens there: what is told of wrong usage is told without a database.

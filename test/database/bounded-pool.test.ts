@@ -1,5 +1,5 @@
 import { generateKey } from '../../src/auth/key-format.js';
-import { BoundedPool, DatabaseQueueFullError } from '../../src/database/bounded-pool.js';
+import { BoundedPool, DatabaseQueueFullError } from '../../src/database/pools/bounded-pool.js';
 import { type Answer, ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { holdPets } from '../harness/database-lock.js';

@@ -3,8 +3,8 @@ import {
   QueryRunnerAlreadyReleasedError,
   QueryRunnerProviderAlreadyReleasedError,
 } from 'typeorm';
-import { ConnectionFailedError } from '../../src/database/connection-failed-error.js';
-import { DatabaseQueueFullError } from '../../src/database/bounded-pool.js';
+import { ConnectionFailedError } from '../../src/database/pools/connection-failed-error.js';
+import { DatabaseQueueFullError } from '../../src/database/pools/bounded-pool.js';
 import {
   DatabaseErrors,
   isUnavailable,

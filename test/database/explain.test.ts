@@ -3,9 +3,9 @@ import type { Repository } from 'typeorm';
 import type { Pet } from '../../src/pets/pet.entity.js';
 import type { PetStatus } from '../../src/pets/pet-status.js';
 import { Settings } from '../../src/config/settings.js';
-import { clientConfig } from '../../src/database/client-config.js';
-import type { PooledStatements } from '../../src/database/pooled-statements.js';
-import { Standbys } from '../../src/database/standbys.js';
+import { clientConfig } from '../../src/database/pools/client-config.js';
+import type { PooledStatements } from '../../src/database/pipelining/pooled-statements.js';
+import { Standbys } from '../../src/database/standbys/standbys.js';
 import { PetsRepository } from '../../src/pets/pets.repository.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 

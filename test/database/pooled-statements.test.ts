@@ -1,14 +1,14 @@
 import { setImmediate as nextTick, setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { isUnavailable } from '../../src/database/database-errors.js';
-import { PooledStatements } from '../../src/database/pooled-statements.js';
-import type { Parameter } from '../../src/database/prepared-statement.js';
+import { PooledStatements } from '../../src/database/pipelining/pooled-statements.js';
+import type { Parameter } from '../../src/database/pipelining/prepared-statement.js';
 import {
   inside,
   PooledServiceClient,
   ServiceClient,
   type ServiceClientConfig,
-} from '../../src/database/service-client.js';
+} from '../../src/database/pipelining/service-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 
 const MAX_TOGETHER = 8;

@@ -9,8 +9,8 @@ import { DataSource } from 'typeorm';
 import { Settings } from '#dist/config/settings.js';
 import { dataSourceOptions } from '#dist/database/data-source-options.js';
 import { locateDatabase } from '#dist/database/database-location.js';
-import { migrate } from '#dist/database/migrate.js';
-import { planRevert, revertMigration } from '#dist/database/revert.js';
+import { migrate } from '#dist/database/schema/migrate.js';
+import { planRevert, revertMigration } from '#dist/database/schema/revert.js';
 
 /** @typedef {import('../../src/database/database-location.js').DatabaseLocation} DatabaseLocation */
 /** @typedef {import('typeorm').DataSourceOptions} DataSourceOptions */

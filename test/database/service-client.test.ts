@@ -1,9 +1,12 @@
 import type { ClientConfig } from 'pg';
 import pg from 'pg';
-import { columnTypes } from '../../src/database/column-types.js';
-import { ConnectionFailedError } from '../../src/database/connection-failed-error.js';
+import { columnTypes } from '../../src/database/pipelining/column-types.js';
+import { ConnectionFailedError } from '../../src/database/pools/connection-failed-error.js';
 import { isUnavailable } from '../../src/database/database-errors.js';
-import { PooledServiceClient, ServiceClient } from '../../src/database/service-client.js';
+import {
+  PooledServiceClient,
+  ServiceClient,
+} from '../../src/database/pipelining/service-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 
 let database: TestDatabase;
@@ -48,7 +51,7 @@ describe('a connection', () => {
   it('gives a statement the same name in every process, whatever it prepared before', async () => {
     const here = await preparedNames(ServiceClient);
     jest.resetModules();
-    const elsewhere = await import('../../src/database/service-client.js');
+    const elsewhere = await import('../../src/database/pipelining/service-client.js');
     await connected(elsewhere.ServiceClient, (client) => client.query('SELECT $1::text', ['x']));
 
     expect(await preparedNames(elsewhere.ServiceClient)).toEqual(here);

@@ -45,7 +45,7 @@ import {
     test('the package with the binaries is not installed', async () => {
       const checkout = makeFolder();
       const dist = join(checkout, 'dist');
-      cpSync(join(DIST, 'database/embedded'), join(dist, 'database/embedded'), { recursive: true });
+      cpSync(join(DIST, 'embedded-postgres'), join(dist, 'embedded-postgres'), { recursive: true });
       writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
       mkdirSync(join(checkout, 'node_modules'));
       symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(checkout, 'node_modules/pg'));

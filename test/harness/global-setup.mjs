@@ -11,12 +11,12 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { Settings } from '#dist/config/settings.js';
 import { locateDatabase } from '#dist/database/database-location.js';
-import { findBinaries } from '#dist/database/embedded/binaries.js';
-import { ensureCluster } from '#dist/database/embedded/cluster.js';
-import { openEmbeddedDatabase } from '#dist/database/embedded/embedded-postgres.js';
-import { openDataDir } from '#dist/database/embedded/server-files.js';
-import { chooseServerUser } from '#dist/database/embedded/server-user.js';
-import { migrate } from '#dist/database/migrate.js';
+import { findBinaries } from '#dist/embedded-postgres/installation/binaries.js';
+import { ensureCluster } from '#dist/embedded-postgres/cluster/cluster.js';
+import { openEmbeddedDatabase } from '#dist/embedded-postgres/embedded-postgres.js';
+import { openDataDir } from '#dist/embedded-postgres/server/server-files.js';
+import { chooseServerUser } from '#dist/embedded-postgres/cluster/server-user.js';
+import { migrate } from '#dist/database/schema/migrate.js';
 
 const TEMPLATE = 'pets_template';
 const INITDB_TIMEOUT_MS = 60_000;

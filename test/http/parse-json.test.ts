@@ -1,4 +1,4 @@
-import { exactNumber, parseJson } from '../../src/http/parse-json.js';
+import { exactNumber, parseJson } from '../../src/http/body/parse-json.js';
 import { seededRandom } from '../harness/random.js';
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text));

@@ -1,6 +1,6 @@
 import { normalizeIp } from '@nestjs/throttler';
 import { serviceOverloaded } from '../../errors/service-error.js';
-import type { NextFunction, Request, Response, SetRateLimitHeaders } from '../request.js';
+import type { NextFunction, Request, Response, SetRateLimitHeaders } from '../request/request.js';
 
 /** So that one client cannot keep the documentation from all others. */
 const SHARE_OF_AN_ADDRESS = 0.25;

@@ -1,8 +1,8 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { dump } from 'js-yaml';
 import type { Clock } from '../../config/clock.js';
-import { sunsetOf } from './describe-deprecation.js';
-import { operationsOf, type PathItem } from './openapi-types.js';
+import { sunsetOf } from './description/describe-deprecation.js';
+import { operationsOf, type PathItem } from './description/openapi-types.js';
 import { StaticContent } from './static-content.js';
 
 /** The interface description as text, in both formats. */

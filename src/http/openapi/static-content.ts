@@ -1,5 +1,5 @@
-import { entityTag, matchesEntityTag } from '../entity-tag.js';
-import type { Request, Response } from '../request.js';
+import { entityTag, matchesEntityTag } from '../response/entity-tag.js';
+import type { Request, Response } from '../request/request.js';
 import { chooseEncoding, encode, type Encoding } from './content-encoding.js';
 
 /** Content in one coding, with the entity tag of this representation. */

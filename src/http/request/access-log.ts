@@ -3,8 +3,8 @@ import type { ClientAddressForm } from '../../config/settings.js';
 import type { ServiceError } from '../../errors/service-error.js';
 import { loggedAddress } from '../../logging/client-address.js';
 import { describeCause } from '../../logging/error-details.js';
-import type { Request } from '../request.js';
-import { routeOf, type ResponseObserver } from '../response-observer.js';
+import type { Request } from './request.js';
+import { routeOf, type ResponseObserver } from './response-observer.js';
 
 /** The owner and the API key of a request, as the log shows them. */
 export interface LoggedCaller {

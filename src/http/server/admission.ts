@@ -1,5 +1,5 @@
 import { serviceOverloaded } from '../../errors/service-error.js';
-import { sendError } from '../json-response.js';
+import { sendError } from '../response/send-json.js';
 import { isHealthProbe } from './health-probe.js';
 import type {
   NextFunction,
@@ -7,7 +7,7 @@ import type {
   RequestSlot,
   Response,
   SetRateLimitHeaders,
-} from '../request.js';
+} from '../request/request.js';
 
 /** How many requests may be in progress. */
 export interface AdmissionBounds {

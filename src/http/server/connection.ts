@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Response } from '../request.js';
+import type { Response } from '../request/request.js';
 
 /** One client connection and what it holds. */
 export class Connection {

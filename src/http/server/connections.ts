@@ -2,9 +2,9 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
-import type { Request, Response } from '../request.js';
+import type { Request, Response } from '../request/request.js';
 import { isHealthProbe } from './health-probe.js';
-import { lingerThenDestroy } from '../unread-body.js';
+import { lingerThenDestroy } from './lingering-close.js';
 import { Arrivals } from './arrivals.js';
 import { Connection } from './connection.js';
 

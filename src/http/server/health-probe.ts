@@ -1,4 +1,4 @@
-import type { Request } from '../request.js';
+import type { Request } from '../request/request.js';
 
 const HEALTH_PROBES = new Set(['/health/live', '/health/ready']);
 

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiModel } from '../../http/openapi/api-model.decorator.js';
+import { ApiModel } from '../../http/openapi/decorators/api-model.decorator.js';
 import { IsInt64 } from '../../http/validation/int64.js';
 import { IsOneOf } from '../../http/validation/one-of.js';
 import { IsPetName } from './pet-name.js';

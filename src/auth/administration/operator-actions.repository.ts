@@ -1,0 +1,17 @@
+import type { StatementRunner } from '../../database/pipelining/statement-runner.js';
+
+const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
+
+/** The audit trail, for changes that belong to no owner. */
+export class OperatorActionsRepository {
+  /** @param actor who changes something, as `user@host` */
+  constructor(
+    private readonly database: Pick<StatementRunner, 'query'>,
+    private readonly actor: string,
+  ) {}
+
+  /** @param action the command, such as `db migrate` */
+  async record(action: string, details: Readonly<Record<string, unknown>>): Promise<void> {
+    await this.database.query(RECORD, [this.actor, action, JSON.stringify(details)]);
+  }
+}

@@ -1,0 +1,172 @@
+import { Injectable } from '@nestjs/common';
+import { Clock } from '../../config/clock.js';
+import { Settings } from '../../config/settings.js';
+import { KeyLookupRepository } from './key-lookup.repository.js';
+import type { KnownKey } from '../cached-key.js';
+
+/** An entry of this age is refreshed in the background. */
+const REFRESH_AFTER_MS = 2_000;
+/** An older entry is stale: changes take effect within five seconds even when no notification comes. */
+const MAX_AGE_MS = 4_000;
+/** While the database is unreachable, a stale entry may be used up to this age. */
+const MAX_AGE_UNREACHABLE_MS = 600_000;
+
+interface Entry {
+  readonly key: KnownKey;
+  /** When its lookup began, in milliseconds of the clock. */
+  readonly verifiedAtMs: number;
+  /** Something may have changed since: a lookup comes before the next use. */
+  isStale: boolean;
+  /** When a change of this API key became known, by `performance.now()`. */
+  changedAtMs: number | undefined;
+}
+
+interface Lookup {
+  readonly result: Promise<KnownKey | null>;
+  /** What changed after it began: it may have read the state before that. */
+  readonly changes: Change[];
+}
+
+interface Change {
+  readonly hasChanged: (key: KnownKey) => boolean;
+  readonly atMs: number | undefined;
+}
+
+/**
+ * The API keys in use, by hash (about 400 bytes each). Only API keys that exist are cached, so that unauthenticated
+ * callers cannot make the cache grow. The least recently used one is evicted first.
+ */
+@Injectable()
+export class KeyCache {
+  private readonly entries = new Map<string, Entry>();
+  private readonly lookups = new Map<string, Lookup>();
+  private readonly capacity: number;
+  /** Uses of the cache, queries, and uses of stale entries while the database was unreachable. */
+  readonly statistics = { hits: 0, queries: 0, stale: 0 };
+
+  constructor(
+    private readonly repository: KeyLookupRepository,
+    private readonly clock: Clock,
+    settings: Settings,
+  ) {
+    this.capacity = settings.keyCacheSize;
+  }
+
+  /** Returns an API key whose state is recent enough to use without a wait, or undefined. */
+  getCached(hash: string): KnownKey | undefined {
+    const entry = this.entries.get(hash);
+    if (!entry || entry.isStale) return undefined;
+    const ageMs = this.clock.now() - entry.verifiedAtMs;
+    // A clock that was set back says nothing about the age.
+    if (ageMs > MAX_AGE_MS || ageMs < 0) return undefined;
+    this.statistics.hits++;
+    if (ageMs > REFRESH_AFTER_MS) this.refresh(hash);
+    this.entries.delete(hash);
+    this.entries.set(hash, entry);
+    return entry.key;
+  }
+
+  /** Returns the last known state of an API key, however old, without counting as a use. */
+  peek(hash: string): KnownKey | undefined {
+    return this.entries.get(hash)?.key;
+  }
+
+  /** Whether `get` needs a query for an API key that is not in the cache, and that nobody else has begun. */
+  needsLookup(hash: string): boolean {
+    return !this.entries.has(hash) && !this.lookups.has(hash);
+  }
+
+  /**
+   * Returns the state of an API key in the database, or null when it does not exist. While the database is unreachable,
+   * returns the last known state for at most ten minutes. A state that is known to have changed is used only if no query
+   * has succeeded since the change became known.
+   *
+   * @throws what the lookup threw
+   */
+  async get(hash: string): Promise<KnownKey | null> {
+    const entry = this.entries.get(hash);
+    if (entry?.changedAtMs === undefined && this.mayUseStale(entry)) {
+      this.refresh(hash);
+      return this.useStale(entry);
+    }
+    try {
+      return await this.lookUp(hash);
+    } catch (error) {
+      if (this.mayUseStale(entry)) return this.useStale(entry);
+      throw error;
+    }
+  }
+
+  /** Makes the entries stale that a change concerns. @param hasChanged returns whether it concerns an API key */
+  invalidate(hasChanged: (key: KnownKey) => boolean): void {
+    this.makeStale({ hasChanged, atMs: performance.now() });
+  }
+
+  /** Makes all entries stale, since changes may have been missed. */
+  invalidateAll(): void {
+    this.makeStale({ hasChanged: () => true, atMs: undefined });
+  }
+
+  private makeStale(change: Change): void {
+    for (const { changes } of this.lookups.values()) changes.push(change);
+    for (const entry of this.entries.values()) apply(change, entry);
+  }
+
+  private mayUseStale(entry: Entry | undefined): entry is Entry {
+    if (!entry || !this.repository.isUnreachable) return false;
+    const { verifiedAtMs, changedAtMs } = entry;
+    if (this.clock.now() - verifiedAtMs > MAX_AGE_UNREACHABLE_MS) return false;
+    return changedAtMs === undefined || !this.repository.hasRespondedSince(changedAtMs);
+  }
+
+  private useStale({ key }: Entry): KnownKey {
+    this.statistics.stale++;
+    return key;
+  }
+
+  private refresh(hash: string): void {
+    this.lookUp(hash).catch(() => undefined);
+  }
+
+  private async lookUp(hash: string): Promise<KnownKey | null> {
+    let lookup = this.lookups.get(hash);
+    while (lookup && lookup.changes.length > 0) {
+      await lookup.result.catch(() => undefined);
+      lookup = this.lookups.get(hash);
+    }
+    return (lookup ?? this.beginLookup(hash)).result;
+  }
+
+  private beginLookup(hash: string): Lookup {
+    const changes: Change[] = [];
+    const result = this.query(hash, changes).finally(() => this.lookups.delete(hash));
+    const lookup = { result, changes };
+    this.lookups.set(hash, lookup);
+    return lookup;
+  }
+
+  private async query(hash: string, changes: readonly Change[]): Promise<KnownKey | null> {
+    this.statistics.queries++;
+    const verifiedAtMs = this.clock.now();
+    const key = await this.repository.findByHash(hash, this.entries.has(hash));
+    this.entries.delete(hash);
+    if (!key) return null;
+    const entry: Entry = { key, verifiedAtMs, isStale: false, changedAtMs: undefined };
+    for (const change of changes) apply(change, entry);
+    this.add(hash, entry);
+    return key;
+  }
+
+  private add(hash: string, entry: Entry): void {
+    this.entries.set(hash, entry);
+    if (this.entries.size <= this.capacity) return;
+    const [oldest] = this.entries.keys();
+    if (oldest !== undefined) this.entries.delete(oldest);
+  }
+}
+
+function apply({ hasChanged, atMs }: Change, entry: Entry): void {
+  if (!hasChanged(entry.key)) return;
+  entry.isStale = true;
+  entry.changedAtMs = atMs ?? entry.changedAtMs;
+}

@@ -1,0 +1,78 @@
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import pg from 'pg';
+import { APPLICATION_NAMES } from '../../database/application-names.js';
+import type { DatabaseLocation } from '../../database/database-location.js';
+import { DATABASE_LOCATION } from '../../database/database.module.js';
+import { MARK_SERVICE_SESSION } from '../../database/schema/service-sessions.js';
+import { KEY_CHANGES_CHANNEL, parseKeyChange } from './key-change.js';
+import { KeyCache } from './key-cache.js';
+
+const RECONNECT_AFTER_MS = 1_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/**
+ * Listens for changes of API keys (LISTEN/NOTIFY), so that a change takes effect at once. A lost connection is
+ * replaced. In the meantime, the age limit of the cache makes changes take effect within five seconds.
+ */
+@Injectable()
+export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger(KeyChanges.name);
+  private client: pg.Client | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly cache: KeyCache,
+    @Inject(DATABASE_LOCATION) private readonly location: DatabaseLocation,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    await this.listen();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.stopped = true;
+    clearTimeout(this.timer);
+    await this.client?.end().catch(() => undefined);
+  }
+
+  private async listen(): Promise<void> {
+    const client = new pg.Client({
+      ...this.location.direct,
+      application_name: APPLICATION_NAMES.keyChanges,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: CONNECT_TIMEOUT_MS,
+      keepAlive: true,
+    });
+    this.client = client;
+    client.on('error', () => this.listenAgain(client));
+    client.on('end', () => this.listenAgain(client));
+    client.on('notification', ({ payload }) => {
+      const change = parseKeyChange(payload ?? '');
+      this.cache.invalidate((key) => !change || change.ownerId === key.ownerId);
+    });
+    try {
+      await client.connect();
+      await client.query(MARK_SERVICE_SESSION);
+      await client.query(`LISTEN ${KEY_CHANGES_CHANNEL}`);
+      // Changes may have been missed while there was no connection.
+      this.cache.invalidateAll();
+    } catch (error) {
+      this.logger.warn({ msg: 'not listening for changes of keys', err: error });
+      this.listenAgain(client);
+    }
+  }
+
+  private listenAgain(lost: pg.Client): void {
+    if (this.stopped || this.client !== lost) return;
+    this.client = undefined;
+    lost.end().catch(() => undefined);
+    this.timer = setTimeout(() => void this.listen(), RECONNECT_AFTER_MS);
+  }
+}

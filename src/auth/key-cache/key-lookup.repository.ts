@@ -1,0 +1,81 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import { LookupPools } from '../../database/pools/lookup-pools.js';
+import { ApiKey } from '../api-key.entity.js';
+import type { KnownKey } from '../cached-key.js';
+import { limitsOf, type StoredPlan } from '../administration/plan-choice.js';
+
+const FIND_BY_HASH = `
+  SELECT key.id, key.owner_id AS "ownerId", owner.plan,
+         owner.limit_per_minute AS "limitPerMinute", owner.limit_per_day AS "limitPerDay",
+         coalesce(key.first_key_id, key.id) AS "firstKeyId", key.unban_count AS "unbanCount",
+         key.expires_at AS "expiresAt", key.revoked_at AS "revokedAt"
+    FROM api_keys AS key
+    JOIN owners AS owner ON owner.id = key.owner_id
+   WHERE key.hash = $1`;
+
+const SAVE_LAST_USED = `
+  UPDATE api_keys AS key
+     SET last_used_at = used.at
+    FROM unnest($1::bigint[], $2::timestamptz[]) AS used (id, at)
+   WHERE key.id = used.id AND (key.last_used_at IS NULL OR key.last_used_at < used.at)`;
+
+interface KeyRow extends StoredPlan {
+  id: bigint;
+  ownerId: bigint;
+  firstKeyId: bigint;
+  unbanCount: number;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+}
+
+/** The queries on API keys that serving requests needs. */
+@Injectable()
+export class KeyLookupRepository {
+  constructor(
+    @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>,
+    private readonly pools: LookupPools,
+  ) {}
+
+  /** Whether the database has been unreachable in the last seconds. */
+  get isUnreachable(): boolean {
+    return this.pools.isUnreachable;
+  }
+
+  /** Whether a query has succeeded since a time of `performance.now()`. */
+  hasRespondedSince(ms: number): boolean {
+    return this.pools.hasRespondedSince(ms);
+  }
+
+  /**
+   * Returns the state of an API key, or null when it does not exist.
+   *
+   * @param hash SHA-256 of the API key, in hex
+   * @param isCached whether it is in the cache: other API keys have connections of their own
+   */
+  async findByHash(hash: string, isCached: boolean): Promise<KnownKey | null> {
+    const kind = isCached ? 'cached' : 'uncached';
+    const [row] = await this.pools.query<KeyRow>(kind, FIND_BY_HASH, [Buffer.from(hash, 'hex')]);
+    return row ? toKnownKey(row) : null;
+  }
+
+  /** Keeps the later of what is stored and what is given, in milliseconds since the epoch by key id. */
+  async saveLastUsed(usedAtMs: ReadonlyMap<bigint, number>): Promise<void> {
+    const times = [...usedAtMs.values()].map((ms) => new Date(ms));
+    await this.keys.query(SAVE_LAST_USED, [[...usedAtMs.keys()], times]);
+  }
+}
+
+function toKnownKey(row: KeyRow): KnownKey {
+  return {
+    id: row.id,
+    ownerId: row.ownerId,
+    plan: row.plan,
+    limits: limitsOf(row),
+    firstKeyId: row.firstKeyId,
+    unbanCount: row.unbanCount,
+    expiresAtMs: row.expiresAt?.getTime(),
+    revoked: row.revokedAt !== null,
+  };
+}

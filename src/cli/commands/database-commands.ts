@@ -1,0 +1,140 @@
+import type { Command } from 'commander';
+import { OperatorActionsRepository } from '../../auth/administration/operator-actions.repository.js';
+import { currentOperator } from '../../auth/administration/operator.js';
+import type { DatabaseTarget } from '../../database/database-target.js';
+import type { RevertPlan } from '../../database/schema/revert.js';
+import { CommandError } from '../command-error.js';
+import { addYesOption, confirm, type ConfirmationOptions } from '../confirmation.js';
+import { parseAnimals } from './option-values.js';
+import { type OutputOptions, printResult, showProgress } from '../output.js';
+import { addJsonOption, onStore } from '../store-command.js';
+import { textTable } from '../text-table.js';
+
+/** Adds `db` and its commands. */
+export function addDatabaseCommands(program: Command): void {
+  const database = program
+    .command('db')
+    .description('the schema of the database, and animals to try it with');
+  addMigrate(database);
+  addRevert(database);
+  addStatus(database);
+  addSeed(database);
+}
+
+function addMigrate(database: Command): void {
+  const command = database.command('migrate').description('bring the schema up to date');
+  addJsonOption(command).action(async (options: OutputOptions) => {
+    const { migrateDatabase, withDatabase } = await import('../store-session.js');
+    await withDatabase({ create: true }, async (target) => {
+      const executed = await migrateDatabase(target);
+      const text = executed.map((name) => `Executed ${name}.\n`).join('');
+      await printResult(options, { executed }, text || 'The schema was up to date.\n');
+    });
+  });
+}
+
+function addRevert(database: Command): void {
+  const command = database
+    .command('revert')
+    .description(
+      'revert the latest migration and delete the data in the tables and columns that it added',
+    )
+    .option('--discard-data', 'also when this deletes rows');
+  addYesOption(addJsonOption(command)).action(
+    async (options: OutputOptions & ConfirmationOptions & { discardData?: true }) => {
+      const [{ withDatabase }, { planRevert, revertMigration }] = await Promise.all([
+        import('../store-session.js'),
+        import('../../database/schema/revert.js'),
+      ]);
+      await withDatabase({}, async ({ location, settings, target }) => {
+        const plan = await planRevert(location, settings);
+        if (plan === null) throw new CommandError('There is no migration to revert.');
+        if (!options.discardData) requireNoLoss(plan);
+        await confirm(target, describeRevert(plan, target), options);
+        await revertMigration(location, settings, plan, (transaction, { migration, losses }) =>
+          new OperatorActionsRepository(transaction, currentOperator()).record('db revert', {
+            migration,
+            deletedRows: Object.fromEntries(losses.map(({ name, rows }) => [name, Number(rows)])),
+          }),
+        );
+        const { migration } = plan;
+        await printResult(options, { reverted: migration }, `Reverted ${migration}.\n`);
+      });
+    },
+  );
+}
+
+function addStatus(database: Command): void {
+  const command = database
+    .command('status')
+    .description('list the executed and pending migrations, newest first');
+  addJsonOption(command).action(async (options: OutputOptions) => {
+    const [{ withConnection }, { migrationStatus }] = await Promise.all([
+      import('../store-session.js'),
+      import('../../database/schema/migration-status.js'),
+    ]);
+    await withConnection({}, async (connection) => {
+      const { executed, pending } = await migrationStatus(connection);
+      const rows = [
+        ...pending.toReversed().map((name) => [name, 'pending']),
+        ...executed.map((name) => [name, 'executed']),
+      ];
+      await printResult(options, { executed, pending }, textTable(['MIGRATION', 'STATUS'], rows));
+    });
+  });
+}
+
+function addSeed(database: Command): void {
+  const command = database
+    .command('seed')
+    .description('add animals of varied names, categories and statuses')
+    .requiredOption('--animals <n>', 'how many', parseAnimals);
+  addYesOption(addJsonOption(command)).action(
+    async (options: OutputOptions & ConfirmationOptions & { animals: number }) => {
+      const { seedAnimals } = await import('../../pets/pets-seed.repository.js');
+      const { animals } = options;
+      await onStore(
+        async ({ database, target, operator }) => {
+          await confirm(target, `This adds ${animals} animals to ${target.description}.`, options);
+          // Before the animals: a command that is killed has not added any without a record.
+          const actions = new OperatorActionsRepository(database, operator);
+          await actions.record('db seed', { requestedAnimals: animals });
+          const showAdded = (added: number) => showProgress(`${added} of ${animals} animals`);
+          const added = await seedAnimals(database, animals, showAdded, firstInterrupt()).finally(
+            () => showProgress(''),
+          );
+          if (added < animals) {
+            throw new CommandError(`Interrupted. ${added} of ${animals} animals were added.`);
+          }
+          await printResult(options, { animals }, `Added ${animals} animals.\n`);
+        },
+        { create: true },
+      );
+    },
+  );
+}
+
+/** Returns a signal that aborts with the first Ctrl-C; the second one ends the process. */
+function firstInterrupt(): AbortSignal {
+  const interrupt = new AbortController();
+  process.once('SIGINT', () => interrupt.abort());
+  return interrupt.signal;
+}
+
+/** @throws CommandError when the revert deletes rows */
+function requireNoLoss(plan: RevertPlan): void {
+  if (plan.losses.every(({ rows }) => rows === 0n)) return;
+  throw new CommandError(
+    `Reverting ${plan.migration} deletes ${describeLosses(plan)}. Add --discard-data to delete them.`,
+  );
+}
+
+function describeRevert(plan: RevertPlan, { description }: DatabaseTarget): string {
+  return `This reverts ${plan.migration} in ${description} and deletes ${describeLosses(plan)}.`;
+}
+
+/** Returns such as `pets (12 rows), owners (1 row)`. */
+function describeLosses({ losses }: RevertPlan): string {
+  const parts = losses.map(({ name, rows }) => `${name} (${rows} ${rows === 1n ? 'row' : 'rows'})`);
+  return parts.join(', ') || 'no rows';
+}

@@ -1,0 +1,121 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import pg, { type ClientConfig } from 'pg';
+import type { Settings } from '../../config/settings.js';
+import { APPLICATION_NAMES } from '../application-names.js';
+import { BoundedPool, DatabaseQueueFullError } from './bounded-pool.js';
+import { clientConfig } from './client-config.js';
+import { ConnectionFailedError } from './connection-failed-error.js';
+import { isUnavailable } from '../database-errors.js';
+import { PooledServiceClient, ServiceClient } from '../pipelining/service-client.js';
+
+/** After this time, the failure of a query no longer shows that the database is unreachable. */
+const UNREACHABLE_FOR_MS = 3_000;
+
+/** SQLSTATEs of a server that responds, only not in time: statement and lock timeouts. */
+const SERVER_TIMEOUTS = new Set(['57014', '55P03']);
+const TOO_MANY_CONNECTIONS = '53300';
+
+/** What a lookup is for: an API key that is in the cache (or readiness), or one that anyone can have made up. */
+export type LookupKind = 'cached' | 'uncached';
+
+/**
+ * Connections for key lookups and readiness. They stay usable while the connections that serve requests are busy. Keys
+ * that are not in the cache have connections and a queue of their own, so that unauthenticated callers, however many,
+ * delay nobody else. Connections are opened on first use and then kept.
+ */
+@Injectable()
+export class LookupPools implements OnApplicationShutdown {
+  readonly cached: BoundedPool;
+  readonly uncached: BoundedPool;
+  private unreachableAtMs = -Infinity;
+
+  /**
+   * @param connection where the server is
+   * @param requests the pool that serves requests
+   */
+  constructor(
+    connection: ClientConfig,
+    settings: Settings,
+    private readonly requests: BoundedPool,
+  ) {
+    const pooled = settings.databaseIsPooled;
+    const config = {
+      ...clientConfig(connection, settings, {
+        pooled,
+        forRequests: true,
+        applicationName: APPLICATION_NAMES.lookups,
+      }),
+      min: settings.databaseLookupPoolSize,
+      max: settings.databaseLookupPoolSize,
+      Client: pooled ? PooledServiceClient : ServiceClient,
+    };
+    this.cached = new BoundedPool({ ...config, maxWaiting: settings.databaseQueueSize });
+    this.uncached = new BoundedPool({ ...config, maxWaiting: settings.maxQueuedKeyLookups });
+    // An idle connection broke. The next lookup opens another one.
+    for (const pool of [this.cached, this.uncached]) pool.on('error', () => undefined);
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.cached.end(), this.uncached.end()]);
+  }
+
+  /**
+   * Returns the rows of a query. The wait is bounded by the time limits of a connection and a statement.
+   *
+   * @throws DatabaseQueueFullError at once when too many lookups wait; otherwise what pg throws
+   */
+  async query<Row extends object>(
+    kind: LookupKind,
+    sql: string,
+    values: unknown[] = [],
+  ): Promise<Row[]> {
+    const startedAtMs = performance.now();
+    try {
+      const { rows } = await this.run<Row>(kind, sql, values);
+      return rows;
+    } catch (error) {
+      if (isUnreachable(error) && !this.hasRespondedSince(startedAtMs)) {
+        this.unreachableAtMs = performance.now();
+      }
+      throw error;
+    }
+  }
+
+  /** Whether a query failed in the last seconds because the database was unreachable, and none has succeeded since. */
+  get isUnreachable(): boolean {
+    const { unreachableAtMs } = this;
+    const isRecent = performance.now() - unreachableAtMs < UNREACHABLE_FOR_MS;
+    return isRecent && !this.hasRespondedSince(unreachableAtMs);
+  }
+
+  /** Whether any query has succeeded since a time of `performance.now()`, those of requests included. */
+  hasRespondedSince(ms: number): boolean {
+    return [this.cached, this.uncached, this.requests].some((pool) => pool.respondedAtMs >= ms);
+  }
+
+  private async run<Row extends object>(
+    kind: LookupKind,
+    sql: string,
+    values: unknown[],
+  ): Promise<pg.QueryResult<Row>> {
+    try {
+      return await this[kind].query<Row>(sql, values);
+    } catch (error) {
+      // The server has no connection left for us, but those that serve requests are open.
+      if (kind === 'cached' && codeOf(error) === TOO_MANY_CONNECTIONS) {
+        return this.requests.query<Row>(sql, values);
+      }
+      throw error;
+    }
+  }
+}
+
+function isUnreachable(error: unknown): boolean {
+  if (error instanceof DatabaseQueueFullError) return false;
+  return isUnavailable(error) && !SERVER_TIMEOUTS.has(codeOf(error) ?? '');
+}
+
+function codeOf(error: unknown): string | undefined {
+  const cause = error instanceof ConnectionFailedError ? error.cause : error;
+  return cause instanceof pg.DatabaseError ? cause.code : undefined;
+}

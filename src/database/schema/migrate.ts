@@ -1,0 +1,127 @@
+import { DataSource, type QueryRunner } from 'typeorm';
+import type { Settings } from '../../config/settings.js';
+import { APPLICATION_NAMES } from '../application-names.js';
+import { dataSourceOptions } from '../data-source-options.js';
+import type { DatabaseLocation } from '../database-location.js';
+import { executedMigrations, migrationStatus } from './migration-status.js';
+import type { StatementRunner } from '../pipelining/statement-runner.js';
+
+/** The advisory lock that lets one process migrate at a time; any number that nothing else uses. */
+const MIGRATION_LOCK = 7_236_114_901n;
+const LOCK_POLL_MS = 100;
+const LOCK_WAIT_MS = 60_000;
+/** A migration may rewrite or index a large table: only its locks are bounded, by lock_timeout. */
+const STATEMENT_TIMEOUT_MS = 3_600_000;
+
+/** Another process holds the migration lock for too long. */
+export class SchemaBusyError extends Error {
+  override readonly name = 'SchemaBusyError';
+
+  constructor() {
+    super('Another process has been changing the schema for more than a minute.');
+  }
+}
+
+/** Runs statements that record a change of the schema. */
+export type RecordChange<Change> = (
+  database: Pick<StatementRunner, 'query'>,
+  change: Change,
+) => Promise<void>;
+
+/**
+ * Brings the schema up to date, one process at a time.
+ *
+ * @param record runs after the migrations, also when a later one failed; not when none was executed
+ * @returns the names of the migrations that were executed, oldest first
+ */
+export async function migrate(
+  location: DatabaseLocation,
+  settings: Settings,
+  record: RecordChange<readonly string[]> = () => Promise.resolve(),
+): Promise<string[]> {
+  return withMigrationLock(location, settings, async (dataSource) => {
+    const before = await executedMigrations(dataSource);
+    const recordExecuted = async (): Promise<string[]> => {
+      const after = await executedMigrations(dataSource);
+      const executed = after.filter((name) => !before.includes(name)).toReversed();
+      if (executed.length > 0) await record(dataSource, executed);
+      return executed;
+    };
+    try {
+      await dataSource.runMigrations({ transaction: 'each' });
+    } catch (error) {
+      // Without a connection there is nothing to record, and the first error says more.
+      await recordExecuted().catch(() => undefined);
+      throw error;
+    }
+    return recordExecuted();
+  });
+}
+
+/** Waits until no migration or revert is in progress. Returns whether all migrations of this release are executed then. */
+export async function isSchemaCurrent(
+  location: DatabaseLocation,
+  settings: Settings,
+): Promise<boolean> {
+  const { pending } = await withMigrationLock(location, settings, migrationStatus);
+  return pending.length === 0;
+}
+
+/**
+ * Does the work while no other process migrates or reverts.
+ *
+ * @param work gets a data source, and the session that holds the lock
+ * @throws SchemaBusyError when another process holds the lock for a minute
+ */
+export async function withMigrationLock<Result>(
+  location: DatabaseLocation,
+  settings: Settings,
+  work: (dataSource: DataSource, session: QueryRunner) => Promise<Result>,
+): Promise<Result> {
+  return withDataSource(location, settings, async (dataSource) => {
+    // The lock belongs to the session of this runner, and goes with it should the process die.
+    const runner = dataSource.createQueryRunner();
+    try {
+      const deadline = performance.now() + LOCK_WAIT_MS;
+      for (;;) {
+        const [{ locked }] = (await runner.query('SELECT pg_try_advisory_lock($1) AS locked', [
+          MIGRATION_LOCK,
+        ])) as [{ locked: boolean }];
+        if (locked) break;
+        if (performance.now() > deadline) {
+          throw new SchemaBusyError();
+        }
+        await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
+      }
+      try {
+        return await work(dataSource, runner);
+      } finally {
+        await runner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+      }
+    } finally {
+      await runner.release();
+    }
+  });
+}
+
+async function withDataSource<Result>(
+  location: DatabaseLocation,
+  settings: Settings,
+  work: (dataSource: DataSource) => Promise<Result>,
+): Promise<Result> {
+  const patient: Settings = Object.assign(Object.create(settings) as Settings, {
+    databaseStatementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  });
+  const dataSource = new DataSource(
+    dataSourceOptions(location.direct, patient, {
+      poolSize: 2,
+      applicationName: APPLICATION_NAMES.migrations,
+    }),
+  );
+  await dataSource.initialize();
+  try {
+    return await work(dataSource);
+  } finally {
+    await dataSource.destroy();
+  }
+}

@@ -1,0 +1,146 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
+import type { Settings } from '../../config/settings.js';
+import type { DatabaseLocation } from '../database-location.js';
+import { type RecordChange, withMigrationLock } from './migrate.js';
+import { executedMigrations } from './migration-status.js';
+import { excludeService } from './service-sessions.js';
+
+/** What a revert does. */
+export interface RevertPlan {
+  /** The latest executed migration. */
+  readonly migration: string;
+  readonly losses: readonly Loss[];
+}
+
+/** A table that a revert drops, or a column that it drops from a table that stays. */
+export interface Loss {
+  /** Such as `pets` or `pets.status`. */
+  readonly name: string;
+  /** Rows of the table, or those in which the column is not null. */
+  readonly rows: bigint;
+}
+
+const COLUMNS = `
+  SELECT attrelid::bigint AS "tableId", attnum AS position,
+         attrelid::regclass::text AS table, quote_ident(attname) AS column
+    FROM pg_attribute
+    JOIN pg_class ON pg_class.oid = attrelid AND relkind IN ('r', 'p')
+    JOIN pg_namespace ON pg_namespace.oid = relnamespace
+   WHERE attnum > 0 AND NOT attisdropped
+     AND nspname <> 'information_schema' AND nspname !~ '^pg_'
+   ORDER BY attrelid, attnum`;
+
+interface Column {
+  tableId: bigint;
+  position: number;
+  table: string;
+  column: string;
+}
+
+/**
+ * Returns what reverting the latest migration would do, or null when no migration is executed. Changes nothing.
+ *
+ * @throws Error with one line when the service is connected, or when the migration belongs to another release
+ */
+export function planRevert(
+  location: DatabaseLocation,
+  settings: Settings,
+): Promise<RevertPlan | null> {
+  return inRevert(location, settings, (transaction, dataSource) => planIn(transaction, dataSource));
+}
+
+/**
+ * Reverts the latest migration in one transaction.
+ *
+ * @param approved the plan: nothing is changed when the revert would now do something else
+ * @param record runs in the same transaction
+ * @throws Error as planRevert does, or when the plan is out of date
+ */
+export function revertMigration(
+  location: DatabaseLocation,
+  settings: Settings,
+  approved: RevertPlan,
+  record: RecordChange<RevertPlan>,
+): Promise<void> {
+  return inRevert(location, settings, async (transaction, dataSource) => {
+    const plan = await planIn(transaction, dataSource);
+    if (!isDeepStrictEqual(plan, approved)) {
+      throw new Error('The database has changed in the meantime. Run the command again.');
+    }
+    await migrationNamed(dataSource, approved.migration).down(transaction);
+    await transaction.query('DELETE FROM migrations WHERE name = $1', [approved.migration]);
+    await record(transaction, approved);
+  });
+}
+
+/** Does the work in one transaction, during which no process migrates and no service is connected. */
+function inRevert<Result>(
+  location: DatabaseLocation,
+  settings: Settings,
+  work: (transaction: QueryRunner, dataSource: DataSource) => Promise<Result>,
+): Promise<Result> {
+  return withMigrationLock(location, settings, async (dataSource, session) => {
+    await session.startTransaction();
+    try {
+      await excludeService(session);
+      const result = await work(session, dataSource);
+      await session.commitTransaction();
+      return result;
+    } catch (error) {
+      // Without a connection there is nothing to roll back, and the first error says more.
+      await session.rollbackTransaction().catch(() => undefined);
+      throw error;
+    }
+  });
+}
+
+/** Finds out what the migration's `down` drops by running it and rolling it back: no migration has to declare it. */
+async function planIn(
+  transaction: QueryRunner,
+  dataSource: DataSource,
+): Promise<RevertPlan | null> {
+  const [migration] = await executedMigrations(transaction);
+  if (migration === undefined) return null;
+  const before = await columnsIn(transaction);
+  await transaction.query('SAVEPOINT plan');
+  await migrationNamed(dataSource, migration).down(transaction);
+  const after = await columnsIn(transaction);
+  await transaction.query('ROLLBACK TO SAVEPOINT plan');
+  const losses: Loss[] = [];
+  for (const { name, count } of droppedParts(before, after)) {
+    const [{ rows }] = (await transaction.query(count)) as [{ rows: bigint }];
+    losses.push({ name, rows });
+  }
+  return { migration, losses };
+}
+
+function migrationNamed({ migrations }: DataSource, name: string): MigrationInterface {
+  const migration = migrations.find((each) => (each.name ?? each.constructor.name) === name);
+  if (migration) return migration;
+  throw new Error(`The migration ${name} belongs to another release. Revert it with that release.`);
+}
+
+function columnsIn(transaction: QueryRunner): Promise<Column[]> {
+  return transaction.query(COLUMNS) as Promise<Column[]>;
+}
+
+/** Returns each dropped table or column, with the statement that counts its rows. */
+function droppedParts(
+  before: readonly Column[],
+  after: readonly Column[],
+): { name: string; count: string }[] {
+  const tables = new Set(after.map(({ tableId }) => tableId));
+  const columns = new Set(after.map(columnId));
+  const parts = new Map<string, string>();
+  for (const dropped of before.filter((column) => !columns.has(columnId(column)))) {
+    const { tableId, table, column } = dropped;
+    const [name, value] = tables.has(tableId) ? [`${table}.${column}`, column] : [table, '*'];
+    parts.set(name, `SELECT count(${value}) AS rows FROM ${table}`);
+  }
+  return [...parts].map(([name, count]) => ({ name, count }));
+}
+
+function columnId({ tableId, position }: Column): string {
+  return `${tableId}.${position}`;
+}

@@ -1,0 +1,134 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { createFolder } from '../cluster/create-folder.js';
+import { EmbeddedDatabaseError } from '../embedded-database-error.js';
+import type { LibraryLink } from './private-installation.js';
+import { makeUnfinished } from '../cluster/unfinished.js';
+
+/**
+ * Root's copy of the binaries for the server's user, who may not be able to enter the folder that node_modules is in.
+ * PostgreSQL looks for its own path, so that neither a link nor an open folder can stand for a copy. The copy (61 MB) is
+ * made once per version, in one step, and is shared by all services of the machine; copies of other versions that no
+ * process runs are removed.
+ *
+ * @param native the folder with bin, lib and share
+ * @returns the copy's folder
+ * @throws EmbeddedDatabaseError when the copy cannot be made
+ */
+export function copyForOthers(
+  native: string,
+  sharedFolder: string,
+  version: string,
+  links: readonly LibraryLink[],
+): string {
+  const folder = join(sharedFolder, `postgres-${version}`);
+  try {
+    if (!existsSync(sharedFolder)) {
+      createFolder(sharedFolder);
+      chmodSync(sharedFolder, 0o755);
+    }
+    requireRoots(sharedFolder);
+    if (!existsSync(folder)) {
+      makeCopy(native, folder, links);
+      removeOthers(sharedFolder, folder);
+    }
+    requireRoots(folder);
+    return folder;
+  } catch (cause) {
+    if (cause instanceof EmbeddedDatabaseError) throw cause;
+    throw new EmbeddedDatabaseError(
+      `PostgreSQL does not run as root, and its programs cannot be copied for another user (${(cause as Error).message})`,
+      `make ${sharedFolder} writable for root, start the service as an ordinary user`,
+      { cause },
+    );
+  }
+}
+
+/** What others may write to could be anybody's program. */
+function requireRoots(folder: string): void {
+  const stats = lstatSync(folder);
+  if (stats.isDirectory() && stats.uid === 0 && (stats.mode & 0o022) === 0) return;
+  throw new EmbeddedDatabaseError(
+    `${folder}, for PostgreSQL's programs, is not a folder that only root may write to`,
+    'remove it',
+  );
+}
+
+function makeCopy(native: string, folder: string, links: readonly LibraryLink[]): void {
+  const made = makeUnfinished(folder);
+  try {
+    copyTree(native, made);
+    for (const { name, target } of links) {
+      const link = join(made, 'lib', name);
+      if (!existsSync(link)) symlinkSync(target, link);
+    }
+    synchronize(made);
+    renameSync(made, folder);
+  } catch (error) {
+    // Another process has made it in the meantime.
+    if (!existsSync(folder)) throw error;
+  } finally {
+    rmSync(made, { recursive: true, force: true });
+  }
+}
+
+/** After a power cut, a copy with empty files would otherwise be used at each start. */
+function synchronize(folder: string): void {
+  // After all have been written, which takes a third of the time.
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = openSync(join(entry.parentPath, entry.name), 'r');
+    fsyncSync(file);
+    closeSync(file);
+  }
+}
+
+function copyTree(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  chmodSync(to, 0o755);
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) {
+      copyTree(source, target);
+    } else if (entry.isSymbolicLink()) {
+      symlinkSync(readlinkSync(source), target);
+    } else {
+      copyFileSync(source, target, constants.COPYFILE_FICLONE);
+      // As with umask 022, whatever it was when the package was installed.
+      chmodSync(target, lstatSync(source).mode & 0o100 ? 0o755 : 0o644);
+    }
+  }
+}
+
+/** Removes the copies of other versions that no process runs. */
+function removeOthers(sharedFolder: string, used: string): void {
+  const running = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const programs = running.map((pid) => {
+    try {
+      return readlinkSync(`/proc/${pid}/exe`);
+    } catch {
+      return '';
+    }
+  });
+  for (const name of readdirSync(sharedFolder)) {
+    const copy = join(sharedFolder, name);
+    const isOther = /^postgres-[^/]+$/.test(name) && !name.includes('.new-') && copy !== used;
+    if (!isOther || programs.some((program) => program.startsWith(`${copy}/`))) continue;
+    rmSync(copy, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,208 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Binaries } from '../installation/binaries.js';
+import type {
+  EmbeddedConnection,
+  EmbeddedDatabase,
+  EmbeddedOptions,
+} from '../embedded-database.js';
+import { EmbeddedDatabaseError } from '../embedded-database-error.js';
+import { GuardProcess } from './guard-process.js';
+import { completeAccess } from './server-access.js';
+import type { ServerFiles } from './server-files.js';
+import { startServer } from './server-process.js';
+import { readPassword } from '../cluster/server-password.js';
+import { ServerSession, SUPERUSER } from './server-session.js';
+import { readServerState, type RunningServer } from './server-state.js';
+import type { ServerUser } from '../cluster/server-user.js';
+
+const DATABASE = 'pets';
+const POLL_MS = 20;
+const REATTACH_INTERVAL_MS = 500;
+/** For the session of a service that was killed a moment ago to go. */
+const PREDECESSOR_TIMEOUT_MS = 1000;
+
+export interface AttachmentTarget {
+  readonly files: ServerFiles;
+  readonly binaries: Binaries;
+  readonly user: ServerUser | null;
+  readonly use: EmbeddedOptions['use'];
+  readonly startTimeoutMs: number;
+}
+
+/** This process's hold on the server: a session with locks, and a guard for the time after us. */
+export class Attachment implements EmbeddedDatabase {
+  private readonly sessionName: string;
+  private readonly guard: GuardProcess;
+  private readonly closing = new AbortController();
+  private session: ServerSession | null = null;
+  private server: RunningServer | null = null;
+  private reattaching: Promise<void> = Promise.resolve();
+  private closed: Promise<void> | null = null;
+
+  private constructor(private readonly target: AttachmentTarget) {
+    this.sessionName = `${target.use} ${process.pid} ${randomBytes(8).toString('hex')}`;
+    // Before the server: whoever starts one has somebody to stop it.
+    this.guard = new GuardProcess({
+      dataDir: target.files.dataDir,
+      binaries: target.binaries.folder,
+      ownerSession: this.sessionName,
+    });
+  }
+
+  static async open(target: AttachmentTarget): Promise<Attachment> {
+    const attachment = new Attachment(target);
+    try {
+      await attachment.attach();
+      return attachment;
+    } catch (error) {
+      // Not waited for: the reason is known, and the guard may have to look for a server yet to
+      // come up.
+      attachment.guard.release();
+      throw error;
+    }
+  }
+
+  get connection(): EmbeddedConnection {
+    if (this.server === null)
+      throw new EmbeddedDatabaseError('the embedded database is not open', 'open it first');
+    const password = readPassword(this.target.files);
+    return {
+      host: this.server.host,
+      port: this.server.port,
+      user: SUPERUSER,
+      ...(password === undefined ? {} : { password }),
+      database: DATABASE,
+    };
+  }
+
+  close(): Promise<void> {
+    this.closed ??= this.letGo();
+    return this.closed;
+  }
+
+  private async letGo(): Promise<void> {
+    this.closing.abort();
+    await this.reattaching;
+    await this.session?.close();
+    this.guard.release();
+    await this.guard.waitForEnd();
+  }
+
+  private async attach(): Promise<void> {
+    const session = await this.acquireSession();
+    try {
+      if (this.target.use === 'service') await this.becomeService(session);
+      await session.ensureDatabase(DATABASE);
+    } catch (error) {
+      await session.close();
+      throw error;
+    }
+    this.guard.reportAttached();
+    session.unref();
+    session.onLost(() => {
+      this.reattaching = this.reattach();
+    });
+    this.session = session;
+  }
+
+  /**
+   * The server crashed, or was stopped by hand: its users come back to it as to any database that
+   * was gone.
+   */
+  private async reattach(): Promise<void> {
+    this.session = null;
+    while (!this.closing.signal.aborted) {
+      try {
+        return await this.attach();
+      } catch {
+        await sleep(REATTACH_INTERVAL_MS, undefined, {
+          signal: this.closing.signal,
+          ref: false,
+        }).catch(() => undefined);
+      }
+    }
+  }
+
+  /**
+   * A session that holds the lock of the server's users, of a server that is started when it must
+   * be.
+   */
+  private async acquireSession(): Promise<ServerSession> {
+    const { files, binaries, user, startTimeoutMs } = this.target;
+    const timeout = AbortSignal.timeout(startTimeoutMs);
+    const signal = AbortSignal.any([timeout, this.closing.signal]);
+    let problem = '';
+    try {
+      for (;;) {
+        const state = await readServerState(files);
+        if (state.status === 'ready') {
+          const answer = await this.tryAttach(state.server);
+          if (answer instanceof ServerSession) return answer;
+          problem = answer;
+        } else if (state.status === 'absent') {
+          const { failure } = await startServer(files, binaries, user, {
+            port: this.server?.port,
+            signal,
+          });
+          if (failure === null) continue;
+          if (!isPassing(failure)) throw startError(files, failure);
+          problem = failure;
+        } else {
+          problem = `it is still ${state.status}`;
+        }
+        await sleep(POLL_MS, undefined, { signal });
+      }
+    } catch (error) {
+      if (signal.aborted) {
+        throw startError(files, problem || `it is not ready after ${startTimeoutMs} ms`);
+      }
+      throw error;
+    }
+  }
+
+  /** @returns a session that holds the users' lock, or why there is none at this moment */
+  private async tryAttach(server: RunningServer): Promise<ServerSession | string> {
+    let session: ServerSession | null = null;
+    let problem = 'it is being stopped';
+    try {
+      session = await ServerSession.open(this.target.files, server, this.sessionName);
+      if (await session.tryUse()) {
+        await completeAccess(this.target.files, session);
+        this.server = server;
+        return session;
+      }
+    } catch (error) {
+      problem = error instanceof Error ? error.message : String(error);
+    }
+    await session?.close();
+    return problem;
+  }
+
+  private async becomeService(session: ServerSession): Promise<void> {
+    for (const end = Date.now() + PREDECESSOR_TIMEOUT_MS; ; await sleep(POLL_MS)) {
+      if (await session.tryBeService()) return;
+      if (Date.now() < end) continue;
+      const pid = /^service (\d+) /.exec((await session.findService()) ?? '')?.[1];
+      throw new EmbeddedDatabaseError(
+        `another service${pid === undefined ? '' : ` (process ${pid})`} already runs on ${this.target.files.dataDir}`,
+        'stop it, give this one a DATA_DIR of its own',
+      );
+    }
+  }
+}
+
+/**
+ * Another process starts the server at this moment, or processes of one that was killed are about
+ * to end.
+ */
+function isPassing(failure: string): boolean {
+  return /postmaster\.pid|lock file|pre-existing shared memory|is still in use/.test(failure);
+}
+
+function startError(files: ServerFiles, reason: string): EmbeddedDatabaseError {
+  return new EmbeddedDatabaseError(
+    `the embedded PostgreSQL in ${files.dataDir} did not start (${reason}; log: ${files.log})`,
+    'correct that',
+  );
+}

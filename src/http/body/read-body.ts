@@ -1,0 +1,94 @@
+import { ServiceError } from '../../errors/service-error.js';
+import { type ContentCoding, type Decompression, tooLarge } from './decompression.js';
+import type { Request, Response } from '../request/request.js';
+
+/** The largest body, as sent and as decoded, in bytes. */
+export const MAX_BODY_BYTES = 102_400;
+
+const CONTENT_CODINGS: readonly ContentCoding[] = ['gzip', 'br'];
+
+/**
+ * `application/json` (RFC 9110, 8.3.1), in utf-8 if it names a charset. Other parameters have no
+ * meaning (RFC 8259, section 11). No text matches in two ways, so that none takes long to refuse.
+ */
+const JSON_MEDIA_TYPE =
+  /^application\/json[\t ]*(?:;[\t ]*(?:(?:charset=(?:utf-8|"utf-8")|(?!charset=)[^\s;="]+=(?:[^\s;="]+|"(?:[^"\\]|\\.)*"))[\t ]*)?)*$/i;
+
+/** Whether the request has a body (RFC 9112, section 6.3). */
+export function hasBody(request: Request): boolean {
+  const length = request.headers['content-length'];
+  return (length !== undefined && !/^0+$/.test(length)) || 'transfer-encoding' in request.headers;
+}
+
+/**
+ * Reads a request's JSON body, decompressed. Returns undefined when there is none.
+ *
+ * @throws ServiceError unsupported_media_type, payload_too_large or malformed_json; the first two
+ *   without reading the body, where its header fields tell
+ */
+export async function readJsonBody(
+  request: Request,
+  response: Response,
+  decompression: Decompression,
+): Promise<Buffer | undefined> {
+  if (!hasBody(request)) return undefined;
+  const coding = contentCoding(request);
+  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
+  if (request.expectsContinue) response.writeContinue();
+  const bytes = await readBytes(request);
+  if (bytes.length === 0) return undefined;
+  return coding ? decompression.decompress(coding, bytes, request.callerId) : bytes;
+}
+
+function contentCoding(request: Request): ContentCoding | undefined {
+  if (!JSON_MEDIA_TYPE.test(request.headers['content-type'] ?? '')) {
+    throw new ServiceError(
+      'unsupported_media_type',
+      'The Content-Type of the request body must be application/json, in UTF-8.',
+    );
+  }
+  const header = request.headers['content-encoding']?.toLowerCase();
+  if (!header) return undefined;
+  const coding = CONTENT_CODINGS.find((known) => known === header);
+  if (coding === undefined) {
+    throw new ServiceError(
+      'unsupported_media_type',
+      'The Content-Encoding of the request body must be gzip or br, or absent.',
+      { headers: { 'Accept-Encoding': CONTENT_CODINGS.join(', ') } },
+    );
+  }
+  return coding;
+}
+
+function readBytes(request: Request): Promise<Buffer> {
+  if (request.bodyFailure) return Promise.reject(request.bodyFailure);
+  // A small one has come with the head: it is all there.
+  if (request.complete && request.readableLength <= MAX_BODY_BYTES) {
+    return Promise.resolve((request.read() as Buffer | null) ?? Buffer.alloc(0));
+  }
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const settle = (act: () => void) => {
+      request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
+      request.off('bodyFailure', onFailure);
+      act();
+    };
+    const onData = (chunk: Buffer) => {
+      length += chunk.length;
+      chunks.push(chunk);
+      if (length > MAX_BODY_BYTES) settle(() => reject(tooLarge(MAX_BODY_BYTES)));
+    };
+    const onEnd = () => settle(() => resolve(Buffer.concat(chunks, length)));
+    const onError = (error: Error) => settle(() => reject(aborted(error)));
+    const onClose = () => settle(() => reject(aborted(undefined)));
+    const onFailure = () => settle(() => reject(request.bodyFailure ?? aborted(undefined)));
+    request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
+    request.on('bodyFailure', onFailure);
+  });
+}
+
+/** The client went away while it was sending: nobody reads the answer, the log does. */
+function aborted(cause: unknown): ServiceError {
+  return new ServiceError('invalid_request', 'The request body ended early.', { cause });
+}

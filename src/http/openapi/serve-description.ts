@@ -1,0 +1,48 @@
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Express } from 'express';
+import type { Clock } from '../../config/clock.js';
+import type { Settings } from '../../config/settings.js';
+import { contentSecurityPolicy, DOCS_FILE_NAMES, DOCS_PAGE, docsFile } from './docs-page.js';
+import { DownloadLimit } from './download-limit.js';
+import { describeInterface } from './description/document.js';
+import { PublishedDescription } from './published-description.js';
+import type { SetRateLimitHeaders } from '../request/request.js';
+
+/**
+ * Serves the interface description as `/openapi.json` and `/openapi.yaml`, and Swagger UI as `/docs`, where `/`
+ * leads. To be called before the application is initialised: what is registered first stands before the
+ * controllers and outside of the guards, so it needs no key and counts against no limit but its own.
+ *
+ * @returns the limit on how many of these responses are sent at the same time
+ */
+export function serveInterfaceDescription(
+  app: NestExpressApplication,
+  { settings, clock }: { settings: Settings; clock: Clock },
+  setRateLimitHeaders: SetRateLimitHeaders,
+): DownloadLimit {
+  const limit = new DownloadLimit(settings.maxDocsDownloads, setRateLimitHeaders);
+  const description = new PublishedDescription(describeInterface(app, settings), clock);
+  const policy = contentSecurityPolicy(settings);
+  const docsPath = `${new URL(settings.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')}/docs`;
+  const express: Express = app.getHttpAdapter().getInstance();
+
+  express.get('/', (_request, response) => response.redirect(docsPath));
+  express.get('/openapi.json', limit.admit, (request, response) =>
+    description.current().json.send(request, response),
+  );
+  express.get('/openapi.yaml', limit.admit, (request, response) =>
+    description.current().yaml.send(request, response),
+  );
+  express.get('/docs', limit.admit, (request, response) => {
+    response.setHeader('Content-Security-Policy', policy);
+    response.setHeader('Referrer-Policy', 'no-referrer');
+    return DOCS_PAGE.send(request, response);
+  });
+  for (const name of DOCS_FILE_NAMES) {
+    express.get(`/docs/${name}`, limit.admit, async (request, response) => {
+      const file = await docsFile(name);
+      return file.send(request, response);
+    });
+  }
+  return limit;
+}

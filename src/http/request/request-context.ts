@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import { clientAddress } from './client-address.js';
+import type { NextFunction, Request, Response } from './request.js';
+
+const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
+/** W3C Trace Context, `traceparent`: version, trace-id, parent-id, flags; later versions may go on. */
+const TRACE_PARENT =
+  /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
+
+/** First step of every request: sets its id and the headers of every response. */
+export function requestContext(request: Request, response: Response, next: NextFunction): void {
+  request.receivedAt = performance.now();
+  request.bodyTookMs = 0;
+  request.id = requestId(request.headers['x-request-id']);
+  request.traceId = traceId(request.headers['traceparent']);
+  // Read first: after a disconnect, a socket no longer knows it.
+  request.clientAddress = clientAddress(request);
+  response.setHeader('X-Request-Id', request.id);
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  next();
+}
+
+/** Returns the caller's id where it is well-formed, else a new one. */
+export function requestId(header: string | string[] | undefined): string {
+  return typeof header === 'string' && REQUEST_ID.test(header) ? header : randomUUID();
+}
+
+function traceId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' ? TRACE_PARENT.exec(header)?.[1] : undefined;
+}

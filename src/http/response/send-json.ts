@@ -1,0 +1,75 @@
+import type { ServiceError } from '../../errors/service-error.js';
+import { entityTag, matchesEntityTag } from './entity-tag.js';
+import { jsonText } from './json-text.js';
+import type { Request, Response } from '../request/request.js';
+
+const JSON_TYPE = 'application/json';
+
+/**
+ * Writes a successful answer. A GET or HEAD carries an ETag made of its body and its Link, in one
+ * hash, and is answered 304 when the caller has that representation; not where the handler has said
+ * by `Cache-Control` how its answer may be kept.
+ *
+ * @param body JSON text
+ */
+export function sendJson(request: Request, response: Response, body: string): void {
+  if (response.hasHeader('cache-control')) {
+    endWithJson(response, body);
+  } else if (
+    response.statusCode === 200 &&
+    (request.method === 'GET' || request.method === 'HEAD')
+  ) {
+    sendTagged(request, response, body);
+  } else {
+    response.setHeader('Cache-Control', 'no-store');
+    endWithJson(response, body);
+  }
+}
+
+function sendTagged(request: Request, response: Response, body: string): void {
+  const link = String(response.getHeader('link') ?? '');
+  // Written as bytes once, for the tag, the length and the socket.
+  const representation = Buffer.from(`${link}\n${body}`);
+  const tag = entityTag(representation);
+  response.setHeader('ETag', tag);
+  response.setHeader('Cache-Control', 'private, no-cache');
+  varyByKey(response);
+  const ifNoneMatch = request.headers['if-none-match'];
+  if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) {
+    response.statusCode = 304;
+    response.end();
+    return;
+  }
+  endWithJson(response, representation.subarray(Buffer.byteLength(link) + 1));
+}
+
+/** Writes a failure in the Error shape. Closes the connection when nothing can be written any more. */
+export function sendError(response: Response, error: ServiceError): void {
+  response.req.slot?.release();
+  response.req.failure ??= error;
+  if (response.headersSent) {
+    if (!response.writableEnded) response.destroy();
+    return;
+  }
+  response.statusCode = error.status;
+  for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
+  response.removeHeader('etag');
+  response.setHeader('Cache-Control', 'no-store');
+  endWithJson(response, errorBody(error));
+}
+
+/** Returns the Error shape of the interface, as text. */
+export function errorBody({ code, message, status }: ServiceError): string {
+  return jsonText({ code, message, status });
+}
+
+function endWithJson(response: Response, body: string | Buffer): void {
+  response.setHeader('Content-Type', JSON_TYPE);
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.end(body);
+}
+
+function varyByKey(response: Response): void {
+  const vary = response.getHeader('vary');
+  response.setHeader('Vary', typeof vary === 'string' ? `${vary}, Authorization` : 'Authorization');
+}
