@@ -31,7 +31,7 @@ function owner(id) {
       { name: 'minute', limit: 1_000_000_000, lengthMs: MINUTE_MS },
       { name: 'day', limit: 1_000_000_000, lengthMs: DAY_MS },
     ],
-    ban: { keyLine: String(id), unbanCount: 0, afterRefusals: 1_000, lengthMs: 5 * MINUTE_MS },
+    ban: { keyLine: String(id), unbanCount: 0, afterRejections: 1_000, lengthMs: 5 * MINUTE_MS },
   };
 }
 

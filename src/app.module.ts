@@ -8,7 +8,7 @@ import type { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EnvironmentModule } from './environment.module.js';
 import { HealthModule } from './health/health.module.js';
-import { AnswerDeadlineGuard } from './http/response/response-deadline.guard.js';
+import { ResponseDeadlineGuard } from './http/response/response-deadline.guard.js';
 import { ErrorFilter } from './http/response/error.filter.js';
 import { JsonBodyGuard } from './http/body/json-body.guard.js';
 import { UnmatchedModule } from './http/routing/unmatched.module.js';
@@ -56,7 +56,7 @@ export class AppModule {
         // The body is read only now: of a caller that was refused, not a byte.
         { provide: APP_GUARD, useClass: JsonBodyGuard },
         // What follows waits for the database: not without end, however often.
-        { provide: APP_GUARD, useClass: AnswerDeadlineGuard },
+        { provide: APP_GUARD, useClass: ResponseDeadlineGuard },
         { provide: APP_PIPE, useClass: ValidationPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],

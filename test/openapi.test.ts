@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { PLAN_LIMITS } from '../src/auth/plan.js';
 import { ERROR_CODES } from '../src/errors/catalogue.js';
-import { ApiClient, send, sendRaw, type Answer } from './harness/client.js';
+import { ApiClient, send, sendRaw, type ApiResponse } from './harness/client.js';
 import { holdTable } from './harness/database-lock.js';
 import { createOwner, createPets, type TestOwner } from './harness/factories.js';
 import { Description, type MediaType, type ParameterObject } from './harness/description.js';
@@ -20,7 +20,7 @@ const PRINT_FILE = `import(${JSON.stringify(join(__dirname, '../dist/openapi-fil
   .then((text) => process.stdout.write(text))`;
 
 /** Reads an answer that came over a socket of one's own. */
-function parsed(raw: string): Answer {
+function parsed(raw: string): ApiResponse {
   const [head = '', text = ''] = raw.split('\r\n\r\n');
   const [statusLine = '', ...fields] = head.split('\r\n');
   const headers = fields.map((field) => {
@@ -296,7 +296,7 @@ describe('the interface description', () => {
 
   describe('and the real answers', () => {
     /** Sends a request and expects the answer to be just as it is described. */
-    function expectAsDescribed(operation: string, status: number, answer: Answer): void {
+    function expectAsDescribed(operation: string, status: number, answer: ApiResponse): void {
       expect(answer.status).toBe(status);
       expect(description.differences(answer, description.response(operation, status))).toEqual([]);
     }
@@ -393,7 +393,7 @@ describe('the interface description', () => {
       ['POST /pets', 'POST', '/v1/pets'],
       ['GET /pets/{petId}', 'GET', '/v1/pets/1'],
     ])('%s', (operation, method, path) => {
-      const request = (caller: ApiClient): Promise<Answer> =>
+      const request = (caller: ApiClient): Promise<ApiResponse> =>
         method === 'POST' ? caller.post(path, { name: 'Frank', categoryId: 1 }) : caller.get(path);
 
       it('401, without a key and with an invalid one', async () => {

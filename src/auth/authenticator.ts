@@ -4,7 +4,7 @@ import { Clock } from '../config/clock.js';
 import type { AnonymousCaller, Caller } from './caller.js';
 import { KeyCache } from './key-cache/key-cache.js';
 import { hashKey, hasKeyForm } from './key-format.js';
-import { isUsable, type KnownKey } from './cached-key.js';
+import { isUsable, type CachedKey } from './cached-key.js';
 import { LastUsed } from './last-used.js';
 
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
@@ -55,7 +55,7 @@ export class Authenticator {
     }
   }
 
-  private caller(key: KnownKey | null): Caller {
+  private caller(key: CachedKey | null): Caller {
     const nowMs = this.clock.now();
     if (!key) return anonymous('invalid');
     if (!isUsable(key, nowMs)) return { ...anonymous('invalid'), rejectedKey: key };

@@ -1,7 +1,7 @@
 import type { Plan, PlanLimits } from './plan.js';
 
 /** What the service knows of a key that exists: enough to decide on a request without a query. */
-export interface KnownKey {
+export interface CachedKey {
   readonly id: bigint;
   readonly ownerId: bigint;
   readonly plan: Plan;
@@ -15,6 +15,6 @@ export interface KnownKey {
 }
 
 /** Whether a key may be used. @param nowMs milliseconds since the epoch */
-export function isUsable(key: KnownKey, nowMs: number): boolean {
+export function isUsable(key: CachedKey, nowMs: number): boolean {
   return !key.revoked && (key.expiresAtMs === undefined || nowMs < key.expiresAtMs);
 }

@@ -1,9 +1,9 @@
-import type { KnownKey } from './cached-key.js';
+import type { CachedKey } from './cached-key.js';
 
 /** A request with a valid key. */
 export interface KeyCaller {
   kind: 'key';
-  key: KnownKey;
+  key: CachedKey;
 }
 
 /** A request without a valid key, known by its address alone. */
@@ -16,7 +16,7 @@ export interface AnonymousCaller {
    */
   reason: 'missing' | 'invalid' | 'unverified' | 'unavailable';
   /** The key, where it exists but has expired or was revoked; for the log. */
-  rejectedKey?: KnownKey;
+  rejectedKey?: CachedKey;
   /** What kept the key from being looked up. */
   cause?: unknown;
 }

@@ -25,10 +25,10 @@ export class PlainConnection implements StatementRunner {
     return new PlainConnection(client);
   }
 
-  async query<Answer>(sql: string, values?: unknown[]): Promise<Answer> {
+  async query<ApiResponse>(sql: string, values?: unknown[]): Promise<ApiResponse> {
     const { command, rows, rowCount } = await this.client.query(sql, values);
     const isCounted = command === 'UPDATE' || command === 'DELETE';
-    return (isCounted ? [rows, rowCount] : rows) as Answer;
+    return (isCounted ? [rows, rowCount] : rows) as ApiResponse;
   }
 
   async transaction<Result>(work: (runner: StatementRunner) => Promise<Result>): Promise<Result> {

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../config/clock.js';
 import { ServiceError } from '../errors/service-error.js';
-import { JsonAnswer } from '../http/response/serialized-json.js';
+import { SerializedJson } from '../http/response/serialized-json.js';
 import { jsonText } from '../http/response/json-text.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
 
@@ -36,7 +36,7 @@ export class Idempotency {
   once(
     { content, ...owned }: IdempotentRequest,
     work: (transaction: EntityManager) => Promise<unknown>,
-  ): Promise<JsonAnswer> {
+  ): Promise<SerializedJson> {
     const fingerprint = fingerprintOf(content);
     return this.repository.inTransaction(async (transaction) => {
       const nowMs = this.clock.now();
@@ -44,14 +44,14 @@ export class Idempotency {
       if (first === 'locked') throw inProgress();
       if (first) {
         if (!first.fingerprint.equals(fingerprint)) throw reused();
-        return new JsonAnswer(first.answer, { 'Idempotent-Replayed': 'true' });
+        return new SerializedJson(first.answer, { 'Idempotent-Replayed': 'true' });
       }
       const answer = jsonText(await work(transaction));
       const times = { nowMs, expiresAtMs: nowMs + RETENTION_MS };
       const saved = await this.repository.save(transaction, owned, { fingerprint, answer }, times);
       // Another one ended while this one began: what was done here is rolled back.
       if (!saved) throw inProgress();
-      return new JsonAnswer(answer);
+      return new SerializedJson(answer);
     });
   }
 }

@@ -1,8 +1,8 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { CallerKey } from '../auth/caller-key.decorator.js';
-import type { KnownKey } from '../auth/cached-key.js';
+import type { CachedKey } from '../auth/cached-key.js';
 import { Deprecated } from '../http/routing/deprecation.js';
-import type { JsonAnswer } from '../http/response/serialized-json.js';
+import type { SerializedJson } from '../http/response/serialized-json.js';
 import type { Page } from '../http/response/page.js';
 import { IdempotencyKey } from '../idempotency/idempotency-key.decorator.js';
 import { Idempotent } from '../idempotency/idempotent.decorator.js';
@@ -28,9 +28,9 @@ export class PetsController {
   @DescribeCreatePet()
   createPet(
     @Body() pet: NewPet,
-    @CallerKey() key: KnownKey,
+    @CallerKey() key: CachedKey,
     @IdempotencyKey() idempotencyKey?: string,
-  ): Promise<PublicPet | JsonAnswer> {
+  ): Promise<PublicPet | SerializedJson> {
     return this.pets.add(pet, key, idempotencyKey);
   }
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { KnownKey } from '../auth/cached-key.js';
+import type { CachedKey } from '../auth/cached-key.js';
 import { ServiceError } from '../errors/service-error.js';
-import type { JsonAnswer } from '../http/response/serialized-json.js';
+import type { SerializedJson } from '../http/response/serialized-json.js';
 import { Page } from '../http/response/page.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
@@ -39,7 +39,7 @@ export class PetsService {
    * @param key the caller's key
    * @throws ServiceError idempotency_key_reused or idempotency_key_in_progress
    */
-  add(pet: NewPet, key: KnownKey, idempotencyKey?: string): Promise<PublicPet | JsonAnswer> {
+  add(pet: NewPet, key: CachedKey, idempotencyKey?: string): Promise<PublicPet | SerializedJson> {
     if (idempotencyKey === undefined) return this.pets.insert(pet, key.id);
     const content = ['createPet', pet.name, pet.categoryId, pet.status];
     return this.idempotency.once(

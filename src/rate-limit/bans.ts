@@ -30,9 +30,9 @@ export class Bans {
 
   /** Notes one refused request. Returns when the ban ends that it led to, or undefined. */
   refuse(policy: BanPolicy, nowMs: number): number | undefined {
-    if (policy.afterRefusals === 0 || policy.lengthMs === 0) return undefined;
+    if (policy.afterRejections === 0 || policy.lengthMs === 0) return undefined;
     const refusals = this.current(policy, nowMs);
-    if (++refusals.count < policy.afterRefusals) return undefined;
+    if (++refusals.count < policy.afterRejections) return undefined;
     refusals.bannedUntilMs = nowMs + policy.lengthMs;
     // Counting starts anew after the ban.
     refusals.windowEndsAtMs = 0;

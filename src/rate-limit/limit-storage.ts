@@ -14,7 +14,7 @@ export interface BanPolicy {
   /** A ban that was recorded under another number has been lifted. */
   readonly unbanCount: number;
   /** Refused requests in one minute that lead to a ban; 0: never. */
-  readonly afterRefusals: number;
+  readonly afterRejections: number;
   readonly lengthMs: number;
 }
 

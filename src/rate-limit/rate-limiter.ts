@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
-import type { KnownKey } from '../auth/cached-key.js';
+import type { CachedKey } from '../auth/cached-key.js';
 import { Settings } from '../config/settings.js';
 import type { ServiceError } from '../errors/service-error.js';
 import type { Circuit } from './circuit.js';
@@ -31,7 +31,7 @@ export class RateLimiter {
 
   readonly statistics = new LimitStatistics();
   /** What is known of a key does not change: what changes is which of these is known. */
-  private readonly ownerBudgets = new WeakMap<KnownKey, Budget>();
+  private readonly ownerBudgets = new WeakMap<CachedKey, Budget>();
 
   /** Whether Redis is used; undefined where it is not to be. */
   get circuit(): Circuit | undefined {
@@ -80,13 +80,13 @@ export class RateLimiter {
   }
 
   /** The budget of a key's owner: shared by all the owner's keys, a ban only by those of its line. */
-  ownerBudget(key: KnownKey): Budget {
+  ownerBudget(key: CachedKey): Budget {
     let budget = this.ownerBudgets.get(key);
     if (!budget) this.ownerBudgets.set(key, (budget = this.makeOwnerBudget(key)));
     return budget;
   }
 
-  private makeOwnerBudget({ ownerId, plan, limits, firstKeyId, unbanCount }: KnownKey): Budget {
+  private makeOwnerBudget({ ownerId, plan, limits, firstKeyId, unbanCount }: CachedKey): Budget {
     return {
       kind: 'owner',
       plan,
@@ -98,7 +98,7 @@ export class RateLimiter {
       ban: {
         keyLine: firstKeyId.toString(),
         unbanCount,
-        afterRefusals: this.settings.banAfterRefusals ?? limits.perMinute,
+        afterRejections: this.settings.banAfterRefusals ?? limits.perMinute,
         lengthMs: this.settings.banMs,
       },
     };

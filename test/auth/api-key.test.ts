@@ -1,5 +1,5 @@
 import { generateKey } from '../../src/auth/key-format.js';
-import { type Answer, ApiClient, send } from '../harness/client.js';
+import { type ApiResponse, ApiClient, send } from '../harness/client.js';
 import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
 import { limitsOf } from '../harness/limits.js';
 import { START_MS, startService, type TestService } from '../harness/service.js';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-function authorized(authorization: string, path = '/v1/pets'): Promise<Answer> {
+function authorized(authorization: string, path = '/v1/pets'): Promise<ApiResponse> {
   return send(service, path, { headers: { Authorization: authorization } });
 }
 
@@ -28,13 +28,13 @@ describe('GET /v1/pets', () => {
   );
 
   it('401 missing_api_key without Authorization', async () => {
-    const answer = await send(service, '/v1/pets');
-    expect(answer.json).toEqual({
+    const response = await send(service, '/v1/pets');
+    expect(response.json).toEqual({
       code: 'missing_api_key',
       message: 'An API key is required: send it as Authorization: Bearer <API_KEY>.',
       status: 401,
     });
-    expect(answer.headers['www-authenticate']).toBe('Bearer realm="pets"');
+    expect(response.headers['www-authenticate']).toBe('Bearer realm="pets"');
   });
 
   const noBearerToken: [string, (key: string) => string][] = [
@@ -52,9 +52,12 @@ describe('GET /v1/pets', () => {
   it.each(noBearerToken)(
     '401 missing_api_key when Authorization is %s',
     async (_, authorization) => {
-      const answer = await authorized(authorization(owner.key));
-      expect(answer).toMatchObject({ status: 401, json: { code: 'missing_api_key', status: 401 } });
-      expect(answer.headers['www-authenticate']).toBe('Bearer realm="pets"');
+      const response = await authorized(authorization(owner.key));
+      expect(response).toMatchObject({
+        status: 401,
+        json: { code: 'missing_api_key', status: 401 },
+      });
+      expect(response.headers['www-authenticate']).toBe('Bearer realm="pets"');
     },
   );
 
@@ -69,13 +72,13 @@ describe('GET /v1/pets', () => {
   ];
   it.each(elsewhere)('401 missing_api_key for a valid key as %s', async (_, place) => {
     const [query, headers] = place(owner.key);
-    const answer = await send(service, `/v1/pets${query}`, { headers });
-    expect(answer).toMatchObject({ status: 401, json: { code: 'missing_api_key' } });
+    const response = await send(service, `/v1/pets${query}`, { headers });
+    expect(response).toMatchObject({ status: 401, json: { code: 'missing_api_key' } });
   });
 
   it('401 for a key that is not valid, whatever valid key the query has', async () => {
-    const answer = await authorized(`Bearer ${generateKey()}`, `/v1/pets?api_key=${owner.key}`);
-    expect(answer).toMatchObject({ status: 401, json: { code: 'invalid_api_key' } });
+    const response = await authorized(`Bearer ${generateKey()}`, `/v1/pets?api_key=${owner.key}`);
+    expect(response).toMatchObject({ status: 401, json: { code: 'invalid_api_key' } });
   });
 
   const invalid: [string, (key: string) => string | Promise<string>][] = [
@@ -119,16 +122,16 @@ describe('GET /v1/pets', () => {
     ['8,000 characters long', () => 'aas_'.repeat(2_000)],
   ];
   it.each(invalid)('401 for a key that is %s, and one and the same answer', async (_, makeKey) => {
-    const [answer, other] = [
+    const [response, other] = [
       await authorized(`Bearer ${await makeKey(owner.key)}`),
       await authorized(`Bearer ${generateKey()}`),
     ];
-    expect(answer.status).toBe(401);
-    expect(answer.text).toBe(
+    expect(response.status).toBe(401);
+    expect(response.text).toBe(
       '{"code":"invalid_api_key","message":"The API key is not valid.","status":401}',
     );
-    expect(answer.headers['www-authenticate']).toBe('Bearer realm="pets", error="invalid_token"');
-    expect(stableHeaders(answer)).toEqual(stableHeaders(other));
+    expect(response.headers['www-authenticate']).toBe('Bearer realm="pets", error="invalid_token"');
+    expect(stableHeaders(response)).toEqual(stableHeaders(other));
   });
 
   it('401 for 15,000 spaces in a token, read in no time', async () => {
@@ -161,15 +164,15 @@ const anything = [
 ] as const;
 describe.each(anything)('%s %s', (method, path) => {
   it('401 without a key', async () => {
-    const answer = await send(service, path, { method });
-    expect(answer).toMatchObject({ status: 401, json: { code: 'missing_api_key' } });
-    expect(limitsOf(answer).limit).toBe(ADDRESS_LIMIT);
+    const response = await send(service, path, { method });
+    expect(response).toMatchObject({ status: 401, json: { code: 'missing_api_key' } });
+    expect(limitsOf(response).limit).toBe(ADDRESS_LIMIT);
   });
 
   it('401 with an invalid one', async () => {
-    const answer = await new ApiClient(service, generateKey()).send(path, { method });
-    expect(answer).toMatchObject({ status: 401, json: { code: 'invalid_api_key' } });
-    expect(limitsOf(answer).limit).toBe(ADDRESS_LIMIT);
+    const response = await new ApiClient(service, generateKey()).send(path, { method });
+    expect(response).toMatchObject({ status: 401, json: { code: 'invalid_api_key' } });
+    expect(limitsOf(response).limit).toBe(ADDRESS_LIMIT);
   });
 });
 
@@ -183,7 +186,7 @@ it('HEAD /v1/pets › 401 with the header fields of GET', async () => {
 });
 
 /** The header fields as sent, but for those that differ between two answers to one and the same request. */
-function stableHeaders({ rawHeaders }: Answer): string[] {
+function stableHeaders({ rawHeaders }: ApiResponse): string[] {
   const lines: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!;

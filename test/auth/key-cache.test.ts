@@ -1,12 +1,12 @@
 import { generateKey, hashKey } from '../../src/auth/key-format.js';
-import { type Answer, ApiClient, send } from '../harness/client.js';
+import { type ApiResponse, ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
 import {
   askUntil,
   inParallel,
-  inTurn,
-  limitFields,
+  sequentially,
+  rateLimitHeaders,
   limitsOf,
   MINUTE_MS,
   notifyChange,
@@ -43,7 +43,7 @@ afterAll(async () => {
 afterEach(() => relay.restore());
 
 /** A request that is answered without a look into the store. */
-function asks(key: string): () => Promise<Answer> {
+function asks(key: string): () => Promise<ApiResponse> {
   const client = new ApiClient(service, key);
   return () => client.get('/v1/nothing');
 }
@@ -68,14 +68,14 @@ async function addressRemaining(): Promise<number> {
 describe('a valid key', () => {
   it('is looked up once for many requests', async () => {
     const { key } = await createOwner(database);
-    await inTurn(5, asks(key));
+    await sequentially(5, asks(key));
     expect(lookUps(key)).toBe(1);
   });
 
   it('is looked up once for many requests at once', async () => {
     const { key } = await createOwner(database);
-    const answers = await inParallel(20, asks(key));
-    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(404));
+    const responses = await inParallel(20, asks(key));
+    expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(404));
     expect(lookUps(key)).toBe(1);
   });
 
@@ -84,10 +84,10 @@ describe('a valid key', () => {
     const ask = asks(key);
     await ask();
     await service.advance(2 * SECOND_MS);
-    await inTurn(3, ask);
+    await sequentially(3, ask);
     expect(lookUps(key)).toBe(1);
     await service.advance(3 * SECOND_MS);
-    await inTurn(3, ask);
+    await sequentially(3, ask);
     expect(lookUps(key)).toBe(2);
   });
 
@@ -107,7 +107,7 @@ describe('a valid key', () => {
     await asks(other.key)();
     await database.query('UPDATE owners SET limit_per_minute = 9 WHERE id = $1', [other.id]);
     await notifyChange(database, other.id);
-    await askUntil(asks(other.key), (answer) => limitsOf(answer).limit === 9);
+    await askUntil(asks(other.key), (response) => limitsOf(response).limit === 9);
     await asks(owner.key)();
     expect(lookUps(owner.key)).toBe(1);
   });
@@ -147,14 +147,14 @@ describe('a key that is not valid', () => {
 
   it('is not remembered when it is unknown: it may be issued in the next moment', async () => {
     const key = generateKey();
-    expect((await inTurn(3, asks(key))).status).toBe(401);
+    expect((await sequentially(3, asks(key))).status).toBe(401);
     expect(lookUps(key)).toBe(3);
   });
 
   it('is remembered when it is revoked', async () => {
     const owner = await createOwner(database);
     const { key } = await createKey(database, owner.id, { revokedAtMs: START_MS });
-    expect((await inTurn(3, asks(key))).status).toBe(401);
+    expect((await sequentially(3, asks(key))).status).toBe(401);
     expect(lookUps(key)).toBe(1);
   });
 });
@@ -175,9 +175,9 @@ describe('without the database', () => {
     'a known key goes on after %i ms',
     async (ms) => {
       await service.advance(ms);
-      const answer = await asks(owner.key)();
-      expect(answer).toMatchObject({ status: 404, json: { code: 'route_not_found' } });
-      expect(limitsOf(answer).limit).toBe(100);
+      const response = await asks(owner.key)();
+      expect(response).toMatchObject({ status: 404, json: { code: 'route_not_found' } });
+      expect(limitsOf(response).limit).toBe(100);
     },
   );
 
@@ -192,22 +192,22 @@ describe('without the database', () => {
   });
 
   it('GET /v1/pets › 503 with the owner’s limits for a known key', async () => {
-    const answer = await new ApiClient(service, owner.key).get('/v1/pets');
-    expect(answer).toMatchObject({ status: 503, json: { code: 'service_unavailable' } });
-    expect(limitsOf(answer)).toMatchObject({ limit: 100, remaining: 98 });
+    const response = await new ApiClient(service, owner.key).get('/v1/pets');
+    expect(response).toMatchObject({ status: 503, json: { code: 'service_unavailable' } });
+    expect(limitsOf(response)).toMatchObject({ limit: 100, remaining: 98 });
   });
 
   it('a key that is not known is answered 503 with the limits of its address, and counted nowhere', async () => {
     const remaining = await addressRemaining();
     const other = await createKey(database, owner.id);
     const ask = asks(other.key);
-    const answer = await inTurn(3, ask);
-    expect(answer).toMatchObject({
+    const response = await sequentially(3, ask);
+    expect(response).toMatchObject({
       status: 503,
       json: { code: 'service_unavailable', status: 503 },
     });
-    expect(answer.headers['www-authenticate']).toBeUndefined();
-    expect(limitFields(answer)).toEqual({
+    expect(response.headers['www-authenticate']).toBeUndefined();
+    expect(rateLimitHeaders(response)).toEqual({
       'x-ratelimit-limit': String(ADDRESS_LIMIT),
       'x-ratelimit-remaining': String(remaining),
       'x-ratelimit-reset': expect.any(String),
@@ -260,7 +260,7 @@ it('404 for a cached key that is known to have changed, with its last known limi
   await send(service, '/health/live');
   expect(limitsOf(await asks(owner.key)()).limit).toBe(60);
   relay.restore();
-  await askUntil(asks(owner.key), (answer) => limitsOf(answer).limit === 300);
+  await askUntil(asks(owner.key), (response) => limitsOf(response).limit === 300);
 });
 
 it('503 for a cached key that is known to have changed, once a query has succeeded since', async () => {

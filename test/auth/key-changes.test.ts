@@ -1,6 +1,13 @@
-import { type Answer, ApiClient } from '../harness/client.js';
+import { type ApiResponse, ApiClient } from '../harness/client.js';
 import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
-import { askUntil, DAY_MS, inTurn, limitsOf, notifyChange, SECOND_MS } from '../harness/limits.js';
+import {
+  askUntil,
+  DAY_MS,
+  sequentially,
+  limitsOf,
+  notifyChange,
+  SECOND_MS,
+} from '../harness/limits.js';
 import { START_MS, startService, type TestService } from '../harness/service.js';
 
 let service: TestService;
@@ -11,17 +18,17 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /** A request that is answered without a look into the store. */
-function asks(key: string): () => Promise<Answer> {
+function asks(key: string): () => Promise<ApiResponse> {
   const client = new ApiClient(service, key);
   return () => client.get('/v1/nothing');
 }
 
 interface Change {
   name: string;
-  prepare?: (ask: () => Promise<Answer>) => Promise<unknown>;
+  prepare?: (ask: () => Promise<ApiResponse>) => Promise<unknown>;
   /** $1 is the owner's id, $2 the key's. */
   sql: string;
-  holds: (answer: Answer) => boolean;
+  holds: (response: ApiResponse) => boolean;
 }
 
 const REVOKE = 'UPDATE api_keys SET revoked_at = now() WHERE owner_id = $1 AND id = $2';
@@ -37,16 +44,16 @@ const changes: Change[] = [
     name: 'another plan',
     sql: `UPDATE owners SET plan = 'business', limit_per_minute = NULL, limit_per_day = NULL
            WHERE id = $1 AND $2 > 0`,
-    holds: (answer) => limitsOf(answer).limit === 1_000,
+    holds: (response) => limitsOf(response).limit === 1_000,
   },
   {
     name: 'another limit',
     sql: 'UPDATE owners SET limit_per_minute = 7 WHERE id = $1 AND $2 > 0',
-    holds: (answer) => limitsOf(answer).limit === 7,
+    holds: (response) => limitsOf(response).limit === 7,
   },
   {
     name: 'an unban',
-    prepare: (ask) => inTurn(22, ask),
+    prepare: (ask) => sequentially(22, ask),
     sql: 'UPDATE api_keys SET unban_count = unban_count + 1 WHERE owner_id = $1 AND id = $2',
     holds: ({ json }) => json.code === 'rate_limit_exceeded' || json.code === 'route_not_found',
   },
@@ -54,7 +61,7 @@ const changes: Change[] = [
 
 describe.each(changes)('a request after $name', ({ prepare, sql, holds }) => {
   let owner: TestOwner;
-  let ask: () => Promise<Answer>;
+  let ask: () => Promise<ApiResponse>;
 
   beforeEach(async () => {
     owner = await createOwner(service.database, { limits: { perMinute: 20, perDay: 1_000_000 } });
@@ -85,7 +92,7 @@ it('a change that is not notified is not looked for at every request', async () 
   await ask();
   await service.database.query(REVOKE, [owner.id, owner.keyId]);
   await service.advance(2 * SECOND_MS);
-  expect((await inTurn(5, ask)).status).toBe(404);
+  expect((await sequentially(5, ask)).status).toBe(404);
 });
 
 it('a plan change holds for every key of the owner', async () => {
@@ -97,7 +104,7 @@ it('a plan change holds for every key of the owner', async () => {
   await notifyChange(service.database, owner.id);
   for (const { key } of [owner, other]) {
     await expect(
-      askUntil(asks(key), (answer) => limitsOf(answer).limit === 300),
+      askUntil(asks(key), (response) => limitsOf(response).limit === 300),
     ).resolves.toMatchObject({});
   }
 });

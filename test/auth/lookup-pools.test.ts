@@ -1,5 +1,5 @@
 import { generateKey } from '../../src/auth/key-format.js';
-import { type Answer, ApiClient, send } from '../harness/client.js';
+import { type ApiResponse, ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { holdPets, holdTable } from '../harness/database-lock.js';
 import { expectError } from '../harness/error-answer.js';
@@ -46,7 +46,7 @@ async function start(env: Environment): Promise<void> {
   });
 }
 
-const ask = (key: string, path = '/v1/nothing'): Promise<Answer> =>
+const ask = (key: string, path = '/v1/nothing'): Promise<ApiResponse> =>
   new ApiClient(service, key).get(path);
 
 async function revoke(ownerId: string): Promise<void> {
@@ -55,7 +55,7 @@ async function revoke(ownerId: string): Promise<void> {
 
 describe('while every connection that serves requests is busy', () => {
   let release: () => Promise<void>;
-  let waiting: Promise<Answer>;
+  let waiting: Promise<ApiResponse>;
   let cached: { id: string; key: string };
 
   beforeAll(() => start({ ...PATIENT, DATABASE_POOL_SIZE: '1' }));
@@ -223,7 +223,7 @@ describe('while more lookups wait than may', () => {
 
   test('GET /v1/nothing › 503 at once for the next unknown key, and cached keys are served as usual', async () => {
     const address = (last: number) => ({ 'X-Forwarded-For': `198.51.100.${last}` });
-    const unknown = (last: number): Promise<Answer> =>
+    const unknown = (last: number): Promise<ApiResponse> =>
       send(built, '/v1/nothing', {
         headers: { ...address(last), Authorization: `Bearer ${generateKey()}` },
       });
@@ -232,7 +232,7 @@ describe('while more lookups wait than may', () => {
     expect((await client.get('/v1/pets')).status).toBe(200);
 
     const lock = await holdTable(database, 'api_keys', 'ACCESS EXCLUSIVE');
-    const waiting: Promise<Answer>[] = [];
+    const waiting: Promise<ApiResponse>[] = [];
     try {
       for (let last = 1; last <= CONNECTIONS + QUEUE; last++) waiting.push(unknown(last));
       while ((await metric('pets_key_lookups_pending{key="uncached"}')) < QUEUE);

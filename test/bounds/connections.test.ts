@@ -100,9 +100,9 @@ test('a connection with a request in progress makes no room: a new one is closed
   await untilMetric(service, 'pets_requests_in_progress', (value) => value === 3);
 
   const rejected = await RawConnection.open({ port }, request);
-  await expect(rejected.answer()).rejects.toThrow();
+  await expect(rejected.response()).rejects.toThrow();
   await lock.release();
-  for (const connection of busy) expect((await connection.answer()).status).toBe(200);
+  for (const connection of busy) expect((await connection.response()).status).toBe(200);
 });
 
 test('when no connection is idle, one whose client does not read makes room', async () => {

@@ -1,5 +1,5 @@
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { ApiClient, type Answer } from '../harness/client.js';
+import { ApiClient, type ApiResponse } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { expectError } from '../harness/error-answer.js';
 import { createOwner } from '../harness/factories.js';
@@ -32,7 +32,7 @@ function brotli(bytes: Buffer | string, windowBits: number): Buffer {
   });
 }
 
-const post = (body: Buffer, encoding: string): Promise<Answer> =>
+const post = (body: Buffer, encoding: string): Promise<ApiResponse> =>
   client.post('/v1/pets', body, { 'Content-Encoding': encoding });
 
 test.each([
@@ -67,9 +67,9 @@ describe('200 bodies at once that decode to 50 MB', () => {
 
       const hostile = Array.from({ length: 200 }, () => post(bomb, encoding));
       const done: string[] = [];
-      const all = Promise.all(hostile).then((answers) => {
+      const all = Promise.all(hostile).then((responses) => {
         done.push('hostile');
-        return answers;
+        return responses;
       });
       const served = await neighbour.post('/v1/pets', gzipSync(PET), {
         'Content-Encoding': 'gzip',
@@ -77,7 +77,7 @@ describe('200 bodies at once that decode to 50 MB', () => {
       done.push('neighbour');
 
       expect(served.status).toBe(201);
-      for (const answer of await all) expectError(answer, status, code);
+      for (const response of await all) expectError(response, status, code);
       if (status === 413 && encoding === 'br') expect(done).toEqual(['neighbour', 'hostile']);
       if (canReadMemory) expect(peakMemoryBytes(service) - before).toBeLessThan(100 * MEBIBYTE);
     },

@@ -36,9 +36,9 @@ test.each([
       expect((await RawConnection.exchange(service, message)).status).toBe(status);
     }
     const connection = await RawConnection.open(service, message);
-    const answer = await connection.answer();
-    expectError(answer, 429, 'rate_limit_exceeded');
-    expect(answer.headers).toMatchObject({
+    const response = await connection.response();
+    expectError(response, 429, 'rate_limit_exceeded');
+    expect(response.headers).toMatchObject({
       connection: 'close',
       'retry-after': '60',
       'x-ratelimit-limit': String(PER_MINUTE),
@@ -63,11 +63,11 @@ test('POST /v1/pets › 401 without a reset for an unread body, on a connection 
     ].join('\r\n');
   for (let sent = 0; sent <= 4 * MEBIBYTE; sent += body.length) {
     connection.write(post(body.length, `Authorization: Bearer ${key}`)).write(body);
-    expectError(await connection.answer(), 400, 'malformed_json');
+    expectError(await connection.response(), 400, 'malformed_json');
   }
 
   connection.write(post(MEBIBYTE));
-  expectError(await connection.answer(), 401, 'missing_api_key');
+  expectError(await connection.response(), 401, 'missing_api_key');
   const { socket } = connection;
   const closed = once(socket, 'close');
   for (let sent = 0; sent < MEBIBYTE; sent += body.length) {

@@ -1,4 +1,4 @@
-import { ApiClient, type Answer, send } from '../harness/client.js';
+import { ApiClient, type ApiResponse, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { holdPets } from '../harness/database-lock.js';
 import { DatabaseRelay } from '../harness/database-relay.js';
@@ -47,16 +47,16 @@ const inProgress = (service: BuiltService, count: number): Promise<void> =>
   untilMetric(service, 'pets_requests_in_progress', (value) => value === count);
 
 /** Expects a 503 for overload that shows the budget of the address. @param left what is left of it */
-function expectShed(answer: Answer, left = 300): void {
-  expectError(answer, 503, 'service_unavailable');
-  expect(answer.headers).toMatchObject({
+function expectShed(response: ApiResponse, left = 300): void {
+  expectError(response, 503, 'service_unavailable');
+  expect(response.headers).toMatchObject({
     'retry-after': expect.stringMatching(/^[1-9]\d*$/),
     'ratelimit-policy': '"minute";q=300;w=60',
     'x-ratelimit-remaining': String(left),
   });
 }
 
-const remaining = ({ headers }: Answer): number => Number(headers['x-ratelimit-remaining']);
+const remaining = ({ headers }: ApiResponse): number => Number(headers['x-ratelimit-remaining']);
 
 describe('MAX_REQUESTS_IN_PROGRESS', () => {
   test('GET /v1/pets › 503 with Retry-After at once for the excess, which is counted nowhere', async () => {
@@ -106,12 +106,12 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     const slow: RawConnection[] = [];
     for (let index = 0; index < 10; index++) {
       const connection = await RawConnection.open({ port }, head);
-      expect((await connection.answer()).status).toBe(100);
+      expect((await connection.response()).status).toBe(100);
       slow.push(connection);
     }
     expect((await client.get('/v1/pets')).status).toBe(200);
     for (const connection of slow) {
-      expect((await connection.write(PET).answer()).status).toBe(201);
+      expect((await connection.write(PET).response()).status).toBe(201);
       connection.close();
     }
     expect(await metric(service, 'pets_requests_in_progress')).toBe(0);

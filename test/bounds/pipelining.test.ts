@@ -94,9 +94,9 @@ test('the requests within the bound get their responses in order, and the last o
   const bytes = ids.map((id) => request('/v1/pets?limit=1', authorized(), `X-Request-Id: ${id}`));
   const connection = await RawConnection.open({ port }, bytes.join(''));
   for (const id of ids.slice(0, BOUND)) {
-    const answer = await connection.answer();
-    expect([answer.status, answer.headers['x-request-id']]).toEqual([200, id]);
-    expect(answer.headers['connection']).toBe(id === ids[BOUND - 1] ? 'close' : 'keep-alive');
+    const response = await connection.response();
+    expect([response.status, response.headers['x-request-id']]).toEqual([200, id]);
+    expect(response.headers['connection']).toBe(id === ids[BOUND - 1] ? 'close' : 'keep-alive');
   }
   await connection.serverEnd();
   expect(await metric(service, shed)).toBe(before + 1);
@@ -105,8 +105,8 @@ test('the requests within the bound get their responses in order, and the last o
 test('requests that are sent one by one are not limited', async () => {
   const connection = await RawConnection.open({ port });
   for (let round = 0; round < 3 * BOUND; round++) {
-    const answer = await connection.write(request('/v1/pets', authorized())).answer();
-    expect([answer.status, answer.headers['connection']]).toEqual([200, 'keep-alive']);
+    const response = await connection.write(request('/v1/pets', authorized())).response();
+    expect([response.status, response.headers['connection']]).toEqual([200, 'keep-alive']);
   }
   connection.close();
 });
@@ -115,10 +115,10 @@ test('a request after one that closes its connection is not executed', async () 
   const [before] = await database.query<{ count: string }>('SELECT count(*) FROM pets');
   const body = `${create('Content-Type: application/json', `Content-Length: ${PET.length}`)}${PET}`;
   // The unread body of the first one makes the service close the connection.
-  const refused = `POST /v1/nope HTTP/1.1\r\nHost: pets\r\n${authorized()}\r\nTransfer-Encoding: chunked\r\n\r\n`;
-  const connection = await RawConnection.open({ port }, refused);
-  const answer = await connection.answer();
-  expect([answer.status, answer.headers['connection']]).toEqual([404, 'close']);
+  const rejected = `POST /v1/nope HTTP/1.1\r\nHost: pets\r\n${authorized()}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const connection = await RawConnection.open({ port }, rejected);
+  const response = await connection.response();
+  expect([response.status, response.headers['connection']]).toEqual([404, 'close']);
   connection.write(`0\r\n\r\n${body}`);
   await connection.serverEnd();
   const [after] = await database.query<{ count: string }>('SELECT count(*) FROM pets');

@@ -92,10 +92,10 @@ test.concurrent.each(SLOW)(
       if (next < bytes.length && connection.socket.writable) connection.write(bytes[next++]!);
     }, BYTE_INTERVAL_MS);
     try {
-      const closed = connection.answer().then(async (answer) => {
+      const closed = connection.response().then(async (response) => {
         clearInterval(drip);
         await connection.serverEnd();
-        return answer;
+        return response;
       });
       const over = new AbortController();
       closed.finally(() => over.abort()).catch(() => undefined);
@@ -103,9 +103,9 @@ test.concurrent.each(SLOW)(
         expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
         await delay(100);
       }
-      const answer = await closed;
-      expectError(answer, 408, 'request_timeout');
-      expect(answer.headers['connection']).toBe('close');
+      const response = await closed;
+      expectError(response, 408, 'request_timeout');
+      expect(response.headers['connection']).toBe('close');
       // The limit ended it, not the end of the request.
       expect(next).toBeLessThan(bytes.length);
     } finally {

@@ -23,34 +23,34 @@ describe('what operators change', () => {
     await database.close();
   });
 
-  async function answers(key: string): Promise<{ status: number; code?: string; limit: string }> {
+  async function responses(key: string): Promise<{ status: number; code?: string; limit: string }> {
     const { status, json, headers } = await new ApiClient(service, key).get('/v1/pets');
     return { status, code: json.code, limit: String(headers['x-ratelimit-limit']) };
   }
 
   async function expectSoon(key: string, expected: Record<string, unknown>): Promise<void> {
     for (const end = Date.now() + HOLDS_WITHIN_MS; Date.now() < end;) {
-      const answer = await answers(key);
+      const response = await responses(key);
       if (
         Object.entries(expected).every(
-          ([name, value]) => answer[name as keyof typeof answer] === value,
+          ([name, value]) => response[name as keyof typeof response] === value,
         )
       )
         return;
     }
-    expect(await answers(key)).toMatchObject(expected);
+    expect(await responses(key)).toMatchObject(expected);
   }
 
   test('a key works from the moment it is issued until it is revoked', async () => {
     const { id, key } = await cli.json('keys', 'issue', '--owner', 'revoked', '--plan', 'business');
-    expect(await answers(key)).toMatchObject({ status: 200 });
+    expect(await responses(key)).toMatchObject({ status: 200 });
     await cli.json('keys', 'revoke', String(id));
     await expectSoon(key, { status: 401, code: 'invalid_api_key' });
   });
 
   test('a plan holds for a key that is in use', async () => {
     const { key } = await cli.json('keys', 'issue', '--owner', 'planned', '--plan', 'business');
-    expect(await answers(key)).toMatchObject({ limit: '1000' });
+    expect(await responses(key)).toMatchObject({ limit: '1000' });
     await cli.json('owners', 'set-plan', 'planned', '--plan', 'pro');
     await expectSoon(key, { status: 200, limit: '300' });
   });
@@ -58,14 +58,14 @@ describe('what operators change', () => {
   test('a rotated key inherits the ban of the old one, and both are free after an unban', async () => {
     const plan = ['--plan', 'enterprise', '--per-minute', '2', '--per-day', '1000'];
     const old = await cli.json('keys', 'issue', '--owner', 'banned', ...plan);
-    await answers(old.key);
-    await answers(old.key);
-    expect(await answers(old.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
+    await responses(old.key);
+    await responses(old.key);
+    expect(await responses(old.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
     const rotated = await cli.json('keys', 'rotate', String(old.id));
-    expect(await answers(rotated.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
+    expect(await responses(rotated.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
     // The minute is over, the ban is not.
     await service.advance(61_000);
-    expect(await answers(rotated.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
+    expect(await responses(rotated.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
     await cli.json('keys', 'unban', String(old.id));
     await expectSoon(rotated.key, { status: 200 });
     await expectSoon(old.key, { status: 200 });

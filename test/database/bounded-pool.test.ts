@@ -1,6 +1,6 @@
 import { generateKey } from '../../src/auth/key-format.js';
 import { BoundedPool, DatabaseQueueFullError } from '../../src/database/pools/bounded-pool.js';
-import { type Answer, ApiClient, send } from '../harness/client.js';
+import { type ApiResponse, ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { holdPets } from '../harness/database-lock.js';
 import { expectError } from '../harness/error-answer.js';
@@ -83,7 +83,7 @@ describe('while every connection is busy and the queue is full', () => {
   test('GET and POST /v1/pets › 503 with Retry-After at once, 200 for those that wait', async () => {
     expect((await client.get('/v1/pets')).status).toBe(200);
     const lock = await holdPets(database);
-    const waiting: Promise<Answer>[] = [client.get('/v1/pets')];
+    const waiting: Promise<ApiResponse>[] = [client.get('/v1/pets')];
     try {
       await lock.waitedFor();
       for (const length of [1, 2]) {

@@ -49,10 +49,10 @@ const whoAre = async (count: number): Promise<{ pid: number; number: number }[]>
 
 describe('reads that are asked for in one turn', () => {
   it('share a connection, and each has its own answer', async () => {
-    const answers = await whoAre(MAX_TOGETHER);
+    const responses = await whoAre(MAX_TOGETHER);
 
-    expect(answers.map(({ number }) => number)).toEqual([...Array(MAX_TOGETHER).keys()]);
-    expect(new Set(answers.map(({ pid }) => pid)).size).toBe(1);
+    expect(responses.map(({ number }) => number)).toEqual([...Array(MAX_TOGETHER).keys()]);
+    expect(new Set(responses.map(({ pid }) => pid)).size).toBe(1);
     expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
   });
 
@@ -73,9 +73,9 @@ describe('reads that are asked for in one turn', () => {
   });
 
   it('take another connection when they are many', async () => {
-    const answers = await whoAre(2 * MAX_TOGETHER + 1);
+    const responses = await whoAre(2 * MAX_TOGETHER + 1);
 
-    expect(new Set(answers.map(({ pid }) => pid)).size).toBe(3);
+    expect(new Set(responses.map(({ pid }) => pid)).size).toBe(3);
   });
 
   it('share a connection with later ones that wait for it, too', async () => {
@@ -255,7 +255,7 @@ describe('inserts', () => {
 
 describe('a connection that owes an answer', () => {
   it('is given up when that is overdue, with all that waits on it', async () => {
-    openPool({ answerTimeoutMs: 200 });
+    openPool({ responseTimeoutMs: 200 });
     await who(0);
     const startedAt = performance.now();
 
@@ -270,7 +270,7 @@ describe('a connection that owes an answer', () => {
   });
 
   it('has the time anew for each statement', async () => {
-    openPool({ answerTimeoutMs: 400, max: 1 });
+    openPool({ responseTimeoutMs: 400, max: 1 });
 
     for (let number = 0; number < 4; number++) {
       await columnsOf('SELECT pg_sleep($1)', [0.2]);

@@ -79,8 +79,8 @@ const programs = findPostgresPrograms();
     const { status, json } = await api.post('/v1/pets', animal);
     expect(status).toBe(201);
     for (const replayed of [undefined, 'true']) {
-      const answer = await api.post('/v1/pets', animal, { 'Idempotency-Key': 'adoption-1' });
-      expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([201, replayed]);
+      const response = await api.post('/v1/pets', animal, { 'Idempotency-Key': 'adoption-1' });
+      expect([response.status, response.headers['idempotent-replayed']]).toEqual([201, replayed]);
     }
     expect((await api.get('/v1/pets?limit=1&status=available')).json).toEqual([json]);
     expect((await api.get(`/v1/pets/${json.id}`)).json).toEqual(json);

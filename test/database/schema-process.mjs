@@ -16,7 +16,7 @@ import { planRevert, revertMigration } from '#dist/database/schema/revert.js';
 /** @typedef {import('typeorm').DataSourceOptions} DataSourceOptions */
 
 /** @type {Record<string, (location: DatabaseLocation, settings: Settings) => Promise<unknown>>} */
-const answers = {
+const responses = {
   differences: (location, settings) =>
     withEntities(location, settings, async (dataSource) => {
       const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
@@ -33,7 +33,7 @@ const answers = {
 };
 
 process.on('message', (/** @type {{ question: string, url: string }} */ { question, url }) => {
-  void answer(question, url).then(
+  void response(question, url).then(
     (value) => process.send?.({ value: value ?? null }),
     (/** @type {unknown} */ error) => process.send?.({ error: String(error) }),
   );
@@ -44,9 +44,9 @@ process.once('disconnect', () => process.exit(0));
  * @param {string} question
  * @param {string} url
  */
-async function answer(question, url) {
+async function response(question, url) {
   const settings = new Settings({ ...process.env, DATABASE_URL: url });
-  return answers[question]?.(await locateDatabase(settings, 'command'), settings);
+  return responses[question]?.(await locateDatabase(settings, 'command'), settings);
 }
 
 /**

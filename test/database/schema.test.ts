@@ -17,10 +17,12 @@ class SchemaProcess {
     });
   }
 
-  async ask<Answer>(question: Question, { url }: TestDatabase): Promise<Answer> {
-    const answered = once(this.child, 'message') as Promise<[{ value: Answer; error?: string }]>;
+  async ask<ApiResponse>(question: Question, { url }: TestDatabase): Promise<ApiResponse> {
+    const responseed = once(this.child, 'message') as Promise<
+      [{ value: ApiResponse; error?: string }]
+    >;
     this.child.send({ question, url });
-    const [{ value, error }] = await answered;
+    const [{ value, error }] = await responseed;
     if (error !== undefined) throw new Error(error);
     return value;
   }
@@ -307,11 +309,13 @@ describe('migrations', () => {
       try {
         // The first one to migrate has to wait for this table; the other one comes meanwhile.
         await database.query('BEGIN; CREATE TABLE owners ()');
-        const answers = [first, other].map((process) => process.ask<string[]>('migrate', database));
+        const responses = [first, other].map((process) =>
+          process.ask<string[]>('migrate', database),
+        );
         await untilTwoWait(database);
         await database.query('ROLLBACK');
 
-        const ran = (await Promise.all(answers)).flat();
+        const ran = (await Promise.all(responses)).flat();
         const [row] = await database.query<{ names: string[] }>(
           'SELECT array_agg(name::text ORDER BY id) AS names FROM migrations',
         );

@@ -17,10 +17,10 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
-async function connected<Answer>(
+async function connected<ApiResponse>(
   Client: typeof ServiceClient,
-  work: (client: ServiceClient) => Promise<Answer>,
-): Promise<Answer> {
+  work: (client: ServiceClient) => Promise<ApiResponse>,
+): Promise<ApiResponse> {
   const client = new Client({ connectionString: database.url, types: columnTypes });
   await client.connect();
   try {
@@ -58,7 +58,7 @@ describe('a connection', () => {
   });
 
   it('is abandoned when the first statement that a pool sends on it gets no response in time', async () => {
-    const config = { connectionString: database.url, answerTimeoutMs: 100 };
+    const config = { connectionString: database.url, responseTimeoutMs: 100 };
     const pool = new pg.Pool({ ...config, ...({ Client: ServiceClient } as object) });
     pool.on('error', () => undefined);
     try {

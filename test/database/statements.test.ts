@@ -1,5 +1,5 @@
 import { generateKey } from '../../src/auth/key-format.js';
-import { type Answer, ApiClient } from '../harness/client.js';
+import { type ApiResponse, ApiClient } from '../harness/client.js';
 import { type DatabaseLock, holdPets } from '../harness/database-lock.js';
 import { expectError } from '../harness/error-answer.js';
 import { createOwner, createPets } from '../harness/factories.js';
@@ -17,7 +17,7 @@ async function open(env: Environment): Promise<void> {
   expect((await api.get('/v1/pets')).status).toBe(200);
 }
 
-const idsOf = ({ json }: Answer): string[] => json.map(({ id }: { id: number }) => String(id));
+const idsOf = ({ json }: ApiResponse): string[] => json.map(({ id }: { id: number }) => String(id));
 
 /** Makes every statement on animals wait for as long as the work takes. */
 async function whileAnimalsAreLocked(work: (lock: DatabaseLock) => Promise<void>): Promise<void> {
@@ -35,11 +35,11 @@ const waiting = () =>
     `SELECT pid FROM pg_stat_activity WHERE application_name = 'pets' AND wait_event_type = 'Lock'`,
   );
 
-function expectUnavailable(answer: Answer): void {
-  expect(expectError(answer, 503, 'service_unavailable')).toBe(
+function expectUnavailable(response: ApiResponse): void {
+  expect(expectError(response, 503, 'service_unavailable')).toBe(
     'The service cannot reach its database at the moment. Try again later.',
   );
-  expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
 }
 
 const ROUTES = [
@@ -49,7 +49,7 @@ const ROUTES = [
   ['POST', '/v1/pets'],
 ] as const;
 
-const request = (method: string, path: string): Promise<Answer> =>
+const request = (method: string, path: string): Promise<ApiResponse> =>
   method === 'GET' ? api.get(path) : api.post(path, { name: 'Frank', categoryId: 7 });
 
 describe('when a statement does not work', () => {
@@ -74,14 +74,14 @@ describe('when a statement does not work', () => {
     '%s %s › 500 internal_error that tells nothing of the inside when it never will',
     async (method, path) => {
       await service.database.query('ALTER TABLE pets RENAME COLUMN category_id TO category');
-      const answer = await request(method, path);
+      const response = await request(method, path);
       await service.database.query('ALTER TABLE pets RENAME COLUMN category TO category_id');
 
-      expect(expectError(answer, 500, 'internal_error')).toBe(
+      expect(expectError(response, 500, 'internal_error')).toBe(
         'The service failed to handle the request.',
       );
       const line = await service.waitForLog(
-        ({ requestId, err }) => requestId === answer.headers['x-request-id'] && err !== undefined,
+        ({ requestId, err }) => requestId === response.headers['x-request-id'] && err !== undefined,
       );
       expect(JSON.stringify(line)).toContain('category_id');
     },
@@ -124,7 +124,7 @@ describe('when the only connection is at work', () => {
   afterAll(() => service.close());
 
   it('GET /v1/pets › 503 to who waits too long for it, 200 to who has it', async () => {
-    let first: Promise<Answer> | undefined;
+    let first: Promise<ApiResponse> | undefined;
     await whileAnimalsAreLocked(async (lock) => {
       first = api.get('/v1/pets');
       await lock.waitedFor();
@@ -137,13 +137,13 @@ describe('when the only connection is at work', () => {
 
   it('GET /v1/pets › 503 when it breaks, and an answer from a new one', async () => {
     await whileAnimalsAreLocked(async (lock) => {
-      const answer = api.get('/v1/pets');
+      const response = api.get('/v1/pets');
       await lock.waitedFor();
       await service.database.query(
         `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'pets'::regclass AND NOT granted`,
       );
 
-      expectUnavailable(await answer);
+      expectUnavailable(await response);
     });
 
     expect(idsOf(await api.get('/v1/pets'))).toEqual(ids);

@@ -201,7 +201,7 @@ ofRoot("a cluster that the first release's root has made (needs root on Linux)",
     chownSync(join(dataDir, 'postgres.log'), NOBODY, NOBODY);
 
     const opened = await new EmbeddedUser(dataDir, 'service').opened();
-    expect(await query(opened, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    expect(await query(opened, 'select answer from kept')).toEqual([{ response: 42 }]);
     expect(statSync(`/proc/${postmasterOf(dataDir)}`).uid).toBe(SERVER_USER);
     expect(attemptOf(NOBODY, opened.connection, dataDir)).toMatch(/socket: EACCES/);
     expect(await failureOf(query(withPassword(opened, 'guessed'), 'select 1'))).toMatchObject({
@@ -265,14 +265,14 @@ ofRoot("root's copy of PostgreSQL's programs (needs root on Linux)", () => {
       const shared = join(makeFolder(), 'store');
       mkdirSync(shared);
       spoil(shared);
-      const { error, expected } = await start(shared).refused();
+      const { error, expected } = await start(shared).rejected();
       expect(expected).toBe(true);
       expect(error).toMatch(/only root may write to: remove it, or set DATABASE_URL/);
     }
   });
 
   test('cannot be made: one line says what to do', async () => {
-    const { error, expected } = await start('/proc/store').refused();
+    const { error, expected } = await start('/proc/store').rejected();
     expect(expected).toBe(true);
     expect(error).toMatch(
       /^PostgreSQL does not run as root[^\n]*make \/proc\/store writable[^\n]*ordinary user[^\n]*DATABASE_URL/,

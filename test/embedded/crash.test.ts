@@ -62,7 +62,7 @@ ofLinux('kill -9 of several users (Linux only)', () => {
   test('in the middle of a start leaves nothing', async () => {
     for (const delayMs of [60, 110, 160]) {
       const service = new EmbeddedUser(dataDir, 'service');
-      service.answer.catch(() => undefined);
+      service.response.catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, delayMs));
       await service.kill();
     }
@@ -102,7 +102,7 @@ ofLinux('a server that lost its users, or that they lost (Linux only)', () => {
     process.kill(postmasterOf(dataDir), 'SIGKILL');
     service = new EmbeddedUser(dataDir, 'service');
     opened = await service.opened();
-    expect(await query(opened, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    expect(await query(opened, 'select answer from kept')).toEqual([{ response: 42 }]);
     expect(await busy).toBe('ended');
   });
 
@@ -117,7 +117,7 @@ ofLinux('a server that lost its users, or that they lost (Linux only)', () => {
       ),
     );
     expect(postmasterOf(dataDir)).not.toBe(postmaster);
-    expect((await new EmbeddedUser(dataDir, 'service').refused()).error).toContain(
+    expect((await new EmbeddedUser(dataDir, 'service').rejected()).error).toContain(
       `process ${service.process.pid}`,
     );
     // That one's guard would stop the server in place of the service's.

@@ -21,7 +21,7 @@ export interface Opened {
   tookMs: number;
 }
 
-export interface Refused {
+export interface Rejected {
   error: string;
   expected: boolean;
 }
@@ -40,7 +40,7 @@ const users: EmbeddedUser[] = [];
 /** A process that opens the embedded database of a folder. */
 export class EmbeddedUser {
   readonly process: ChildProcess;
-  readonly answer: Promise<Opened | Refused>;
+  readonly response: Promise<Opened | Rejected>;
   private readonly exited: Promise<unknown>;
 
   constructor(
@@ -56,23 +56,23 @@ export class EmbeddedUser {
       env: { ...process.env, ...environment },
     });
     this.exited = once(this.process, 'exit');
-    this.answer = once(createInterface(this.process.stdout!), 'line').then(
-      ([line]) => JSON.parse(line as string) as Opened | Refused,
+    this.response = once(createInterface(this.process.stdout!), 'line').then(
+      ([line]) => JSON.parse(line as string) as Opened | Rejected,
     );
     users.push(this);
   }
 
   async opened(): Promise<Opened> {
-    const answer = await this.answer;
-    if ('error' in answer) throw new Error(answer.error);
-    return answer;
+    const response = await this.response;
+    if ('error' in response) throw new Error(response.error);
+    return response;
   }
 
-  async refused(): Promise<Refused> {
-    const answer = await this.answer;
-    if (!('error' in answer)) throw new Error('it was opened');
+  async rejected(): Promise<Rejected> {
+    const response = await this.response;
+    if (!('error' in response)) throw new Error('it was opened');
     await this.exited;
-    return answer;
+    return response;
   }
 
   /** Lets the process close the database and end. */

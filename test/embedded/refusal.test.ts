@@ -24,7 +24,7 @@ import {
       const dataDir = makeFolder();
       mkdirSync(join(dataDir, 'postgres'));
       writeFileSync(join(dataDir, 'postgres/PG_VERSION'), '17\n');
-      expect(await refusal(dataDir)).toMatch(
+      expect(await rejection(dataDir)).toMatch(
         /was made by PostgreSQL 17, and the installed binaries are PostgreSQL 18: dump it/,
       );
     });
@@ -33,13 +33,13 @@ import {
       const dataDir = makeFolder();
       mkdirSync(join(dataDir, 'postgres'));
       writeFileSync(join(dataDir, 'postgres/notes.txt'), '');
-      expect(await refusal(dataDir)).toMatch(/is not a PostgreSQL cluster: move it away/);
+      expect(await rejection(dataDir)).toMatch(/is not a PostgreSQL cluster: move it away/);
     });
 
     test('DATA_DIR is a file', async () => {
       const dataDir = join(makeFolder(), 'file');
       writeFileSync(dataDir, '');
-      expect(await refusal(dataDir)).toContain(dataDir);
+      expect(await rejection(dataDir)).toContain(dataDir);
     });
 
     test('the package with the binaries is not installed', async () => {
@@ -49,14 +49,14 @@ import {
       writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
       mkdirSync(join(checkout, 'node_modules'));
       symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(checkout, 'node_modules/pg'));
-      expect(await refusal(join(checkout, '.data'), { dist })).toMatch(
+      expect(await rejection(join(checkout, '.data'), { dist })).toMatch(
         /is not installed: install without --omit=optional/,
       );
     });
 
     test('the server does not become ready in time', async () => {
       await makeCluster((stopped = makeFolder()));
-      expect(await refusal(stopped, { startTimeoutMs: 1 })).toMatch(/did not start/);
+      expect(await rejection(stopped, { startTimeoutMs: 1 })).toMatch(/did not start/);
       await until(() => processesOf(stopped).length === 0);
     });
 
@@ -66,18 +66,18 @@ import {
         join(dataDir, 'postgres/postgresql.conf'),
         'shared_preload_libraries = nonsense\n',
       );
-      expect(await refusal(dataDir)).toMatch(
+      expect(await rejection(dataDir)).toMatch(
         /did not start \(FATAL: could not access file "nonsense": No such file or directory; log: .*postgres\.log\)/,
       );
     });
   },
 );
 
-async function refusal(
+async function rejection(
   dataDir: string,
   options: { dist?: string; startTimeoutMs?: number } = {},
 ): Promise<string> {
-  const { error, expected } = await new EmbeddedUser(dataDir, 'service', options).refused();
+  const { error, expected } = await new EmbeddedUser(dataDir, 'service', options).rejected();
   expect(expected).toBe(true);
   expect(error).toMatch(/^[^\n]+, or set DATABASE_URL=postgres:\/\/…$/);
   return error;

@@ -64,7 +64,7 @@ describe('the user that the server runs as (needs root on Linux)', () => {
       expect(statSync(join(copy, 'postgres')).uid).toBe(0);
       expect(
         await query(await new EmbeddedUser(copy, 'service').opened(), 'select answer from kept'),
-      ).toEqual([{ answer: 42 }]);
+      ).toEqual([{ response: 42 }]);
     });
   });
 
@@ -136,7 +136,7 @@ describe('the user that the server runs as (needs root on Linux)', () => {
     const dataDir = join(makeFolder(0o755), 'new/.data');
     const { error, expected } = await new EmbeddedUser(dataDir, 'service', {
       uid: NOBODY,
-    }).refused();
+    }).rejected();
     expect(expected).toBe(true);
     expect(error).toMatch(/^[^\n]*EACCES[^\n]*run this as the user who owns it[^\n]*$/);
   });

@@ -44,7 +44,7 @@ ofLinux('a service beside others (Linux only)', () => {
   });
 
   test('a second service is refused in one line that names the first', async () => {
-    const { error, expected } = await new EmbeddedUser(dataDir, 'service').refused();
+    const { error, expected } = await new EmbeddedUser(dataDir, 'service').rejected();
     expect(expected).toBe(true);
     expect(error).toBe(
       `another service (process ${service.process.pid}) already runs on ${dataDir}: stop it, give this one a DATA_DIR of its own, or set DATABASE_URL=postgres://…`,

@@ -118,7 +118,7 @@ ofLinux('the embedded database, from its first start on (Linux only)', () => {
     afterAll(endUsers);
 
     test('finds what the first one committed', async () => {
-      expect(await query(opened, 'select answer from kept')).toEqual([{ answer: 42 }]);
+      expect(await query(opened, 'select answer from kept')).toEqual([{ response: 42 }]);
     });
 
     test('heeds no PG* variables, locales and options of Node in the environment', () => {
@@ -182,7 +182,7 @@ ofLinux('starting the embedded database (Linux only)', () => {
     const unfinished = (): string[] =>
       readdirSync(dataDir).filter((name) => name.startsWith('postgres.new-'));
     const killed = new EmbeddedUser(dataDir, 'service');
-    killed.answer.catch(() => undefined);
+    killed.response.catch(() => undefined);
     await until(() => unfinished().some((name) => existsSync(join(dataDir, name, 'base'))));
     await killed.kill();
     expect(existsSync(join(dataDir, 'postgres'))).toBe(false);

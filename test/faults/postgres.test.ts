@@ -96,23 +96,23 @@ interface Health {
   }
 
   /** What every answer must be, whatever the database does. */
-  function expectAnswer({ kind, answer, ms }: Sent): void {
+  function expectResponse({ kind, response, ms }: Sent): void {
     expect(ms).toBeLessThan(ANSWERED_WITHIN_MS);
     // Needs no database: the key is known.
     if (kind === 'unmatched') {
-      expectError(answer, 404, 'route_not_found');
-    } else if (answer.status === 503) {
-      expectError(answer, 503, 'service_unavailable');
-      expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      expectError(response, 404, 'route_not_found');
+    } else if (response.status === 503) {
+      expectError(response, 503, 'service_unavailable');
+      expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
     } else {
-      expect(answer.status).toBe(kind.endsWith('create') ? 201 : 200);
+      expect(response.status).toBe(kind.endsWith('create') ? 201 : 200);
     }
   }
 
   /** Compares the table with what was answered. Returns how many rows were answered 201, and 503. */
-  async function expectAnimals(load: MixedLoad): Promise<{ answered: number; unsaid: number }> {
+  async function expectAnimals(load: MixedLoad): Promise<{ responseed: number; unsaid: number }> {
     const creates = load.sent.filter(({ kind }) => kind.endsWith('create'));
-    const names = new Map(creates.map((sent) => [sent.name, sent.answer]));
+    const names = new Map(creates.map((sent) => [sent.name, sent.response]));
     const rows = await server.query<{ id: string; name: string; category: string; status: string }>(
       `SELECT id, name, category_id AS category, status FROM pets WHERE name = ANY ($1)`,
       [[...names.keys()]],
@@ -124,13 +124,13 @@ interface Health {
         { id: Number(id), name, categoryId: Number(category), status },
       ]),
     );
-    let answered = 0;
-    for (const [name, answer] of names) {
-      if (answer.status !== 201) continue;
-      answered++;
-      expect(stored.get(name)).toEqual(answer.json);
+    let responseed = 0;
+    for (const [name, response] of names) {
+      if (response.status !== 201) continue;
+      responseed++;
+      expect(stored.get(name)).toEqual(response.json);
     }
-    return { answered, unsaid: rows.length - answered };
+    return { responseed, unsaid: rows.length - responseed };
   }
 
   async function underLoad(
@@ -140,18 +140,18 @@ interface Health {
     let health: Health | undefined;
     let wellAtMs = Infinity;
     try {
-      await load.answered(50);
+      await load.responseed(50);
       health = await watchHealth(() => fault(load));
       while (!(await isReady())) await sleep(20);
       wellAtMs = performance.now();
-      await load.answered(50);
+      await load.responseed(50);
     } finally {
       await load.stop();
     }
     // All is well again, without any help. What was sent during the fault may be refused later.
     const sentSince = load.sent.filter(({ sentAtMs }) => sentAtMs >= wellAtMs);
     expect(sentSince.length).toBeGreaterThanOrEqual(30);
-    for (const { answer } of sentSince) expect(answer.status).not.toBe(503);
+    for (const { response } of sentSince) expect(response.status).not.toBe(503);
     return { load, health };
   }
 
@@ -187,23 +187,23 @@ interface Health {
     async (what, fault) => {
       const { load, health } = await underLoad(fault);
       expect(load.broken).toEqual([]);
-      for (const sent of load.sent) expectAnswer(sent);
-      const refused = load.sent.filter(({ answer }) => answer.status === 503);
-      expect(refused.length).toBeGreaterThan(0);
+      for (const sent of load.sent) expectResponse(sent);
+      const rejected = load.sent.filter(({ response }) => response.status === 503);
+      expect(rejected.length).toBeGreaterThan(0);
       expect(load.byStatus('list', 'get')[200]).toBeGreaterThan(20);
       expect(load.byStatus('create')[201]).toBeGreaterThan(10);
       expect(load.byStatus('keyed create')[201]).toBeGreaterThan(10);
 
       // A valid key that cannot be looked up: not 401, and counted nowhere.
-      const unknown = refused.filter(({ kind }) => kind === 'unknown key');
-      for (const { answer } of unknown) {
-        const { limit, remaining } = limitsOf(answer);
+      const unknown = rejected.filter(({ kind }) => kind === 'unknown key');
+      for (const { response } of unknown) {
+        const { limit, remaining } = limitsOf(response);
         expect([300, 1_000_000]).toContain(limit);
         // Includes the requests whose API keys are being looked up at the same moment.
         if (limit === 300) expect(remaining).toBeGreaterThanOrEqual(300 - LOAD_WORKERS);
       }
-      for (const { kind, answer } of refused) {
-        if (kind !== 'unknown key') expect(limitsOf(answer).limit).toBe(1_000_000);
+      for (const { kind, response } of rejected) {
+        if (kind !== 'unknown key') expect(limitsOf(response).limit).toBe(1_000_000);
       }
 
       expect([...health.live]).toEqual([200]);
@@ -211,9 +211,9 @@ interface Health {
       // Of a restart that takes a fraction of a second, nothing need be seen.
       if (!what.startsWith('it is restarted')) expect(health.ready).toContain(503);
 
-      const { answered, unsaid } = await expectAnimals(load);
+      const { responseed, unsaid } = await expectAnimals(load);
       const creates = load.byStatus('create', 'keyed create');
-      expect(answered).toBe(creates[201]);
+      expect(responseed).toBe(creates[201]);
       // Added, but the connection was lost before anybody was told: at most those.
       expect(unsaid).toBeLessThanOrEqual(creates[503] ?? 0);
     },
@@ -222,16 +222,16 @@ interface Health {
   it('every answer is 200, 201 or 503 within 5 seconds, and no 201 is lost: each of its answers takes 1.2 seconds', async () => {
     const { load, health } = await underLoad(async (load) => {
       relay.slow(1_200);
-      await load.answered(20);
+      await load.responseed(20);
       await sleep(1_000);
       relay.slow(0);
-      await load.answered(6);
+      await load.responseed(6);
     });
     expect(load.broken).toEqual([]);
-    for (const sent of load.sent) expectAnswer(sent);
-    const { answered, unsaid } = await expectAnimals(load);
+    for (const sent of load.sent) expectResponse(sent);
+    const { responseed, unsaid } = await expectAnimals(load);
     const creates = load.byStatus('create', 'keyed create');
-    expect(answered).toBe(creates[201]);
+    expect(responseed).toBe(creates[201]);
     expect(unsaid).toBeLessThanOrEqual(creates[503] ?? 0);
     expect([...health.live]).toEqual([200]);
   });
@@ -241,7 +241,7 @@ interface Health {
     server.freeze();
     try {
       const startedAt = performance.now();
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 500 }, (_, number) =>
           number % 2
             ? client.get('/v1/pets')
@@ -249,8 +249,8 @@ interface Health {
         ),
       );
       expect(performance.now() - startedAt).toBeLessThan(POOL_ANSWERED_WITHIN_MS);
-      for (const answer of answers) expectError(answer, 503, 'service_unavailable');
-      expect(answers).toHaveLength(500);
+      for (const response of responses) expectError(response, 503, 'service_unavailable');
+      expect(responses).toHaveLength(500);
     } finally {
       server.thaw();
     }
@@ -264,14 +264,14 @@ interface Health {
   it('every 201 of a service that is killed (SIGKILL) is there exactly once', async () => {
     const doomed = await start();
     const load = new MixedLoad(doomed, owner.key, [], ['create', 'keyed create']);
-    await load.answered(100);
+    await load.responseed(100);
     const stopped = doomed.stop('SIGKILL');
     await sleep(100);
     await load.stop();
     await stopped;
     expect(load.byStatus('create', 'keyed create')).toEqual({ 201: load.sent.length });
     expect(load.broken.length).toBeGreaterThan(0);
-    const { answered } = await expectAnimals(load);
-    expect(answered).toBe(load.sent.length);
+    const { responseed } = await expectAnimals(load);
+    expect(responseed).toBe(load.sent.length);
   });
 });

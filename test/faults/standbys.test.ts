@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { type Answer, ApiClient, send } from '../harness/client.js';
+import { type ApiResponse, ApiClient, send } from '../harness/client.js';
 import { DatabaseRelay } from '../harness/database-relay.js';
 import { expectError } from '../harness/error-answer.js';
 import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
@@ -125,10 +125,10 @@ const services: TestService[] = [];
   async function walk(client: ApiClient, first: string): Promise<number[]> {
     const ids: number[] = [];
     for (let path: string | undefined = first; path !== undefined;) {
-      const answer: Answer = await client.get(path);
-      expect(answer.status).toBe(200);
-      ids.push(...answer.json.map(({ id }: { id: number }) => id));
-      path = /^<(.+?)>; rel="next"$/.exec(String(answer.headers['link']))?.[1];
+      const response: ApiResponse = await client.get(path);
+      expect(response.status).toBe(200);
+      ids.push(...response.json.map(({ id }: { id: number }) => id));
+      path = /^<(.+?)>; rel="next"$/.exec(String(response.headers['link']))?.[1];
     }
     return ids;
   }
@@ -297,8 +297,8 @@ const services: TestService[] = [];
       await sleep(1_100);
       relay.redirect(far.url);
       const page = pageAfter(Number(rows[0]!.id) - 1);
-      const answers = await Promise.all(Array.from({ length: 8 }, () => client.get(page)));
-      expect(answers.map(({ json }) => json[0].name)).toEqual(Array(8).fill('Late'));
+      const responses = await Promise.all(Array.from({ length: 8 }, () => client.get(page)));
+      expect(responses.map(({ json }) => json[0].name)).toEqual(Array(8).fill('Late'));
     } finally {
       await late.end();
       await resume(far);
@@ -328,7 +328,7 @@ const services: TestService[] = [];
   ])('when one of two %s', (_what, strike, mend) => {
     it('every list and get is 200, in bounded time; it is left out, and comes back', async () => {
       const { service, client } = await start([near, far]);
-      const read = (): Promise<Answer> =>
+      const read = (): Promise<ApiResponse> =>
         client.get(Math.random() < 0.5 ? '/v1/pets?limit=5' : '/v1/pets/5');
       try {
         await strike();
@@ -394,7 +394,7 @@ const services: TestService[] = [];
           ]),
         );
         expect(result.map(({ status }) => status)).toEqual([200, 200, 200, 503, 503, 503, 503]);
-        for (const answer of result.slice(3)) expectError(answer, 503, 'service_unavailable');
+        for (const response of result.slice(3)) expectError(response, 503, 'service_unavailable');
         expect(ms).toBeLessThan(ANSWERED_WITHIN_MS);
         // A key is the primary's alone: a revoked one must not live on, on a standby that is behind.
         const unknown = await stranger.get('/v1/pets?limit=5');
@@ -417,7 +417,7 @@ const services: TestService[] = [];
         const { result, ms } = await timed(() =>
           Promise.all([client.get('/v1/pets'), client.get('/v1/pets/3')]),
         );
-        for (const answer of result) expectError(answer, 503, 'service_unavailable');
+        for (const response of result) expectError(response, 503, 'service_unavailable');
         expect(ms).toBeLessThan(ANSWERED_WITHIN_MS);
       } finally {
         near.thaw();
@@ -433,9 +433,9 @@ function pageAfter(id: number, limit = 1, status = ''): string {
   return `/v1/pets?limit=${limit}&cursor=${cursor}${status && `&status=${status}`}`;
 }
 
-function countByStatus(answers: readonly Answer[]): Record<number, number> {
+function countByStatus(responses: readonly ApiResponse[]): Record<number, number> {
   const counts: Record<number, number> = {};
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Answer } from '../harness/client.js';
+import type { ApiResponse } from '../harness/client.js';
 import { holds } from './property.js';
 import { Target } from './target.js';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => target.close());
 
-function authorize(authorization: string): Promise<Answer> {
+function authorize(authorization: string): Promise<ApiResponse> {
   const headers = [['Authorization', authorization] as const];
   return target.send({ method: 'GET', target: '/v1/pets', headers });
 }

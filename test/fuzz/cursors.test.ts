@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Answer } from '../harness/client.js';
+import type { ApiResponse } from '../harness/client.js';
 import { createPets } from '../harness/factories.js';
 import { changed } from './arbitraries.js';
 import { holds } from './property.js';
@@ -17,13 +17,13 @@ beforeAll(async () => {
 });
 afterAll(() => target.close());
 
-function list(query: Record<string, string | number | undefined>): Promise<Answer> {
+function list(query: Record<string, string | number | undefined>): Promise<ApiResponse> {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined);
   const text = new URLSearchParams(Object.fromEntries(pairs) as Record<string, string>).toString();
   return target.authorized({ method: 'GET', target: `/v1/pets?${text}`, headers: [] });
 }
 
-function cursorOf({ headers }: Answer): string | undefined {
+function cursorOf({ headers }: ApiResponse): string | undefined {
   const link = /^<([^>]*)>; rel="next"$/.exec(headers.link as string)?.[1];
   return link === undefined
     ? undefined
@@ -38,9 +38,9 @@ test('GET /v1/pets › 200: a walk with any status and limits visits every anima
     const visited: number[] = [];
     let cursor: string | undefined;
     for (let page = 0; page === 0 || cursor !== undefined; page++) {
-      const answer = await list({ status: filter, limit: limits[page % limits.length], cursor });
-      visited.push(...(answer.json as { id: number }[]).map(({ id }) => id));
-      cursor = cursorOf(answer);
+      const response = await list({ status: filter, limit: limits[page % limits.length], cursor });
+      visited.push(...(response.json as { id: number }[]).map(({ id }) => id));
+      cursor = cursorOf(response);
     }
     const expected = ids.filter((_, index) => !filter || STATUSES[index % 3] === filter);
     expect(visited).toEqual(expected.map(Number));
@@ -57,14 +57,14 @@ test('GET /v1/pets › 400 invalid_cursor with a cursor that is changed or of an
     fc.string({ unit: 'binary' }),
   );
   await holds(fc.tuple(values, status), async ([cursor, filter]) => {
-    const answer = await list({ cursor, status: filter });
+    const response = await list({ cursor, status: filter });
     const [id = '', cursorStatus] = Buffer.from(cursor, 'base64url').toString().split(':');
     const isValid =
       /^(?:0|-?[1-9]\d*)$/.test(id) &&
       BigInt.asIntN(64, BigInt(id)) === BigInt(id) &&
       cursorStatus === (filter ?? '') &&
       Buffer.from(`${id}:${cursorStatus}`).toString('base64url') === cursor;
-    if (isValid) expect(answer.status).toBe(200);
-    else expect([answer.status, answer.json.code]).toEqual([400, 'invalid_cursor']);
+    if (isValid) expect(response.status).toBe(200);
+    else expect([response.status, response.json.code]).toEqual([400, 'invalid_cursor']);
   });
 });

@@ -51,14 +51,14 @@ test('every request is counted once in both windows or in neither, as its header
       }
       const budget = budgetOf(id, limits.perMinute, limits.perDay);
       const { allowed, windows } = model.take(budget, service.nowMs());
-      const answer = await client.send('/v1/nothing', { method: next });
-      expect(answer.status === 429).toBe(!allowed);
+      const response = await client.send('/v1/nothing', { method: next });
+      expect(response.status === 429).toBe(!allowed);
       const states = windows.map(({ quota, used, endsAtMs }) => ({
         limit: quota.limit,
         remaining: quota.limit - used,
         reset: Math.ceil(endsAtMs / 1_000),
       }));
-      expect(limitsOf(answer)).toEqual(described(states, allowed));
+      expect(limitsOf(response)).toEqual(described(states, allowed));
     }
   });
 });

@@ -3,9 +3,9 @@ import { connect } from 'node:net';
 import fc from 'fast-check';
 import { anyRequest } from './arbitraries.js';
 import { send } from '../harness/client.js';
-import { expectLimitFields } from '../harness/error-answer.js';
+import { expectRateLimitHeaders } from '../harness/error-answer.js';
 import { holds } from './property.js';
-import { asAnswer, bytesOf, checkError, Target } from './target.js';
+import { asResponse, bytesOf, checkError, Target } from './target.js';
 
 const LINE_ENDS = ['\r\n', '\n', '\r', '\r\n\r\n', '\0', ' ', '\t', ':', '\r\n '];
 const HEADERS = [
@@ -111,9 +111,9 @@ function checkResponses(received: string): void {
     const text = Buffer.from(rest.slice(0, length), 'latin1').toString();
     rest = rest.slice(length);
     expect(headers['x-content-type-options']).toBe('nosniff');
-    const answer = asAnswer({ status, headers, text }, !isHead);
-    if ('x-ratelimit-limit' in headers) expectLimitFields(answer);
-    if (status >= 400 && !isHead) checkError(answer);
+    const response = asResponse({ status, headers, text }, !isHead);
+    if ('x-ratelimit-limit' in headers) expectRateLimitHeaders(response);
+    if (status >= 400 && !isHead) checkError(response);
   }
 }
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Answer } from '../harness/client.js';
+import type { ApiResponse } from '../harness/client.js';
 import { anyPost, anyRequest, validRequest } from './arbitraries.js';
 import { holds } from './property.js';
 import { type FuzzRequest, isPublic, Target } from './target.js';
@@ -14,14 +14,14 @@ beforeAll(async () => {
 afterAll(() => target.close());
 
 /** Expects that the animal in a 201 response is the animal that a get returns. */
-async function expectReadBack(created: Answer): Promise<void> {
+async function expectReadBack(created: ApiResponse): Promise<void> {
   const { id } = /^\{"id":(?<id>\d+),/.exec(created.text)?.groups ?? {};
   const found = await target.authorized({ method: 'GET', target: `/v1/pets/${id}`, headers: [] });
   expect([found.status, found.text]).toEqual([200, created.text]);
 }
 
 /** Expects what was sent, exactly. */
-function expectStored({ text, json }: Answer, content: Record<string, unknown>): void {
+function expectStored({ text, json }: ApiResponse, content: Record<string, unknown>): void {
   const [, categoryId] = /"categoryId":(-?\d+)[,}]/.exec(text) ?? [];
   expect({ ...(json as object), categoryId, id: undefined }).toEqual({
     status: 'available',
@@ -34,11 +34,11 @@ function expectStored({ text, json }: Answer, content: Record<string, unknown>):
 describe('valid requests, as the interface description defines them', () => {
   test('GET /v1/pets › 200', async () => {
     await holds(validRequest(target.description, 'GET /pets'), async ({ request }) => {
-      const answer = await target.authorized(request);
-      expect(answer.status).toBe(200);
+      const response = await target.authorized(request);
+      expect(response.status).toBe(200);
       const limit = /limit=(\d+)/.exec(request.target)?.[1] ?? '20';
-      expect(answer.json.length).toBeLessThanOrEqual(Number(limit));
-      const tag = ['If-None-Match', String(answer.headers.etag)] as const;
+      expect(response.json.length).toBeLessThanOrEqual(Number(limit));
+      const tag = ['If-None-Match', String(response.headers.etag)] as const;
       const same = await target.authorized({ ...request, headers: [...request.headers, tag] });
       expect([same.status, same.text]).toEqual([304, '']);
     });
@@ -93,24 +93,24 @@ function sortedMembers(json: string): string {
 describe('requests of any kind', () => {
   test('no response is undocumented, without its Error shape or wrong in its limits', async () => {
     await holds(anyRequest, async (request) => {
-      const answer = await target.authorized(request);
-      if (answer.status === 201) await expectReadBack(answer);
+      const response = await target.authorized(request);
+      if (response.status === 201) await expectReadBack(response);
     });
   });
 
   test('POST /v1/pets › 201 and the animal reads back, or a documented error and none is added', async () => {
     await holds(anyPost, async (request) => {
       const before = await lastId();
-      const answer = await target.authorized(request);
-      if (answer.status === 201) await expectReadBack(answer);
+      const response = await target.authorized(request);
+      if (response.status === 201) await expectReadBack(response);
       else expect(await lastId()).toBe(before);
     });
   });
 
   test('without an API key › 401, whatever is sent', async () => {
     await holds(anyRequest, async (request) => {
-      const answer = await target.send(request);
-      if (!isPublic(request)) expect([401, 417]).toContain(answer.status);
+      const response = await target.send(request);
+      if (!isPublic(request)) expect([401, 417]).toContain(response.status);
     });
   });
 

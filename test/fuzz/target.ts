@@ -1,4 +1,4 @@
-import { type Answer } from '../harness/client.js';
+import { type ApiResponse } from '../harness/client.js';
 import { Description, type ResponseObject } from '../harness/description.js';
 import { expectError } from '../harness/error-answer.js';
 import { createOwner } from '../harness/factories.js';
@@ -66,36 +66,36 @@ export class Target {
   }
 
   /** Sends the request with a valid API key. */
-  authorized(request: FuzzRequest): Promise<Answer> {
+  authorized(request: FuzzRequest): Promise<ApiResponse> {
     const headers = [['Authorization', `Bearer ${this.key}`] as const, ...request.headers];
     return this.send({ ...request, headers });
   }
 
   /** Sends a request and checks what is true of every response. Requests are sent one after the other. */
-  async send(request: FuzzRequest): Promise<Answer> {
-    const answer = await this.exchange(request);
+  async send(request: FuzzRequest): Promise<ApiResponse> {
+    const response = await this.exchange(request);
     // An unknown Expect is rejected before the path is looked at.
-    if (!isPublic(request) || answer.status === 417) this.check(request, answer);
-    expect(answer.status).toBeLessThan(500);
-    return answer;
+    if (!isPublic(request) || response.status === 417) this.check(request, response);
+    expect(response.status).toBeLessThan(500);
+    return response;
   }
 
-  private check(request: FuzzRequest, answer: Answer): void {
-    this.checkCount(answer);
+  private check(request: FuzzRequest, response: ApiResponse): void {
+    this.checkCount(response);
     const operation = this.operationOf(request);
     const described =
-      (operation === undefined ? undefined : this.described(operation, answer)) ??
-      this.general(answer.status);
-    if (answer.status >= 400 && request.method !== 'HEAD') checkError(answer);
+      (operation === undefined ? undefined : this.described(operation, response)) ??
+      this.general(response.status);
+    if (response.status >= 400 && request.method !== 'HEAD') checkError(response);
     if (described === undefined) {
-      expect([answer.status, request.method]).toEqual([204, 'OPTIONS']);
+      expect([response.status, request.method]).toEqual([204, 'OPTIONS']);
     } else if (request.method !== 'HEAD') {
-      expect(this.description.differences(answer, described)).toEqual([]);
+      expect(this.description.differences(response, described)).toEqual([]);
     }
   }
 
   /** Returns the response that the description has for this status of an operation. */
-  private described(operation: string, { status, json }: Answer): ResponseObject | undefined {
+  private described(operation: string, { status, json }: ApiResponse): ResponseObject | undefined {
     // Such a path identifies no operation: it cannot be decoded.
     if (status === 404 && json?.code === 'route_not_found') return undefined;
     const { responses } = this.description.operation(operation);
@@ -110,7 +110,7 @@ export class Target {
   }
 
   /** Every request is counted exactly once, for the owner or for the address. */
-  private checkCount({ headers }: Answer): void {
+  private checkCount({ headers }: ApiResponse): void {
     const limit = Number(headers['x-ratelimit-limit']);
     const remaining = Number(headers['x-ratelimit-remaining']);
     const before = this.remaining.get(limit) ?? limit;
@@ -134,15 +134,15 @@ export class Target {
     });
   }
 
-  private async exchange(request: FuzzRequest): Promise<Answer> {
+  private async exchange(request: FuzzRequest): Promise<ApiResponse> {
     this.connection ??= await RawConnection.open(this.service);
     this.connection.write(bytesOf(request));
-    const raw = await this.connection.answer({ hasBody: hasBody(request) });
+    const raw = await this.connection.response({ hasBody: hasBody(request) });
     if (raw.headers['connection'] === 'close') {
       this.connection.close();
       this.connection = undefined;
     }
-    return asAnswer(raw, hasBody(request));
+    return asResponse(raw, hasBody(request));
   }
 }
 
@@ -157,18 +157,18 @@ function hasBody({ method }: FuzzRequest): boolean {
 }
 
 /** Expects the Error shape, and the status that belongs to the code. */
-export function checkError(answer: Answer): void {
-  const code = (answer.json as { code: ErrorCode }).code;
+export function checkError(response: ApiResponse): void {
+  const code = (response.json as { code: ErrorCode }).code;
   expect(Object.keys(ERROR_STATUS)).toContain(code);
-  const isExpectation = answer.status === 417 && code === 'invalid_request';
-  expectError(answer, isExpectation ? 417 : ERROR_STATUS[code], code);
+  const isExpectation = response.status === 417 && code === 'invalid_request';
+  expectError(response, isExpectation ? 417 : ERROR_STATUS[code], code);
 }
 
 /** Returns a response that was read from a socket with its body parsed. */
-export function asAnswer(
+export function asResponse(
   raw: { status: number; headers: Record<string, string>; text: string },
   isWhole = true,
-): Answer {
+): ApiResponse {
   const isJson = isWhole && raw.headers['content-type'] === 'application/json' && raw.text !== '';
   return {
     ...raw,

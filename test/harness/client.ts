@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 
 /** An answer, its body as text and, where it is JSON, parsed. */
-export interface Answer {
+export interface ApiResponse {
   status: number;
   headers: IncomingHttpHeaders;
   /** Names as sent, in order, with repetitions. */
@@ -24,7 +24,7 @@ export function send(
   service: { port: number } | { url: string },
   path: string,
   { method = 'GET', headers = {}, body }: RequestOptions = {},
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const port = 'port' in service ? service.port : Number(new URL(service.url).port);
   return new Promise((resolve, reject) => {
     const request = httpRequest({ host: '127.0.0.1', port, path, method, headers, agent: false });
@@ -59,7 +59,7 @@ export class ApiClient {
     private readonly key?: string,
   ) {}
 
-  send(path: string, options: RequestOptions = {}): Promise<Answer> {
+  send(path: string, options: RequestOptions = {}): Promise<ApiResponse> {
     const authorization = this.key === undefined ? {} : { Authorization: `Bearer ${this.key}` };
     return send(this.service, path, {
       ...options,
@@ -67,12 +67,12 @@ export class ApiClient {
     });
   }
 
-  get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+  get(path: string, headers: Record<string, string> = {}): Promise<ApiResponse> {
     return this.send(path, { headers });
   }
 
   /** Posts JSON. @param body text as it is, or a value to be printed as JSON */
-  post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<ApiResponse> {
     return this.send(path, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...headers },

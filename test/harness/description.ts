@@ -1,4 +1,4 @@
-import { type Answer, send } from './client.js';
+import { type ApiResponse, send } from './client.js';
 import { schemaViolations, type Schema } from './json-schema.js';
 
 /** Of the connection or of the content, not of the interface. */
@@ -102,12 +102,12 @@ export class Description {
   }
 
   /** Returns what of an answer is not described, or not as it is described. */
-  differences(answer: Answer, { headers, content }: ResponseObject): string[] {
+  differences(response: ApiResponse, { headers, content }: ResponseObject): string[] {
     const described = new Map(
       Object.entries(headers).map(([name, header]) => [name.toLowerCase(), this.resolved(header)]),
     );
     const differences: string[] = [];
-    for (const [name, value] of Object.entries(answer.headers)) {
+    for (const [name, value] of Object.entries(response.headers)) {
       const header = described.get(name);
       if (header) {
         const read = header.schema.type === 'integer' ? Number(value) : value;
@@ -115,14 +115,14 @@ export class Description {
       } else if (!TRANSPORT_HEADERS.has(name)) differences.push(`${name} is not described`);
     }
     for (const [name, { required }] of described) {
-      if (required && !(name in answer.headers))
+      if (required && !(name in response.headers))
         differences.push(`${name} is described, but missing`);
     }
     const media = content?.['application/json'];
-    if (media) differences.push(...this.violations(answer.json, media.schema));
-    else if (answer.text !== '') differences.push('a body is not described');
-    if (answer.status >= 400 && !media?.examples?.[answer.json?.code]) {
-      differences.push(`${answer.json?.code} has no example`);
+    if (media) differences.push(...this.violations(response.json, media.schema));
+    else if (response.text !== '') differences.push('a body is not described');
+    if (response.status >= 400 && !media?.examples?.[response.json?.code]) {
+      differences.push(`${response.json?.code} has no example`);
     }
     return differences;
   }

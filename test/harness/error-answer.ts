@@ -1,7 +1,7 @@
 import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
 
 /** What is looked at of an answer, however it came. */
-export interface AnyAnswer {
+export interface AnyResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
@@ -12,7 +12,7 @@ const INSIDE =
   /Cannot (?:GET|POST)|Nest|Express|Unexpected|at position|TypeORM|Postgres|SQL|ECONN|HPE_|\.[jt]s\b|Exception|Error/;
 
 /** Expects the fields that every answer under /v1 carries. */
-export function expectLimitFields({ headers }: AnyAnswer): void {
+export function expectRateLimitHeaders({ headers }: AnyResponse): void {
   expect(headers).toMatchObject({
     'x-request-id': expect.stringMatching(/^[A-Za-z0-9_-]{1,128}$/),
     'x-content-type-options': 'nosniff',
@@ -25,9 +25,9 @@ export function expectLimitFields({ headers }: AnyAnswer): void {
 }
 
 /** Expects a failure in the Error shape, with all fields that failures carry. Returns its message. */
-export function expectError(answer: AnyAnswer, status: number, code: ErrorCode): string {
-  const error = JSON.parse(answer.text) as { code: ErrorCode; message: string; status: number };
-  expect({ ...error, httpStatus: answer.status }).toEqual({
+export function expectError(response: AnyResponse, status: number, code: ErrorCode): string {
+  const error = JSON.parse(response.text) as { code: ErrorCode; message: string; status: number };
+  expect({ ...error, httpStatus: response.status }).toEqual({
     code,
     message: expect.stringMatching(/^\S.*\.$/),
     status,
@@ -35,11 +35,11 @@ export function expectError(answer: AnyAnswer, status: number, code: ErrorCode):
   });
   expect(Object.keys(ERROR_STATUS)).toContain(code);
   expect(error.message).not.toMatch(INSIDE);
-  expect(answer.headers).toMatchObject({
+  expect(response.headers).toMatchObject({
     'content-type': 'application/json',
-    'content-length': String(Buffer.byteLength(answer.text)),
+    'content-length': String(Buffer.byteLength(response.text)),
     'cache-control': 'no-store',
   });
-  expectLimitFields(answer);
+  expectRateLimitHeaders(response);
   return error.message;
 }

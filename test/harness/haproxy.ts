@@ -44,7 +44,7 @@ export async function startHaproxy(command: string, env: Environment): Promise<H
     await exited;
   };
   const deadline = Date.now() + START_LIMIT_MS;
-  while (!(await answers(port))) {
+  while (!(await responses(port))) {
     if (child.exitCode === null && Date.now() < deadline) await sleep(50);
     else {
       await stop();
@@ -54,7 +54,7 @@ export async function startHaproxy(command: string, env: Environment): Promise<H
   return { port, output: () => output, stop };
 }
 
-function answers(port: number): Promise<boolean> {
+function responses(port: number): Promise<boolean> {
   return send({ port }, '/health/ready').then(
     ({ status }) => status === 200,
     () => false,

@@ -58,9 +58,9 @@ export class HostedApplication {
     return new Promise((resolve, reject) => {
       const onClose = (): void => reject(new Error('the host of the application is gone'));
       this.socket.once('close', onClose);
-      this.settle = (answer) => {
+      this.settle = (response) => {
         this.socket.off('close', onClose);
-        resolve(answer);
+        resolve(response);
       };
       this.socket.write(`${JSON.stringify(message)}\n`);
     });

@@ -11,7 +11,7 @@ export interface Asked {
 /** What came of all requests so far. */
 export interface LoadResult {
   /** Answers by method and status, such as `POST 201`. */
-  answers: Record<string, number>;
+  responses: Record<string, number>;
   /** Requests that were not answered, by the error's code. */
   errors: Record<string, number>;
   /** The bodies of the 201s. */
@@ -26,7 +26,7 @@ const REQUEST_LIMIT_MS = 5_000;
 
 /** Clients that ask without end and never again, each on one connection that it keeps. */
 export class KeepAliveLoad {
-  readonly result: LoadResult = { answers: {}, errors: {}, created: [], connections: 0 };
+  readonly result: LoadResult = { responses: {}, errors: {}, created: [], connections: 0 };
   private stopped = false;
   private readonly clients: Promise<void>[];
 
@@ -57,7 +57,7 @@ export class KeepAliveLoad {
   }
 
   private ask(agent: Agent, { method, path, body }: Asked): Promise<void> {
-    const { answers, errors, created } = this.result;
+    const { responses, errors, created } = this.result;
     return new Promise((resolve) => {
       const fail = (error: NodeJS.ErrnoException): void => {
         count(errors, `${method} ${error.code ?? error.message}`);
@@ -77,7 +77,7 @@ export class KeepAliveLoad {
           response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
           response.on('error', fail);
           response.on('end', () => {
-            count(answers, `${method} ${response.statusCode}`);
+            count(responses, `${method} ${response.statusCode}`);
             if (response.statusCode === 201) created.push(text);
             resolve();
           });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Answer } from './client.js';
+import type { ApiResponse } from './client.js';
 import type { TestDatabase } from './database.js';
 
 export const SECOND_MS = 1_000;
@@ -14,7 +14,7 @@ export interface Limits {
   reset: number;
 }
 
-export function limitsOf({ headers }: Answer): Limits {
+export function limitsOf({ headers }: ApiResponse): Limits {
   return {
     limit: Number(headers['x-ratelimit-limit']),
     remaining: Number(headers['x-ratelimit-remaining']),
@@ -23,18 +23,21 @@ export function limitsOf({ headers }: Answer): Limits {
 }
 
 /** Every field of an answer that tells of limits. */
-export function limitFields({ headers }: Answer): Record<string, unknown> {
+export function rateLimitHeaders({ headers }: ApiResponse): Record<string, unknown> {
   const names = Object.keys(headers).filter((name) => /ratelimit|retry-after/.test(name));
   return Object.fromEntries(names.map((name) => [name, headers[name]]));
 }
 
 /** Asks so many times at once. */
-export function inParallel(times: number, ask: () => Promise<Answer>): Promise<Answer[]> {
+export function inParallel(times: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse[]> {
   return Promise.all(Array.from({ length: times }, ask));
 }
 
 /** Asks so many times, one after the other. Returns the last answer. */
-export async function inTurn(times: number, ask: () => Promise<Answer>): Promise<Answer> {
+export async function sequentially(
+  times: number,
+  ask: () => Promise<ApiResponse>,
+): Promise<ApiResponse> {
   for (let time = 1; time < times; time++) await ask();
   return ask();
 }
@@ -44,15 +47,15 @@ const ASK_EVERY_MS = 20;
 
 /** Asks until an answer satisfies the condition. Returns that answer and how many it took. */
 export async function askUntil(
-  ask: () => Promise<Answer>,
-  condition: (answer: Answer) => boolean,
+  ask: () => Promise<ApiResponse>,
+  condition: (response: ApiResponse) => boolean,
   withinMs = 5_000,
-): Promise<{ answer: Answer; asked: number }> {
+): Promise<{ response: ApiResponse; asked: number }> {
   const deadline = performance.now() + withinMs;
   for (let asked = 1; ; asked++) {
-    const answer = await ask();
-    if (condition(answer)) return { answer, asked };
-    if (performance.now() > deadline) throw new Error(`still ${answer.status} ${answer.text}`);
+    const response = await ask();
+    if (condition(response)) return { response, asked };
+    if (performance.now() > deadline) throw new Error(`still ${response.status} ${response.text}`);
     await delay(ASK_EVERY_MS);
   }
 }

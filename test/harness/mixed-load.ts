@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, ApiClient } from './client.js';
+import { type ApiResponse, ApiClient } from './client.js';
 
 const WORKERS = 6;
 const PAUSE_MS = 25;
@@ -21,7 +21,7 @@ export interface Sent {
   kind: Kind;
   /** The animal's name, which no other has. */
   name: string;
-  answer: Answer;
+  response: ApiResponse;
   /** When it was sent, by `performance.now()`. */
   sentAtMs: number;
   ms: number;
@@ -53,7 +53,7 @@ export class MixedLoad {
   }
 
   /** Resolves when so many more requests have been answered. */
-  async answered(more: number): Promise<void> {
+  async responseed(more: number): Promise<void> {
     const enough = this.sent.length + more;
     while (this.sent.length < enough && !this.stopped) await sleep(10);
   }
@@ -66,8 +66,8 @@ export class MixedLoad {
   /** Returns how many answers of each status the requests of some kinds had. */
   byStatus(...kinds: Kind[]): Record<number, number> {
     const counts: Record<number, number> = {};
-    for (const { kind, answer } of this.sent) {
-      if (kinds.includes(kind)) counts[answer.status] = (counts[answer.status] ?? 0) + 1;
+    for (const { kind, response } of this.sent) {
+      if (kinds.includes(kind)) counts[response.status] = (counts[response.status] ?? 0) + 1;
     }
     return counts;
   }
@@ -79,8 +79,8 @@ export class MixedLoad {
       const name = `${this.id}-${number}`;
       const sentAtMs = performance.now();
       try {
-        const answer = await this.send(kind, name, number);
-        this.sent.push({ kind, name, answer, sentAtMs, ms: performance.now() - sentAtMs });
+        const response = await this.send(kind, name, number);
+        this.sent.push({ kind, name, response, sentAtMs, ms: performance.now() - sentAtMs });
       } catch (error) {
         this.broken.push(error);
       }
@@ -88,7 +88,7 @@ export class MixedLoad {
     }
   }
 
-  private send(kind: Kind, name: string, number: number): Promise<Answer> {
+  private send(kind: Kind, name: string, number: number): Promise<ApiResponse> {
     const client = new ApiClient(this.service, this.key);
     switch (kind) {
       case 'list':

@@ -138,7 +138,7 @@ export class PostgresServer {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.process.stderr?.on('data', (text: Buffer) => (this.log += text.toString()));
-    await this.untilItAnswers();
+    await this.untilItResponses();
   }
 
   /** Stops it from doing anything, as a machine does that hangs; connections stay open. */
@@ -185,7 +185,7 @@ export class PostgresServer {
     await exited;
   }
 
-  private async untilItAnswers(): Promise<void> {
+  private async untilItResponses(): Promise<void> {
     const deadline = Date.now() + START_LIMIT_MS;
     for (;;) {
       try {

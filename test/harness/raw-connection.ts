@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 const PATIENCE_MS = 10_000;
 
 /** An answer as it came over the wire. */
-export interface RawAnswer {
+export interface RawResponse {
   status: number;
   /** By lower-case name. */
   headers: Record<string, string>;
@@ -51,10 +51,10 @@ export class RawConnection {
   }
 
   /** Writes the bytes on a new connection and returns the first answer. */
-  static async exchange(service: { port: number }, bytes: string | Buffer): Promise<RawAnswer> {
+  static async exchange(service: { port: number }, bytes: string | Buffer): Promise<RawResponse> {
     const connection = await RawConnection.open(service, bytes);
     try {
-      return await connection.answer();
+      return await connection.response();
     } finally {
       connection.close();
     }
@@ -73,7 +73,7 @@ export class RawConnection {
   }
 
   /** Returns the next answer. @param hasBody false for one that has none whatever its Content-Length says */
-  async answer({ hasBody = true } = {}): Promise<RawAnswer> {
+  async response({ hasBody = true } = {}): Promise<RawResponse> {
     await this.until(() => this.received.includes('\r\n\r\n'));
     const headLength = this.received.indexOf('\r\n\r\n') + 4;
     const [statusLine = '', ...fields] = this.received.slice(0, headLength - 4).split('\r\n');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
 import { generateKey } from '../../src/auth/key-format.js';
-import { type Answer, ApiClient, send } from '../harness/client.js';
+import { type ApiResponse, ApiClient, send } from '../harness/client.js';
 import { createKey, createOwner } from '../harness/factories.js';
 import { PUBLIC_PATHS } from '../harness/public-paths.js';
 import { START_MS, startService, type TestService } from '../harness/service.js';
@@ -77,17 +77,17 @@ async function ban(service: TestService, { headers }: Caller): Promise<void> {
 }
 
 /** Returns what is wrong with the response to a caller that the service must reject before it looks at the route. */
-function rejectionDefects(answer: Answer, isHead: boolean, code: ErrorCode): string[] {
+function rejectionDefects(response: ApiResponse, isHead: boolean, code: ErrorCode): string[] {
   const status = ERROR_STATUS[code];
   const defects: string[] = [];
-  if (answer.status !== status) defects.push(`status ${answer.status} instead of ${status}`);
-  else if (!isHead && !(isError(answer) && answer.json.code === code)) {
-    defects.push(`body ${answer.text}`);
+  if (response.status !== status) defects.push(`status ${response.status} instead of ${status}`);
+  else if (!isHead && !(isError(response) && response.json.code === code)) {
+    defects.push(`body ${response.text}`);
   }
-  if (status === 401 && !answer.headers['www-authenticate']?.startsWith('Bearer realm="pets"')) {
+  if (status === 401 && !response.headers['www-authenticate']?.startsWith('Bearer realm="pets"')) {
     defects.push('no WWW-Authenticate');
   }
-  if (status === 429 && !/^[1-9]\d*$/.test(answer.headers['retry-after'] ?? '')) {
+  if (status === 429 && !/^[1-9]\d*$/.test(response.headers['retry-after'] ?? '')) {
     defects.push('no Retry-After');
   }
   return defects;
@@ -115,21 +115,21 @@ async function cellDefects(
 ): Promise<string[]> {
   const isPublic = PUBLIC_PATHS.includes(path) && (method === 'GET' || method === 'HEAD');
   const isHead = method === 'HEAD';
-  const answer = await send(service, path, { method, headers });
+  const response = await send(service, path, { method, headers });
   const defects: string[] = [];
-  if (!isPublic && code !== undefined) defects.push(...rejectionDefects(answer, isHead, code));
-  else if ([401, 403, 429].includes(answer.status)) defects.push(`status ${answer.status}`);
-  else if (!isPublic && !isHead && answer.status >= 400 && !isError(answer)) {
+  if (!isPublic && code !== undefined) defects.push(...rejectionDefects(response, isHead, code));
+  else if ([401, 403, 429].includes(response.status)) defects.push(`status ${response.status}`);
+  else if (!isPublic && !isHead && response.status >= 400 && !isError(response)) {
     defects.push('no Error');
   }
-  const carried = RATE_LIMIT_HEADERS.filter((header) => header in answer.headers);
+  const carried = RATE_LIMIT_HEADERS.filter((header) => header in response.headers);
   if (carried.length !== (isPublic ? 0 : RATE_LIMIT_HEADERS.length)) {
     defects.push(`rate limit headers: ${carried.join(', ') || 'none'}`);
   }
   return defects.map((defect) => `${method} ${path} with ${name}: ${defect}`);
 }
 
-function isError({ json, status }: Answer): boolean {
+function isError({ json, status }: ApiResponse): boolean {
   return Object.keys(json ?? {}).join() === 'code,message,status' && json.status === status;
 }
 

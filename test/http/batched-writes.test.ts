@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { TurnWrites } from '../../src/http/server/batched-writes.js';
+import { BatchedWrites } from '../../src/http/server/batched-writes.js';
 
 let server: Server;
-let writes: TurnWrites;
+let writes: BatchedWrites;
 let clients: Socket[];
 
 beforeEach(async () => {
-  writes = new TurnWrites();
+  writes = new BatchedWrites();
   clients = [];
   server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -31,7 +31,7 @@ async function connection(): Promise<{ client: Socket; held: Socket }> {
   return { client, held };
 }
 
-function answer(socket: Socket, head: string, body: string): void {
+function response(socket: Socket, head: string, body: string): void {
   socket.cork();
   socket.write(head);
   socket.write(body);
@@ -45,9 +45,9 @@ const isOut = ({ bytesWritten, writableLength }: Socket): boolean =>
 it('writes the answers of one turn at its end, each whole and in order', async () => {
   const [first, second] = [await connection(), await connection()];
 
-  answer(first.held, 'head ', 'body ');
-  answer(second.held, 'other ', 'one');
-  answer(first.held, 'next ', 'one');
+  response(first.held, 'head ', 'body ');
+  response(second.held, 'other ', 'one');
+  response(first.held, 'next ', 'one');
   expect([first.held.writableLength, second.held.writableLength]).toEqual([18, 9]);
   first.held.end();
   second.held.end();
@@ -59,7 +59,7 @@ it('writes the answers of one turn at its end, each whole and in order', async (
 it('writes at once when it is told to', async () => {
   const { held } = await connection();
 
-  answer(held, 'head ', 'body');
+  response(held, 'head ', 'body');
   expect(isOut(held)).toBe(false);
   writes.flush();
 
@@ -70,8 +70,8 @@ it('tells the writer of a connection that was destroyed meanwhile, and writes th
   const [gone, there] = [await connection(), await connection()];
   const told = new Promise((resolve) => gone.held.on('close', resolve));
 
-  answer(gone.held, 'head ', 'body');
-  answer(there.held, 'head ', 'body');
+  response(gone.held, 'head ', 'body');
+  response(there.held, 'head ', 'body');
   gone.held.destroy();
   there.held.end();
 

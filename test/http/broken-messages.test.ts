@@ -183,9 +183,9 @@ describe('a message that HTTP does not allow is refused in the Error shape, and 
     ],
   ])('%s: %i %s', async (_title, status, code, message) => {
     const connection = await RawConnection.open(service, message());
-    const answer = await connection.answer();
-    expectError(answer, status, code);
-    expect(answer.headers['connection']).toBe('close');
+    const response = await connection.response();
+    expectError(response, status, code);
+    expect(response.headers['connection']).toBe('close');
     await connection.serverEnd();
   });
 
@@ -195,7 +195,7 @@ describe('a message that HTTP does not allow is refused in the Error shape, and 
       `${head(ADD, JSON_TYPE, 'Content-Length: 9')}{"na`,
     );
     connection.socket.end();
-    expectError(await connection.answer(), 400, 'invalid_request');
+    expectError(await connection.response(), 400, 'invalid_request');
     await connection.serverEnd();
   });
 
@@ -203,7 +203,7 @@ describe('a message that HTTP does not allow is refused in the Error shape, and 
     const first = await RawConnection.exchange(service, head(LIST, 'Bad field'));
     const connection = await RawConnection.open(service, head(LIST, 'Bad field'));
     for (let count = 0; count < 5; count++) connection.write('more\r\n\r\n');
-    const second = await connection.answer();
+    const second = await connection.response();
     const third = await RawConnection.exchange(service, head(LIST, 'Bad field'));
     const remaining = [first, second, third].map(({ headers }) =>
       Number(headers['x-ratelimit-remaining']),
@@ -219,8 +219,8 @@ describe('a message that HTTP does not allow is refused in the Error shape, and 
   ])('%s: a client that goes on sending gets the answer, not a reset', async (_title, message) => {
     const connection = await RawConnection.open(service, message());
     connection.write(FLOOD).write(FLOOD);
-    const answer = await connection.answer();
-    expect(answer.headers['connection']).toBe('close');
+    const response = await connection.response();
+    expect(response.headers['connection']).toBe('close');
     await connection.serverEnd();
   });
 });
@@ -232,7 +232,7 @@ describe('what follows a good request', () => {
       head(LIST) + head('GET /v1/nope HTTP/1.1') + head('GET /v1/pets/1 HTTP/1.1') + head(LIST),
     );
     const statuses = [];
-    for (let count = 0; count < 4; count++) statuses.push((await connection.answer()).status);
+    for (let count = 0; count < 4; count++) statuses.push((await connection.response()).status);
     expect(statuses).toEqual([200, 404, 404, 200]);
     connection.close();
   });
@@ -242,16 +242,16 @@ describe('what follows a good request', () => {
       service,
       `${head(LIST)}${head(LIST)}garbage\r\n\r\n`,
     );
-    expect((await connection.answer()).status).toBe(200);
-    expect((await connection.answer()).status).toBe(200);
-    expectError(await connection.answer(), 400, 'invalid_request');
+    expect((await connection.response()).status).toBe(200);
+    expect((await connection.response()).status).toBe(200);
+    expectError(await connection.response(), 400, 'invalid_request');
     await connection.serverEnd();
   });
 
   test('garbage on a connection that was kept is refused', async () => {
     const connection = await RawConnection.open(service, head(LIST));
-    expect((await connection.answer()).headers['connection']).toBe('keep-alive');
-    expectError(await connection.write('garbage\r\n\r\n').answer(), 400, 'invalid_request');
+    expect((await connection.response()).headers['connection']).toBe('keep-alive');
+    expectError(await connection.write('garbage\r\n\r\n').response(), 400, 'invalid_request');
     await connection.serverEnd();
   });
 
@@ -260,8 +260,8 @@ describe('what follows a good request', () => {
       service,
       head(LIST) + head('CONNECT pets:1 HTTP/1.1'),
     );
-    expect((await connection.answer()).status).toBe(200);
-    expectError(await connection.answer(), 400, 'invalid_request');
+    expect((await connection.response()).status).toBe(200);
+    expectError(await connection.response(), 400, 'invalid_request');
     await connection.serverEnd();
   });
 });
@@ -310,14 +310,14 @@ describe('what HTTP allows is served', () => {
     ['a body that GET does not take', () => `${head(LIST, 'Content-Length: 5')}hello`],
     ['a broken body that nobody reads', () => `${head(LIST, CHUNKED)}zzz\r\n`],
   ])('%s: 200', async (_title, message) => {
-    const answer = await RawConnection.exchange(service, message());
-    expect([answer.status, answer.text]).toEqual([200, '[]']);
+    const response = await RawConnection.exchange(service, message());
+    expect([response.status, response.text]).toEqual([200, '[]']);
   });
 
   test('a client that ends its side after the request gets the answer', async () => {
     const connection = await RawConnection.open(service);
     connection.socket.end(head(LIST));
-    expect((await connection.answer()).status).toBe(200);
+    expect((await connection.response()).status).toBe(200);
     await connection.serverEnd();
   });
 });

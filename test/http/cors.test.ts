@@ -1,5 +1,5 @@
 import { ApiClient, send, type RequestOptions } from '../harness/client.js';
-import { expectError, expectLimitFields } from '../harness/error-answer.js';
+import { expectError, expectRateLimitHeaders } from '../harness/error-answer.js';
 import { createOwner, createPets } from '../harness/factories.js';
 import { RawConnection } from '../harness/raw-connection.js';
 import { startService, type TestService } from '../harness/service.js';
@@ -47,10 +47,10 @@ describe('with CORS_ORIGINS', () => {
   test.each(['/v1/pets', '/v1/pets/1', '/v1/nope'])(
     'OPTIONS %s as a preflight is 204 without a key',
     async (path) => {
-      const answer = await preflight(path, LISTED);
-      expect(answer.status).toBe(204);
-      expect(answer.headers['access-control-allow-origin']).toBe(LISTED);
-      expect(itemsOf(answer.headers['access-control-allow-headers'])).toEqual(
+      const response = await preflight(path, LISTED);
+      expect(response.status).toBe(204);
+      expect(response.headers['access-control-allow-origin']).toBe(LISTED);
+      expect(itemsOf(response.headers['access-control-allow-headers'])).toEqual(
         expect.arrayContaining([
           'Authorization',
           'Content-Type',
@@ -60,9 +60,9 @@ describe('with CORS_ORIGINS', () => {
           'traceparent',
         ]),
       );
-      expect(answer.headers['access-control-max-age']).toBe('600');
-      expect(answer.headers.vary).toBe('Origin');
-      expectLimitFields(answer);
+      expect(response.headers['access-control-max-age']).toBe('600');
+      expect(response.headers.vary).toBe('Origin');
+      expectRateLimitHeaders(response);
     },
   );
 
@@ -83,28 +83,28 @@ describe('with CORS_ORIGINS', () => {
   });
 
   test('a preflight of another origin is an OPTIONS without a key: 401', async () => {
-    const answer = await preflight('/v1/pets', 'https://evil.example');
-    expectError(answer, 401, 'missing_api_key');
-    expect(corsFields(answer.headers)).toEqual([]);
+    const response = await preflight('/v1/pets', 'https://evil.example');
+    expectError(response, 401, 'missing_api_key');
+    expect(corsFields(response.headers)).toEqual([]);
   });
 
   test('OPTIONS without Access-Control-Request-Method is no preflight', async () => {
-    const answer = await send(service, '/v1/pets', {
+    const response = await send(service, '/v1/pets', {
       method: 'OPTIONS',
       headers: { Origin: LISTED },
     });
-    expectError(answer, 401, 'missing_api_key');
+    expectError(response, 401, 'missing_api_key');
   });
 
   test.each(['GET', 'HEAD', 'POST', 'PUT'])(
     '401 for a %s without a key that has the fields of a preflight',
     async (method) => {
-      const answer = await send(service, petPath, {
+      const response = await send(service, petPath, {
         method,
         headers: { Origin: LISTED, ...PREFLIGHT },
       });
-      expect(answer.status).toBe(401);
-      expect(answer.headers['access-control-allow-origin']).toBe(LISTED);
+      expect(response.status).toBe(401);
+      expect(response.headers['access-control-allow-origin']).toBe(LISTED);
     },
   );
 
@@ -121,15 +121,15 @@ describe('with CORS_ORIGINS', () => {
     [417, 'an unknown expectation', () => '/v1/pets', { headers: { Expect: 'tea' } }],
   ])('%i, %s', (status, _title, path, options) => {
     const from = async (origin: string) => {
-      const answer = await client.send(path(), {
+      const response = await client.send(path(), {
         ...options,
         headers: { ...options.headers, Origin: origin },
       });
-      expect(answer.status).toBe(status);
-      expect(itemsOf(answer.headers.vary)).toEqual(
+      expect(response.status).toBe(status);
+      expect(itemsOf(response.headers.vary)).toEqual(
         status < 400 ? ['Origin', 'Authorization'] : ['Origin'],
       );
-      return answer.headers;
+      return response.headers;
     };
 
     test('may be read by scripts of listed origins, with all its fields', async () => {
@@ -152,11 +152,11 @@ describe('with CORS_ORIGINS', () => {
   });
 
   test('a body that breaks off: the refusal may be read too', async () => {
-    const answer = await RawConnection.exchange(
+    const response = await RawConnection.exchange(
       service,
       `POST /v1/pets HTTP/1.1\r\nHost: pets\r\nOrigin: ${LISTED}\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n`,
     );
-    expect(answer.headers['access-control-allow-origin']).toBe(LISTED);
+    expect(response.headers['access-control-allow-origin']).toBe(LISTED);
   });
 });
 
@@ -167,9 +167,9 @@ test('without CORS_ORIGINS no answer has CORS fields, and a preflight is 401', a
   const page = await new ApiClient(service, key).get('/v1/pets', headers);
   const preflight = await send(service, '/v1/pets', { method: 'OPTIONS', headers });
   expectError(preflight, 401, 'missing_api_key');
-  for (const answer of [page, preflight]) {
-    expect(corsFields(answer.headers)).toEqual([]);
-    expect(answer.headers.vary ?? '').not.toContain('Origin');
+  for (const response of [page, preflight]) {
+    expect(corsFields(response.headers)).toEqual([]);
+    expect(response.headers.vary ?? '').not.toContain('Origin');
   }
   await service.close();
 });

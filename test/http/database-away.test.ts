@@ -49,7 +49,7 @@ describe.each([
   test('every operation is 503 with Retry-After within 5 seconds, and then serves again by itself', async () => {
     await interrupt();
     const startedAt = performance.now();
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       client.get('/v1/pets'),
       client.get('/v1/pets?status=sold'),
       client.get('/v1/pets/1'),
@@ -57,11 +57,11 @@ describe.each([
       client.post('/v1/pets', { name: 'Frank', categoryId: 1 }, { 'Idempotency-Key': 'a' }),
     ]);
     expect(performance.now() - startedAt).toBeLessThan(ANSWERED_WITHIN_MS);
-    for (const answer of answers) {
-      expectError(answer, 503, 'service_unavailable');
-      expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    for (const response of responses) {
+      expectError(response, 503, 'service_unavailable');
+      expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
       const line = await service.waitForLog(
-        ({ requestId, msg }) => requestId === answer.headers['x-request-id'] && msg === 'request',
+        ({ requestId, msg }) => requestId === response.headers['x-request-id'] && msg === 'request',
       );
       expect(line).toMatchObject({ level: 40, status: 503, code: 'service_unavailable' });
       expect(line['cause']).toMatch(/[a-z]{4}/i);
@@ -76,11 +76,11 @@ describe.each([
   test('a key that is not known is 503, and shows the budget of its address', async () => {
     await interrupt();
     const startedAt = performance.now();
-    const answer = await stranger.get('/v1/pets');
+    const response = await stranger.get('/v1/pets');
     expect(performance.now() - startedAt).toBeLessThan(ANSWERED_WITHIN_MS);
-    expectError(answer, 503, 'service_unavailable');
-    expect(answer.headers['x-ratelimit-limit']).toBe('300');
-    expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    expectError(response, 503, 'service_unavailable');
+    expect(response.headers['x-ratelimit-limit']).toBe('300');
+    expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
   });
 
   test('what needs no database is answered: 401, 404, 405, liveness', async () => {
@@ -95,12 +95,12 @@ describe.each([
     await interrupt();
     const { accepted } = relay;
     const startedAt = performance.now();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 100 }, () => send(service, '/health/ready')),
     );
     expect(performance.now() - startedAt).toBeLessThan(ANSWERED_WITHIN_MS);
     expect(relay.accepted - accepted).toBeLessThan(3);
-    for (const { status, json } of answers) {
+    for (const { status, json } of responses) {
       expect([status, json.status, json.checks.database]).toEqual([503, 'unavailable', 'down']);
     }
   });
@@ -111,11 +111,11 @@ test('GET /v1/pets › 503 within 5 seconds when a slow look-up of the key and a
   await relay.restore();
   relay.slow(1_900);
   const startedAt = performance.now();
-  const answer = await stranger.get('/v1/pets');
+  const response = await stranger.get('/v1/pets');
   expect(performance.now() - startedAt).toBeLessThan(ANSWERED_WITHIN_MS);
-  expectError(answer, 503, 'service_unavailable');
-  expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-  expect(answer.headers['x-ratelimit-limit']).toBe('1000000');
+  expectError(response, 503, 'service_unavailable');
+  expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  expect(response.headers['x-ratelimit-limit']).toBe('1000000');
 });
 
 test('what comes after such a 503 is dropped, and is no failure of the service', async () => {
@@ -154,7 +154,7 @@ test('POST /v1/pets › 201 however long the body takes to arrive: that is no wa
   ];
   const connection = await RawConnection.open(hasty, head.join('\r\n'));
   await sleep(1_000);
-  expect((await connection.write(body).answer()).status).toBe(201);
+  expect((await connection.write(body).response()).status).toBe(201);
   connection.close();
   await hasty.close();
 });

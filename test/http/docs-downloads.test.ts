@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request as httpRequest } from 'node:http';
-import { type Answer, send } from '../harness/client.js';
+import { type ApiResponse, send } from '../harness/client.js';
 import { expectError } from '../harness/error-answer.js';
 import { askUntil, limitsOf } from '../harness/limits.js';
 import { RawConnection } from '../harness/raw-connection.js';
@@ -35,7 +35,7 @@ function bytesOf(path: string, headers: Record<string, string>): Promise<Buffer>
   });
 }
 
-function get(path: string, acceptEncoding?: string): Promise<Answer> {
+function get(path: string, acceptEncoding?: string): Promise<ApiResponse> {
   const headers = acceptEncoding === undefined ? {} : { 'Accept-Encoding': acceptEncoding };
   return send(service, path, { headers });
 }
@@ -86,10 +86,10 @@ describe('GET /docs and what it loads › 200 in the coding that the client pref
       expect(new Set(tags).size).toBe(3);
       for (const [index, status] of [200, 200, 304].entries()) {
         const headers = { 'Accept-Encoding': 'br', 'If-None-Match': tags[index] ?? '' };
-        const answer = await send(service, path, { headers });
-        expect(answer.status).toBe(status);
-        expect(answer.headers.etag).toBe(tags[2]);
-        expect(answer.headers.vary).toContain('Accept-Encoding');
+        const response = await send(service, path, { headers });
+        expect(response.status).toBe(status);
+        expect(response.headers.etag).toBe(tags[2]);
+        expect(response.headers.vary).toContain('Accept-Encoding');
       }
     },
   );
@@ -125,24 +125,24 @@ describe('MAX_DOCS_DOWNLOADS', () => {
       );
   }
 
-  const probe = (address: string): Promise<Answer> =>
+  const probe = (address: string): Promise<ApiResponse> =>
     send(service, '/docs', { method: 'GET', headers: { 'X-Forwarded-For': address } });
 
   it('GET /docs › 503 while an address has a quarter of the downloads, 200 for others', async () => {
     const download = await unreadDownloads('192.0.2.1');
-    const { answer } = await askUntil(
+    const { response } = await askUntil(
       () => {
         download();
         return probe('192.0.2.1');
       },
       ({ status }) => status === 503,
     );
-    expectError(answer, 503, 'service_unavailable');
-    expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-    expect(limitsOf(answer)).toMatchObject({ limit: 300, remaining: 300 });
+    expectError(response, 503, 'service_unavailable');
+    expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    expect(limitsOf(response)).toMatchObject({ limit: 300, remaining: 300 });
     expect((await probe('192.0.2.2')).status).toBe(200);
     const line = await service.waitForLog(
-      ({ requestId, level }) => requestId === answer.headers['x-request-id'] && level === 40,
+      ({ requestId, level }) => requestId === response.headers['x-request-id'] && level === 40,
     );
     expect(line).toMatchObject({ code: 'service_unavailable', cause: 'MAX_DOCS_DOWNLOADS' });
   });
@@ -150,7 +150,7 @@ describe('MAX_DOCS_DOWNLOADS', () => {
   it('GET /docs › 503 for every address while all downloads are taken, 200 once they have ended', async () => {
     const addresses = ['192.0.2.1', '192.0.2.3', '2001:db8::1', '2001:db8:0:1::1'];
     const downloads = await Promise.all(addresses.map(unreadDownloads));
-    const ask = (): Promise<Answer> => probe('192.0.2.9');
+    const ask = (): Promise<ApiResponse> => probe('192.0.2.9');
     await askUntil(
       () => {
         for (const download of downloads) download();

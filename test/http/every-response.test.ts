@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { ApiClient, type Answer, type RequestOptions } from '../harness/client.js';
-import { expectError, expectLimitFields } from '../harness/error-answer.js';
+import { ApiClient, type ApiResponse, type RequestOptions } from '../harness/client.js';
+import { expectError, expectRateLimitHeaders } from '../harness/error-answer.js';
 import { createOwner, createPets } from '../harness/factories.js';
 import { RawConnection } from '../harness/raw-connection.js';
 import { START_MS, startService, type TestService } from '../harness/service.js';
@@ -29,7 +29,7 @@ afterAll(() => service.close());
 function sendTarget(
   target: string,
   method = 'GET',
-): Promise<{ status: number; headers: Answer['headers']; text: string }> {
+): Promise<{ status: number; headers: ApiResponse['headers']; text: string }> {
   return RawConnection.exchange(
     service,
     `${method} ${target} HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`,
@@ -59,9 +59,9 @@ describe('every success carries the limit fields and a request id', () => {
       },
     ],
   ])('%i %s', async (status, _title, path, options = {}) => {
-    const answer = await client.send(path(), options);
-    expect(answer.status).toBe(status);
-    expectLimitFields(answer);
+    const response = await client.send(path(), options);
+    expect(response.status).toBe(status);
+    expectRateLimitHeaders(response);
   });
 
   test.each([
@@ -69,9 +69,9 @@ describe('every success carries the limit fields and a request id', () => {
     `http://pets.example/v1/pets?limit=1`,
     'HTTPS://pets/v1/pets?limit=1',
   ])('200 GET %s, in origin-form and in absolute-form', async (target) => {
-    const answer = await sendTarget(target);
-    expect(JSON.parse(answer.text)).toHaveLength(1);
-    expectLimitFields(answer);
+    const response = await sendTarget(target);
+    expect(JSON.parse(response.text)).toHaveLength(1);
+    expectRateLimitHeaders(response);
   });
 
   test('200 and 304 may be kept by the caller alone, and are asked for again', async () => {
@@ -172,9 +172,9 @@ describe('every failure has the Error shape, the limit fields and no-store', () 
     const limited = new ApiClient(service, owner.key);
     await limited.get('/v1/pets');
     for (const path of ['/v1/pets', '/v1/nope', '/%']) {
-      const answer = await limited.get(path);
-      expectError(answer, 429, 'rate_limit_exceeded');
-      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+      const response = await limited.get(path);
+      expectError(response, 429, 'rate_limit_exceeded');
+      expect(Number(response.headers['retry-after'])).toBeGreaterThan(0);
     }
   });
 
@@ -203,8 +203,8 @@ describe('every failure has the Error shape, the limit fields and no-store', () 
 
   test('410 from the sunset on', async () => {
     await service.setClock(Date.parse('2030-12-05T00:00:00.000Z'));
-    const answer = await client.get(`/v1/pets/${petId}`);
-    expectError(answer, 410, 'endpoint_removed');
+    const response = await client.get(`/v1/pets/${petId}`);
+    expectError(response, 410, 'endpoint_removed');
     await service.setClock(START_MS);
   });
 });

@@ -12,13 +12,15 @@ test.each(['/health/live', '/health/ready'])(
   'GET %s is 200 without a key, and not limited',
   async (path) => {
     for (let count = 0; count < 5; count++) {
-      const answer = await send(service, path);
-      expect([answer.status, answer.json.status]).toEqual([200, 'ok']);
-      expect(answer.headers).toMatchObject({
+      const response = await send(service, path);
+      expect([response.status, response.json.status]).toEqual([200, 'ok']);
+      expect(response.headers).toMatchObject({
         'cache-control': 'no-store',
         'x-content-type-options': 'nosniff',
       });
-      expect(Object.keys(answer.headers).filter((name) => name.includes('ratelimit'))).toEqual([]);
+      expect(Object.keys(response.headers).filter((name) => name.includes('ratelimit'))).toEqual(
+        [],
+      );
     }
   },
 );
@@ -30,7 +32,7 @@ test('GET /health/ready tells what it looked at', async () => {
 });
 
 test('GET / leads to /docs', async () => {
-  const answer = await send(service, '/');
-  expect(answer.status).toBe(302);
-  expect(answer.headers.location).toBe('/docs');
+  const response = await send(service, '/');
+  expect(response.status).toBe(302);
+  expect(response.headers.location).toBe('/docs');
 });

@@ -34,7 +34,7 @@ function head(method: string, path: string, as: string | undefined, ...fields: s
   );
 }
 
-type Refused = [
+type Rejected = [
   title: string,
   status: number,
   code: ErrorCode,
@@ -43,7 +43,7 @@ type Refused = [
   as: () => string | undefined,
 ];
 
-const REFUSED: Refused[] = [
+const REFUSED: Rejected[] = [
   ['without a key', 401, 'missing_api_key', 'POST', '/v1/pets', () => undefined],
   ['over the limit', 429, 'rate_limit_exceeded', 'POST', '/v1/pets', () => spentKey],
   ['at an unknown path', 404, 'route_not_found', 'POST', '/v1/nope', () => key],
@@ -60,10 +60,10 @@ describe('a refused body', () => {
         head(method, path, as(), 'Content-Type: application/json', `Content-Length: ${GIGABYTE}`),
       );
       const startedAt = performance.now();
-      const answer = await connection.answer();
+      const response = await connection.response();
       expect(performance.now() - startedAt).toBeLessThan(1_000);
-      expectError(answer, status, code);
-      expect(answer.headers['connection']).toBe('close');
+      expectError(response, status, code);
+      expect(response.headers['connection']).toBe('close');
       await connection.serverEnd();
       connection.close();
     },
@@ -151,8 +151,11 @@ describe('a refused body', () => {
     for (const as of [undefined, key]) {
       const body = 'x'.repeat(100);
       connection.write(`${head('POST', '/v1/pets', as, `Content-Length: ${body.length}`)}${body}`);
-      const answer = await connection.answer();
-      expect([answer.status, answer.headers['connection']]).toEqual([as ? 415 : 401, 'keep-alive']);
+      const response = await connection.response();
+      expect([response.status, response.headers['connection']]).toEqual([
+        as ? 415 : 401,
+        'keep-alive',
+      ]);
     }
     connection.close();
   });
@@ -170,8 +173,8 @@ describe('Expect: 100-continue', () => {
       service,
       head('POST', '/v1/pets', key, ...expecting),
     );
-    expect((await connection.answer()).status).toBe(100);
-    expect((await connection.write(PET).answer()).status).toBe(201);
+    expect((await connection.response()).status).toBe(100);
+    expect((await connection.write(PET).response()).status).toBe(201);
     connection.close();
   });
 
@@ -180,13 +183,13 @@ describe('Expect: 100-continue', () => {
       service,
       head('POST', '/v1/pets', key, ...expecting) + PET,
     );
-    expect((await connection.answer()).status).toBe(100);
-    expect((await connection.answer()).status).toBe(201);
+    expect((await connection.response()).status).toBe(100);
+    expect((await connection.response()).status).toBe(201);
     connection.close();
   });
 
   test('415 instead of 100 when the type is refused', async () => {
-    const answer = await RawConnection.exchange(
+    const response = await RawConnection.exchange(
       service,
       head(
         'POST',
@@ -197,7 +200,7 @@ describe('Expect: 100-continue', () => {
         'Expect: 100-continue',
       ),
     );
-    expectError(answer, 415, 'unsupported_media_type');
+    expectError(response, 415, 'unsupported_media_type');
   });
 });
 
@@ -212,8 +215,8 @@ test('refusals without a body keep the connection', async () => {
     ['/v1/pets', key, 200],
   ];
   for (const [path, as, status] of cases) {
-    const answer = await connection.write(head('GET', path, as)).answer();
-    expect([answer.status, answer.headers['connection']]).toEqual([status, 'keep-alive']);
+    const response = await connection.write(head('GET', path, as)).response();
+    expect([response.status, response.headers['connection']]).toEqual([status, 'keep-alive']);
   }
   connection.close();
 });

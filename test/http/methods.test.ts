@@ -1,5 +1,5 @@
 import { ApiClient, send } from '../harness/client.js';
-import { expectError, expectLimitFields } from '../harness/error-answer.js';
+import { expectError, expectRateLimitHeaders } from '../harness/error-answer.js';
 import { createOwner, createPets } from '../harness/factories.js';
 import { startService, type TestService } from '../harness/service.js';
 
@@ -32,7 +32,7 @@ test.each([
 ])('%s: OPTIONS is 204 and another method 405, both with Allow: %s', async (path, allow) => {
   const options = await client.send(path, { method: 'OPTIONS' });
   expect([options.status, options.text]).toEqual([204, '']);
-  expectLimitFields(options);
+  expectRateLimitHeaders(options);
   expect(methodsOf(options.headers.allow)).toEqual(allow.split(', '));
 
   const others = [
@@ -44,9 +44,9 @@ test.each([
     ...(allow.includes('POST') ? [] : ['POST']),
   ];
   for (const method of others) {
-    const answer = await client.send(path, { method });
-    expectError(answer, 405, 'method_not_allowed');
-    expect(answer.headers.allow).toBe(options.headers.allow);
+    const response = await client.send(path, { method });
+    expectError(response, 405, 'method_not_allowed');
+    expect(response.headers.allow).toBe(options.headers.allow);
   }
 });
 

@@ -163,14 +163,14 @@ describe('parseJson', () => {
       damaged(`[1e0,${randomJson(random, 3)}]`, random),
     );
 
-    expect(texts.filter((text) => isRefused(parse, text))).toEqual(
-      texts.filter((text) => isRefused(JSON.parse, text)),
+    expect(texts.filter((text) => isRejected(parse, text))).toEqual(
+      texts.filter((text) => isRejected(JSON.parse, text)),
     );
-    expect(texts.filter((text) => isRefused(parse, text)).length).toBeGreaterThan(2_000);
+    expect(texts.filter((text) => isRejected(parse, text)).length).toBeGreaterThan(2_000);
   });
 });
 
-function isRefused(parser: (text: string) => unknown, text: string): boolean {
+function isRejected(parser: (text: string) => unknown, text: string): boolean {
   try {
     parser(text);
     return false;

@@ -49,42 +49,42 @@ test.concurrent.each<[title: string, limit: 'address' | 'owner', bytes: () => st
 ])('408 request_timeout: %s', async (_title, limit, bytes) => {
   const startedAt = performance.now();
   const connection = await RawConnection.open(service, bytes());
-  let answer = await connection.answer();
-  if (answer.status === 100) answer = await connection.answer();
-  expectError(answer, 408, 'request_timeout');
+  let response = await connection.response();
+  if (response.status === 100) response = await connection.response();
+  expectError(response, 408, 'request_timeout');
   expect(performance.now() - startedAt).toBeLessThan(LATEST_MS);
   // Counted once: for the key, when that had been read.
-  expect(answer.headers['ratelimit-policy']).toContain(
+  expect(response.headers['ratelimit-policy']).toContain(
     limit === 'owner' ? '"day"' : '"minute";q=1000000;w=60',
   );
-  expect(answer.headers['connection']).toBe('close');
+  expect(response.headers['connection']).toBe('close');
   await connection.serverEnd();
 });
 
 test('408: a byte now and then does not help', async () => {
   const connection = await RawConnection.open(service, 'GET /v1/pets HTTP/1.1\r\n');
   const drip = setInterval(() => connection.write('X-A: b\r\n'), 50);
-  expectError(await connection.answer(), 408, 'request_timeout');
+  expectError(await connection.response(), 408, 'request_timeout');
   clearInterval(drip);
   connection.close();
 });
 
 test('401 comes at once and is the answer, however slow the body', async () => {
   const connection = await RawConnection.open(service, head(...BODY) + PET.slice(0, 9));
-  expectError(await connection.answer(), 401, 'missing_api_key');
+  expectError(await connection.response(), 401, 'missing_api_key');
   await connection.serverEnd();
 });
 
 test('a connection that is kept is closed, without a word, when no request follows', async () => {
   const connection = await RawConnection.open(service, head());
-  expect((await connection.answer()).headers).toMatchObject({ connection: 'keep-alive' });
+  expect((await connection.response()).headers).toMatchObject({ connection: 'keep-alive' });
   await connection.serverEnd();
 });
 
 test('thousands of idle connections do not keep others from being served, and are closed', async () => {
   const idle = await Promise.all(Array.from({ length: 1_000 }, () => RawConnection.open(service)));
   expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
-  const answers = await Promise.all(idle.map((connection) => connection.answer()));
-  expect(answers.every(({ status }) => status === 408)).toBe(true);
+  const responses = await Promise.all(idle.map((connection) => connection.response()));
+  expect(responses.every(({ status }) => status === 408)).toBe(true);
   await Promise.all(idle.map((connection) => connection.serverEnd()));
 });

@@ -1,6 +1,6 @@
 import { describeCause, errorDetails } from '../../src/logging/error-details.js';
 
-const refused = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:5432'), {
+const rejected = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:5432'), {
   code: 'ECONNREFUSED',
 });
 
@@ -8,7 +8,7 @@ describe('describeCause returns one line that says something', () => {
   test.each<[title: string, cause: unknown, text: string]>([
     ['text', 'deadline', 'deadline'],
     ['an error', new Error('pool closed'), 'pool closed'],
-    ['an error with its code in the message', refused, refused.message],
+    ['an error with its code in the message', rejected, rejected.message],
     ['an error with a code', Object.assign(new Error('no'), { code: '53300' }), '53300: no'],
     ['a code alone', Object.assign(new Error(''), { code: 'EPIPE' }), 'EPIPE'],
     ['a name alone', new TypeError(''), 'TypeError'],
@@ -16,10 +16,10 @@ describe('describeCause returns one line that says something', () => {
     // Node rejects so when every address of a host fails.
     [
       'several errors without a message',
-      Object.assign(new AggregateError([refused, refused], ''), { code: 'ECONNREFUSED' }),
-      refused.message,
+      Object.assign(new AggregateError([rejected, rejected], ''), { code: 'ECONNREFUSED' }),
+      rejected.message,
     ],
-    ['an empty error with a cause', new Error('', { cause: refused }), refused.message],
+    ['an empty error with a cause', new Error('', { cause: rejected }), rejected.message],
     ['an error that causes itself', selfCaused(), 'Error'],
     ['an empty text', '', 'a thrown string'],
     ['nothing', undefined, 'a thrown undefined'],

@@ -43,21 +43,21 @@ async function countPets(): Promise<number> {
 
 describe('POST /v1/pets', () => {
   it('201 with the animal and its assigned id, available when no status is given', async () => {
-    const answer = await api.post('/v1/pets', { name: 'Frank', categoryId: 7 });
+    const response = await api.post('/v1/pets', { name: 'Frank', categoryId: 7 });
 
-    expect(answer.status).toBe(201);
-    expect(answer.headers['content-type']).toBe('application/json');
-    const { id } = answer.json;
+    expect(response.status).toBe(201);
+    expect(response.headers['content-type']).toBe('application/json');
+    const { id } = response.json;
     expect(Number.isInteger(id)).toBe(true);
-    expect(answer.text).toBe(`{"id":${id},"name":"Frank","categoryId":7,"status":"available"}`);
+    expect(response.text).toBe(`{"id":${id},"name":"Frank","categoryId":7,"status":"available"}`);
   });
 
   it.each(['available', 'pending', 'sold'])('201 with status %s as sent', async (status) => {
-    const answer = await api.post('/v1/pets', { status, categoryId: 7, name: 'Frank' });
+    const response = await api.post('/v1/pets', { status, categoryId: 7, name: 'Frank' });
 
-    expect(answer.status).toBe(201);
-    expect(answer.json.status).toBe(status);
-    expect((await stored(answer.json.id)).status).toBe(status);
+    expect(response.status).toBe(201);
+    expect(response.json.status).toBe(status);
+    expect((await stored(response.json.id)).status).toBe(status);
   });
 
   it('201 with an animal that every later get and list finds, whoever asks', async () => {
@@ -74,27 +74,27 @@ describe('POST /v1/pets', () => {
 
   it('201 with ids of their own for animals that are added at the same time', async () => {
     const before = await countPets();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 30 }, () => api.post('/v1/pets', { name: 'Twin', categoryId: 7 })),
     );
 
-    expect(answers.map(({ status }) => status)).toEqual(Array(30).fill(201));
-    expect(new Set(answers.map(({ json }) => json.id)).size).toBe(30);
+    expect(responses.map(({ status }) => status)).toEqual(Array(30).fill(201));
+    expect(new Set(responses.map(({ json }) => json.id)).size).toBe(30);
     expect(await countPets()).toBe(before + 30);
   });
 
   it('201 with members that are not of a new animal ignored, never stored', async () => {
-    const answer = await api.post(
+    const response = await api.post(
       '/v1/pets',
       `{"id":1,"name":"Frank","__proto__":{"status":"sold","name":"Evil"},"categoryId":7,
         "created_at":"2000-01-01","createdAt":"2000-01-01","created_by_key_id":0,"createdByKeyId":0,
         "category_id":8,"constructor":null,"toString":1,"hasOwnProperty":{},"":[[]],"Name":"Evil"}`,
     );
 
-    expect(answer.status).toBe(201);
-    const { id } = answer.json;
+    expect(response.status).toBe(201);
+    const { id } = response.json;
     expect(id).toBeGreaterThan(1);
-    expect(answer.text).toBe(`{"id":${id},"name":"Frank","categoryId":7,"status":"available"}`);
+    expect(response.text).toBe(`{"id":${id},"name":"Frank","categoryId":7,"status":"available"}`);
     expect(await stored(id)).toMatchObject({ created_by_key_id: owner.keyId });
     expect((await stored(id)).age_seconds).toBeLessThan(60);
   });
@@ -108,12 +108,12 @@ describe('POST /v1/pets', () => {
   });
 
   it('201 with the query ignored', async () => {
-    const answer = await api.post('/v1/pets?limit=0&status=lost&name=Evil', {
+    const response = await api.post('/v1/pets?limit=0&status=lost&name=Evil', {
       name: 'Frank',
       categoryId: 7,
     });
 
-    expect(answer).toMatchObject({ status: 201, json: { name: 'Frank', status: 'available' } });
+    expect(response).toMatchObject({ status: 201, json: { name: 'Frank', status: 'available' } });
   });
 });
 
@@ -138,21 +138,21 @@ describe('POST /v1/pets › name', () => {
     ['digits', '12345678901234567890'],
     ['a word of JSON', 'null'],
   ])('201 and stored and returned exactly as sent: %s', async (_what, name) => {
-    const answer = await api.post('/v1/pets', { name, categoryId: 7 });
+    const response = await api.post('/v1/pets', { name, categoryId: 7 });
 
-    expect(answer.status).toBe(201);
-    expect(answer.json.name).toBe(name);
-    expect((await stored(answer.json.id)).name).toBe(name);
-    expect((await api.get(`/v1/pets/${answer.json.id}`)).json.name).toBe(name);
+    expect(response.status).toBe(201);
+    expect(response.json.name).toBe(name);
+    expect((await stored(response.json.id)).name).toBe(name);
+    expect((await api.get(`/v1/pets/${response.json.id}`)).json.name).toBe(name);
   });
 
   it.each(['\\u0046rank', 'Fr\\u0061nk', '\\ud83d\\udc08'])(
     '201 when it is escaped: %s',
     async (escaped) => {
-      const answer = await api.post('/v1/pets', `{"name":"${escaped}","categoryId":7}`);
+      const response = await api.post('/v1/pets', `{"name":"${escaped}","categoryId":7}`);
 
-      expect(answer.status).toBe(201);
-      expect(answer.json.name).toBe(JSON.parse(`"${escaped}"`));
+      expect(response.status).toBe(201);
+      expect(response.json.name).toBe(JSON.parse(`"${escaped}"`));
     },
   );
 
@@ -187,10 +187,10 @@ describe('POST /v1/pets › name', () => {
     ['an array', '["Frank"]'],
     ['an object', '{"toString":"Frank"}'],
   ])('400 when it is %s', async (_what, name) => {
-    const answer = await api.post('/v1/pets', `{"name":${name},"categoryId":7}`);
+    const response = await api.post('/v1/pets', `{"name":${name},"categoryId":7}`);
 
-    expect(answer.status).toBe(400);
-    expect(answer.json).toEqual({
+    expect(response.status).toBe(400);
+    expect(response.json).toEqual({
       code: 'invalid_request',
       message: `${NAME_RULE}.`,
       status: 400,
@@ -202,13 +202,13 @@ describe('POST /v1/pets › status', () => {
   it.each(['null', '""', '"lost"', '"Available"', '"sold "', '0', 'true', '["sold"]', '{}', '1e0'])(
     '400 when it is %s',
     async (status) => {
-      const answer = await api.post(
+      const response = await api.post(
         '/v1/pets',
         `{"name":"Frank","categoryId":7,"status":${status}}`,
       );
 
-      expect(answer.status).toBe(400);
-      expect(answer.json).toEqual({
+      expect(response.status).toBe(400);
+      expect(response.json).toEqual({
         code: 'invalid_request',
         message: `${STATUS_RULE}.`,
         status: 400,
@@ -240,10 +240,10 @@ describe('POST /v1/pets › a body with wrong fields', () => {
     ['{"status":"lost","categoryId":1.5,"name":"Frank"}', [CATEGORY_RULE, STATUS_RULE]],
     ['{"status":"lost","categoryId":1,"name":""}', [NAME_RULE, STATUS_RULE]],
   ])('400 that names every one of them in order, and what it takes: %s', async (body, messages) => {
-    const answer = await api.post('/v1/pets', body);
+    const response = await api.post('/v1/pets', body);
 
-    expect(answer.status).toBe(400);
-    expect(answer.json).toEqual({
+    expect(response.status).toBe(400);
+    expect(response.json).toEqual({
       code: 'invalid_request',
       message: `${messages.join('; ')}.`,
       status: 400,
@@ -251,13 +251,13 @@ describe('POST /v1/pets › a body with wrong fields', () => {
   });
 
   it('400 that names the required fields when there is no body', async () => {
-    const answer = await api.send('/v1/pets', {
+    const response = await api.send('/v1/pets', {
       method: 'POST',
       headers: { 'Content-Length': '0' },
     });
 
-    expect(answer.status).toBe(400);
-    expect(answer.json).toEqual({
+    expect(response.status).toBe(400);
+    expect(response.json).toEqual({
       code: 'invalid_request',
       message: `${required(NAME_RULE)}; ${required(CATEGORY_RULE)}.`,
       status: 400,
@@ -267,10 +267,10 @@ describe('POST /v1/pets › a body with wrong fields', () => {
   it.each(['null', 'true', '5', '"Frank"', '[]', '[{"name":"Frank","categoryId":7}]', '1e3'])(
     '400 when the body is not an object: %s',
     async (body) => {
-      const answer = await api.post('/v1/pets', body);
+      const response = await api.post('/v1/pets', body);
 
-      expect(answer.status).toBe(400);
-      expect(answer.json).toEqual({
+      expect(response.status).toBe(400);
+      expect(response.json).toEqual({
         code: 'invalid_request',
         message: 'The request body must be a JSON object.',
         status: 400,
@@ -299,9 +299,9 @@ describe('POST /v1/pets › a member given twice', () => {
     ['"name":"A","categoryId":2e0,"name":"Frank"', 'Frank', 2],
     ['"categoryId":2e0,"categoryId":2,"name":"Frank"', 'Frank', 2],
   ])('201 with the last one: %s', async (members, name, categoryId) => {
-    const answer = await api.post('/v1/pets', `{${members}}`);
+    const response = await api.post('/v1/pets', `{${members}}`);
 
-    expect(answer).toMatchObject({ status: 201, json: { name, categoryId } });
+    expect(response).toMatchObject({ status: 201, json: { name, categoryId } });
   });
 
   it.each([

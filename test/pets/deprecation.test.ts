@@ -1,4 +1,4 @@
-import { type Answer, ApiClient } from '../harness/client.js';
+import { type ApiResponse, ApiClient } from '../harness/client.js';
 import { createOwner, createPets } from '../harness/factories.js';
 import { startService, type TestService } from '../harness/service.js';
 
@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => service.close());
 
-function expectAnnouncement({ headers }: Answer, link = '/v1/pets'): void {
+function expectAnnouncement({ headers }: ApiResponse, link = '/v1/pets'): void {
   expect(headers).toMatchObject({
     deprecation: '@1795132800',
     sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
@@ -38,18 +38,18 @@ describe('GET /v1/pets/{petId} › before its removal date', () => {
     [404, 'GET', () => '/v1/pets/none', {}],
     [404, 'HEAD', () => '/v1/pets/none', {}],
   ])('%i (%s) that announces it, one millisecond before', async (status, method, path, headers) => {
-    const answer = await api.send(path(), { method, headers });
+    const response = await api.send(path(), { method, headers });
 
-    expect(answer.status).toBe(status);
-    expectAnnouncement(answer);
+    expect(response.status).toBe(status);
+    expectAnnouncement(response);
   });
 
   it('401 that announces nothing', async () => {
-    const answer = await new ApiClient(service).get(pet);
+    const response = await new ApiClient(service).get(pet);
 
-    expect(answer.status).toBe(401);
+    expect(response.status).toBe(401);
     for (const name of ['deprecation', 'sunset', 'link']) {
-      expect(answer.headers).not.toHaveProperty(name);
+      expect(response.headers).not.toHaveProperty(name);
     }
   });
 
@@ -60,8 +60,8 @@ describe('GET /v1/pets/{petId} › before its removal date', () => {
     });
 
     try {
-      const answer = await new ApiClient(published, key).get(pet, { Host: 'evil.example' });
-      expectAnnouncement(answer, 'https://api.example.org/store/v1/pets');
+      const response = await new ApiClient(published, key).get(pet, { Host: 'evil.example' });
+      expectAnnouncement(response, 'https://api.example.org/store/v1/pets');
     } finally {
       await published.close();
     }
@@ -81,25 +81,25 @@ describe.each([
     ['no animal', () => '/v1/pets/999999999', {}],
     ['no id', () => '/v1/pets/none', {}],
   ])('410 endpoint_removed that names what replaces it: %s', async (_what, path, headers) => {
-    const answer = await api.get(path(), headers);
+    const response = await api.get(path(), headers);
 
-    expect(answer.status).toBe(410);
-    expect(answer.json).toEqual({
+    expect(response.status).toBe(410);
+    expect(response.json).toEqual({
       code: 'endpoint_removed',
       message:
         'This operation was removed on 2030-12-05. List animals with GET /v1/pets and its status filter instead.',
       status: 410,
     });
-    expect(answer.headers['cache-control']).toBe('no-store');
-    expect(answer.headers).not.toHaveProperty('etag');
-    expectAnnouncement(answer);
+    expect(response.headers['cache-control']).toBe('no-store');
+    expect(response.headers).not.toHaveProperty('etag');
+    expectAnnouncement(response);
   });
 
   it('410 without a body to HEAD', async () => {
-    const answer = await api.send(pet, { method: 'HEAD' });
+    const response = await api.send(pet, { method: 'HEAD' });
 
-    expect(answer).toMatchObject({ status: 410, text: '' });
-    expectAnnouncement(answer);
+    expect(response).toMatchObject({ status: 410, text: '' });
+    expectAnnouncement(response);
   });
 
   it('401, still, without a key', async () => {
@@ -107,10 +107,10 @@ describe.each([
   });
 
   it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('405, still, to %s', async (method) => {
-    const answer = await api.send(pet, { method });
+    const response = await api.send(pet, { method });
 
-    expect(answer.status).toBe(405);
-    expect(answer.json).toMatchObject({ code: 'method_not_allowed' });
+    expect(response.status).toBe(405);
+    expect(response.json).toMatchObject({ code: 'method_not_allowed' });
   });
 
   it('200 and 201, still, from GET /v1/pets and POST /v1/pets', async () => {

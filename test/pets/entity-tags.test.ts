@@ -52,25 +52,25 @@ describe.each(ROUTES)('GET %s', (_route, path) => {
   ])('304 without a body when If-None-Match is %s', async (_what, ifNoneMatch) => {
     const full = await api.get(path);
     const tag = full.headers.etag!;
-    const answer = await api.get(path, { 'If-None-Match': ifNoneMatch(tag) });
+    const response = await api.get(path, { 'If-None-Match': ifNoneMatch(tag) });
 
-    expect(answer).toMatchObject({ status: 304, text: '' });
-    expect(answer.headers).toMatchObject({
+    expect(response).toMatchObject({ status: 304, text: '' });
+    expect(response.headers).toMatchObject({
       etag: tag,
       link: full.headers.link,
       'cache-control': 'private, no-cache',
       vary: 'Authorization',
     });
-    expect(answer.headers).not.toHaveProperty('content-length');
-    expect(answer.headers).not.toHaveProperty('content-type');
+    expect(response.headers).not.toHaveProperty('content-length');
+    expect(response.headers).not.toHaveProperty('content-type');
   });
 
   it('304 when the tag stands in the second of two fields', async () => {
-    const answer = await api.send(path, {
+    const response = await api.send(path, {
       headers: { 'If-None-Match': ['"other"', await tagOf(path)] },
     });
 
-    expect(answer.status).toBe(304);
+    expect(response.status).toBe(304);
   });
 
   it.each([
@@ -86,10 +86,10 @@ describe.each(ROUTES)('GET %s', (_route, path) => {
     ['the tag in capitals', (tag: string) => tag.toUpperCase()],
     ['* in quotes', () => '"*"'],
   ])('200 when If-None-Match is %s', async (_what, ifNoneMatch) => {
-    const answer = await api.get(path, { 'If-None-Match': ifNoneMatch(await tagOf(path)) });
+    const response = await api.get(path, { 'If-None-Match': ifNoneMatch(await tagOf(path)) });
 
-    expect(answer.status).toBe(200);
-    expect(answer.text).not.toBe('');
+    expect(response.status).toBe(200);
+    expect(response.text).not.toBe('');
   });
 
   it('200 with another ETag as soon as the animal is another', async () => {
@@ -103,9 +103,9 @@ describe.each(ROUTES)('GET %s', (_route, path) => {
       const before = await tagOf(path);
       await service.database.query(`UPDATE pets SET ${change} WHERE id = 1`);
 
-      const answer = await api.get(path, { 'If-None-Match': `${tag}, ${before}` });
-      expect(answer.status).toBe(200);
-      expect(answer.headers.etag).not.toBe(before);
+      const response = await api.get(path, { 'If-None-Match': `${tag}, ${before}` });
+      expect(response.status).toBe(200);
+      expect(response.headers.etag).not.toBe(before);
     }
   });
 
@@ -171,13 +171,13 @@ describe('GET /v1/pets/{petId}', () => {
 
 describe('POST /v1/pets', () => {
   it('201, not 304, whatever If-None-Match', async () => {
-    const answer = await api.post(
+    const response = await api.post(
       '/v1/pets',
       { name: 'Frank', categoryId: 7 },
       { 'If-None-Match': '*' },
     );
 
-    expect(answer.status).toBe(201);
-    expect(answer.headers).not.toHaveProperty('etag');
+    expect(response.status).toBe(201);
+    expect(response.headers).not.toHaveProperty('etag');
   });
 });

@@ -21,11 +21,11 @@ afterAll(() => service.close());
 
 describe('GET /v1/pets/{petId}', () => {
   it('200 with id, name, categoryId and status of the animal, and nothing else', async () => {
-    const answer = await api.get(`/v1/pets/${id}`);
+    const response = await api.get(`/v1/pets/${id}`);
 
-    expect(answer.status).toBe(200);
-    expect(answer.text).toBe(`{"id":${id},"name":"Pet 1","categoryId":1,"status":"pending"}`);
-    expect(answer.headers).toMatchObject({
+    expect(response.status).toBe(200);
+    expect(response.text).toBe(`{"id":${id},"name":"Pet 1","categoryId":1,"status":"pending"}`);
+    expect(response.headers).toMatchObject({
       'content-type': 'application/json',
       'cache-control': 'private, no-cache',
       vary: 'Authorization',
@@ -49,10 +49,10 @@ describe('GET /v1/pets/{petId}', () => {
     ['0', 'Zero'],
     ['-5', 'Minus five'],
   ])('200 with the exact id %s', async (petId, name) => {
-    const answer = await api.get(`/v1/pets/${petId}`);
+    const response = await api.get(`/v1/pets/${petId}`);
 
-    expect(answer.status).toBe(200);
-    expect(answer.text).toBe(`{"id":${petId},"name":"${name}","categoryId":1,"status":"sold"}`);
+    expect(response.status).toBe(200);
+    expect(response.text).toBe(`{"id":${petId},"name":"${name}","categoryId":1,"status":"sold"}`);
   });
 
   it('200 with the query ignored', async () => {
@@ -62,16 +62,16 @@ describe('GET /v1/pets/{petId}', () => {
   it.each(['999999999', '9007199254740992', '9223372036854775806', '-1'])(
     '404 pet_not_found when no animal has the id %s',
     async (petId) => {
-      const answer = await api.get(`/v1/pets/${petId}`);
+      const response = await api.get(`/v1/pets/${petId}`);
 
-      expect(answer.status).toBe(404);
-      expect(answer.json).toEqual({
+      expect(response.status).toBe(404);
+      expect(response.json).toEqual({
         code: 'pet_not_found',
         message: 'No animal has this identifier.',
         status: 404,
       });
-      expect(answer.headers['cache-control']).toBe('no-store');
-      expect(answer.headers).not.toHaveProperty('etag');
+      expect(response.headers['cache-control']).toBe('no-store');
+      expect(response.headers).not.toHaveProperty('etag');
     },
   );
 
@@ -108,10 +108,10 @@ describe('GET /v1/pets/{petId}', () => {
     '.',
     '%C3%A9',
   ])('404 pet_not_found when the id is no canonical int64: %s', async (petId) => {
-    const answer = await api.get(`/v1/pets/${petId}`);
+    const response = await api.get(`/v1/pets/${petId}`);
 
-    expect(answer.status).toBe(404);
-    expect(answer.json).toMatchObject({ code: 'pet_not_found' });
+    expect(response.status).toBe(404);
+    expect(response.json).toMatchObject({ code: 'pet_not_found' });
   });
 });
 

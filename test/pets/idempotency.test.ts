@@ -1,8 +1,8 @@
 import { Client } from 'pg';
-import { type Answer, ApiClient } from '../harness/client.js';
+import { type ApiResponse, ApiClient } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { type DatabaseLock, holdPets, holdTable } from '../harness/database-lock.js';
-import { expectError, expectLimitFields } from '../harness/error-answer.js';
+import { expectError, expectRateLimitHeaders } from '../harness/error-answer.js';
 import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
 import { startService, type TestService } from '../harness/service.js';
 
@@ -42,11 +42,11 @@ const post = (
   client: ApiClient,
   body: unknown = FRANK,
   key: string | undefined = 'k',
-): Promise<Answer> => client.post('/v1/pets', body, { 'Idempotency-Key': key });
+): Promise<ApiResponse> => client.post('/v1/pets', body, { 'Idempotency-Key': key });
 
 /** Returns how many animals were added, and how many first answers are kept, with a key of the owner. */
-async function countOf({ id }: TestOwner): Promise<{ pets: number; answers: number }> {
-  const [row] = await database.query<{ pets: number; answers: number }>(
+async function countOf({ id }: TestOwner): Promise<{ pets: number; responses: number }> {
+  const [row] = await database.query<{ pets: number; responses: number }>(
     `SELECT (SELECT count(*)::int FROM pets JOIN api_keys AS key ON key.id = created_by_key_id
               WHERE key.owner_id = $1) AS pets,
             (SELECT count(*)::int FROM idempotency_keys WHERE owner_id = $1) AS answers`,
@@ -55,20 +55,20 @@ async function countOf({ id }: TestOwner): Promise<{ pets: number; answers: numb
   return row!;
 }
 
-function expectReplay(answer: Answer, first: Answer): void {
-  expect([answer.status, answer.text]).toEqual([201, first.text]);
-  expect(answer.headers).toMatchObject({
+function expectReplay(response: ApiResponse, first: ApiResponse): void {
+  expect([response.status, response.text]).toEqual([201, first.text]);
+  expect(response.headers).toMatchObject({
     'idempotent-replayed': 'true',
     'content-type': first.headers['content-type'],
     'content-length': first.headers['content-length'],
     'cache-control': 'no-store',
   });
-  expectLimitFields(answer);
+  expectRateLimitHeaders(response);
 }
 
-function expectFirst(answer: Answer): void {
-  expect(answer.status).toBe(201);
-  expect(answer.headers).not.toHaveProperty('idempotent-replayed');
+function expectFirst(response: ApiResponse): void {
+  expect(response.status).toBe(201);
+  expect(response.headers).not.toHaveProperty('idempotent-replayed');
 }
 
 /** Does the work while the first request waits in the database for a lock. */
@@ -76,15 +76,15 @@ async function whileUnderWay(
   lock: DatabaseLock,
   work: () => Promise<void>,
   first = () => post(api),
-): Promise<Answer> {
-  const answer = first();
+): Promise<ApiResponse> {
+  const response = first();
   try {
     await lock.waitedFor();
     await work();
   } finally {
     await lock.release();
   }
-  return answer;
+  return response;
 }
 
 /** Resolves when a statement on the database waits for another transaction. */
@@ -111,15 +111,15 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
     expect(first.text).toContain('9223372036854775807');
     const body = '{"name":"Zoë \u2028 🐈","categoryId":9223372036854775807}';
     for (const client of [api, elsewhere, api]) expectReplay(await post(client, body), first);
-    expect(await countOf(owner)).toEqual({ pets: 1, answers: 1 });
+    expect(await countOf(owner)).toEqual({ pets: 1, responses: 1 });
   });
 
   it('201 again after a restart', async () => {
     const first = await startService({ database });
-    const answer = await post(new ApiClient(first, owner.key));
+    const response = await post(new ApiClient(first, owner.key));
     await first.close();
     const second = await startService({ database });
-    expectReplay(await post(new ApiClient(second, owner.key)), answer);
+    expectReplay(await post(new ApiClient(second, owner.key)), response);
     await second.close();
   });
 
@@ -163,7 +163,7 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
     const first = await post(api);
     const message = expectError(await post(api, body), 422, 'idempotency_key_reused');
     expect(message).toContain('Idempotency-Key');
-    expect(await countOf(owner)).toEqual({ pets: 1, answers: 1 });
+    expect(await countOf(owner)).toEqual({ pets: 1, responses: 1 });
     expectReplay(await post(api), first);
   });
 
@@ -174,14 +174,14 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
   });
 
   it('201 of its own for another key, and without one', async () => {
-    const answers = [
+    const responses = [
       await post(api),
       await post(api, FRANK, 'K'),
       await api.post('/v1/pets', FRANK),
       await api.post('/v1/pets', FRANK),
     ];
-    for (const answer of answers) expectFirst(answer);
-    expect(await countOf(owner)).toEqual({ pets: 4, answers: 2 });
+    for (const response of responses) expectFirst(response);
+    expect(await countOf(owner)).toEqual({ pets: 4, responses: 2 });
   });
 
   it('201 of its own for another owner', async () => {
@@ -208,7 +208,7 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
     await service.setClock(startMs + 2 * DAY_MS - 1);
     expectReplay(await post(api, { ...FRANK, categoryId: 1 }), second);
     await service.setClock(startMs);
-    expect(await countOf(owner)).toEqual({ pets: 2, answers: 1 });
+    expect(await countOf(owner)).toEqual({ pets: 2, responses: 1 });
   });
 });
 
@@ -237,13 +237,13 @@ describe('POST /v1/pets › the form of Idempotency-Key', () => {
     ['has 256 characters', 'x'.repeat(256)],
   ])('400 that names the field and what it takes when it %s', async (_what, value) => {
     const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': value };
-    const answer = await api.send('/v1/pets', {
+    const response = await api.send('/v1/pets', {
       method: 'POST',
       headers,
       body: JSON.stringify(FRANK),
     });
-    expect(expectError(answer, 400, 'invalid_request')).toBe(FORM_MESSAGE);
-    expect(await countOf(owner)).toEqual({ pets: 0, answers: 0 });
+    expect(expectError(response, 400, 'invalid_request')).toBe(FORM_MESSAGE);
+    expect(await countOf(owner)).toEqual({ pets: 0, responses: 0 });
   });
 
   it.each([
@@ -253,8 +253,8 @@ describe('POST /v1/pets › the form of Idempotency-Key', () => {
     ['GET', '/v1/pets/0', 404],
   ])('%s %s ignores the field', async (method, path, status) => {
     for (const key of ['k', 'not one']) {
-      const answer = await api.send(path, { method, headers: { 'Idempotency-Key': key } });
-      expect(answer.status).toBe(status);
+      const response = await api.send(path, { method, headers: { 'Idempotency-Key': key } });
+      expect(response.status).toBe(status);
     }
   });
 });
@@ -264,7 +264,7 @@ describe('POST /v1/pets with an Idempotency-Key and an invalid body', () => {
     const invalid = { name: '', categoryId: 7 };
     expectError(await post(api, invalid), 400, 'invalid_request');
     expectError(await post(api, '{'), 400, 'malformed_json');
-    expect(await countOf(owner)).toEqual({ pets: 0, answers: 0 });
+    expect(await countOf(owner)).toEqual({ pets: 0, responses: 0 });
 
     const first = await post(api);
     expectFirst(first);
@@ -279,27 +279,27 @@ describe('POST /v1/pets while the first with its Idempotency-Key is under way', 
     const first = await whileUnderWay(await holdPets(database), async () => {
       for (const client of [api, elsewhere]) {
         for (const body of [FRANK, { ...FRANK, categoryId: 8 }]) {
-          const answer = await post(client, body);
-          expectError(answer, 409, 'idempotency_key_in_progress');
-          expect(answer.headers['retry-after']).toBe('1');
+          const response = await post(client, body);
+          expectError(response, 409, 'idempotency_key_in_progress');
+          expect(response.headers['retry-after']).toBe('1');
         }
       }
     });
 
     expectFirst(first);
     expectReplay(await post(elsewhere), first);
-    expect(await countOf(owner)).toEqual({ pets: 1, answers: 1 });
+    expect(await countOf(owner)).toEqual({ pets: 1, responses: 1 });
   });
 
   it('201 for another key and for another owner', async () => {
     const other = new ApiClient(service, (await createOwner(database)).key);
     const lock = await holdTable(database, 'idempotency_keys', 'SHARE');
-    const others: Promise<Answer>[] = [];
+    const others: Promise<ApiResponse>[] = [];
     await whileUnderWay(lock, async () => {
       others.push(post(api, FRANK, 'other'), post(other));
       expectError(await post(api), 409, 'idempotency_key_in_progress');
     });
-    for (const answer of others) expectFirst(await answer);
+    for (const response of others) expectFirst(await response);
   });
 
   it('400 for an invalid body', async () => {
@@ -322,25 +322,25 @@ describe('POST /v1/pets while the first with its Idempotency-Key is under way', 
     await other.end();
 
     expectError(await late, 409, 'idempotency_key_in_progress');
-    expect(await countOf(owner)).toEqual({ pets: 0, answers: 1 });
+    expect(await countOf(owner)).toEqual({ pets: 0, responses: 1 });
     expectError(await post(api), 422, 'idempotency_key_reused');
   });
 });
 
 describe('POST /v1/pets with an Idempotency-Key, many times at once', () => {
   it('one animal, and every answer is 201 or 409', async () => {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, (_, index) => post(index % 2 ? api : elsewhere)),
     );
-    const created = answers.filter(({ status }) => status === 201);
-    for (const answer of answers) {
-      if (answer.status !== 201) expectError(answer, 409, 'idempotency_key_in_progress');
+    const created = responses.filter(({ status }) => status === 201);
+    for (const response of responses) {
+      if (response.status !== 201) expectError(response, 409, 'idempotency_key_in_progress');
     }
     expect(new Set(created.map(({ text }) => text)).size).toBe(1);
     expect(
       created.filter(({ headers }) => headers['idempotent-replayed'] === undefined),
     ).toHaveLength(1);
-    expect(await countOf(owner)).toEqual({ pets: 1, answers: 1 });
+    expect(await countOf(owner)).toEqual({ pets: 1, responses: 1 });
   });
 });
 
@@ -357,9 +357,9 @@ describe('POST /v1/pets with an Idempotency-Key when the database fails', () => 
 
       expectError(broken, 503, 'service_unavailable');
       expect(broken.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-      expect(await countOf(owner)).toEqual({ pets: 0, answers: 0 });
+      expect(await countOf(owner)).toEqual({ pets: 0, responses: 0 });
       expectFirst(await post(elsewhere));
-      expect(await countOf(owner)).toEqual({ pets: 1, answers: 1 });
+      expect(await countOf(owner)).toEqual({ pets: 1, responses: 1 });
     },
   );
 

@@ -59,11 +59,11 @@ describe('POST /v1/pets › categoryId', () => {
     ['9007199254740993.000', '9007199254740993'],
     [`0.${'0'.repeat(50)}1e51`, '1'],
   ])('201 with the exact value of %s', async (token, value) => {
-    const answer = await postCategory(token);
+    const response = await postCategory(token);
 
-    expect(answer.status).toBe(201);
-    expect(categoryIn(answer.text)).toBe(value);
-    const { id } = answer.json;
+    expect(response.status).toBe(201);
+    expect(categoryIn(response.text)).toBe(value);
+    const { id } = response.json;
     const [row] = await service.database.query('SELECT category_id::text FROM pets WHERE id = $1', [
       id,
     ]);
@@ -107,10 +107,10 @@ describe('POST /v1/pets › categoryId', () => {
     '[5]',
     '{}',
   ])('400 when it is %s', async (token) => {
-    const answer = await postCategory(token);
+    const response = await postCategory(token);
 
-    expect(answer.status).toBe(400);
-    expect(answer.json).toEqual({
+    expect(response.status).toBe(400);
+    expect(response.json).toEqual({
       code: 'invalid_request',
       message: `categoryId must be an integer from ${MIN} to ${MAX}.`,
       status: 400,
@@ -131,9 +131,9 @@ describe('POST /v1/pets › categoryId', () => {
   });
 
   it('400 within a moment when it has a hundred thousand digits', async () => {
-    const answer = await postCategory('9'.repeat(100_000));
+    const response = await postCategory('9'.repeat(100_000));
 
-    expect(answer.json).toMatchObject({ code: 'invalid_request' });
+    expect(response.json).toMatchObject({ code: 'invalid_request' });
   });
 
   it.each([
@@ -155,13 +155,13 @@ describe('POST /v1/pets › categoryId', () => {
   });
 
   it('201 with a long number in a member that is ignored', async () => {
-    const answer = await api.post(
+    const response = await api.post(
       '/v1/pets',
       `{"weight":${'9'.repeat(200)},"name":"Frank","categoryId":${MAX}}`,
     );
 
-    expect(answer.status).toBe(201);
-    expect(categoryIn(answer.text)).toBe(MAX);
+    expect(response.status).toBe(201);
+    expect(categoryIn(response.text)).toBe(MAX);
   });
 });
 

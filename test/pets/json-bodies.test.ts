@@ -1,5 +1,5 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { type Answer, ApiClient, sendRaw } from '../harness/client.js';
+import { type ApiResponse, ApiClient, sendRaw } from '../harness/client.js';
 import { createOwner } from '../harness/factories.js';
 import { startService, type TestService } from '../harness/service.js';
 
@@ -33,7 +33,7 @@ function incompressible(bytes: number): Buffer {
 }
 
 /** Posts a body with these header fields and no others. */
-function post(body: string | Buffer, headers: Record<string, string>): Promise<Answer> {
+function post(body: string | Buffer, headers: Record<string, string>): Promise<ApiResponse> {
   return api.send('/v1/pets', { method: 'POST', headers, body });
 }
 
@@ -116,11 +116,11 @@ describe('POST /v1/pets › Content-Type', () => {
     'application/json; =1',
     '',
   ])('415 when it is %s', async (type) => {
-    const answer = await post(PET, { 'Content-Type': type });
+    const response = await post(PET, { 'Content-Type': type });
 
-    expect(answer.status).toBe(415);
-    expect(answer.json).toEqual(UNSUPPORTED);
-    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(response.status).toBe(415);
+    expect(response.json).toEqual(UNSUPPORTED);
+    expect(response.headers['cache-control']).toBe('no-store');
   });
 
   it('415 when there is none', async () => {
@@ -133,9 +133,9 @@ describe('POST /v1/pets › Content-Type', () => {
   });
 
   it('400 that asks for the fields, not 415, when there is no body', async () => {
-    const answer = await post('', { 'Content-Type': 'text/plain', 'Content-Length': '0' });
+    const response = await post('', { 'Content-Type': 'text/plain', 'Content-Length': '0' });
 
-    expect(answer.json).toMatchObject({ code: 'invalid_request' });
+    expect(response.json).toMatchObject({ code: 'invalid_request' });
   });
 });
 
@@ -163,11 +163,11 @@ describe('POST /v1/pets › Content-Encoding', () => {
     ['constructor', PET],
     ['__proto__', PET],
   ])('415 with what is taken when it is %s', async (coding, body) => {
-    const answer = await postJson(body, { 'Content-Encoding': coding });
+    const response = await postJson(body, { 'Content-Encoding': coding });
 
-    expect(answer.status).toBe(415);
-    expect(answer.json).toEqual(UNSUPPORTED);
-    expect(answer.headers['accept-encoding']).toBe('gzip, br');
+    expect(response.status).toBe(415);
+    expect(response.json).toEqual(UNSUPPORTED);
+    expect(response.headers['accept-encoding']).toBe('gzip, br');
   });
 
   it.each([
@@ -184,10 +184,10 @@ describe('POST /v1/pets › Content-Encoding', () => {
     ['br', 'of something else than JSON', brotliCompressSync('{')],
     ['gzip', 'of nothing', gzipSync('')],
   ])('400 malformed_json when it is %s and the body is %s', async (coding, _what, body) => {
-    const answer = await postJson(body, { 'Content-Encoding': coding });
+    const response = await postJson(body, { 'Content-Encoding': coding });
 
-    expect(answer.status).toBe(400);
-    expect(answer.json).toEqual(MALFORMED);
+    expect(response.status).toBe(400);
+    expect(response.json).toEqual(MALFORMED);
   });
 });
 
@@ -200,18 +200,18 @@ describe('POST /v1/pets › size', () => {
   });
 
   it.each([MAX_BYTES + 1, 500_000])('413 with %i bytes', async (bytes) => {
-    for (const answer of [await postJson(petOf(bytes)), await postChunked(petOf(bytes))]) {
-      expect(answer.status).toBe(413);
-      expect(answer.json).toEqual(TOO_LARGE);
+    for (const response of [await postJson(petOf(bytes)), await postChunked(petOf(bytes))]) {
+      expect(response.status).toBe(413);
+      expect(response.json).toEqual(TOO_LARGE);
     }
   });
 
   it('413 at once when Content-Length tells, with nothing of the body read', async () => {
     const type = { 'Content-Type': 'application/json' };
 
-    const answer = await sendHead({ ...type, 'Content-Length': `${MAX_BYTES + 1}` });
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
-    expect(answer).toMatch(/\r\nConnection: close\r\n/);
+    const response = await sendHead({ ...type, 'Content-Length': `${MAX_BYTES + 1}` });
+    expect(response).toMatch(/^HTTP\/1\.1 413 /);
+    expect(response).toMatch(/\r\nConnection: close\r\n/);
     expect(await sendHead({ ...type, 'Content-Length': '9007199254740993' })).toMatch(
       /^HTTP\/1\.1 413 /,
     );
@@ -301,12 +301,12 @@ describe('POST /v1/pets › JSON', () => {
     ['not UTF-8: a pair of surrogates', bytes(0xed, 0xa0, 0xbd, 0xed, 0xb0, 0x88)],
     ['not UTF-8: past the last code point', bytes(0xf4, 0x90, 0x80, 0x80)],
   ])('400 malformed_json when it is %s', async (_what, body) => {
-    for (const answer of [
+    for (const response of [
       await postJson(body),
       await postJson(gzipSync(body), { 'Content-Encoding': 'gzip' }),
     ]) {
-      expect(answer.status).toBe(400);
-      expect(answer.json).toEqual(MALFORMED);
+      expect(response.status).toBe(400);
+      expect(response.json).toEqual(MALFORMED);
     }
   });
 
@@ -317,9 +317,9 @@ describe('POST /v1/pets › JSON', () => {
   });
 
   it('201 with a byte order mark in the name', async () => {
-    const answer = await postJson('{"name":"\ufeffFrank","categoryId":7}');
+    const response = await postJson('{"name":"\ufeffFrank","categoryId":7}');
 
-    expect(answer).toMatchObject({ status: 201, json: { name: '\ufeffFrank' } });
+    expect(response).toMatchObject({ status: 201, json: { name: '\ufeffFrank' } });
   });
 
   /** A body with an ignored member, in all so many levels deep. */

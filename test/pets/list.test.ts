@@ -24,16 +24,16 @@ const idsOf = (pets: { id: number }[]): string[] => pets.map(({ id }) => String(
 
 describe('GET /v1/pets', () => {
   it('200 with the first 20 animals in ascending order of id when no limit is given', async () => {
-    const answer = await api.get('/v1/pets');
+    const response = await api.get('/v1/pets');
 
-    expect(answer.status).toBe(200);
-    expect(idsOf(answer.json)).toEqual(ids.slice(0, 20));
+    expect(response.status).toBe(200);
+    expect(idsOf(response.json)).toEqual(ids.slice(0, 20));
   });
 
   it('200 with id, name, categoryId and status of an animal, and nothing else', async () => {
-    const answer = await api.get('/v1/pets?limit=1');
+    const response = await api.get('/v1/pets?limit=1');
 
-    expect(answer.text).toBe(
+    expect(response.text).toBe(
       `[{"id":${ids[0]},"name":"Pet 1","categoryId":1,"status":"available"}]`,
     );
   });
@@ -49,27 +49,27 @@ describe('GET /v1/pets', () => {
   });
 
   it.each([1, 2, 19, 20, 21, 99, 100])('200 with as many animals as limit=%i', async (limit) => {
-    const answer = await api.get(`/v1/pets?limit=${limit}`);
+    const response = await api.get(`/v1/pets?limit=${limit}`);
 
-    expect(answer.status).toBe(200);
-    expect(idsOf(answer.json)).toEqual(ids.slice(0, limit));
+    expect(response.status).toBe(200);
+    expect(idsOf(response.json)).toEqual(ids.slice(0, limit));
   });
 
   it.each(['available', 'pending'])('200 with the animals of status=%s only', async (status) => {
-    const answer = await api.get(`/v1/pets?status=${status}&limit=30`);
+    const response = await api.get(`/v1/pets?status=${status}&limit=30`);
 
-    expect(answer.status).toBe(200);
-    expect(idsOf(answer.json)).toEqual(
+    expect(response.status).toBe(200);
+    expect(idsOf(response.json)).toEqual(
       ids.filter((_id, index) => statusOf(index) === status).slice(0, 30),
     );
-    expect(answer.json).toEqual(answer.json.map((pet: object) => ({ ...pet, status })));
+    expect(response.json).toEqual(response.json.map((pet: object) => ({ ...pet, status })));
   });
 
   it('200 with an empty array and no Link when no animal has the status', async () => {
-    const answer = await api.get('/v1/pets?status=sold');
+    const response = await api.get('/v1/pets?status=sold');
 
-    expect(answer).toMatchObject({ status: 200, text: '[]' });
-    expect(answer.headers).not.toHaveProperty('link');
+    expect(response).toMatchObject({ status: 200, text: '[]' });
+    expect(response.headers).not.toHaveProperty('link');
   });
 
   it.each([
@@ -80,24 +80,24 @@ describe('GET /v1/pets', () => {
     ['nothing at all', '?'],
     ['empty pieces', '?&&=&=5'],
   ])('200 with the query parameters ignored: %s', async (_what, query) => {
-    const answer = await api.get(`/v1/pets${query}`);
+    const response = await api.get(`/v1/pets${query}`);
 
-    expect(answer.status).toBe(200);
-    expect(idsOf(answer.json)).toEqual(ids.slice(0, 20));
+    expect(response.status).toBe(200);
+    expect(idsOf(response.json)).toEqual(ids.slice(0, 20));
   });
 
   it('200 with what percent-encoding stands for', async () => {
-    const answer = await api.get('/v1/pets?%6cimit=%33&status=%70ending');
+    const response = await api.get('/v1/pets?%6cimit=%33&status=%70ending');
 
-    expect(answer.status).toBe(200);
-    expect(answer.json).toHaveLength(3);
-    expect(answer.json[0]).toMatchObject({ id: Number(ids[2]), status: 'pending' });
+    expect(response.status).toBe(200);
+    expect(response.json).toHaveLength(3);
+    expect(response.json[0]).toMatchObject({ id: Number(ids[2]), status: 'pending' });
   });
 
   it('400 invalid_request also when limit is the last of very many parameters', async () => {
-    const answer = await api.get(`/v1/pets?${'a&'.repeat(1500)}limit=abc`);
+    const response = await api.get(`/v1/pets?${'a&'.repeat(1500)}limit=abc`);
 
-    expect(answer.status).toBe(400);
+    expect(response.status).toBe(400);
   });
 
   it.each([
@@ -131,10 +131,10 @@ describe('GET /v1/pets', () => {
     '5&limit=5',
     '5&limit=',
   ])('400 invalid_request when limit=%s', async (limit) => {
-    const answer = await api.get(`/v1/pets?limit=${limit}`);
+    const response = await api.get(`/v1/pets?limit=${limit}`);
 
-    expect(answer.status).toBe(400);
-    expect(answer.json).toEqual({
+    expect(response.status).toBe(400);
+    expect(response.json).toEqual({
       code: 'invalid_request',
       message: `${LIMIT_RULE}.`,
       status: 400,
@@ -156,10 +156,10 @@ describe('GET /v1/pets', () => {
     'sold&status=sold',
     'sold&status=pending',
   ])('400 invalid_request when status=%s', async (status) => {
-    const answer = await api.get(`/v1/pets?status=${status}`);
+    const response = await api.get(`/v1/pets?status=${status}`);
 
-    expect(answer.status).toBe(400);
-    expect(answer.json).toEqual({
+    expect(response.status).toBe(400);
+    expect(response.json).toEqual({
       code: 'invalid_request',
       message: `${STATUS_RULE}.`,
       status: 400,
@@ -171,9 +171,9 @@ describe('GET /v1/pets', () => {
   });
 
   it('400 that names both parameters when both are wrong, whatever their order', async () => {
-    const answer = await api.get('/v1/pets?status=lost&cursor=lost&limit=0');
+    const response = await api.get('/v1/pets?status=lost&cursor=lost&limit=0');
 
-    expect(answer.json).toEqual({
+    expect(response.json).toEqual({
       code: 'invalid_request',
       message: `${LIMIT_RULE}; ${STATUS_RULE}.`,
       status: 400,
@@ -237,10 +237,10 @@ describe('paths', () => {
     '/v1/pets/1/name',
     '/v1/pets//1',
   ])('GET %s › 404 route_not_found', async (path) => {
-    const answer = await api.get(path);
+    const response = await api.get(path);
 
-    expect(answer.status).toBe(404);
-    expect(answer.json).toMatchObject({ code: 'route_not_found', status: 404 });
-    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(response.status).toBe(404);
+    expect(response.json).toMatchObject({ code: 'route_not_found', status: 404 });
+    expect(response.headers['cache-control']).toBe('no-store');
   });
 });

@@ -1,4 +1,4 @@
-import { type Answer, ApiClient } from '../harness/client.js';
+import { type ApiResponse, ApiClient } from '../harness/client.js';
 import { createOwner, createPets } from '../harness/factories.js';
 import { startService, type TestService } from '../harness/service.js';
 
@@ -17,13 +17,13 @@ afterAll(() => service.close());
 const STATUSES = ['available', 'pending', 'sold'] as const;
 
 /** Returns the reference of the Link to the next page, if there is one. */
-function nextPage({ headers }: Answer): string | undefined {
+function nextPage({ headers }: ApiResponse): string | undefined {
   if (headers.link === undefined) return undefined;
   return /^<([^<>]+)>; rel="next"$/.exec(String(headers.link))![1];
 }
 
 /** Ids as they stand in the text: a parser would round those beyond 2^53. */
-const idsOf = ({ text }: Answer): string[] =>
+const idsOf = ({ text }: ApiResponse): string[] =>
   [...text.matchAll(/"id":(-?\d+)/g)].map(([, id]) => id!);
 
 /** Follows the Links from a page on. Returns all ids met. */
@@ -33,7 +33,7 @@ async function walk(
 ): Promise<string[]> {
   const ids: string[] = [];
   for (let next: string | undefined = path; next;) {
-    const page: Answer = await client.get(next);
+    const page: ApiResponse = await client.get(next);
     expect(page.status).toBe(200);
     ids.push(...idsOf(page));
     next = nextPage(page);
@@ -332,10 +332,10 @@ describe('GET /v1/pets › cursor', () => {
     ['encoded JSON', encoded('{"id":20}')],
     ['very long', 'A'.repeat(8_000)],
   ])('400 invalid_cursor when it is %s', async (_what, cursor) => {
-    const answer = await api.get(`/v1/pets?cursor=${cursor}`);
+    const response = await api.get(`/v1/pets?cursor=${cursor}`);
 
-    expect(answer.status).toBe(400);
-    expect(answer.json).toEqual(invalidCursor);
+    expect(response.status).toBe(400);
+    expect(response.json).toEqual(invalidCursor);
   });
 
   it.each([

@@ -184,7 +184,7 @@ test('GET /docs › each 503 over MAX_DOCS_DOWNLOADS is counted', async () => {
   await askUntil(
     async () => {
       const [first, second] = await inParallel(2, () => send(service, '/docs'));
-      rejected += [first, second].filter((answer) => answer?.status === 503).length;
+      rejected += [first, second].filter((response) => response?.status === 503).length;
       return second!;
     },
     () => rejected > 0,

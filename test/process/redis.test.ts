@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { createOwner } from '../harness/factories.js';
-import { askUntil, inTurn, limitsOf } from '../harness/limits.js';
+import { askUntil, sequentially, limitsOf } from '../harness/limits.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/redis.js';
 import { type BuiltService, startBuiltService } from '../harness/service.js';
 
@@ -80,7 +80,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
       const limits = { perMinute: 1, perDay: 9 };
       const { id, key, keyId } = await createOwner(database, { limits });
       const ask = () => new ApiClient(service, key).get('/v1/pets');
-      await inTurn(3, ask);
+      await sequentially(3, ask);
       expect(await readMetrics()).toEqual({
         pets_redis_circuit_open: 0,
         pets_redis_last_reading_age_seconds: 0,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, ApiClient, send } from '../harness/client.js';
+import { type ApiResponse, ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { DatabaseRelay } from '../harness/database-relay.js';
 import { createOwner, type TestOwner } from '../harness/factories.js';
-import { inTurn, limitsOf, notifyChange } from '../harness/limits.js';
+import { sequentially, limitsOf, notifyChange } from '../harness/limits.js';
 import { type BuiltService, startBuiltService } from '../harness/service.js';
 
 const HOLDS_WITHIN_MS = 5_000;
@@ -47,7 +47,7 @@ interface Change {
   sql: string;
   limits: { perMinute: number; perDay: number };
   requestsBefore: number;
-  holds: (answer: Answer) => boolean;
+  holds: (response: ApiResponse) => boolean;
 }
 
 const CHANGES: readonly Change[] = [
@@ -63,7 +63,7 @@ const CHANGES: readonly Change[] = [
     sql: `UPDATE owners SET plan = 'business', limit_per_minute = NULL, limit_per_day = NULL WHERE id = $1`,
     limits: { perMinute: 500, perDay: 500 },
     requestsBefore: 1,
-    holds: (answer) => limitsOf(answer).limit === 1_000,
+    holds: (response) => limitsOf(response).limit === 1_000,
   },
   {
     name: 'an unban',
@@ -80,7 +80,7 @@ test('a revocation, a plan change and an unban hold on every replica within 5 se
     const owner = await createOwner(database, { limits });
     owners.push(owner);
     for (const replica of replicas) {
-      expect(holds(await inTurn(requestsBefore, () => ask(replica, owner)))).toBe(false);
+      expect(holds(await sequentially(requestsBefore, () => ask(replica, owner)))).toBe(false);
     }
   }
   await relay.cut();
@@ -120,6 +120,6 @@ test('a revocation, a plan change and an unban hold on every replica within 5 se
 });
 
 /** A request that is answered without a look into the store. */
-function ask(replica: BuiltService, { key }: TestOwner): Promise<Answer> {
+function ask(replica: BuiltService, { key }: TestOwner): Promise<ApiResponse> {
   return new ApiClient(replica, key).get('/v1/nothing');
 }

@@ -7,7 +7,7 @@ import { Settings } from '../../src/config/settings.js';
 const DATABASE = { DATABASE_URL: 'postgres://user:secret@db:5432/pets' };
 
 /** Returns the message that the settings are refused with. */
-function refusalOf(environment: Record<string, string>): string {
+function rejectionOf(environment: Record<string, string>): string {
   try {
     new Settings(environment);
   } catch (error) {
@@ -41,7 +41,7 @@ test('with nothing set there is a default for everything', () => {
     dataDir: resolve('.data'),
     trustProxy: 0,
     anonymousRequestsPerMinute: 300,
-    banAfterRefusals: undefined,
+    banAfterRejections: undefined,
     banMs: 300_000,
     corsOrigins: [],
     logLevel: 'info',
@@ -193,7 +193,7 @@ test.each<[name: string, takes: RegExp, ...values: string[]]>([
   ['DATABASE_LOCK_TIMEOUT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
 ])('%s is refused with one line that names it and what it takes', (name, takes, ...values) => {
   for (const value of values) {
-    const message = refusalOf({ [name]: value });
+    const message = rejectionOf({ [name]: value });
     expect(message).toMatch(takes);
     expect(message.startsWith(`${name} `)).toBe(true);
     expect(message).not.toMatch(/\n|secret/);
@@ -244,7 +244,7 @@ test('DATABASE_DIRECT_URL is DATABASE_URL unless set, and refused alone', () => 
   expect(new Settings(DATABASE).databaseDirectUrl).toBe(DATABASE.DATABASE_URL);
   const direct = 'postgres://direct/pets';
   expect(new Settings({ ...DATABASE, DATABASE_DIRECT_URL: direct }).databaseDirectUrl).toBe(direct);
-  expect(refusalOf({ DATABASE_DIRECT_URL: direct })).toMatch(/^DATABASE_DIRECT_URL /);
+  expect(rejectionOf({ DATABASE_DIRECT_URL: direct })).toMatch(/^DATABASE_DIRECT_URL /);
 });
 
 test.each([
@@ -274,14 +274,14 @@ describe('DATABASE_REPLICA_URLS', () => {
   test.each([',', `${near},`, `${near} ${far}`, 'near:5432', `${near},mysql://far/pets`])(
     'is refused with one line that names it and what it takes: %s',
     (value) => {
-      const message = refusalOf({ ...DATABASE, DATABASE_REPLICA_URLS: value });
+      const message = rejectionOf({ ...DATABASE, DATABASE_REPLICA_URLS: value });
       expect(message).toMatch(/^DATABASE_REPLICA_URLS .*postgres:\/\/.*comma-separated$/);
       expect(message).not.toMatch(/\n|secret/);
     },
   );
 
   test('is refused without DATABASE_URL', () => {
-    expect(refusalOf({ DATABASE_REPLICA_URLS: near })).toMatch(
+    expect(rejectionOf({ DATABASE_REPLICA_URLS: near })).toMatch(
       /^DATABASE_REPLICA_URLS .*beside DATABASE_URL$/,
     );
   });
@@ -311,7 +311,7 @@ describe('a secret from a file', () => {
 
   test('that holds no address is refused, unread to the operator', () => {
     writeFileSync(path, 'secret');
-    expect(refusalOf({ DATABASE_URL_FILE: path })).toMatch(
+    expect(rejectionOf({ DATABASE_URL_FILE: path })).toMatch(
       /^DATABASE_URL is invalid: it takes an address/,
     );
   });
@@ -322,15 +322,17 @@ describe('a secret from a file', () => {
   });
 
   test('that cannot be read is refused', () => {
-    expect(refusalOf({ DATABASE_URL_FILE: join(folder, 'none') })).toMatch(
+    expect(rejectionOf({ DATABASE_URL_FILE: join(folder, 'none') })).toMatch(
       /^DATABASE_URL_FILE .*readable file$/,
     );
-    expect(refusalOf({ DATABASE_URL_FILE: folder })).toMatch(/^DATABASE_URL_FILE .*readable file$/);
+    expect(rejectionOf({ DATABASE_URL_FILE: folder })).toMatch(
+      /^DATABASE_URL_FILE .*readable file$/,
+    );
   });
 
   test('beside the variable is refused', () => {
     writeFileSync(path, DATABASE.DATABASE_URL);
-    expect(refusalOf({ ...DATABASE, DATABASE_URL_FILE: path })).toMatch(
+    expect(rejectionOf({ ...DATABASE, DATABASE_URL_FILE: path })).toMatch(
       /^DATABASE_URL_FILE .*one of the two$/,
     );
   });

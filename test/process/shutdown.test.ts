@@ -63,7 +63,7 @@ test('SIGTERM ends an idle service at once, with exit code 0', async () => {
   // Neither one that was never used nor one that is kept is waited for.
   const unused = await RawConnection.open({ port });
   const kept = await RawConnection.open({ port }, request('GET', '/v1/pets'));
-  expect((await kept.answer()).status).toBe(200);
+  expect((await kept.response()).status).toBe(200);
 
   const { code, ms } = await stop(service);
   expect(code).toBe(0);
@@ -77,7 +77,7 @@ test('SIGTERM ends an idle service at once, with exit code 0', async () => {
 test('during SHUTDOWN_DELAY_SECONDS: not ready, but requests are served, each ending its connection', async () => {
   const { service, port, client } = await start({ SHUTDOWN_DELAY_SECONDS: '1' });
   const kept = await RawConnection.open({ port }, request('GET', '/v1/pets'));
-  expect((await kept.answer()).headers['connection']).toBe('keep-alive');
+  expect((await kept.response()).headers['connection']).toBe('keep-alive');
   const stopped = stop(service);
   await stopping(service);
 
@@ -86,7 +86,7 @@ test('during SHUTDOWN_DELAY_SECONDS: not ready, but requests are served, each en
   expect((await send(service, '/health/live')).status).toBe(200);
   const added = await client.post('/v1/pets', PET);
   expect([added.status, added.headers.connection]).toEqual([201, 'close']);
-  const last = await kept.write(request('GET', '/v1/pets')).answer();
+  const last = await kept.write(request('GET', '/v1/pets')).response();
   expect([last.status, last.headers['connection']]).toEqual([200, 'close']);
   await kept.serverEnd();
 
@@ -106,20 +106,20 @@ describe('what is in flight is answered, and no new connection taken', () => {
     const locked = await RawConnection.open({ port }, request('GET', '/v1/pets'));
     await lock.waitedFor();
     const slow = await RawConnection.open({ port }, head(PET.length));
-    expect((await slow.answer()).status).toBe(100);
+    expect((await slow.response()).status).toBe(100);
     // The same as SIGTERM.
     const stopped = stop(service, 'SIGINT');
     await stopping(service);
     // A second signal changes nothing.
     service.process.kill('SIGTERM');
     service.process.kill('SIGINT');
-    await refused(client);
+    await rejected(client);
 
     await lock.release();
-    const answer = await locked.answer();
-    expect([answer.status, answer.headers['connection']]).toEqual([200, 'close']);
+    const response = await locked.response();
+    expect([response.status, response.headers['connection']]).toEqual([200, 'close']);
     await locked.serverEnd();
-    const added = await slow.write(PET).answer();
+    const added = await slow.write(PET).response();
     expect([added.status, added.headers['connection']]).toEqual([201, 'close']);
     await slow.serverEnd();
     const { code, ms } = await stopped;
@@ -130,7 +130,7 @@ describe('what is in flight is answered, and no new connection taken', () => {
   test('but not for longer than SHUTDOWN_GRACE_SECONDS', async () => {
     const { service, port } = await start({ SHUTDOWN_GRACE_SECONDS: '0.5' });
     const slow = await RawConnection.open({ port }, head(9));
-    expect((await slow.answer()).status).toBe(100);
+    expect((await slow.response()).status).toBe(100);
     const { code, ms } = await stop(service);
     expect(code).toBe(0);
     expect(ms).toBeGreaterThan(500);
@@ -148,7 +148,7 @@ describe('what is in flight is answered, and no new connection taken', () => {
     );
 
   /** Resolves when the service takes no connections any more. */
-  async function refused(client: ApiClient): Promise<void> {
+  async function rejected(client: ApiClient): Promise<void> {
     for (;;) {
       try {
         await client.get('/health/live');

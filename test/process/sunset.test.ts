@@ -50,9 +50,9 @@ function fakedBy(faketime: string, moment: string): Record<string, string> {
 
     test('before 5 December 2030: 200, deprecated, and described', async () => {
       const service = await startAt(database, '2030-12-04 23:00:00');
-      const answer = await new ApiClient(service, key).get(petPath);
-      expect(answer.status).toBe(200);
-      expect(answer.headers).toMatchObject(DEPRECATION_FIELDS);
+      const response = await new ApiClient(service, key).get(petPath);
+      expect(response.status).toBe(200);
+      expect(response.headers).toMatchObject(DEPRECATION_FIELDS);
       const description = (await send(service, '/openapi.json')).json;
       expect(description.paths['/pets/{petId}'].get).toMatchObject({
         operationId: 'getPet',
@@ -64,9 +64,9 @@ function fakedBy(faketime: string, moment: string): Record<string, string> {
     test('from then on: 410 for GET and HEAD, 405 for other methods, and not described', async () => {
       const service = await startAt(database, '2030-12-05 00:00:00');
       const client = new ApiClient(service, key);
-      const answer = await client.get(petPath);
-      expect(expectError(answer, 410, 'endpoint_removed')).toContain('GET /v1/pets');
-      expect(answer.headers).toMatchObject(DEPRECATION_FIELDS);
+      const response = await client.get(petPath);
+      expect(expectError(response, 410, 'endpoint_removed')).toContain('GET /v1/pets');
+      expect(response.headers).toMatchObject(DEPRECATION_FIELDS);
       expect((await client.get('/v1/pets/not-a-number')).status).toBe(410);
       expect((await client.send(petPath, { method: 'HEAD' })).status).toBe(410);
       expectError(await client.send(petPath, { method: 'PUT' }), 405, 'method_not_allowed');

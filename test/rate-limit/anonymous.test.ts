@@ -1,7 +1,13 @@
 import { generateKey } from '../../src/auth/key-format.js';
-import { type Answer, send } from '../harness/client.js';
+import { type ApiResponse, send } from '../harness/client.js';
 import { createKey, createOwner } from '../harness/factories.js';
-import { inParallel, inTurn, limitFields, limitsOf, MINUTE_MS } from '../harness/limits.js';
+import {
+  inParallel,
+  sequentially,
+  rateLimitHeaders,
+  limitsOf,
+  MINUTE_MS,
+} from '../harness/limits.js';
 import { START_MS, startService, type TestService } from '../harness/service.js';
 
 const LIMIT = 5;
@@ -22,7 +28,7 @@ interface Question {
 }
 
 /** Requests of a client at this address, as the proxy in front tells it. */
-function from(address: string): (question?: Question) => Promise<Answer> {
+function from(address: string): (question?: Question) => Promise<ApiResponse> {
   return ({ path = '/v1/pets', method = 'GET', key } = {}) =>
     send(service, path, {
       method,
@@ -38,9 +44,9 @@ function newAddress(): string {
 
 describe('a request without a valid key', () => {
   it('401 with the limits of its address', async () => {
-    const answer = await from(newAddress())();
-    expect(answer.status).toBe(401);
-    expect(limitFields(answer)).toEqual({
+    const response = await from(newAddress())();
+    expect(response.status).toBe(401);
+    expect(rateLimitHeaders(response)).toEqual({
       'x-ratelimit-limit': '5',
       'x-ratelimit-remaining': '4',
       'x-ratelimit-reset': String((service.nowMs() + MINUTE_MS) / 1000),
@@ -50,18 +56,18 @@ describe('a request without a valid key', () => {
   });
 
   it('429 when the address has none left, without a challenge', async () => {
-    const answer = await inTurn(LIMIT + 1, from(newAddress()));
-    expect(answer).toMatchObject({
+    const response = await sequentially(LIMIT + 1, from(newAddress()));
+    expect(response).toMatchObject({
       status: 429,
       json: { code: 'rate_limit_exceeded', status: 429 },
     });
-    expect(limitFields(answer)).toMatchObject({
+    expect(rateLimitHeaders(response)).toMatchObject({
       'x-ratelimit-limit': '5',
       'x-ratelimit-remaining': '0',
       ratelimit: '"minute";r=0;t=60',
       'retry-after': '60',
     });
-    expect(answer.headers['www-authenticate']).toBeUndefined();
+    expect(response.headers['www-authenticate']).toBeUndefined();
   });
 
   it('429 until the minute from the first one ends, and never a ban', async () => {
@@ -89,9 +95,9 @@ describe('a request without a valid key', () => {
       { method: 'HEAD', key },
     ];
     for (const [index, question] of questions.entries()) {
-      const answer = await ask(question);
-      expect(answer.status).toBe(401);
-      expect(limitsOf(answer).remaining).toBe(LIMIT - 1 - index);
+      const response = await ask(question);
+      expect(response.status).toBe(401);
+      expect(limitsOf(response).remaining).toBe(LIMIT - 1 - index);
     }
     for (const question of questions) expect((await ask(question)).status).toBe(429);
   });
@@ -106,9 +112,9 @@ describe('a request without a valid key', () => {
 
   it('of 50 at once exactly 5 are answered 401', async () => {
     const ask = from(newAddress());
-    const answers = await inParallel(50, ask);
-    expect(answers.filter(({ status }) => status === 401)).toHaveLength(LIMIT);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(50 - LIMIT);
+    const responses = await inParallel(50, ask);
+    expect(responses.filter(({ status }) => status === 401)).toHaveLength(LIMIT);
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(50 - LIMIT);
   });
 });
 
@@ -116,16 +122,16 @@ describe('a request with a valid key', () => {
   it('passes from an address that has none left', async () => {
     const { key } = await createOwner(service.database, { limits: { perMinute: 10, perDay: 100 } });
     const ask = from(newAddress());
-    await inTurn(LIMIT + 1, ask);
-    const answer = await ask({ key });
-    expect(answer.status).toBe(200);
-    expect(limitsOf(answer)).toMatchObject({ limit: 10, remaining: 9 });
+    await sequentially(LIMIT + 1, ask);
+    const response = await ask({ key });
+    expect(response.status).toBe(200);
+    expect(limitsOf(response)).toMatchObject({ limit: 10, remaining: 9 });
   });
 
   it('is not counted for its address', async () => {
     const { key } = await createOwner(service.database);
     const ask = from(newAddress());
-    await inTurn(10, () => ask({ key }));
+    await sequentially(10, () => ask({ key }));
     expect(limitsOf(await ask()).remaining).toBe(LIMIT - 1);
   });
 });

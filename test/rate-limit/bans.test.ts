@@ -1,10 +1,10 @@
-import { type Answer, ApiClient } from '../harness/client.js';
+import { type ApiResponse, ApiClient } from '../harness/client.js';
 import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
 import {
   askUntil,
   DAY_MS,
-  inTurn,
-  limitFields,
+  sequentially,
+  rateLimitHeaders,
   limitsOf,
   MINUTE_MS,
   notifyChange,
@@ -18,7 +18,7 @@ const AMPLE = 100_000;
 let service: TestService;
 
 /** A request that is answered without a look into the store. */
-function asks(key: string): () => Promise<Answer> {
+function asks(key: string): () => Promise<ApiResponse> {
   const client = new ApiClient(service, key);
   return () => client.get('/v1/nothing');
 }
@@ -28,7 +28,7 @@ function newOwner(perMinute: number, perDay = AMPLE): Promise<TestOwner> {
 }
 
 /** Asks so many times. Returns what each answer was. */
-async function outcomes(times: number, ask: () => Promise<Answer>): Promise<string[]> {
+async function outcomes(times: number, ask: () => Promise<ApiResponse>): Promise<string[]> {
   const codes: string[] = [];
   for (let time = 0; time < times; time++) codes.push((await ask()).json.code);
   return codes;
@@ -87,10 +87,10 @@ describe('by default', () => {
 
   it('a banned request is answered 429 api_key_banned with what it has to wait for', async () => {
     const ask = asks((await newOwner(3)).key);
-    await inTurn(5, ask);
+    await sequentially(5, ask);
     await service.advance(1_001);
-    const answer = await ask();
-    expect(answer).toMatchObject({
+    const response = await ask();
+    expect(response).toMatchObject({
       status: 429,
       json: {
         code: BANNED,
@@ -99,7 +99,7 @@ describe('by default', () => {
         status: 429,
       },
     });
-    expect(limitFields(answer)).toEqual({
+    expect(rateLimitHeaders(response)).toEqual({
       'x-ratelimit-limit': '3',
       'x-ratelimit-remaining': '0',
       'x-ratelimit-reset': String(Math.ceil((service.nowMs() + BAN_MS) / 1000)),
@@ -111,16 +111,16 @@ describe('by default', () => {
 
   it('a ban lasts five minutes from the refusal that led to it, whatever is asked meanwhile', async () => {
     const ask = asks((await newOwner(2)).key);
-    await inTurn(3, ask);
+    await sequentially(3, ask);
     await service.advance(20 * SECOND_MS);
     const { reset } = limitsOf(await ask());
     const endsAtMs = service.nowMs() + BAN_MS;
     for (let part = 1; part < 10; part++) {
       await service.advance(BAN_MS / 10);
-      const answer = await inTurn(3, ask);
-      expect(answer.json.code).toBe(BANNED);
-      expect(limitsOf(answer).reset).toBe(reset);
-      expect(Number(answer.headers['retry-after'])).toBe((endsAtMs - service.nowMs()) / 1000);
+      const response = await sequentially(3, ask);
+      expect(response.json.code).toBe(BANNED);
+      expect(limitsOf(response).reset).toBe(reset);
+      expect(Number(response.headers['retry-after'])).toBe((endsAtMs - service.nowMs()) / 1000);
     }
     await service.setClock(endsAtMs - 1);
     expect((await ask()).headers['retry-after']).toBe('1');
@@ -138,7 +138,7 @@ describe('by default', () => {
 
   it('a banned request is counted in no window', async () => {
     const ask = asks((await newOwner(2, 10)).key);
-    await inTurn(9, ask);
+    await sequentially(9, ask);
     await service.advance(BAN_MS);
     expect((await ask()).headers['ratelimit']).toBe('"minute";r=1;t=60, "day";r=7;t=86100');
   });
@@ -167,7 +167,7 @@ describe('by default', () => {
   it('requests that pass in between do not stop the count', async () => {
     const ask = asks((await newOwner(4)).key);
     const startMs = service.nowMs();
-    await inTurn(4, ask);
+    await sequentially(4, ask);
     await service.setClock(startMs + 59_000);
     expect(await outcomes(2, ask)).toEqual([REFUSED, REFUSED]);
     await service.setClock(startMs + 60_000);
@@ -178,9 +178,9 @@ describe('by default', () => {
     const ask = asks((await newOwner(2, 1)).key);
     const startMs = service.nowMs();
     await ask();
-    const answer = await inTurn(2, ask);
-    expect(answer.json.code).toBe(BANNED);
-    expect(limitFields(answer)).toEqual({
+    const response = await sequentially(2, ask);
+    expect(response.json.code).toBe(BANNED);
+    expect(rateLimitHeaders(response)).toEqual({
       'x-ratelimit-limit': '2',
       'x-ratelimit-remaining': '0',
       'x-ratelimit-reset': String((startMs + DAY_MS) / 1000),
@@ -196,17 +196,17 @@ describe('by default', () => {
     const ask = asks((await newOwner(1, 1)).key);
     await ask();
     await service.advance(DAY_MS - 100 * SECOND_MS);
-    const answer = await ask();
-    expect(answer.json.code).toBe(BANNED);
-    expect(answer.headers['retry-after']).toBe('300');
-    expect(answer.headers['ratelimit']).toBe('"minute";r=0;t=300, "day";r=0;t=300');
+    const response = await ask();
+    expect(response.json.code).toBe(BANNED);
+    expect(response.headers['retry-after']).toBe('300');
+    expect(response.headers['ratelimit']).toBe('"minute";r=0;t=300, "day";r=0;t=300');
   });
 
   it('a ban holds for the key alone, not for the owner’s other keys', async () => {
     const owner = await newOwner(2);
     const other = asks((await createKey(service.database, owner.id)).key);
     const ask = asks(owner.key);
-    await inTurn(4, ask);
+    await sequentially(4, ask);
     expect(await outcomes(1, other)).toEqual([REFUSED]);
     await service.advance(MINUTE_MS);
     expect(await outcomes(2, ask)).toEqual([BANNED, BANNED]);
@@ -216,7 +216,7 @@ describe('by default', () => {
   it('refusals of the owner’s other keys do not count', async () => {
     const owner = await newOwner(3);
     const other = asks((await createKey(service.database, owner.id)).key);
-    await inTurn(5, asks(owner.key));
+    await sequentially(5, asks(owner.key));
     expect(await outcomes(2, other)).toEqual([REFUSED, REFUSED]);
     expect(await outcomes(1, asks(owner.key))).toEqual([BANNED]);
   });
@@ -224,26 +224,26 @@ describe('by default', () => {
   describe('keys made by rotation', () => {
     it('inherit the ban, however often they are rotated', async () => {
       const owner = await newOwner(1);
-      await inTurn(2, asks(owner.key));
+      await sequentially(2, asks(owner.key));
       for (let time = 0; time < 2; time++) {
         const { key } = await createKey(service.database, owner.id, { firstKeyId: owner.keyId });
-        const answer = await asks(key)();
-        expect(answer.json.code).toBe(BANNED);
-        expect(answer.headers['retry-after']).toBe('300');
+        const response = await asks(key)();
+        expect(response.json.code).toBe(BANNED);
+        expect(response.headers['retry-after']).toBe('300');
       }
     });
 
     it('hand it back to the key they were made of', async () => {
       const owner = await newOwner(1);
       const successor = await createKey(service.database, owner.id, { firstKeyId: owner.keyId });
-      await inTurn(2, asks(successor.key));
+      await sequentially(2, asks(successor.key));
       expect(await outcomes(1, asks(owner.key))).toEqual([BANNED]);
     });
 
     it('share one count of refusals', async () => {
       const owner = await newOwner(3);
       const successor = await createKey(service.database, owner.id, { firstKeyId: owner.keyId });
-      await inTurn(4, asks(owner.key));
+      await sequentially(4, asks(owner.key));
       expect(await outcomes(2, asks(successor.key))).toEqual([REFUSED, BANNED]);
     });
   });
@@ -260,11 +260,11 @@ describe('by default', () => {
     it('lets the key pass at once, in the windows as they stand', async () => {
       const owner = await newOwner(2, 10);
       const ask = asks(owner.key);
-      await inTurn(4, ask);
+      await sequentially(4, ask);
       await service.advance(MINUTE_MS);
       await unban(owner);
-      const { answer } = await askUntil(ask, ({ status }) => status === 404);
-      expect(answer.headers['ratelimit']).toBe('"minute";r=1;t=60, "day";r=7;t=86340');
+      const { response } = await askUntil(ask, ({ status }) => status === 404);
+      expect(response.headers['ratelimit']).toBe('"minute";r=1;t=60, "day";r=7;t=86340');
     });
 
     it('lets refusals count from nought, for the whole line of keys', async () => {
@@ -283,12 +283,12 @@ describe('by default', () => {
     it('does not keep the key from being banned again', async () => {
       const owner = await newOwner(1, 1);
       const ask = asks(owner.key);
-      await inTurn(2, ask);
+      await sequentially(2, ask);
       await unban(owner);
       await service.advance(5 * SECOND_MS);
-      const answer = await ask();
-      expect(answer.json.code).toBe(BANNED);
-      expect(answer.headers['ratelimit']).toContain('"minute";r=0;t=300');
+      const response = await ask();
+      expect(response.json.code).toBe(BANNED);
+      expect(response.headers['ratelimit']).toContain('"minute";r=0;t=300');
     });
   });
 });
@@ -326,8 +326,8 @@ describe.each(settings)('with $title', ({ env, codes, standing, afterBan }) => {
   it('refusals ban as it says', async () => {
     const ask = asks((await newOwner(3)).key);
     expect(await outcomes(codes.length, ask)).toEqual(codes);
-    const answer = await ask();
-    expect(answer.headers).toMatchObject({ ratelimit: standing, 'retry-after': '60' });
+    const response = await ask();
+    expect(response.headers).toMatchObject({ ratelimit: standing, 'retry-after': '60' });
     await service.advance(7 * SECOND_MS);
     expect(await outcomes(1, ask)).toEqual([afterBan]);
   });

@@ -1,6 +1,6 @@
-import { type Answer, ApiClient } from '../harness/client.js';
+import { type ApiResponse, ApiClient } from '../harness/client.js';
 import { createOwner } from '../harness/factories.js';
-import { DAY_MS, inTurn, limitFields, MINUTE_MS } from '../harness/limits.js';
+import { DAY_MS, sequentially, rateLimitHeaders, MINUTE_MS } from '../harness/limits.js';
 import { START_MS, startService, type TestService } from '../harness/service.js';
 
 let service: TestService;
@@ -156,14 +156,14 @@ it.each(told)(
     const startMs = Math.ceil(service.nowMs() / 1000) * 1000;
     const owner = await createOwner(service.database, { limits: { perMinute, perDay } });
     const client = new ApiClient(service, owner.key);
-    let answer: Answer | undefined;
+    let response: ApiResponse | undefined;
     for (const ms of at) {
       await service.setClock(startMs + ms);
-      answer = await client.get('/v1/nothing');
+      response = await client.get('/v1/nothing');
     }
     const [limit, remaining, endsAtMs] = window;
-    expect(answer?.status).toBe(status);
-    expect(limitFields(answer!)).toEqual({
+    expect(response?.status).toBe(status);
+    expect(rateLimitHeaders(response!)).toEqual({
       'x-ratelimit-limit': String(limit),
       'x-ratelimit-remaining': String(remaining),
       'x-ratelimit-reset': String((startMs + endsAtMs) / 1000),
@@ -179,9 +179,9 @@ it('whoever waits as long as Retry-After says is never refused again', async () 
   const client = new ApiClient(service, owner.key);
   for (let time = 0; time < 8; time++) {
     await service.advance(time * 997);
-    const refused = await inTurn(3, () => client.get('/v1/nothing'));
-    expect(refused.status).toBe(429);
-    const seconds = Number(refused.headers['retry-after']);
+    const rejected = await sequentially(3, () => client.get('/v1/nothing'));
+    expect(rejected.status).toBe(429);
+    const seconds = Number(rejected.headers['retry-after']);
     expect(seconds).toBeGreaterThanOrEqual(1);
     await service.advance(seconds * 1_000);
     expect((await client.get('/v1/nothing')).status).toBe(404);

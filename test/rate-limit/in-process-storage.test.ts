@@ -32,7 +32,7 @@ describe('counters in the process', () => {
     const [shared, storage] = [0, 1].map(
       () => new InProcessStorage({ now: () => nowMs }, LOOKUP_LIMIT),
     ) as [InProcessStorage, InProcessStorage];
-    const ban = { keyLine: '1', unbanCount: 0, afterRefusals: 3, lengthMs: 300_000 };
+    const ban = { keyLine: '1', unbanCount: 0, afterRejections: 3, lengthMs: 300_000 };
     const budget: Budget = { ...owner('1', 2, 5), ban };
     shared.take(budget);
     nowMs += 10_000;
@@ -40,8 +40,8 @@ describe('counters in the process', () => {
     storage.take(budget);
     storage.record(budget, reading);
     expect(storage.peek(budget)).toEqual(shared.peek(budget));
-    const refusals = { count: 2, windowEndsAtMs: nowMs + 9_000, bannedUntilMs: 0, unbanCount: 0 };
-    storage.record(budget, reading, refusals);
+    const rejections = { count: 2, windowEndsAtMs: nowMs + 9_000, bannedUntilMs: 0, unbanCount: 0 };
+    storage.record(budget, reading, rejections);
     expect(storage.take(budget)).toMatchObject({ banBegins: true, bannedUntilMs: nowMs + 300_000 });
     // The shared counters were emptied: so are these.
     storage.record(budget, new InProcessStorage({ now: () => nowMs }, LOOKUP_LIMIT).peek(budget));
@@ -56,7 +56,7 @@ describe('bans', () => {
   const policy = (keyLine: string, unbanCount = 0, lengthMs = 300_000): BanPolicy => ({
     keyLine,
     unbanCount,
-    afterRefusals: 2,
+    afterRejections: 2,
     lengthMs,
   });
 

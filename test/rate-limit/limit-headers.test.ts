@@ -35,18 +35,18 @@ function opensAtMs({ windows, bannedUntilMs = 0 }: Reading): number {
   return Math.max(bannedUntilMs, ...exhausted.map(({ endsAtMs }) => endsAtMs));
 }
 
-const refusals = readings.filter(({ allowed }) => !allowed);
+const rejections = readings.filter(({ allowed }) => !allowed);
 const passes = readings.filter(({ allowed }) => allowed);
 
 it('Retry-After is the first whole second in which nothing refuses', () => {
-  for (const reading of refusals) {
+  for (const reading of rejections) {
     const waitMs = opensAtMs(reading) - reading.nowMs;
     expect(retryAfterSeconds(reading)).toBe(Math.max(1, Math.ceil(waitMs / 1000)));
   }
 });
 
 it('Reset of a refusal is when nothing refuses any more', () => {
-  for (const reading of refusals) {
+  for (const reading of rejections) {
     expect(field(reading, 'X-RateLimit-Reset')).toBe(Math.ceil(opensAtMs(reading) / 1000));
     expect(field(reading, 'X-RateLimit-Remaining')).toBe(0);
   }

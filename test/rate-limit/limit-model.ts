@@ -7,7 +7,7 @@ export const DAY_MS = 86_400_000;
 /** The rules as they are written, on lists of all that happened. */
 export class LimitModel {
   private readonly counted = new Map<string, number[]>();
-  private readonly refused = new Map<string, { atMs: number; policy: BanPolicy }[]>();
+  private readonly rejected = new Map<string, { atMs: number; policy: BanPolicy }[]>();
 
   take({ kind, id, quotas, ban }: Budget, nowMs: number): Reading {
     const log = listOf(this.counted, `${kind} ${id}`);
@@ -23,7 +23,7 @@ export class LimitModel {
     }
     let banBegins = false;
     if (ban && bannedUntilMs === undefined) {
-      listOf(this.refused, ban.keyLine).push({ atMs: nowMs, policy: ban });
+      listOf(this.rejected, ban.keyLine).push({ atMs: nowMs, policy: ban });
       bannedUntilMs = this.bannedUntil(ban, nowMs);
       banBegins = bannedUntilMs !== undefined;
     }
@@ -40,13 +40,13 @@ export class LimitModel {
     let minuteEndsAtMs = 0;
     let count = 0;
     let untilMs = 0;
-    for (const { atMs, policy } of listOf(this.refused, keyLine)) {
+    for (const { atMs, policy } of listOf(this.rejected, keyLine)) {
       if (policy.unbanCount < unbanCount) continue;
       if (atMs >= minuteEndsAtMs) {
         minuteEndsAtMs = atMs + MINUTE_MS;
         count = 0;
       }
-      if (++count >= policy.afterRefusals) {
+      if (++count >= policy.afterRejections) {
         untilMs = atMs + policy.lengthMs;
         minuteEndsAtMs = 0;
       }

@@ -1,11 +1,17 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { generateKey, hashKey } from '../../src/auth/key-format.js';
-import { type Answer, send } from '../harness/client.js';
+import { type ApiResponse, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { holdTable } from '../harness/database-lock.js';
 import { createOwner } from '../harness/factories.js';
-import { inParallel, inTurn, limitFields, limitsOf, SECOND_MS } from '../harness/limits.js';
+import {
+  inParallel,
+  sequentially,
+  rateLimitHeaders,
+  limitsOf,
+  SECOND_MS,
+} from '../harness/limits.js';
 import { RawConnection } from '../harness/raw-connection.js';
 import { type Relay, startRelay } from '../harness/relay.js';
 import { startService, type TestService, UNBOUNDED } from '../harness/service.js';
@@ -40,7 +46,7 @@ afterAll(async () => {
   await database.close();
 });
 
-type Ask = (key?: string, path?: string) => Promise<Answer>;
+type Ask = (key?: string, path?: string) => Promise<ApiResponse>;
 
 let addresses = 0;
 /** Requests of a client at an address that no other test uses. */
@@ -55,7 +61,7 @@ function newAddress(): Ask {
 /** A client at a new address whose budget is used up. */
 async function newAddressOverLimit(): Promise<Ask> {
   const ask = newAddress();
-  await inTurn(LIMIT, () => ask());
+  await sequentially(LIMIT, () => ask());
   return ask;
 }
 
@@ -63,9 +69,9 @@ function unknownKeys(count: number): string[] {
   return Array.from({ length: count }, generateKey);
 }
 
-function countByStatus(answers: Answer[]): Record<number, number> {
+function countByStatus(responses: ApiResponse[]): Record<number, number> {
   const counts: Record<number, number> = {};
-  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  for (const { status } of responses) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
@@ -89,10 +95,10 @@ describe('many at once', () => {
     const ask = newAddress();
     expect((await ask(key)).status).toBe(404);
     const keys = unknownKeys(3_000);
-    const answers = keys.map((unknown) => ask(unknown));
+    const responses = keys.map((unknown) => ask(unknown));
     const known = await inParallel(20, () => ask(key));
     expect(known.map(({ status }) => status)).toEqual(known.map(() => 404));
-    expect(countByStatus(await Promise.all(answers))).toEqual({ 401: LIMIT, 429: 3_000 - LIMIT });
+    expect(countByStatus(await Promise.all(responses))).toEqual({ 401: LIMIT, 429: 3_000 - LIMIT });
     expect(lookedUp(keys)).toBe(LIMIT + LOOK_UPS_PER_SECOND);
     expect(limitsOf(await ask(key)).remaining).toBe(1_000 - 22);
   });
@@ -100,8 +106,8 @@ describe('many at once', () => {
   it('404 for a valid key that is not in the cache, however many requests of an address send it', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 1_000, perDay: 1_000 } });
     const ask = newAddress();
-    const answers = await inParallel(5 * LIMIT, () => ask(key));
-    expect(countByStatus(answers)).toEqual({ 404: 5 * LIMIT });
+    const responses = await inParallel(5 * LIMIT, () => ask(key));
+    expect(countByStatus(responses)).toEqual({ 404: 5 * LIMIT });
     expect(relay.timesSent(Buffer.from(hashKey(key), 'hex'))).toBe(1);
     expect(limitsOf(await ask()).remaining).toBe(LIMIT - 1);
   });
@@ -133,9 +139,9 @@ describe('the request that is counted before the lookup', () => {
 
   it('is given back on a @SkipThrottle() route', async () => {
     const ask = newAddress();
-    const answer = await ask(generateKey(), '/v1/plain/skipped');
-    expect(answer.status).toBe(401);
-    expect(limitsOf(answer).remaining).toBe(LIMIT);
+    const response = await ask(generateKey(), '/v1/plain/skipped');
+    expect(response.status).toBe(401);
+    expect(limitsOf(response).remaining).toBe(LIMIT);
     expect(await remaining(ask)).toBe(LIMIT - 1);
   });
 });
@@ -153,8 +159,8 @@ describe('over its budget', () => {
   it('429 for every one of them at once, too', async () => {
     const ask = await newAddressOverLimit();
     const keys = unknownKeys(3 * LOOK_UPS_PER_SECOND);
-    const answers = await Promise.all(keys.map((key) => ask(key)));
-    expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 429));
+    const responses = await Promise.all(keys.map((key) => ask(key)));
+    expect(responses.map(({ status }) => status)).toEqual(keys.map(() => 429));
     expect(lookedUp(keys)).toBe(LOOK_UPS_PER_SECOND);
   });
 
@@ -174,10 +180,10 @@ describe('over its budget', () => {
   it('429 tells the budget of the address', async () => {
     const ask = await newAddressOverLimit();
     for (const key of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(key);
-    const [refused, keyless] = [await ask(generateKey()), await ask()];
-    expect(refused.text).toBe(keyless.text);
-    expect(limitFields(refused)).toEqual(limitFields(keyless));
-    expect(limitFields(refused)).toMatchObject({
+    const [rejected, keyless] = [await ask(generateKey()), await ask()];
+    expect(rejected.text).toBe(keyless.text);
+    expect(rateLimitHeaders(rejected)).toEqual(rateLimitHeaders(keyless));
+    expect(rateLimitHeaders(rejected)).toMatchObject({
       'x-ratelimit-limit': String(LIMIT),
       'x-ratelimit-remaining': '0',
       ratelimit: '"minute";r=0;t=60',
@@ -196,18 +202,18 @@ describe('over its budget', () => {
     const ask = await newAddressOverLimit();
     for (const key of unknownKeys(LOOK_UPS_PER_SECOND - 1)) await ask(key);
     const { key } = await createOwner(database, { limits: { perMinute: 7, perDay: 70 } });
-    const answer = await ask(key);
-    expect(answer.status).toBe(404);
-    expect(limitsOf(answer)).toMatchObject({ limit: 7, remaining: 6 });
+    const response = await ask(key);
+    expect(response.status).toBe(404);
+    expect(limitsOf(response)).toMatchObject({ limit: 7, remaining: 6 });
   });
 
   it('429 for one beyond the ten, until the second is over; it is counted for no owner', async () => {
     const ask = await newAddressOverLimit();
     for (const key of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(key);
     const { key } = await createOwner(database, { limits: { perMinute: 7, perDay: 70 } });
-    const refused = await ask(key);
-    expect(refused).toMatchObject({ status: 429, json: { code: 'rate_limit_exceeded' } });
-    expect(limitsOf(refused).limit).toBe(LIMIT);
+    const rejected = await ask(key);
+    expect(rejected).toMatchObject({ status: 429, json: { code: 'rate_limit_exceeded' } });
+    expect(limitsOf(rejected).limit).toBe(LIMIT);
     await service.advance(SECOND_MS);
     expect(limitsOf(await ask(key))).toMatchObject({ limit: 7, remaining: 6 });
   });
@@ -227,8 +233,8 @@ describe('over its budget', () => {
     expect((await ask(key)).status).toBe(404);
     await service.advance(10 * SECOND_MS);
     for (const unknown of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(unknown);
-    const answers = await inParallel(2 * LOOK_UPS_PER_SECOND, () => ask(key));
-    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 404));
+    const responses = await inParallel(2 * LOOK_UPS_PER_SECOND, () => ask(key));
+    expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 404));
   });
 
   it('other addresses have look-ups of their own', async () => {
@@ -241,7 +247,7 @@ describe('over its budget', () => {
   it('an unknown key that was looked up is no more known than before', async () => {
     const ask = await newAddressOverLimit();
     const key = generateKey();
-    await inTurn(2 * LOOK_UPS_PER_SECOND, () => ask(key));
+    await sequentially(2 * LOOK_UPS_PER_SECOND, () => ask(key));
     expect(relay.timesSent(Buffer.from(hashKey(key), 'hex'))).toBe(LOOK_UPS_PER_SECOND);
   });
 });

@@ -1,11 +1,11 @@
-import { type Answer, ApiClient } from '../harness/client.js';
+import { type ApiResponse, ApiClient } from '../harness/client.js';
 import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
 import {
   askUntil,
   DAY_MS,
   inParallel,
-  inTurn,
-  limitFields,
+  sequentially,
+  rateLimitHeaders,
   limitsOf,
   MINUTE_MS,
   notifyChange,
@@ -28,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /** A request that is answered without a look into the store. */
-function asks(key: string): () => Promise<Answer> {
+function asks(key: string): () => Promise<ApiResponse> {
   const client = new ApiClient(service, key);
   return () => client.get('/v1/nothing');
 }
@@ -48,9 +48,9 @@ describe.each(plans)('plan $plan', ({ plan, perMinute, perDay }) => {
 
   it(`GET /v1/pets › tells ${perMinute} a minute and ${perDay} a day`, async () => {
     const { key } = await newOwner();
-    const answer = await new ApiClient(service, key).get('/v1/pets');
-    expect(answer.status).toBe(200);
-    expect(limitFields(answer)).toEqual({
+    const response = await new ApiClient(service, key).get('/v1/pets');
+    expect(response.status).toBe(200);
+    expect(rateLimitHeaders(response)).toEqual({
       'x-ratelimit-limit': String(perMinute),
       'x-ratelimit-remaining': String(perMinute - 1),
       'x-ratelimit-reset': String((service.nowMs() + MINUTE_MS) / 1000),
@@ -61,12 +61,12 @@ describe.each(plans)('plan $plan', ({ plan, perMinute, perDay }) => {
 
   it(`${perMinute} of more requests at once pass`, async () => {
     const ask = asks((await newOwner()).key);
-    const answers = await inParallel(perMinute + 40, ask);
-    const passed = answers.filter(({ status }) => status === 404);
+    const responses = await inParallel(perMinute + 40, ask);
+    const passed = responses.filter(({ status }) => status === 404);
     expect(passed).toHaveLength(perMinute);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(40);
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
     // Each was told a number of its own.
-    const told = passed.map((answer) => limitsOf(answer).remaining).sort((a, b) => b - a);
+    const told = passed.map((response) => limitsOf(response).remaining).sort((a, b) => b - a);
     expect(told).toEqual(Array.from({ length: perMinute }, (_, index) => perMinute - 1 - index));
   });
 });
@@ -74,12 +74,12 @@ describe.each(plans)('plan $plan', ({ plan, perMinute, perDay }) => {
 it('of 200 requests at once over two keys of a Free owner exactly 60 pass', async () => {
   const owner = await createOwner(service.database, { plan: 'free' });
   const other = await createKey(service.database, owner.id);
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     ...Array.from({ length: 100 }, asks(owner.key)),
     ...Array.from({ length: 100 }, asks(other.key)),
   ]);
-  expect(answers.filter(({ status }) => status === 404)).toHaveLength(60);
-  expect(answers.filter(({ status }) => status === 429)).toHaveLength(140);
+  expect(responses.filter(({ status }) => status === 404)).toHaveLength(60);
+  expect(responses.filter(({ status }) => status === 429)).toHaveLength(140);
 });
 
 describe('a plan change', () => {
@@ -93,21 +93,21 @@ describe('a plan change', () => {
 
   const holds =
     (policy: string) =>
-    ({ headers }: Answer): boolean =>
+    ({ headers }: ApiResponse): boolean =>
       headers['ratelimit-policy'] === policy;
 
   it('keeps what was used in both windows, and when they end', async () => {
     const owner = await createOwner(service.database, { plan: 'free' });
     const ask = asks(owner.key);
     const endsAt = (service.nowMs() + MINUTE_MS) / 1000;
-    await inTurn(10, ask);
+    await sequentially(10, ask);
     await service.advance(1_000);
     await setLimits(owner, 100, 2_000);
     const policy = '"minute";q=100;w=60, "day";q=2000;w=86400';
-    const { answer, asked } = await askUntil(ask, holds(policy));
+    const { response, asked } = await askUntil(ask, holds(policy));
     const used = 10 + asked;
-    expect(limitsOf(answer)).toEqual({ limit: 100, remaining: 100 - used, reset: endsAt });
-    expect(answer.headers['ratelimit']).toBe(
+    expect(limitsOf(response)).toEqual({ limit: 100, remaining: 100 - used, reset: endsAt });
+    expect(response.headers['ratelimit']).toBe(
       `"minute";r=${100 - used};t=59, "day";r=${2_000 - used};t=86399`,
     );
   });
@@ -117,11 +117,11 @@ describe('a plan change', () => {
       limits: { perMinute: 5_000, perDay: 9_000 },
     });
     const ask = asks(owner.key);
-    await inTurn(10, ask);
+    await sequentially(10, ask);
     await setLimits(owner, 4, 9_000);
-    const { answer } = await askUntil(ask, ({ status }) => status === 429);
-    expect(limitsOf(answer)).toMatchObject({ limit: 4, remaining: 0 });
-    expect(answer.json.code).toBe('rate_limit_exceeded');
+    const { response } = await askUntil(ask, ({ status }) => status === 429);
+    expect(limitsOf(response)).toMatchObject({ limit: 4, remaining: 0 });
+    expect(response.json.code).toBe('rate_limit_exceeded');
     await service.advance(MINUTE_MS);
     expect(limitsOf(await ask())).toMatchObject({ limit: 4, remaining: 3 });
   });
@@ -129,19 +129,19 @@ describe('a plan change', () => {
   it('to more requests lets a refused owner go on with what is left', async () => {
     const owner = await createOwner(service.database, { limits: { perMinute: 3, perDay: 100 } });
     const ask = asks(owner.key);
-    expect((await inTurn(4, ask)).status).toBe(429);
+    expect((await sequentially(4, ask)).status).toBe(429);
     await setLimits(owner, 10, 100);
-    const { answer } = await askUntil(ask, ({ status }) => status === 404);
-    expect(limitsOf(answer)).toMatchObject({ limit: 10, remaining: 6 });
+    const { response } = await askUntil(ask, ({ status }) => status === 404);
+    expect(limitsOf(response)).toMatchObject({ limit: 10, remaining: 6 });
   });
 
   it('after a day’s window was used up leaves the day as it is', async () => {
     const owner = await createOwner(service.database, { limits: { perMinute: 10, perDay: 2 } });
     const ask = asks(owner.key);
     const endsAt = (service.nowMs() + DAY_MS) / 1000;
-    expect((await inTurn(3, ask)).status).toBe(429);
+    expect((await sequentially(3, ask)).status).toBe(429);
     await setLimits(owner, 20, 3);
-    const { answer } = await askUntil(ask, ({ status }) => status === 404);
-    expect(limitsOf(answer)).toEqual({ limit: 3, remaining: 0, reset: endsAt });
+    const { response } = await askUntil(ask, ({ status }) => status === 404);
+    expect(limitsOf(response)).toEqual({ limit: 3, remaining: 0, reset: endsAt });
   });
 });

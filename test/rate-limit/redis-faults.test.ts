@@ -1,7 +1,7 @@
-import { type Answer, ApiClient, send } from '../harness/client.js';
+import { type ApiResponse, ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { createOwner } from '../harness/factories.js';
-import { askUntil, inParallel, inTurn, limitsOf } from '../harness/limits.js';
+import { askUntil, inParallel, sequentially, limitsOf } from '../harness/limits.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/redis.js';
 import { startService, type TestService } from '../harness/service.js';
 
@@ -13,7 +13,7 @@ const BOUND_MS = 900;
 const ROUTE = '/v1/nothing';
 
 interface Timed {
-  answer: Answer;
+  response: ApiResponse;
   tookMs: number;
 }
 
@@ -58,28 +58,28 @@ function readinessIs(status: string): Promise<unknown> {
 
 /** Asks on several connections at once until the promise is settled. */
 async function under<Value>(
-  ask: () => Promise<Answer>,
+  ask: () => Promise<ApiResponse>,
   meanwhile: () => Promise<Value>,
 ): Promise<Timed[]> {
-  const answers: Timed[] = [];
+  const responses: Timed[] = [];
   let over = false;
   const caller = async (): Promise<void> => {
     while (!over) {
       const startedAtMs = performance.now();
-      const answer = await ask();
-      answers.push({ answer, tookMs: performance.now() - startedAtMs });
+      const response = await ask();
+      responses.push({ response, tookMs: performance.now() - startedAtMs });
     }
   };
   const callers = Promise.all([caller(), caller(), caller(), caller()]);
   await meanwhile().finally(() => (over = true));
   await callers;
-  return answers;
+  return responses;
 }
 
-function expectUnharmed(answers: Timed[], status = 404): void {
-  const statuses = new Set(answers.map(({ answer }) => answer.status));
+function expectUnharmed(responses: Timed[], status = 404): void {
+  const statuses = new Set(responses.map(({ response }) => response.status));
   expect([...statuses]).toEqual([status]);
-  expect(Math.max(...answers.map(({ tookMs }) => tookMs))).toBeLessThan(BOUND_MS);
+  expect(Math.max(...responses.map(({ tookMs }) => tookMs))).toBeLessThan(BOUND_MS);
 }
 
 describeWithRedis('under load', () => {
@@ -111,11 +111,11 @@ describeWithRedis('under load', () => {
         await harm();
         await readinessIs('degraded');
         // So many after the change, whatever the machine is busy with.
-        await inTurn(50, ask);
+        await sequentially(50, ask);
       });
       expectUnharmed(harmed);
       // On from the last reading: the same window, and nothing given back.
-      const told = harmed.map(({ answer }) => limitsOf(answer));
+      const told = harmed.map(({ response }) => limitsOf(response));
       expect(new Set(told.map(({ reset }) => reset))).toEqual(new Set([first.reset]));
       expect(Math.min(...told.map(({ remaining }) => remaining))).toBeLessThanOrEqual(
         first.remaining - 50,
@@ -128,7 +128,7 @@ describeWithRedis('under load', () => {
       const healed = await under(ask, async () => {
         await heal();
         await readinessIs('ok');
-        await inTurn(20, ask);
+        await sequentially(20, ask);
       });
       expectUnharmed(healed);
       expect(changes().slice(before)).toEqual([
@@ -142,13 +142,13 @@ describeWithRedis('under load', () => {
   it('a ban holds while Redis is away, and is told with the same end', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 2, perDay: 100 } });
     const ask = () => new ApiClient(service, key).get(ROUTE);
-    const before = limitsOf(await inTurn(4, ask));
+    const before = limitsOf(await sequentially(4, ask));
     await redis.signal('SIGSTOP');
     const during = await under(ask, () => readinessIs('degraded'));
     expectUnharmed(during, 429);
-    for (const { answer } of during) {
-      expect(answer.json.code).toBe('api_key_banned');
-      expect(limitsOf(answer)).toEqual(before);
+    for (const { response } of during) {
+      expect(response.json.code).toBe('api_key_banned');
+      expect(limitsOf(response)).toEqual(before);
     }
     await redis.signal('SIGCONT');
     await readinessIs('ok');
@@ -158,7 +158,7 @@ describeWithRedis('under load', () => {
   it('refusals go on to lead to a ban while Redis is away', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 3, perDay: 100 } });
     const ask = () => new ApiClient(service, key).get(ROUTE);
-    await inTurn(4, ask);
+    await sequentially(4, ask);
     await redis.signal('SIGSTOP');
     const codes = [(await ask()).json.code, (await ask()).json.code];
     expect(codes).toEqual(['rate_limit_exceeded', 'api_key_banned']);
@@ -208,7 +208,7 @@ describeWithRedis('Redis is not there at the start', () => {
   it('the service starts, counts by itself, and uses Redis once it is there', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 5, perDay: 100 } });
     const ask = () => new ApiClient(service, key).get(ROUTE);
-    expect(limitsOf(await inTurn(2, ask)).remaining).toBe(3);
+    expect(limitsOf(await sequentially(2, ask)).remaining).toBe(3);
     await service.waitForLog(({ msg = '' }) => msg.includes('in this process'));
     expect(changes()).toEqual(['40 limits are counted in this process: Redis cannot be reached']);
     const warning = service.logs().find(({ msg = '' }) => msg.includes('in this process'));
@@ -228,12 +228,12 @@ describeWithRedis('Redis has no memory left', () => {
   it('owners are counted in it all the same, addresses in the process; no 5xx', async () => {
     const { id, key } = await createOwner(database, { limits: { perMinute: 20, perDay: 100 } });
     await redis.client.config('SET', 'maxmemory', '1');
-    const codes = await inTurn(15, () => new ApiClient(service, key).get(ROUTE));
+    const codes = await sequentially(15, () => new ApiClient(service, key).get(ROUTE));
     expect(limitsOf(codes).remaining).toBe(5);
     expect(await redis.client.hget(`aas:{owner:${id}}`, 'minute')).toMatch(/^15 /);
-    const answer = await inTurn(7, () => send(service, ROUTE));
-    expect(answer.status).toBe(401);
-    expect(limitsOf(answer).remaining).toBe(293);
+    const response = await sequentially(7, () => send(service, ROUTE));
+    expect(response.status).toBe(401);
+    expect(limitsOf(response).remaining).toBe(293);
     expect(await redis.client.keys('*address*')).toEqual([]);
     expect(changes()).toEqual([]);
     await redis.client.config('SET', 'maxmemory', '0');

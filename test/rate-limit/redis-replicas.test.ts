@@ -1,9 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { generateKey, hashKey } from '../../src/auth/key-format.js';
-import { type Answer, ApiClient, send } from '../harness/client.js';
+import { type ApiResponse, ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { createOwner, type TestOwner } from '../harness/factories.js';
-import { askUntil, inParallel, inTurn, limitFields, limitsOf } from '../harness/limits.js';
+import {
+  askUntil,
+  inParallel,
+  sequentially,
+  rateLimitHeaders,
+  limitsOf,
+} from '../harness/limits.js';
 import {
   describeWithAnyRedis,
   describeWithRedis,
@@ -54,22 +60,22 @@ function startReplicas(redisUrl: string, env: Environment = {}): Promise<TestSer
 }
 
 /** Requests, each to the next replica. */
-function inRotation(replicas: TestService[], ask: (replica: TestService) => Promise<Answer>) {
+function inRotation(replicas: TestService[], ask: (replica: TestService) => Promise<ApiResponse>) {
   let turn = 0;
   return () => ask(replicas[turn++ % replicas.length]!);
 }
 
 /** How many answers there were of each code. */
-function codes(answers: Answer[]): Record<string, number> {
+function codes(responses: ApiResponse[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { json } of answers) {
+  for (const { json } of responses) {
     const code = (json as { code: string }).code;
     counts[code] = (counts[code] ?? 0) + 1;
   }
   return counts;
 }
 
-function ofKey(replicas: TestService[], key: string): () => Promise<Answer> {
+function ofKey(replicas: TestService[], key: string): () => Promise<ApiResponse> {
   return inRotation(replicas, (replica) => new ApiClient(replica, key).get('/v1/nothing'));
 }
 
@@ -94,16 +100,16 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
 
   it('of many parallel requests of an owner, exactly the budget passes', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 50, perDay: 1_000 } });
-    const answers = await inParallel(150, ofKey(replicas, key));
+    const responses = await inParallel(150, ofKey(replicas, key));
     // The refusals reach the per-minute limit, and the last ones find the key banned.
-    expect(codes(answers)).toEqual({
+    expect(codes(responses)).toEqual({
       route_not_found: 50,
       rate_limit_exceeded: 49,
       api_key_banned: 51,
     });
-    const remaining = answers
+    const remaining = responses
       .filter(({ status }) => status === 404)
-      .map((answer) => limitsOf(answer).remaining);
+      .map((response) => limitsOf(response).remaining);
     expect(remaining.sort((a, b) => a - b)).toEqual(
       Array.from({ length: 50 }, (_, index) => index),
     );
@@ -128,24 +134,26 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
 
   it('tell one and the same end of the window', async () => {
     const { key } = await createOwner(database);
-    const answers = await inParallel(12, ofKey(replicas, key));
-    expect(new Set(answers.map((answer) => limitsOf(answer).reset)).size).toBe(1);
+    const responses = await inParallel(12, ofKey(replicas, key));
+    expect(new Set(responses.map((response) => limitsOf(response).reset)).size).toBe(1);
   });
 
   it('keep a ban that one of them recorded', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 2, perDay: 100 } });
     const ask = (replica: number) => new ApiClient(replicas[replica]!, key).get('/v1/nothing');
-    await inTurn(4, () => ask(0));
+    await sequentially(4, () => ask(0));
     const [first, second] = [await ask(1), await ask(2)];
     expect([first.json.code, second.json.code]).toEqual(['api_key_banned', 'api_key_banned']);
-    expect(limitFields(first)['x-ratelimit-reset']).toBe(limitFields(second)['x-ratelimit-reset']);
+    expect(rateLimitHeaders(first)['x-ratelimit-reset']).toBe(
+      rateLimitHeaders(second)['x-ratelimit-reset'],
+    );
   });
 
   it('look up at most as many of 3,000 unknown keys as an address may send, and ten per second beyond, together', async () => {
     const keys = Array.from({ length: 3_000 }, generateKey);
     const owner = await createOwner(database);
     const cached = ofKey(replicas, owner.key);
-    await inTurn(REPLICAS, cached);
+    await sequentially(REPLICAS, cached);
     const startedAt = performance.now();
     const all = keys.map((key, index) =>
       send(replicas[index % REPLICAS]!, '/v1/pets', {
@@ -154,9 +162,9 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
     );
     const known = await inParallel(20, cached);
     expect(known.map(({ status }) => status)).toEqual(known.map(() => 404));
-    const answers = codes(await Promise.all(all));
+    const responses = codes(await Promise.all(all));
     const seconds = Math.ceil((performance.now() - startedAt) / 1_000) + 1;
-    expect(answers).toEqual({ invalid_api_key: 40, rate_limit_exceeded: 2_960 });
+    expect(responses).toEqual({ invalid_api_key: 40, rate_limit_exceeded: 2_960 });
     const lookedUp = keys.filter((key) => relay.timesSent(Buffer.from(hashKey(key), 'hex')) > 0);
     expect(lookedUp.length).toBeGreaterThanOrEqual(50);
     expect(lookedUp.length).toBeLessThanOrEqual(40 + 10 * seconds);
@@ -184,7 +192,7 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
       return (await count()) - before;
     }
 
-    it.each<[string, () => Promise<Answer>]>([
+    it.each<[string, () => Promise<ApiResponse>]>([
       ['without a key', () => send(replicas[0]!, '/v1/pets', { headers: address(11) })],
       [
         'with a malformed key',
@@ -201,14 +209,14 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
           }),
       ],
     ])('a request %s', async (_, ask) => {
-      expect(await commandsOf(() => inTurn(5, ask))).toBe(5);
+      expect(await commandsOf(() => sequentially(5, ask))).toBe(5);
     });
 
     it('a request with a valid cached key that passes, is rejected, or finds its ban', async () => {
       const { key } = await createOwner(database, { limits: { perMinute: 3, perDay: 100 } });
       const client = new ApiClient(replicas[0]!, key);
       await client.get('/v1/pets');
-      expect(await commandsOf(() => inTurn(9, () => client.get('/v1/pets')))).toBe(9);
+      expect(await commandsOf(() => sequentially(9, () => client.get('/v1/pets')))).toBe(9);
     });
 
     it('and for three, in two round trips, a request with a valid key that is not in the cache', async () => {
@@ -250,12 +258,12 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
   it('notice a node that is gone, go on, and come back with it', async () => {
     const { id, key } = await createOwner(database, { limits: { perMinute: 100, perDay: 1_000 } });
     const ask = ofKey(replicas, key);
-    const answer = await inTurn(30, ask);
-    expect(limitsOf(answer).remaining).toBe(70);
+    const response = await sequentially(30, ask);
+    expect(limitsOf(response).remaining).toBe(70);
     const node = await nodeOf(id);
     await node.signal('SIGSTOP');
-    const during = await inTurn(3, ask);
-    expect(limitsOf(during)).toMatchObject({ remaining: 69, reset: limitsOf(answer).reset });
+    const during = await sequentially(3, ask);
+    expect(limitsOf(during)).toMatchObject({ remaining: 69, reset: limitsOf(response).reset });
     await readinessBecomes('degraded');
     await node.signal('SIGCONT');
     await cluster.agreed();
@@ -266,11 +274,11 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
   it('notice that another node has taken the place of one that died', async () => {
     const { id, key } = await createOwner(database, { limits: { perMinute: 100, perDay: 1_000 } });
     const ask = ofKey(replicas, key);
-    await inTurn(30, ask);
+    await sequentially(30, ask);
     const node = await nodeOf(id);
     await cluster.addReplica(node);
     await node.signal('SIGKILL');
-    expect(limitsOf(await inTurn(3, ask)).remaining).toBe(69);
+    expect(limitsOf(await sequentially(3, ask)).remaining).toBe(69);
     await readinessBecomes('degraded');
     // An election that the nodes of a busy machine do not finish in time is held again, seconds later.
     await readinessBecomes('ok', 30_000);
@@ -294,8 +302,8 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
   async function readinessBecomes(status: string, withinMs?: number): Promise<void> {
     for (const replica of replicas) {
       const ready = () => send(replica, '/health/ready');
-      const { answer } = await askUntil(ready, ({ json }) => json.status === status, withinMs);
-      expect(answer.status).toBe(200);
+      const { response } = await askUntil(ready, ({ json }) => json.status === status, withinMs);
+      expect(response.status).toBe(200);
     }
   }
 });

@@ -43,7 +43,7 @@ describeWithRedisClock('counters in Redis', () => {
 
   const banned = (keyLine: string, lengthMs = 300_000): Budget => ({
     ...owner('1', 1, 100),
-    ban: { keyLine, unbanCount: 0, afterRefusals: 2, lengthMs },
+    ban: { keyLine, unbanCount: 0, afterRejections: 2, lengthMs },
   });
   const key = (): string => `${prefix}{owner:1}`;
 

@@ -32,7 +32,7 @@ export function itKeepsTheRules(
       let nowMs = START_MS;
       const model = new LimitModel();
       const unbans = new Map<string, number>();
-      const outcomes = { allowed: 0, refused: 0, banned: 0 };
+      const outcomes = { allowed: 0, rejected: 0, banned: 0 };
       for (let step = 0; step < length; step++) {
         if (random() < 0.2) setClock((nowMs += oneOf(STEPS, random)));
         const id = oneOf(['1', '2', '3'], random);
@@ -46,7 +46,7 @@ export function itKeepsTheRules(
                 ban: {
                   keyLine,
                   unbanCount: unbans.get(keyLine) ?? 0,
-                  afterRefusals: oneOf([2, 3, 4, 5], random),
+                  afterRejections: oneOf([2, 3, 4, 5], random),
                   lengthMs: oneOf([7_000, 90_000], random),
                 },
               };
@@ -58,7 +58,7 @@ export function itKeepsTheRules(
           expect({ step, taken }).toEqual({ step, taken: expected });
         if (peeked.allowed !== expected.allowed) expect(peeked).toEqual(expected);
         if (expected.allowed) outcomes.allowed++;
-        else outcomes[expected.bannedUntilMs === undefined ? 'refused' : 'banned']++;
+        else outcomes[expected.bannedUntilMs === undefined ? 'rejected' : 'banned']++;
       }
       for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(length / 30);
     },
@@ -88,8 +88,8 @@ export function itKeepsTheRules(
 
   it('take no part in bans that are turned off', async () => {
     const { storage } = await create();
-    for (const off of [{ afterRefusals: 0 }, { lengthMs: 0 }]) {
-      const ban = { keyLine: '1', unbanCount: 0, afterRefusals: 1, lengthMs: 1_000, ...off };
+    for (const off of [{ afterRejections: 0 }, { lengthMs: 0 }]) {
+      const ban = { keyLine: '1', unbanCount: 0, afterRejections: 1, lengthMs: 1_000, ...off };
       const budget = { ...owner('1', 1, 5), ban };
       for (let time = 0; time < 5; time++) {
         expect(await storage.take(budget)).not.toHaveProperty('bannedUntilMs');
@@ -100,7 +100,7 @@ export function itKeepsTheRules(
   it('ban a key whose cached state is from before an unban, once it is banned again', async () => {
     const { storage } = await create();
     const budget = (unbanCount: number): Budget => {
-      const ban: BanPolicy = { keyLine: '1', unbanCount, afterRefusals: 2, lengthMs: 300_000 };
+      const ban: BanPolicy = { keyLine: '1', unbanCount, afterRejections: 2, lengthMs: 300_000 };
       return { ...owner('1', 1, 5), ban };
     };
     await storage.take(budget(1));

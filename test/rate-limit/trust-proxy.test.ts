@@ -1,10 +1,10 @@
-import { type Answer, send } from '../harness/client.js';
+import { type ApiResponse, send } from '../harness/client.js';
 import { limitsOf } from '../harness/limits.js';
 import { startService, type TestService } from '../harness/service.js';
 
 let service: TestService;
 
-function forwarded(headers: Record<string, string>): Promise<Answer> {
+function forwarded(headers: Record<string, string>): Promise<ApiResponse> {
   return send(service, '/v1/pets', { headers });
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ApiClient, send } from '../harness/client.js';
 import { createOwner } from '../harness/factories.js';
-import { inTurn, limitFields, limitsOf } from '../harness/limits.js';
+import { sequentially, rateLimitHeaders, limitsOf } from '../harness/limits.js';
 import { startService, type TestService } from '../harness/service.js';
 
 let service: TestService;
@@ -21,14 +21,14 @@ describe.each(['/v1/plain/skipped', '/v1/uncounted/skipped'])(
   (path) => {
     it('200 with the limits as they stand, not counted', async () => {
       const client = await newClient(5);
-      expect(limitsOf(await inTurn(3, () => client.get(path)))).toMatchObject({
+      expect(limitsOf(await sequentially(3, () => client.get(path)))).toMatchObject({
         limit: 5,
         remaining: 5,
       });
       await client.get('/v1/plain/counted');
-      const answer = await client.get(path);
-      expect(answer.status).toBe(200);
-      expect(limitFields(answer)).toMatchObject({
+      const response = await client.get(path);
+      expect(response.status).toBe(200);
+      expect(rateLimitHeaders(response)).toMatchObject({
         'x-ratelimit-remaining': '4',
         ratelimit: '"minute";r=4;t=60, "day";r=99;t=86400',
       });
@@ -42,16 +42,16 @@ describe.each(['/v1/plain/skipped', '/v1/uncounted/skipped'])(
         headers: { 'x-ratelimit-remaining': '0' },
       });
       expect((await client.get('/v1/plain/counted')).json.code).toBe('api_key_banned');
-      const answer = await client.get(path);
-      expect(answer.status).toBe(200);
-      expect(answer.headers['ratelimit']).toBe('"minute";r=0;t=300, "day";r=0;t=300');
+      const response = await client.get(path);
+      expect(response.status).toBe(200);
+      expect(response.headers['ratelimit']).toBe('"minute";r=0;t=300, "day";r=0;t=300');
     });
 
     it('401 without a key, with the limits of the address, not counted', async () => {
       const { remaining } = limitsOf(await send(service, path));
-      const answer = await send(service, path);
-      expect(answer.status).toBe(401);
-      expect(limitsOf(answer)).toMatchObject({ limit: 300, remaining });
+      const response = await send(service, path);
+      expect(response.status).toBe(401);
+      expect(limitsOf(response)).toMatchObject({ limit: 300, remaining });
     });
   },
 );
@@ -60,7 +60,7 @@ it.each(['/v1/plain/counted', '/v1/uncounted/counted', '/v1/plain/throttled'])(
   'GET %s › 200, counted in the owner’s budget',
   async (path) => {
     const client = await newClient(5);
-    expect(limitsOf(await inTurn(3, () => client.get(path)))).toMatchObject({
+    expect(limitsOf(await sequentially(3, () => client.get(path)))).toMatchObject({
       limit: 5,
       remaining: 2,
     });
@@ -71,13 +71,13 @@ it.each(['/v1/plain/open', '/v1/open/open', '/health/live'])(
   'GET %s › 200 for everybody, without limits',
   async (path) => {
     const client = await newClient(1);
-    for (const answer of [
+    for (const response of [
       await send(service, path),
       await client.get(path),
       await client.get(path),
     ]) {
-      expect(answer.status).toBe(200);
-      expect(limitFields(answer)).toEqual({});
+      expect(response.status).toBe(200);
+      expect(rateLimitHeaders(response)).toEqual({});
     }
     expect((await client.get('/v1/plain/counted')).status).toBe(200);
   },

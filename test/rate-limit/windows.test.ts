@@ -1,6 +1,13 @@
-import { type Answer, ApiClient } from '../harness/client.js';
+import { type ApiResponse, ApiClient } from '../harness/client.js';
 import { createKey, createOwner, createPets } from '../harness/factories.js';
-import { DAY_MS, inTurn, limitFields, limitsOf, MINUTE_MS, SECOND_MS } from '../harness/limits.js';
+import {
+  DAY_MS,
+  sequentially,
+  rateLimitHeaders,
+  limitsOf,
+  MINUTE_MS,
+  SECOND_MS,
+} from '../harness/limits.js';
 import { startService, type TestService } from '../harness/service.js';
 
 const AMPLE = 1_000;
@@ -18,7 +25,7 @@ async function newClient(perMinute: number, perDay: number): Promise<ApiClient> 
 }
 
 /** A request that is answered without a look into the store. */
-function asks(client: ApiClient): () => Promise<Answer> {
+function asks(client: ApiClient): () => Promise<ApiResponse> {
   return () => client.get('/v1/nothing');
 }
 
@@ -26,7 +33,7 @@ describe('a request is counted once', () => {
   const counted: [
     string,
     number,
-    (client: ApiClient, petId: string, etag: string) => Promise<Answer>,
+    (client: ApiClient, petId: string, etag: string) => Promise<ApiResponse>,
   ][] = [
     ['GET /v1/pets', 200, (client) => client.get('/v1/pets')],
     [
@@ -58,9 +65,9 @@ describe('a request is counted once', () => {
     const client = await newClient(10, AMPLE);
     const [petId] = await createPets(service.database, 1);
     const { headers } = await client.get('/v1/pets');
-    const answer = await ask(client, petId!, String(headers['etag']));
-    expect(answer.status).toBe(status);
-    expect(limitsOf(answer)).toMatchObject({ limit: 10, remaining: 8 });
+    const response = await ask(client, petId!, String(headers['etag']));
+    expect(response.status).toBe(status);
+    expect(limitsOf(response)).toMatchObject({ limit: 10, remaining: 8 });
     const next = await client.get('/v1/nothing');
     expect(next.headers['ratelimit']).toBe('"minute";r=7;t=60, "day";r=997;t=86400');
   });
@@ -80,7 +87,7 @@ describe('a request is counted once', () => {
 
   it('in its own owner’s budget only', async () => {
     const [one, another] = [await newClient(1, AMPLE), await newClient(1, AMPLE)];
-    expect((await inTurn(2, asks(one))).status).toBe(429);
+    expect((await sequentially(2, asks(one))).status).toBe(429);
     expect((await asks(another)()).status).toBe(404);
   });
 });
@@ -98,17 +105,17 @@ describe.each(windows)('the window of a $window', ({ lengthMs, perMinute, perDay
     await service.advance(lengthMs - 2);
     await ask();
     await service.setClock(endsAtMs - 1);
-    const refused = await ask();
-    expect(refused).toMatchObject({
+    const rejected = await ask();
+    expect(rejected).toMatchObject({
       status: 429,
       json: { code: 'rate_limit_exceeded', status: 429 },
     });
-    expect(limitsOf(refused)).toEqual({
+    expect(limitsOf(rejected)).toEqual({
       limit: 2,
       remaining: 0,
       reset: Math.ceil(endsAtMs / 1000),
     });
-    expect(refused.headers['retry-after']).toBe('1');
+    expect(rejected.headers['retry-after']).toBe('1');
     await service.setClock(endsAtMs);
     const next = await ask();
     expect(next.status).toBe(404);
@@ -123,8 +130,8 @@ describe.each(windows)('the window of a $window', ({ lengthMs, perMinute, perDay
     const ask = asks(await newClient(perMinute, perDay));
     await ask();
     await service.advance(lengthMs + 17 * SECOND_MS + 1);
-    const answer = await ask();
-    expect(limitsOf(answer).reset).toBe(Math.ceil((service.nowMs() + lengthMs) / 1000));
+    const response = await ask();
+    expect(limitsOf(response).reset).toBe(Math.ceil((service.nowMs() + lengthMs) / 1000));
   });
 
   it('ends at the same moment for every answer in it, refusals included', async () => {
@@ -132,27 +139,29 @@ describe.each(windows)('the window of a $window', ({ lengthMs, perMinute, perDay
     const { reset } = limitsOf(await ask());
     for (let part = 0; part < 7; part++) {
       await service.advance(Math.floor(lengthMs / 8) + part);
-      const answer = await ask();
-      expect(limitsOf(answer).reset).toBe(reset);
+      const response = await ask();
+      expect(limitsOf(response).reset).toBe(reset);
       const left = reset - Math.floor(service.nowMs() / 1000);
       expect(left).toBeGreaterThan(0);
-      if (answer.status === 429)
-        expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(left - 1);
+      if (response.status === 429)
+        expect(Number(response.headers['retry-after'])).toBeGreaterThanOrEqual(left - 1);
     }
   });
 
   it('counts no refused request', async () => {
     const ask = asks(await newClient(perMinute, perDay));
-    await inTurn(12, ask);
+    await sequentially(12, ask);
     await service.advance(lengthMs);
     expect(limitsOf(await ask()).remaining).toBe(1);
-    expect((await inTurn(2, ask)).status).toBe(429);
+    expect((await sequentially(2, ask)).status).toBe(429);
   });
 });
 
 it('a request refused by the minute is not counted in the day', async () => {
   const ask = asks(await newClient(1, 3));
-  expect((await inTurn(10, ask)).headers['ratelimit']).toBe('"minute";r=0;t=60, "day";r=2;t=86400');
+  expect((await sequentially(10, ask)).headers['ratelimit']).toBe(
+    '"minute";r=0;t=60, "day";r=2;t=86400',
+  );
 });
 
 it('a request refused by the day starts no minute', async () => {
@@ -161,9 +170,9 @@ it('a request refused by the day starts no minute', async () => {
   await service.advance(MINUTE_MS + 10 * SECOND_MS);
   expect((await ask()).status).toBe(429);
   await service.advance(DAY_MS - MINUTE_MS - 10 * SECOND_MS - 1);
-  const refused = await ask();
+  const rejected = await ask();
   // A minute that had begun at the refusal before would not be whole.
-  expect(refused.headers['ratelimit']).toBe('"minute";r=5;t=60, "day";r=0;t=1');
+  expect(rejected.headers['ratelimit']).toBe('"minute";r=5;t=60, "day";r=0;t=1');
   await service.advance(1);
   expect((await ask()).headers['ratelimit']).toBe('"minute";r=4;t=60, "day";r=0;t=86400');
 });
@@ -173,20 +182,20 @@ it('a refused request starts no minute that would end later than the refusal say
   await ask();
   await service.advance(MINUTE_MS);
   await ask();
-  const refused = await ask();
-  await service.advance(Number(refused.headers['retry-after']) * SECOND_MS);
+  const rejected = await ask();
+  await service.advance(Number(rejected.headers['retry-after']) * SECOND_MS);
   expect((await ask()).status).toBe(404);
 });
 
 describe('429', () => {
   it('has the Error shape, no-store and the words for it', async () => {
-    const answer = await inTurn(2, asks(await newClient(1, AMPLE)));
-    expect(answer.json).toEqual({
+    const response = await sequentially(2, asks(await newClient(1, AMPLE)));
+    expect(response.json).toEqual({
       code: 'rate_limit_exceeded',
       message: 'The request limit is used up. Try again in 60 seconds.',
       status: 429,
     });
-    expect(answer.headers).toMatchObject({
+    expect(response.headers).toMatchObject({
       'content-type': 'application/json',
       'cache-control': 'no-store',
       'retry-after': '60',
@@ -198,9 +207,9 @@ describe('429', () => {
     async (method) => {
       const client = await newClient(1, AMPLE);
       await client.get('/v1/nothing');
-      const answer = await client.send('/v1/pets?limit=0', { method });
-      expect(answer.status).toBe(429);
-      expect(limitFields(answer)).toMatchObject({
+      const response = await client.send('/v1/pets?limit=0', { method });
+      expect(response.status).toBe(429);
+      expect(rateLimitHeaders(response)).toMatchObject({
         'x-ratelimit-remaining': '0',
         'retry-after': '60',
       });

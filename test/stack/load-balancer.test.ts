@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiClient, type Answer, send } from '../harness/client.js';
+import { ApiClient, type ApiResponse, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { DatabaseRelay } from '../harness/database-relay.js';
 import { expectError } from '../harness/error-answer.js';
@@ -83,12 +83,12 @@ const UNTIL_LIMIT_MS = 10_000;
     replica.waitForLog(({ status }) => status === 201);
 
   /** Asks until the answer has the status, and returns it. */
-  async function answerOf(status: number, ask: () => Promise<Answer>): Promise<Answer> {
+  async function responseOf(status: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse> {
     const deadline = Date.now() + UNTIL_LIMIT_MS;
     for (;;) {
-      const answer = await ask();
-      if (answer.status === status) return answer;
-      if (Date.now() > deadline) throw new Error(`still ${answer.status}`);
+      const response = await ask();
+      if (response.status === status) return response;
+      if (Date.now() > deadline) throw new Error(`still ${response.status}`);
       await sleep(CHECK_INTERVAL_MS / 4);
     }
   }
@@ -117,18 +117,18 @@ const UNTIL_LIMIT_MS = 10_000;
       replicas[index] = await startReplica(host);
       await served(replicas[index]);
     }
-    const { answers, errors, created, connections } = await load.stop();
+    const { responses, errors, created, connections } = await load.stop();
 
     expect(errors).toEqual({});
-    expect(Object.keys(answers).sort()).toEqual(['GET 200', 'POST 201']);
-    expect(answers['POST 201']).toBeGreaterThan(200);
+    expect(Object.keys(responses).sort()).toEqual(['GET 200', 'POST 201']);
+    expect(responses['POST 201']).toBeGreaterThan(200);
     // HAProxy logs what was not answered at the first attempt: it did not even have to try again.
     const requestLines = /^.* callers .*$/gm;
     expect(haproxy.output().slice(before).match(requestLines)).toBeNull();
     // The callers noticed nothing: each still has its first connection.
     expect(connections).toBe(CLIENTS);
-    const answered = created.map((body) => String(JSON.parse(body).id));
-    expect((await addedIds()).sort()).toEqual(answered.sort());
+    const responseed = created.map((body) => String(JSON.parse(body).id));
+    expect((await addedIds()).sort()).toEqual(responseed.sort());
   }, 60_000);
 
   test('what a replica dropped is asked again when it only reads, and never when it adds', async () => {
@@ -154,9 +154,9 @@ const UNTIL_LIMIT_MS = 10_000;
     const remaining: number[] = [];
     for (let number = 0; number < 6; number++) {
       const headers = { 'X-Forwarded-For': `203.0.113.${number}` };
-      const answer = await send(haproxy, '/v1/pets', { headers });
-      expectError(answer, 401, 'missing_api_key');
-      remaining.push(Number(answer.headers['x-ratelimit-remaining']));
+      const response = await send(haproxy, '/v1/pets', { headers });
+      expectError(response, 401, 'missing_api_key');
+      remaining.push(Number(response.headers['x-ratelimit-remaining']));
     }
     // Each of two replicas may count for itself.
     expect(Math.min(...remaining)).toBeLessThanOrEqual(300 - 3);
@@ -176,7 +176,7 @@ const UNTIL_LIMIT_MS = 10_000;
     /** Opens a connection from an address and returns it after the first response. */
     async function connectFrom(localAddress: string): Promise<RawConnection> {
       const connection = await RawConnection.open({ port: limited.port, localAddress }, LIVE);
-      expect((await connection.answer()).status).toBe(200);
+      expect((await connection.response()).status).toBe(200);
       return connection;
     }
 
@@ -190,7 +190,7 @@ const UNTIL_LIMIT_MS = 10_000;
       await expect(connectFrom('127.0.0.8')).rejects.toThrow();
       (await connectFrom('127.0.0.9')).close();
       for (const connection of open) {
-        expect((await connection.write(LIVE).answer()).status).toBe(200);
+        expect((await connection.write(LIVE).response()).status).toBe(200);
       }
       open.pop()?.close();
       await until(() =>
@@ -229,11 +229,11 @@ const UNTIL_LIMIT_MS = 10_000;
       const slow = await Promise.all(
         HOSTS.map(() => RawConnection.open(limited, `${head.join('\r\n')}\r\n\r\n`)),
       );
-      const answer = await answerOf(503, () => caller.get('/v1/pets'));
-      expect(answer.json).toMatchObject({ code: 'service_unavailable', status: 503 });
-      expect(answer.headers['retry-after']).toBe('2');
+      const response = await responseOf(503, () => caller.get('/v1/pets'));
+      expect(response.json).toMatchObject({ code: 'service_unavailable', status: 503 });
+      expect(response.headers['retry-after']).toBe('2');
       for (const connection of slow) {
-        expect((await connection.write(body).answer()).status).toBe(201);
+        expect((await connection.write(body).response()).status).toBe(201);
         connection.close();
       }
       expect((await caller.get('/v1/pets')).status).toBe(200);
@@ -242,13 +242,13 @@ const UNTIL_LIMIT_MS = 10_000;
 
   test('503 with limit fields while the database is away: replicas are asked although none is ready', async () => {
     await relay.cut();
-    await answerOf(503, () => send(haproxy, '/health/ready'));
+    await responseOf(503, () => send(haproxy, '/health/ready'));
     // By now none is in the backend of those that are ready.
     await sleep(3 * CHECK_INTERVAL_MS);
     expectError(await client.get('/v1/pets'), 503, 'service_unavailable');
     expectError(await send(haproxy, '/v1/pets'), 401, 'missing_api_key');
     await relay.restore();
-    await answerOf(200, () => client.get('/v1/pets'));
+    await responseOf(200, () => client.get('/v1/pets'));
   });
 
   test('503 in the Error shape, with Retry-After, when there is no replica', async () => {

@@ -2,7 +2,7 @@ import { load } from 'js-yaml';
 import { ApiClient, send } from '../harness/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database.js';
 import { createOwner, createPets } from '../harness/factories.js';
-import { inTurn } from '../harness/limits.js';
+import { sequentially } from '../harness/limits.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/redis.js';
 import { type BuiltService, startBuiltService } from '../harness/service.js';
 import { readComposeFile, readProjectFile } from './compose-file.js';
@@ -76,7 +76,7 @@ describeWithRedis('with all that there are metrics of', () => {
     const { key } = await createOwner(database, { limits: { perMinute: 2, perDay: 9 } });
     const [petId] = await createPets(database, 1);
     // The second to be refused is banned.
-    await inTurn(4, () => new ApiClient(service, key).get(`/v1/pets/${petId}`));
+    await sequentially(4, () => new ApiClient(service, key).get(`/v1/pets/${petId}`));
     const url = String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']);
     exposition = (await send({ url }, '/metrics')).text;
   });

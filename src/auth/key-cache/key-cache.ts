@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../config/clock.js';
 import { Settings } from '../../config/settings.js';
 import { KeyLookupRepository } from './key-lookup.repository.js';
-import type { KnownKey } from '../cached-key.js';
+import type { CachedKey } from '../cached-key.js';
 
 /** An entry of this age is refreshed in the background. */
 const REFRESH_AFTER_MS = 2_000;
@@ -12,7 +12,7 @@ const MAX_AGE_MS = 4_000;
 const MAX_AGE_UNREACHABLE_MS = 600_000;
 
 interface Entry {
-  readonly key: KnownKey;
+  readonly key: CachedKey;
   /** When its lookup began, in milliseconds of the clock. */
   readonly verifiedAtMs: number;
   /** Something may have changed since: a lookup comes before the next use. */
@@ -22,13 +22,13 @@ interface Entry {
 }
 
 interface Lookup {
-  readonly result: Promise<KnownKey | null>;
+  readonly result: Promise<CachedKey | null>;
   /** What changed after it began: it may have read the state before that. */
   readonly changes: Change[];
 }
 
 interface Change {
-  readonly hasChanged: (key: KnownKey) => boolean;
+  readonly hasChanged: (key: CachedKey) => boolean;
   readonly atMs: number | undefined;
 }
 
@@ -53,7 +53,7 @@ export class KeyCache {
   }
 
   /** Returns an API key whose state is recent enough to use without a wait, or undefined. */
-  getCached(hash: string): KnownKey | undefined {
+  getCached(hash: string): CachedKey | undefined {
     const entry = this.entries.get(hash);
     if (!entry || entry.isStale) return undefined;
     const ageMs = this.clock.now() - entry.verifiedAtMs;
@@ -67,7 +67,7 @@ export class KeyCache {
   }
 
   /** Returns the last known state of an API key, however old, without counting as a use. */
-  peek(hash: string): KnownKey | undefined {
+  peek(hash: string): CachedKey | undefined {
     return this.entries.get(hash)?.key;
   }
 
@@ -83,7 +83,7 @@ export class KeyCache {
    *
    * @throws what the lookup threw
    */
-  async get(hash: string): Promise<KnownKey | null> {
+  async get(hash: string): Promise<CachedKey | null> {
     const entry = this.entries.get(hash);
     if (entry?.changedAtMs === undefined && this.mayUseStale(entry)) {
       this.refresh(hash);
@@ -98,7 +98,7 @@ export class KeyCache {
   }
 
   /** Makes the entries stale that a change concerns. @param hasChanged returns whether it concerns an API key */
-  invalidate(hasChanged: (key: KnownKey) => boolean): void {
+  invalidate(hasChanged: (key: CachedKey) => boolean): void {
     this.makeStale({ hasChanged, atMs: performance.now() });
   }
 
@@ -119,7 +119,7 @@ export class KeyCache {
     return changedAtMs === undefined || !this.repository.hasRespondedSince(changedAtMs);
   }
 
-  private useStale({ key }: Entry): KnownKey {
+  private useStale({ key }: Entry): CachedKey {
     this.statistics.stale++;
     return key;
   }
@@ -128,7 +128,7 @@ export class KeyCache {
     this.lookUp(hash).catch(() => undefined);
   }
 
-  private async lookUp(hash: string): Promise<KnownKey | null> {
+  private async lookUp(hash: string): Promise<CachedKey | null> {
     let lookup = this.lookups.get(hash);
     while (lookup && lookup.changes.length > 0) {
       await lookup.result.catch(() => undefined);
@@ -145,7 +145,7 @@ export class KeyCache {
     return lookup;
   }
 
-  private async query(hash: string, changes: readonly Change[]): Promise<KnownKey | null> {
+  private async query(hash: string, changes: readonly Change[]): Promise<CachedKey | null> {
     this.statistics.queries++;
     const verifiedAtMs = this.clock.now();
     const key = await this.repository.findByHash(hash, this.entries.has(hash));

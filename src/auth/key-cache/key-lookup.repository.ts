@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { LookupPools } from '../../database/pools/lookup-pools.js';
 import { ApiKey } from '../api-key.entity.js';
-import type { KnownKey } from '../cached-key.js';
+import type { CachedKey } from '../cached-key.js';
 import { limitsOf, type StoredPlan } from '../administration/plan-choice.js';
 
 const FIND_BY_HASH = `
@@ -54,7 +54,7 @@ export class KeyLookupRepository {
    * @param hash SHA-256 of the API key, in hex
    * @param isCached whether it is in the cache: other API keys have connections of their own
    */
-  async findByHash(hash: string, isCached: boolean): Promise<KnownKey | null> {
+  async findByHash(hash: string, isCached: boolean): Promise<CachedKey | null> {
     const kind = isCached ? 'cached' : 'uncached';
     const [row] = await this.pools.query<KeyRow>(kind, FIND_BY_HASH, [Buffer.from(hash, 'hex')]);
     return row ? toKnownKey(row) : null;
@@ -67,7 +67,7 @@ export class KeyLookupRepository {
   }
 }
 
-function toKnownKey(row: KeyRow): KnownKey {
+function toKnownKey(row: KeyRow): CachedKey {
   return {
     id: row.id,
     ownerId: row.ownerId,

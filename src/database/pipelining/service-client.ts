@@ -18,7 +18,7 @@ const WATCH_EVERY_MS = 50;
 /** As pg's configuration, with a time limit for answers. */
 export interface ServiceClientConfig extends pg.ClientConfig {
   /** How long an answer may take; without it, as long as it takes. */
-  answerTimeoutMs?: number;
+  responseTimeoutMs?: number;
 }
 
 type ConnectCallback = (error: Error | null, client: pg.Client) => void;
@@ -38,12 +38,12 @@ export class ServiceClient extends pg.Client {
   constructor(config: ServiceClientConfig) {
     super(config);
     tellRowsAsTheyArrive(inside(this).connection);
-    const { answerTimeoutMs } = config;
-    if (answerTimeoutMs === undefined) return;
+    const { responseTimeoutMs } = config;
+    if (responseTimeoutMs === undefined) return;
     const sentAtMs: number[] = [];
     // Already now: a pool sends the first statement before pg emits `connect`.
     this.sentAtMs = sentAtMs;
-    this.once('connect', () => this.watch(sentAtMs, answerTimeoutMs));
+    this.once('connect', () => this.watch(sentAtMs, responseTimeoutMs));
   }
 
   /** @throws ConnectionFailedError whatever the reason (TLS, authentication, too many connections, a protocol error) */

@@ -51,6 +51,6 @@ export function clientConfig(
     application_name: applicationName,
     keepAlive: true,
     connectionTimeoutMillis: settings.databasePoolWaitMs,
-    answerTimeoutMs: statementMs + CLIENT_TIMEOUT_MARGIN_MS,
+    responseTimeoutMs: statementMs + CLIENT_TIMEOUT_MARGIN_MS,
   };
 }

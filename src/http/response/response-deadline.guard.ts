@@ -14,7 +14,7 @@ const MARGIN_MS = 500;
  * the body took to arrive is not counted.
  */
 @Injectable()
-export class AnswerDeadlineGuard implements CanActivate {
+export class ResponseDeadlineGuard implements CanActivate {
   private readonly limitMs: number;
 
   constructor(settings: Settings) {

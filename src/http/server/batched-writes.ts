@@ -13,7 +13,7 @@ interface Held {
  * wakes the client, or the proxy, and finds it awake from then on: a write that has to wake its reader costs several
  * times as much. A refusal takes a fifth less.
  */
-export class TurnWrites {
+export class BatchedWrites {
   private held: Held[] = [];
 
   /** Holds what is written on a connection from now on in pieces (a head and a body). */

@@ -7,7 +7,7 @@ import type { Response } from '../request/request.js';
  * shapes: 170 µs of CPU a request. Objects that are created with that prototype already in place
  * make the call a no-op. The classes must stand in the chain of this one application, so they are made for it.
  */
-export interface BornExpress {
+export interface MessageClasses {
   app: Express;
   IncomingMessage: typeof IncomingMessage;
   ServerResponse: typeof ServerResponse;
@@ -18,7 +18,7 @@ export interface BornExpress {
  *
  * @param beforeHead called before the head of each answer is written, whoever writes it
  */
-export function bornExpress(beforeHead: (response: Response) => void): BornExpress {
+export function createMessageClasses(beforeHead: (response: Response) => void): MessageClasses {
   const app = express();
   class ExpressRequest extends IncomingMessage {}
   class ExpressResponse<Message extends IncomingMessage> extends ServerResponse<Message> {

@@ -2,15 +2,15 @@ import http from 'node:http';
 import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import { bornExpress, type BornExpress } from './express-messages.js';
-import { JsonAnswer } from '../response/serialized-json.js';
+import { createMessageClasses, type MessageClasses } from './express-messages.js';
+import { SerializedJson } from '../response/serialized-json.js';
 import { sendJson } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { Page } from '../response/page.js';
 import type { Request, Response } from '../request/request.js';
 import { type ConnectionBounds, Connections } from './connections.js';
 import { makeRoutable } from '../routing/routable-url.js';
-import { TurnWrites } from './batched-writes.js';
+import { BatchedWrites } from './batched-writes.js';
 import { closeAfterUnreadBody } from './lingering-close.js';
 
 /** How often the server looks for requests that take too long; they are answered up to this late. */
@@ -18,9 +18,9 @@ const CONNECTIONS_CHECK_MS = 1_000;
 
 /** Express as this service runs it: fast to create messages, exact in its paths, lossless in its JSON. */
 export class ServiceAdapter extends ExpressAdapter {
-  private readonly born: BornExpress;
+  private readonly born: MessageClasses;
   private endsConnections = false;
-  private readonly writes = new TurnWrites();
+  private readonly writes = new BatchedWrites();
 
   readonly connections: Connections;
 
@@ -32,7 +32,7 @@ export class ServiceAdapter extends ExpressAdapter {
     private readonly linkBase: string,
     bounds: ConnectionBounds,
   ) {
-    const born = bornExpress((response) => this.beforeHead(response));
+    const born = createMessageClasses((response) => this.beforeHead(response));
     born.app.set('case sensitive routing', true);
     born.app.set('strict routing', true);
     // Without the default's bound, beyond which parameters would be ignored; the head's size bounds them.
@@ -105,7 +105,7 @@ export class ServiceAdapter extends ExpressAdapter {
     if (body instanceof Page) {
       if (body.next) response.setHeader('Link', this.nextLink(request, body.next));
       sendJson(request, response, jsonText(body.items));
-    } else if (body instanceof JsonAnswer) {
+    } else if (body instanceof SerializedJson) {
       for (const [name, value] of Object.entries(body.headers)) response.setHeader(name, value);
       sendJson(request, response, body.text);
     } else {

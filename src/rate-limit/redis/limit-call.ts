@@ -16,7 +16,7 @@ export function scriptArguments({ quotas, ban }: Budget, mode: LimitMode): (stri
   }
   const call: (string | number)[] = [mode.name, windows.length];
   if (mode.name === 'giveBack') call.push(mode.endsAtMs, 0, 0);
-  else if (ban) call.push(ban.unbanCount, ban.afterRefusals, ban.lengthMs);
+  else if (ban) call.push(ban.unbanCount, ban.afterRejections, ban.lengthMs);
   else call.push(0, 0, 0);
   for (const { limit } of windows) call.push(limit);
   for (const { lengthMs } of windows) call.push(lengthMs);
