@@ -8,8 +8,8 @@ const summaryFile = process.env.TEST_SUMMARY_FILE;
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
-  globalSetup: '<rootDir>/test/harness/global-setup.mjs',
-  globalTeardown: '<rootDir>/test/harness/global-teardown.mjs',
+  globalSetup: '<rootDir>/test/harness/run/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/harness/run/global-teardown.mjs',
   transform: {
     '^.+\\.[jt]s$': [
       '@swc/jest',

@@ -10,10 +10,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Cli } from './cli/command.js';
-import { makeCluster } from './embedded/embedded-user.js';
-import { ApiClient, send } from './harness/client.js';
-import { type BuiltService, spawnBuiltService, startBuiltService } from './harness/service.js';
+import { Cli } from './harness/processes/command.js';
+import { makeCluster } from './harness/processes/embedded-user.js';
+import { ApiClient, send } from './harness/http/client.js';
+import {
+  type BuiltService,
+  spawnBuiltService,
+  startBuiltService,
+} from './harness/service/service.js';
 
 /** Generous: several tests run at a time, on slow machines too. */
 const FIRST_START_MS = 20_000;

@@ -5,12 +5,12 @@ import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { PLAN_LIMITS } from '../src/auth/plan.js';
 import { ERROR_CODES } from '../src/errors/catalogue.js';
-import { ApiClient, send, sendRaw, type ApiResponse } from './harness/client.js';
-import { holdTable } from './harness/database-lock.js';
-import { createOwner, createPets, type TestOwner } from './harness/factories.js';
-import { Description, type MediaType, type ParameterObject } from './harness/description.js';
-import type { Schema } from './harness/json-schema.js';
-import { startService, type TestService } from './harness/service.js';
+import { ApiClient, send, sendRaw, type ApiResponse } from './harness/http/client.js';
+import { holdTable } from './harness/database/database-lock.js';
+import { createOwner, createPets, type TestOwner } from './harness/database/factories.js';
+import { Description, type MediaType, type ParameterObject } from './harness/http/description.js';
+import type { Schema } from './harness/http/json-schema.js';
+import { startService, type TestService } from './harness/service/service.js';
 
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
 

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inheritedEnvironment } from './harness/service.js';
+import { inheritedEnvironment } from './harness/service/service.js';
 
 const ROOT = join(__dirname, '..');
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
-import { Chromium, findChromium } from './harness/chromium.js';
-import { createOwner, createPets } from './harness/factories.js';
-import { startService, type TestService } from './harness/service.js';
+import { Chromium, findChromium } from './harness/processes/chromium.js';
+import { createOwner, createPets } from './harness/database/factories.js';
+import { startService, type TestService } from './harness/service/service.js';
 
 const command = findChromium();
 if (command === undefined) {

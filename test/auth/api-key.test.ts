@@ -1,8 +1,8 @@
 import { generateKey } from '../../src/auth/key-format.js';
-import { type ApiResponse, ApiClient, send } from '../harness/client.js';
-import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
-import { limitsOf } from '../harness/limits.js';
-import { START_MS, startService, type TestService } from '../harness/service.js';
+import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
+import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
+import { limitsOf } from '../harness/rate-limit/limits.js';
+import { START_MS, startService, type TestService } from '../harness/service/service.js';
 
 const ADDRESS_LIMIT = 10_000;
 

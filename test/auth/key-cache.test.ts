@@ -1,7 +1,7 @@
 import { generateKey, hashKey } from '../../src/auth/key-format.js';
-import { type ApiResponse, ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
+import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
 import {
   askUntil,
   inParallel,
@@ -11,9 +11,9 @@ import {
   MINUTE_MS,
   notifyChange,
   SECOND_MS,
-} from '../harness/limits.js';
-import { type Relay, startRelay } from '../harness/relay.js';
-import { START_MS, startService, type TestService } from '../harness/service.js';
+} from '../harness/rate-limit/limits.js';
+import { type Relay, startRelay } from '../harness/database/relay.js';
+import { START_MS, startService, type TestService } from '../harness/service/service.js';
 
 const ADDRESS_LIMIT = 1_000;
 const UNREACHABLE_MS = 10 * MINUTE_MS;

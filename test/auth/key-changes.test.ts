@@ -1,5 +1,5 @@
-import { type ApiResponse, ApiClient } from '../harness/client.js';
-import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
 import {
   askUntil,
   DAY_MS,
@@ -7,8 +7,8 @@ import {
   limitsOf,
   notifyChange,
   SECOND_MS,
-} from '../harness/limits.js';
-import { START_MS, startService, type TestService } from '../harness/service.js';
+} from '../harness/rate-limit/limits.js';
+import { START_MS, startService, type TestService } from '../harness/service/service.js';
 
 let service: TestService;
 

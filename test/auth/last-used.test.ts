@@ -1,11 +1,11 @@
 import { Logger } from '@nestjs/common';
 import { LastUsed } from '../../src/auth/last-used.js';
 import type { KeyLookupRepository } from '../../src/auth/key-cache/key-lookup.repository.js';
-import { ApiClient } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createKey, createOwner } from '../harness/factories.js';
-import { MINUTE_MS } from '../harness/limits.js';
-import { START_MS, startService } from '../harness/service.js';
+import { ApiClient } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createKey, createOwner } from '../harness/database/factories.js';
+import { MINUTE_MS } from '../harness/rate-limit/limits.js';
+import { START_MS, startService } from '../harness/service/service.js';
 
 describe('when a key was last used', () => {
   let database: TestDatabase;

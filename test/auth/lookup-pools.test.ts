@@ -1,20 +1,20 @@
 import { generateKey } from '../../src/auth/key-format.js';
-import { type ApiResponse, ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { holdPets, holdTable } from '../harness/database-lock.js';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner } from '../harness/factories.js';
-import { limitsOf, notifyChange, SECOND_MS } from '../harness/limits.js';
-import { findPostgresPrograms } from '../harness/postgres-programs.js';
-import { PostgresServer } from '../harness/postgres-server.js';
-import { type Relay, startRelay } from '../harness/relay.js';
+import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { holdPets, holdTable } from '../harness/database/database-lock.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createOwner } from '../harness/database/factories.js';
+import { limitsOf, notifyChange, SECOND_MS } from '../harness/rate-limit/limits.js';
+import { findPostgresPrograms } from '../harness/database/postgres-programs.js';
+import { PostgresServer } from '../harness/database/postgres-server.js';
+import { type Relay, startRelay } from '../harness/database/relay.js';
 import {
   type BuiltService,
   type Environment,
   startBuiltService,
   startService,
   type TestService,
-} from '../harness/service.js';
+} from '../harness/service/service.js';
 
 /** Longer than a test: what waits for the database, waits until the test lets it go on. */
 const PATIENT = {

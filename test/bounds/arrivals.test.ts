@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createOwner } from '../harness/factories.js';
-import { type BuiltService, startBuiltService } from '../harness/service.js';
+import { send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner } from '../harness/database/factories.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 const ARRIVALS = 1_000;
 const BUSY_CLIENTS = 64;

@@ -2,19 +2,19 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { holdPets } from '../harness/database-lock.js';
-import { createOwner } from '../harness/factories.js';
-import { metric, untilMetric } from '../harness/metrics.js';
-import { RawConnection } from '../harness/raw-connection.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { holdPets } from '../harness/database/database-lock.js';
+import { createOwner } from '../harness/database/factories.js';
+import { metric, untilMetric } from '../harness/service/metrics.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
 import {
   type BuiltService,
   type Environment,
   inheritedEnvironment,
   spawnBuiltService,
   startBuiltService,
-} from '../harness/service.js';
+} from '../harness/service/service.js';
 
 const UNFINISHED = 'GET /v1/pets HTTP/1.1\r\n';
 

@@ -1,10 +1,10 @@
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { ApiClient, type ApiResponse } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner } from '../harness/factories.js';
-import { canReadMemory, peakMemoryBytes } from '../harness/process-memory.js';
-import { type BuiltService, startBuiltService } from '../harness/service.js';
+import { ApiClient, type ApiResponse } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createOwner } from '../harness/database/factories.js';
+import { canReadMemory, peakMemoryBytes } from '../harness/service/process-memory.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 const MEBIBYTE = 1_048_576;
 const PET = JSON.stringify({ name: 'Frank', categoryId: 1 });

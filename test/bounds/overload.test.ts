@@ -1,12 +1,16 @@
-import { ApiClient, type ApiResponse, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { holdPets } from '../harness/database-lock.js';
-import { DatabaseRelay } from '../harness/database-relay.js';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner } from '../harness/factories.js';
-import { metric, untilMetric } from '../harness/metrics.js';
-import { RawConnection } from '../harness/raw-connection.js';
-import { type BuiltService, type Environment, startBuiltService } from '../harness/service.js';
+import { ApiClient, type ApiResponse, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { holdPets } from '../harness/database/database-lock.js';
+import { DatabaseRelay } from '../harness/database/database-relay.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createOwner } from '../harness/database/factories.js';
+import { metric, untilMetric } from '../harness/service/metrics.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import {
+  type BuiltService,
+  type Environment,
+  startBuiltService,
+} from '../harness/service/service.js';
 import { generateKey } from '../../src/auth/key-format.js';
 
 const PET = '{"name":"Frank","categoryId":1}';

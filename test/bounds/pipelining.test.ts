@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createOwner, createPets } from '../harness/factories.js';
-import { metric } from '../harness/metrics.js';
-import { canReadMemory, peakMemoryBytes } from '../harness/process-memory.js';
-import { RawConnection } from '../harness/raw-connection.js';
-import { type BuiltService, startBuiltService } from '../harness/service.js';
+import { send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { metric } from '../harness/service/metrics.js';
+import { canReadMemory, peakMemoryBytes } from '../harness/service/process-memory.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 const MEBIBYTE = 1_048_576;
 const PET = '{"name":"Frank","categoryId":1}';

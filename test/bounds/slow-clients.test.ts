@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { ApiClient } from '../harness/client.js';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner } from '../harness/factories.js';
-import { RawConnection } from '../harness/raw-connection.js';
-import { startService, type TestService } from '../harness/service.js';
+import { ApiClient } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createOwner } from '../harness/database/factories.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const BYTE_INTERVAL_MS = 1_000;
 const PET = '{"name":"Frank","categoryId":1}';

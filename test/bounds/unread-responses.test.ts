@@ -1,10 +1,14 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { ApiClient } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createOwner } from '../harness/factories.js';
-import { metric, untilMetric } from '../harness/metrics.js';
-import { type BuiltService, type Environment, startBuiltService } from '../harness/service.js';
+import { ApiClient } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner } from '../harness/database/factories.js';
+import { metric, untilMetric } from '../harness/service/metrics.js';
+import {
+  type BuiltService,
+  type Environment,
+  startBuiltService,
+} from '../harness/service/service.js';
 
 const LIMIT_SECONDS = 2;
 /** The promise is the limit and five seconds; this machine may be busy besides. */

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { Cli, OPERATOR, resultOf } from './command.js';
-import { runInTerminal } from './terminal.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { Cli, OPERATOR, resultOf } from '../harness/processes/command.js';
+import { runInTerminal } from '../harness/processes/terminal.js';
 
 const OLDEST = 'CreateStore1795132800000';
 

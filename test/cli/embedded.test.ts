@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startBuiltService } from '../harness/service.js';
-import { Cli } from './command.js';
+import { startBuiltService } from '../harness/service/service.js';
+import { Cli } from '../harness/processes/command.js';
 
 describe('a command on the embedded database, with no service running', () => {
   let dataDir: string;

@@ -1,7 +1,7 @@
 import { Client, type Notification } from 'pg';
 import { generateKey, hashKey, keyHint } from '../../src/auth/key-format.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { Cli, DATABASE_LINE, OPERATOR, resultOf } from './command.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { Cli, DATABASE_LINE, OPERATOR, resultOf } from '../harness/processes/command.js';
 
 const KEY = /aas_[0-9A-Za-z]{36}/;
 const HOUR_MS = 3_600_000;

@@ -1,5 +1,5 @@
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { Cli, OPERATOR } from './command.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { Cli, OPERATOR } from '../harness/processes/command.js';
 
 let database: TestDatabase;
 let cli: Cli;

@@ -1,15 +1,15 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { Client } from 'pg';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import {
   type BuiltProcess,
   spawnBuiltService,
   startService,
   type TestService,
-} from '../harness/service.js';
-import { Cli, OPERATOR, resultOf } from './command.js';
-import { runInTerminal } from './terminal.js';
+} from '../harness/service/service.js';
+import { Cli, OPERATOR, resultOf } from '../harness/processes/command.js';
+import { runInTerminal } from '../harness/processes/terminal.js';
 
 const OLDEST = 'CreateStore1795132800000';
 

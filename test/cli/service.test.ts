@@ -1,7 +1,7 @@
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { ApiClient } from '../harness/client.js';
-import { startService, type TestService } from '../harness/service.js';
-import { Cli } from './command.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { ApiClient } from '../harness/http/client.js';
+import { startService, type TestService } from '../harness/service/service.js';
+import { Cli } from '../harness/processes/command.js';
 
 // What is promised on every replica: within five seconds.
 const HOLDS_WITHIN_MS = 5_000;

@@ -1,5 +1,5 @@
 import { parseDuration, parseLifetime } from '../../src/cli/commands/option-values.js';
-import { Cli, runHere } from './command.js';
+import { Cli, runHere } from '../harness/processes/command.js';
 
 // Nothing listens there: what is told of wrong usage is told without a database.
 const cli = new Cli({ DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/pets' });

@@ -1,11 +1,11 @@
 import { generateKey } from '../../src/auth/key-format.js';
 import { BoundedPool, DatabaseQueueFullError } from '../../src/database/pools/bounded-pool.js';
-import { type ApiResponse, ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { holdPets } from '../harness/database-lock.js';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner } from '../harness/factories.js';
-import { type BuiltService, startBuiltService } from '../harness/service.js';
+import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { holdPets } from '../harness/database/database-lock.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createOwner } from '../harness/database/factories.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 let database: TestDatabase;
 

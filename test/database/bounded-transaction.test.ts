@@ -2,7 +2,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { boundedTransaction } from '../../src/database/bounded-transaction.js';
 import { isUnavailable } from '../../src/database/database-errors.js';
 import { ServiceClient } from '../../src/database/pipelining/service-client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 const AMPLE_MS = 10_000;
 

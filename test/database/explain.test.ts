@@ -7,7 +7,7 @@ import { clientConfig } from '../../src/database/pools/client-config.js';
 import type { PooledStatements } from '../../src/database/pipelining/pooled-statements.js';
 import { Standbys } from '../../src/database/standbys/standbys.js';
 import { PetsRepository } from '../../src/pets/pets.repository.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 const ANIMALS = 200_000;
 /** What a scan reads beside the rows of its page: the way down an index of 200,000 entries. */

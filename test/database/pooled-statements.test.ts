@@ -9,7 +9,7 @@ import {
   ServiceClient,
   type ServiceClientConfig,
 } from '../../src/database/pipelining/service-client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 const MAX_TOGETHER = 8;
 const WHO = 'SELECT pg_backend_pid() AS pid, $1::int AS number';

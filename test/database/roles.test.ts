@@ -1,13 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type QueryResultRow } from 'pg';
 import { generateKey } from '../../src/auth/key-format.js';
-import { Cli } from '../cli/command.js';
-import { ApiClient, send } from '../harness/client.js';
-import { expectError } from '../harness/error-answer.js';
-import { findPostgresPrograms } from '../harness/postgres-programs.js';
-import { PostgresServer } from '../harness/postgres-server.js';
-import { type BuiltService, type Environment, startBuiltService } from '../harness/service.js';
-import { readProjectFile } from '../stack/compose-file.js';
+import { Cli } from '../harness/processes/command.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
+import { findPostgresPrograms } from '../harness/database/postgres-programs.js';
+import { PostgresServer } from '../harness/database/postgres-server.js';
+import {
+  type BuiltService,
+  type Environment,
+  startBuiltService,
+} from '../harness/service/service.js';
+import { readProjectFile } from '../harness/stack/compose-file.js';
 
 const ROLES = readProjectFile('deploy/postgres/roles.sql');
 const PERMISSION_DENIED = '42501';

@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { type Environment, inheritedEnvironment } from '../harness/service.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
 
 type Question = 'differences' | 'synchronize' | 'migrate' | 'revert';
 
@@ -12,7 +12,7 @@ class SchemaProcess {
 
   /** @param env settings of the service besides DATABASE_URL */
   constructor(env: Environment = {}) {
-    this.child = fork(join(__dirname, 'schema-process.mjs'), {
+    this.child = fork(join(__dirname, '../harness/database/schema-process.mjs'), {
       env: { ...inheritedEnvironment(), ...env },
     });
   }

@@ -7,7 +7,7 @@ import {
   PooledServiceClient,
   ServiceClient,
 } from '../../src/database/pipelining/service-client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 let database: TestDatabase;
 

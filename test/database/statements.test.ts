@@ -1,9 +1,9 @@
 import { generateKey } from '../../src/auth/key-format.js';
-import { type ApiResponse, ApiClient } from '../harness/client.js';
-import { type DatabaseLock, holdPets } from '../harness/database-lock.js';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner, createPets } from '../harness/factories.js';
-import { type Environment, startService, type TestService } from '../harness/service.js';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { type DatabaseLock, holdPets } from '../harness/database/database-lock.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { type Environment, startService, type TestService } from '../harness/service/service.js';
 
 let service: TestService;
 let api: ApiClient;

@@ -24,7 +24,7 @@ import {
   postmasterOf,
   query,
   removeFolders,
-} from './embedded-user.js';
+} from '../harness/processes/embedded-user.js';
 
 const NOBODY = 65_534;
 const SERVER_USER = 61_000;

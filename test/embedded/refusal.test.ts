@@ -11,7 +11,7 @@ import {
   processesOf,
   removeFolders,
   until,
-} from './embedded-user.js';
+} from '../harness/processes/embedded-user.js';
 
 (onLinux ? describe : describe.skip)(
   'when the embedded database cannot start, one line says what to do (Linux only)',

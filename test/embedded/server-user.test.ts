@@ -23,7 +23,7 @@ import {
   processesOf,
   query,
   removeFolders,
-} from './embedded-user.js';
+} from '../harness/processes/embedded-user.js';
 
 const NOBODY = 65534;
 /** Runs the server when root starts it in a folder of its own. */

@@ -11,7 +11,7 @@ import {
   query,
   removeFolders,
   until,
-} from './embedded-user.js';
+} from '../harness/processes/embedded-user.js';
 
 const ofLinux = onLinux ? describe : describe.skip;
 

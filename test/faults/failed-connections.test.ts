@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Client } from 'pg';
-import { ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { DatabaseRelay } from '../harness/database-relay.js';
-import { expectError } from '../harness/error-answer.js';
-import { createKey, createOwner } from '../harness/factories.js';
-import { startService, type TestService } from '../harness/service.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { DatabaseRelay } from '../harness/database/database-relay.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createKey, createOwner } from '../harness/database/factories.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 let database: TestDatabase;
 let role: string;

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateKey, hashKey } from '../../src/auth/key-format.js';
-import { ApiClient, send } from '../harness/client.js';
-import { DatabaseRelay } from '../harness/database-relay.js';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner, type TestOwner } from '../harness/factories.js';
-import { limitsOf } from '../harness/limits.js';
-import { MixedLoad, type Sent } from '../harness/mixed-load.js';
-import { findPostgresPrograms } from '../harness/postgres-programs.js';
-import { PostgresServer } from '../harness/postgres-server.js';
-import { type BuiltService, startBuiltService } from '../harness/service.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { DatabaseRelay } from '../harness/database/database-relay.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createOwner, type TestOwner } from '../harness/database/factories.js';
+import { limitsOf } from '../harness/rate-limit/limits.js';
+import { MixedLoad, type Sent } from '../harness/http/mixed-load.js';
+import { findPostgresPrograms } from '../harness/database/postgres-programs.js';
+import { PostgresServer } from '../harness/database/postgres-server.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 const ANSWERED_WITHIN_MS = 5_000;
 const POOL_SIZE = 10;

@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { type ApiResponse, ApiClient, send } from '../harness/client.js';
-import { DatabaseRelay } from '../harness/database-relay.js';
-import { expectError } from '../harness/error-answer.js';
-import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
-import { limitsOf } from '../harness/limits.js';
-import { findPostgresPrograms } from '../harness/postgres-programs.js';
-import { PostgresServer } from '../harness/postgres-server.js';
+import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
+import { DatabaseRelay } from '../harness/database/database-relay.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
+import { limitsOf } from '../harness/rate-limit/limits.js';
+import { findPostgresPrograms } from '../harness/database/postgres-programs.js';
+import { PostgresServer } from '../harness/database/postgres-server.js';
 import {
   type Environment,
   type LogLine,
   startService,
   type TestService,
-} from '../harness/service.js';
+} from '../harness/service/service.js';
 
 /** Animals of long ago: no transaction of that time can be open. */
 const SETTLED = 40;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import type { ApiResponse } from '../harness/client.js';
-import { holds } from './property.js';
-import { Target } from './target.js';
+import type { ApiResponse } from '../harness/http/client.js';
+import { holds } from '../harness/fuzz/property.js';
+import { Target } from '../harness/fuzz/target.js';
 
 const KEY_LENGTH = 40;
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import type { ApiResponse } from '../harness/client.js';
-import { createPets } from '../harness/factories.js';
-import { changed } from './arbitraries.js';
-import { holds } from './property.js';
-import { Target } from './target.js';
+import type { ApiResponse } from '../harness/http/client.js';
+import { createPets } from '../harness/database/factories.js';
+import { changed } from '../harness/fuzz/arbitraries.js';
+import { holds } from '../harness/fuzz/property.js';
+import { Target } from '../harness/fuzz/target.js';
 
 const STATUSES = ['available', 'pending', 'sold'] as const;
 const COUNT = 60;

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
-import { ApiClient } from '../harness/client.js';
-import { createOwner } from '../harness/factories.js';
-import { limitsOf } from '../harness/limits.js';
-import { startService, type TestService } from '../harness/service.js';
-import { LimitModel, owner as budgetOf } from '../rate-limit/limit-model.js';
-import { holds } from './property.js';
+import { ApiClient } from '../harness/http/client.js';
+import { createOwner } from '../harness/database/factories.js';
+import { limitsOf } from '../harness/rate-limit/limits.js';
+import { startService, type TestService } from '../harness/service/service.js';
+import { LimitModel, owner as budgetOf } from '../harness/rate-limit/limit-model.js';
+import { holds } from '../harness/fuzz/property.js';
 
 let service: TestService;
 

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import fc from 'fast-check';
-import { anyRequest } from './arbitraries.js';
-import { send } from '../harness/client.js';
-import { expectRateLimitHeaders } from '../harness/error-answer.js';
-import { holds } from './property.js';
-import { asResponse, bytesOf, checkError, Target } from './target.js';
+import { anyRequest } from '../harness/fuzz/arbitraries.js';
+import { send } from '../harness/http/client.js';
+import { expectRateLimitHeaders } from '../harness/http/error-response.js';
+import { holds } from '../harness/fuzz/property.js';
+import { asResponse, bytesOf, checkError, Target } from '../harness/fuzz/target.js';
 
 const LINE_ENDS = ['\r\n', '\n', '\r', '\r\n\r\n', '\0', ' ', '\t', ':', '\r\n '];
 const HEADERS = [

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
-import type { ApiResponse } from '../harness/client.js';
-import { anyPost, anyRequest, validRequest } from './arbitraries.js';
-import { holds } from './property.js';
-import { type FuzzRequest, isPublic, Target } from './target.js';
+import type { ApiResponse } from '../harness/http/client.js';
+import { anyPost, anyRequest, validRequest } from '../harness/fuzz/arbitraries.js';
+import { holds } from '../harness/fuzz/property.js';
+import { type FuzzRequest, isPublic, Target } from '../harness/fuzz/target.js';
 
 const SUCCESSES = [200, 201, 304, 404];
 

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
 import { generateKey } from '../../src/auth/key-format.js';
-import { type ApiResponse, ApiClient, send } from '../harness/client.js';
-import { createKey, createOwner } from '../harness/factories.js';
-import { PUBLIC_PATHS } from '../harness/public-paths.js';
-import { START_MS, startService, type TestService } from '../harness/service.js';
+import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
+import { createKey, createOwner } from '../harness/database/factories.js';
+import { PUBLIC_PATHS } from '../harness/http/public-paths.js';
+import { START_MS, startService, type TestService } from '../harness/service/service.js';
 
 const RATE_LIMIT_HEADERS = [
   'x-ratelimit-limit',
@@ -147,7 +147,7 @@ describe.each([
 
   beforeAll(async () => {
     service = await startService({
-      features: join(__dirname, 'features', feature),
+      features: join(__dirname, '../harness/features', feature),
       env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000000', BAN_AFTER_REFUSALS: '1' },
     });
     callers = await callersOf(service);

@@ -1,8 +1,8 @@
-import { ApiClient, send, type RequestOptions } from '../harness/client.js';
-import { expectError, expectRateLimitHeaders } from '../harness/error-answer.js';
-import { createOwner, createPets } from '../harness/factories.js';
-import { RawConnection } from '../harness/raw-connection.js';
-import { startService, type TestService } from '../harness/service.js';
+import { ApiClient, send, type RequestOptions } from '../harness/http/client.js';
+import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const LISTED = 'https://app.example.org';
 const OTHER_LISTED = 'http://localhost:5173';

@@ -1,10 +1,10 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request as httpRequest } from 'node:http';
-import { type ApiResponse, send } from '../harness/client.js';
-import { expectError } from '../harness/error-answer.js';
-import { askUntil, limitsOf } from '../harness/limits.js';
-import { RawConnection } from '../harness/raw-connection.js';
-import { startService, type TestService } from '../harness/service.js';
+import { type ApiResponse, send } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
+import { askUntil, limitsOf } from '../harness/rate-limit/limits.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const LARGEST = '/docs/swagger-ui-bundle.js';
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { ApiClient, type ApiResponse, type RequestOptions } from '../harness/client.js';
-import { expectError, expectRateLimitHeaders } from '../harness/error-answer.js';
-import { createOwner, createPets } from '../harness/factories.js';
-import { RawConnection } from '../harness/raw-connection.js';
-import { START_MS, startService, type TestService } from '../harness/service.js';
+import { ApiClient, type ApiResponse, type RequestOptions } from '../harness/http/client.js';
+import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import { START_MS, startService, type TestService } from '../harness/service/service.js';
 import type { ErrorCode } from '../../src/errors/catalogue.js';
 
 const PET = { name: 'Frank', categoryId: 1 };
@@ -16,7 +16,7 @@ let petId: string;
 
 beforeAll(async () => {
   service = await startService({
-    features: join(__dirname, 'features/failing.mjs'),
+    features: join(__dirname, '../harness/features/failing.mjs'),
     env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000000', BAN_AFTER_REFUSALS: '0' },
   });
   ({ key } = await createOwner(service.database));

@@ -1,5 +1,5 @@
-import { send } from '../harness/client.js';
-import { startService, type TestService } from '../harness/service.js';
+import { send } from '../harness/http/client.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 let service: TestService;
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner } from '../harness/factories.js';
-import { RawConnection } from '../harness/raw-connection.js';
-import { startService, type TestService } from '../harness/service.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createOwner } from '../harness/database/factories.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import { startService, type TestService } from '../harness/service/service.js';
 import type { ErrorCode } from '../../src/errors/catalogue.js';
 
 /** What the service takes in of a body that it refused, at the most; more than the sockets' buffers hold. */

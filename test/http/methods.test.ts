@@ -1,7 +1,7 @@
-import { ApiClient, send } from '../harness/client.js';
-import { expectError, expectRateLimitHeaders } from '../harness/error-answer.js';
-import { createOwner, createPets } from '../harness/factories.js';
-import { startService, type TestService } from '../harness/service.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const READ_ONLY = 'GET, HEAD, OPTIONS';
 

@@ -1,5 +1,5 @@
 import { exactNumber, parseJson } from '../../src/http/body/parse-json.js';
-import { seededRandom } from '../harness/random.js';
+import { seededRandom } from '../harness/http/random.js';
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
 

@@ -1,7 +1,7 @@
-import { ApiClient, send, type RequestOptions } from '../harness/client.js';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner } from '../harness/factories.js';
-import { startService, type TestService } from '../harness/service.js';
+import { ApiClient, send, type RequestOptions } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createOwner } from '../harness/database/factories.js';
+import { startService, type TestService } from '../harness/service/service.js';
 import type { ErrorCode } from '../../src/errors/catalogue.js';
 
 const LARGE = Buffer.alloc(102_401, 'a');

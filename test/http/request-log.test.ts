@@ -1,8 +1,8 @@
-import { ApiClient, send, type RequestOptions } from '../harness/client.js';
-import { holdPets } from '../harness/database-lock.js';
-import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
-import { RawConnection } from '../harness/raw-connection.js';
-import { startService, type LogLine, type TestService } from '../harness/service.js';
+import { ApiClient, send, type RequestOptions } from '../harness/http/client.js';
+import { holdPets } from '../harness/database/database-lock.js';
+import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import { startService, type LogLine, type TestService } from '../harness/service/service.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';

@@ -1,8 +1,8 @@
-import { ApiClient } from '../harness/client.js';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner } from '../harness/factories.js';
-import { RawConnection } from '../harness/raw-connection.js';
-import { startService, type TestService } from '../harness/service.js';
+import { ApiClient } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createOwner } from '../harness/database/factories.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
 /** The limit of the tests, and how often the server looks. */

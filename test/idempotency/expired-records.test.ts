@@ -4,7 +4,7 @@ import { Settings } from '../../src/config/settings.js';
 import { ExpiredRecords } from '../../src/idempotency/expired-records.js';
 import { IdempotencyRecord } from '../../src/idempotency/idempotency-record.entity.js';
 import { IdempotencyRepository } from '../../src/idempotency/idempotency.repository.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 const NOW_MS = Date.parse('2027-03-01T12:00:00.000Z');
 /** Twice the time between two runs at the most, for this is drawn by lot. */

@@ -1,6 +1,6 @@
-import { ApiClient } from '../harness/client.js';
-import { createOwner, type TestOwner } from '../harness/factories.js';
-import { startService, type TestService } from '../harness/service.js';
+import { ApiClient } from '../harness/http/client.js';
+import { createOwner, type TestOwner } from '../harness/database/factories.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const NAME_RULE =
   'name must be a string of 1 to 255 characters, at least one of them not white space, without NUL or lone surrogates';

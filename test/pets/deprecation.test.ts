@@ -1,6 +1,6 @@
-import { type ApiResponse, ApiClient } from '../harness/client.js';
-import { createOwner, createPets } from '../harness/factories.js';
-import { startService, type TestService } from '../harness/service.js';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00.000Z');
 

@@ -1,10 +1,10 @@
 import { Client } from 'pg';
-import { type ApiResponse, ApiClient } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { type DatabaseLock, holdPets, holdTable } from '../harness/database-lock.js';
-import { expectError, expectRateLimitHeaders } from '../harness/error-answer.js';
-import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
-import { startService, type TestService } from '../harness/service.js';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { type DatabaseLock, holdPets, holdTable } from '../harness/database/database-lock.js';
+import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
+import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const DAY_MS = 86_400_000;
 const FRANK = { name: 'Frank', categoryId: 7 };

@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { type ApiResponse, ApiClient, sendRaw } from '../harness/client.js';
-import { createOwner } from '../harness/factories.js';
-import { startService, type TestService } from '../harness/service.js';
+import { type ApiResponse, ApiClient, sendRaw } from '../harness/http/client.js';
+import { createOwner } from '../harness/database/factories.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const MAX_BYTES = 102_400;
 

@@ -1,6 +1,6 @@
-import { ApiClient } from '../harness/client.js';
-import { createOwner, createPets } from '../harness/factories.js';
-import { startService, type TestService } from '../harness/service.js';
+import { ApiClient } from '../harness/http/client.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const LIMIT_RULE = 'limit must be an integer from 1 to 100';
 const STATUS_RULE = 'status must be one of available, pending, sold';

@@ -1,6 +1,6 @@
-import { type ApiResponse, ApiClient } from '../harness/client.js';
-import { createOwner, createPets } from '../harness/factories.js';
-import { startService, type TestService } from '../harness/service.js';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 let service: TestService;
 let key: string;

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { inheritedEnvironment } from '../harness/service.js';
+import { inheritedEnvironment } from '../harness/service/service.js';
 
 /** The defect was an endless loop: this only has to end it on the busiest machine. */
 const LOOP_LIMIT_MS = 20_000;

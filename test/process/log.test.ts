@@ -3,9 +3,13 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { type BuiltService, inheritedEnvironment, startBuiltService } from '../harness/service.js';
+import { send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import {
+  type BuiltService,
+  inheritedEnvironment,
+  startBuiltService,
+} from '../harness/service/service.js';
 
 const MAIN = join(__dirname, '../../dist/bundle/main.js');
 /** The level of LOG_LEVEL=debug, as the log has it. */

@@ -1,9 +1,9 @@
 import { generateKey } from '../../src/auth/key-format.js';
-import { ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createOwner, createPets } from '../harness/factories.js';
-import { askUntil, inParallel } from '../harness/limits.js';
-import { type BuiltService, startBuiltService } from '../harness/service.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { askUntil, inParallel } from '../harness/rate-limit/limits.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 const DURATION = 'http_server_request_duration_seconds';
 

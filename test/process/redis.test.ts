@@ -2,12 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createOwner } from '../harness/factories.js';
-import { askUntil, sequentially, limitsOf } from '../harness/limits.js';
-import { describeWithRedis, type RedisServer, startRedis } from '../harness/redis.js';
-import { type BuiltService, startBuiltService } from '../harness/service.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner } from '../harness/database/factories.js';
+import { askUntil, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
+import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 const hasOpenssl = spawnSync('openssl', ['version'], { stdio: 'ignore' }).status === 0;
 if (!hasOpenssl) console.warn('To test rediss://, install openssl (apt-get install openssl).');

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ApiResponse, ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { DatabaseRelay } from '../harness/database-relay.js';
-import { createOwner, type TestOwner } from '../harness/factories.js';
-import { sequentially, limitsOf, notifyChange } from '../harness/limits.js';
-import { type BuiltService, startBuiltService } from '../harness/service.js';
+import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { DatabaseRelay } from '../harness/database/database-relay.js';
+import { createOwner, type TestOwner } from '../harness/database/factories.js';
+import { sequentially, limitsOf, notifyChange } from '../harness/rate-limit/limits.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 const HOLDS_WITHIN_MS = 5_000;
 const LISTENING = 'pets key changes';

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { holdPets } from '../harness/database-lock.js';
-import { DatabaseRelay } from '../harness/database-relay.js';
-import { createOwner } from '../harness/factories.js';
-import { RawConnection } from '../harness/raw-connection.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { holdPets } from '../harness/database/database-lock.js';
+import { DatabaseRelay } from '../harness/database/database-relay.js';
+import { createOwner } from '../harness/database/factories.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
 import {
   type BuiltService,
   type Environment,
   spawnBuiltService,
   startBuiltService,
-} from '../harness/service.js';
+} from '../harness/service/service.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
 /** Well below the grace period of the tests: who waits for nothing stops at once. */

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { type Environment, inheritedEnvironment } from '../harness/service.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
 
 const PASSWORD = 'c0rrect-horse';
 

@@ -16,11 +16,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createOwner } from '../harness/factories.js';
-import { logLines, type LogLine } from '../harness/output.js';
-import { type Environment, inheritedEnvironment } from '../harness/service.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner } from '../harness/database/factories.js';
+import { logLines, type LogLine } from '../harness/service/output.js';
+import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
 
 const MAIN = join(__dirname, '../../dist/bundle/main.js');
 /** The smallest that LOG_BUFFER_BYTES accepts. */

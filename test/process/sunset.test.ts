@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner, createPets } from '../harness/factories.js';
-import { type BuiltService, startBuiltService } from '../harness/service.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 const hasFaketime = spawnSync('faketime', ['--version']).status === 0;
 if (!hasFaketime)

@@ -1,14 +1,14 @@
 import { generateKey } from '../../src/auth/key-format.js';
-import { type ApiResponse, send } from '../harness/client.js';
-import { createKey, createOwner } from '../harness/factories.js';
+import { type ApiResponse, send } from '../harness/http/client.js';
+import { createKey, createOwner } from '../harness/database/factories.js';
 import {
   inParallel,
   sequentially,
   rateLimitHeaders,
   limitsOf,
   MINUTE_MS,
-} from '../harness/limits.js';
-import { START_MS, startService, type TestService } from '../harness/service.js';
+} from '../harness/rate-limit/limits.js';
+import { START_MS, startService, type TestService } from '../harness/service/service.js';
 
 const LIMIT = 5;
 

@@ -1,5 +1,5 @@
-import { type ApiResponse, ApiClient } from '../harness/client.js';
-import { createKey, createOwner, type TestOwner } from '../harness/factories.js';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
 import {
   askUntil,
   DAY_MS,
@@ -9,8 +9,8 @@ import {
   MINUTE_MS,
   notifyChange,
   SECOND_MS,
-} from '../harness/limits.js';
-import { startService, type TestService } from '../harness/service.js';
+} from '../harness/rate-limit/limits.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const BAN_MS = 5 * MINUTE_MS;
 const AMPLE = 100_000;

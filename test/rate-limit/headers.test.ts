@@ -1,7 +1,7 @@
-import { type ApiResponse, ApiClient } from '../harness/client.js';
-import { createOwner } from '../harness/factories.js';
-import { DAY_MS, sequentially, rateLimitHeaders, MINUTE_MS } from '../harness/limits.js';
-import { START_MS, startService, type TestService } from '../harness/service.js';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { createOwner } from '../harness/database/factories.js';
+import { DAY_MS, sequentially, rateLimitHeaders, MINUTE_MS } from '../harness/rate-limit/limits.js';
+import { START_MS, startService, type TestService } from '../harness/service/service.js';
 
 let service: TestService;
 

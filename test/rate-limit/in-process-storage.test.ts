@@ -1,8 +1,8 @@
 import { Bans } from '../../src/rate-limit/bans.js';
 import { InProcessStorage } from '../../src/rate-limit/in-process-storage.js';
 import type { BanPolicy, Budget } from '../../src/rate-limit/limit-storage.js';
-import { address, DAY_MS, MINUTE_MS, owner, START_MS } from './limit-model.js';
-import { itKeepsTheRules, LOOKUP_LIMIT } from './storage-rules.js';
+import { address, DAY_MS, MINUTE_MS, owner, START_MS } from '../harness/rate-limit/limit-model.js';
+import { itKeepsTheRules, LOOKUP_LIMIT } from '../harness/rate-limit/storage-rules.js';
 
 describe('counters in the process', () => {
   itKeepsTheRules(

@@ -1,6 +1,6 @@
 import { limitHeaders, retryAfterSeconds } from '../../src/rate-limit/limit-headers.js';
 import type { Reading } from '../../src/rate-limit/limit-storage.js';
-import { oneOf, seededRandom } from '../harness/random.js';
+import { oneOf, seededRandom } from '../harness/http/random.js';
 
 const START_MS = 1_800_000_000_000;
 const DAY_MS = 86_400_000;

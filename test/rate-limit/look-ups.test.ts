@@ -1,20 +1,20 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { generateKey, hashKey } from '../../src/auth/key-format.js';
-import { type ApiResponse, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { holdTable } from '../harness/database-lock.js';
-import { createOwner } from '../harness/factories.js';
+import { type ApiResponse, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { holdTable } from '../harness/database/database-lock.js';
+import { createOwner } from '../harness/database/factories.js';
 import {
   inParallel,
   sequentially,
   rateLimitHeaders,
   limitsOf,
   SECOND_MS,
-} from '../harness/limits.js';
-import { RawConnection } from '../harness/raw-connection.js';
-import { type Relay, startRelay } from '../harness/relay.js';
-import { startService, type TestService, UNBOUNDED } from '../harness/service.js';
+} from '../harness/rate-limit/limits.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import { type Relay, startRelay } from '../harness/database/relay.js';
+import { startService, type TestService, UNBOUNDED } from '../harness/service/service.js';
 
 const LIMIT = 20;
 const LOOK_UPS_PER_SECOND = 10;
@@ -37,7 +37,7 @@ beforeAll(async () => {
       DATABASE_POOL_WAIT_SECONDS: '20',
       DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
     },
-    features: join(__dirname, 'uncounted-routes.mjs'),
+    features: join(__dirname, '../harness/features/uncounted-routes.mjs'),
   });
 });
 afterAll(async () => {

@@ -1,14 +1,14 @@
-import { ApiClient } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createOwner } from '../harness/factories.js';
+import { ApiClient } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner } from '../harness/database/factories.js';
 import {
   describeWithRedis,
   type RedisCluster,
   type RedisServer,
   startRedis,
   startRedisCluster,
-} from '../harness/redis.js';
-import { type LogLine, startService, type TestService } from '../harness/service.js';
+} from '../harness/processes/redis.js';
+import { type LogLine, startService, type TestService } from '../harness/service/service.js';
 
 const PASSWORD = 'the-right-password';
 const REJECTED =

@@ -1,9 +1,9 @@
-import { type ApiResponse, ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createOwner } from '../harness/factories.js';
-import { askUntil, inParallel, sequentially, limitsOf } from '../harness/limits.js';
-import { describeWithRedis, type RedisServer, startRedis } from '../harness/redis.js';
-import { startService, type TestService } from '../harness/service.js';
+import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner } from '../harness/database/factories.js';
+import { askUntil, inParallel, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
+import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const BUDGET = { limits: { perMinute: 100_000, perDay: 1_000_000 } };
 /** Longer than by default: a busy machine stops a process for a tenth of a second. */

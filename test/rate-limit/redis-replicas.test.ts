@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { generateKey, hashKey } from '../../src/auth/key-format.js';
-import { type ApiResponse, ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createOwner, type TestOwner } from '../harness/factories.js';
+import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner, type TestOwner } from '../harness/database/factories.js';
 import {
   askUntil,
   inParallel,
   sequentially,
   rateLimitHeaders,
   limitsOf,
-} from '../harness/limits.js';
+} from '../harness/rate-limit/limits.js';
 import {
   describeWithAnyRedis,
   describeWithRedis,
@@ -17,9 +17,14 @@ import {
   type RedisCluster,
   type RedisServer,
   startRedisCluster,
-} from '../harness/redis.js';
-import { type Relay, startRelay } from '../harness/relay.js';
-import { type Environment, startService, type TestService, UNBOUNDED } from '../harness/service.js';
+} from '../harness/processes/redis.js';
+import { type Relay, startRelay } from '../harness/database/relay.js';
+import {
+  type Environment,
+  startService,
+  type TestService,
+  UNBOUNDED,
+} from '../harness/service/service.js';
 
 const REPLICAS = 3;
 /** A busy machine is not a hanging Redis or PostgreSQL. */

@@ -2,9 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { parseRedisAddress } from '../../src/config/redis-address.js';
 import type { Budget } from '../../src/rate-limit/limit-storage.js';
 import { RedisStorage } from '../../src/rate-limit/redis/redis-storage.js';
-import { describeWithRedisClock, type RedisServer, startRedis } from '../harness/redis.js';
-import { DAY_MS, MINUTE_MS, owner, START_MS } from './limit-model.js';
-import { itKeepsTheRules, LOOKUP_LIMIT, type StorageUnderTest } from './storage-rules.js';
+import {
+  describeWithRedisClock,
+  type RedisServer,
+  startRedis,
+} from '../harness/processes/redis.js';
+import { DAY_MS, MINUTE_MS, owner, START_MS } from '../harness/rate-limit/limit-model.js';
+import {
+  itKeepsTheRules,
+  LOOKUP_LIMIT,
+  type StorageUnderTest,
+} from '../harness/rate-limit/storage-rules.js';
 
 describeWithRedisClock('counters in Redis', () => {
   let redis: RedisServer;

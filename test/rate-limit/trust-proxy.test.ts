@@ -1,6 +1,6 @@
-import { type ApiResponse, send } from '../harness/client.js';
-import { limitsOf } from '../harness/limits.js';
-import { startService, type TestService } from '../harness/service.js';
+import { type ApiResponse, send } from '../harness/http/client.js';
+import { limitsOf } from '../harness/rate-limit/limits.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 let service: TestService;
 

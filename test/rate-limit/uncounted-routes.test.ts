@@ -1,13 +1,15 @@
 import { join } from 'node:path';
-import { ApiClient, send } from '../harness/client.js';
-import { createOwner } from '../harness/factories.js';
-import { sequentially, rateLimitHeaders, limitsOf } from '../harness/limits.js';
-import { startService, type TestService } from '../harness/service.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { createOwner } from '../harness/database/factories.js';
+import { sequentially, rateLimitHeaders, limitsOf } from '../harness/rate-limit/limits.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startService({ features: join(__dirname, 'uncounted-routes.mjs') });
+  service = await startService({
+    features: join(__dirname, '../harness/features/uncounted-routes.mjs'),
+  });
 });
 afterAll(() => service.close());
 

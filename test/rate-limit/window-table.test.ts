@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { WindowTable } from '../../src/rate-limit/window-table.js';
-import { oneOf, seededRandom } from '../harness/random.js';
+import { oneOf, seededRandom } from '../harness/http/random.js';
 
 const LENGTHS_MS = [60_000, 86_400_000];
 const START_MS = 1_800_000_000_000;

@@ -1,5 +1,5 @@
-import { type ApiResponse, ApiClient } from '../harness/client.js';
-import { createKey, createOwner, createPets } from '../harness/factories.js';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { createKey, createOwner, createPets } from '../harness/database/factories.js';
 import {
   DAY_MS,
   sequentially,
@@ -7,8 +7,8 @@ import {
   limitsOf,
   MINUTE_MS,
   SECOND_MS,
-} from '../harness/limits.js';
-import { startService, type TestService } from '../harness/service.js';
+} from '../harness/rate-limit/limits.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const AMPLE = 1_000;
 

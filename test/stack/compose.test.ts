@@ -4,10 +4,14 @@ import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { Settings } from '../../src/config/settings.js';
 import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
-import { findHaproxy, HAPROXY_CONFIG } from '../harness/haproxy.js';
-import { describeWithRedis, startRedis } from '../harness/redis.js';
-import { inheritedEnvironment } from '../harness/service.js';
-import { type ComposeService, readComposeFile, readProjectFile } from './compose-file.js';
+import { findHaproxy, HAPROXY_CONFIG } from '../harness/processes/haproxy.js';
+import { describeWithRedis, startRedis } from '../harness/processes/redis.js';
+import { inheritedEnvironment } from '../harness/service/service.js';
+import {
+  type ComposeService,
+  readComposeFile,
+  readProjectFile,
+} from '../harness/stack/compose-file.js';
 
 interface Image {
   /** Environment variables, and options of the command, that its documentation names. */

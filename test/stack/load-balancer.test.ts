@@ -1,15 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ApiClient, type ApiResponse, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { DatabaseRelay } from '../harness/database-relay.js';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner, createPets } from '../harness/factories.js';
-import { findHaproxy, type Haproxy, startHaproxy } from '../harness/haproxy.js';
-import { type Asked, KeepAliveLoad } from '../harness/keep-alive-load.js';
-import { type NameServer, startNameServer } from '../harness/name-server.js';
-import { RawConnection } from '../harness/raw-connection.js';
-import { type BuiltService, type Environment, startBuiltService } from '../harness/service.js';
-import { FaultyReplica } from './faulty-replica.js';
+import { ApiClient, type ApiResponse, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { DatabaseRelay } from '../harness/database/database-relay.js';
+import { expectError } from '../harness/http/error-response.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { findHaproxy, type Haproxy, startHaproxy } from '../harness/processes/haproxy.js';
+import { type Asked, KeepAliveLoad } from '../harness/http/keep-alive-load.js';
+import { type NameServer, startNameServer } from '../harness/processes/name-server.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import {
+  type BuiltService,
+  type Environment,
+  startBuiltService,
+} from '../harness/service/service.js';
+import { FaultyReplica } from '../harness/stack/faulty-replica.js';
 
 // All replicas have the same port, as containers do: only Linux has 127.0.0.0/8 without being asked for it.
 const command = process.platform === 'linux' ? findHaproxy() : undefined;

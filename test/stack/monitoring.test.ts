@@ -1,12 +1,12 @@
 import { load } from 'js-yaml';
-import { ApiClient, send } from '../harness/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database.js';
-import { createOwner, createPets } from '../harness/factories.js';
-import { sequentially } from '../harness/limits.js';
-import { describeWithRedis, type RedisServer, startRedis } from '../harness/redis.js';
-import { type BuiltService, startBuiltService } from '../harness/service.js';
-import { readComposeFile, readProjectFile } from './compose-file.js';
-import { parsePromql } from './promql.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { sequentially } from '../harness/rate-limit/limits.js';
+import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
+import { readComposeFile, readProjectFile } from '../harness/stack/compose-file.js';
+import { parsePromql } from '../harness/stack/promql.js';
 
 const PROVISIONING = 'deploy/grafana/provisioning';
 

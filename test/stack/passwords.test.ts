@@ -3,9 +3,9 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { Client } from 'pg';
-import { findPostgresPrograms } from '../harness/postgres-programs.js';
-import { PostgresServer } from '../harness/postgres-server.js';
-import { readProjectFile } from './compose-file.js';
+import { findPostgresPrograms } from '../harness/database/postgres-programs.js';
+import { PostgresServer } from '../harness/database/postgres-server.js';
+import { readProjectFile } from '../harness/stack/compose-file.js';
 
 const DEPLOY = join(__dirname, '../../deploy');
 /** 24 random bytes, which need no encoding in an address. */

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { run } from '../../src/cli/run.js';
-import { type Environment, inheritedEnvironment } from '../harness/service.js';
+import { run } from '../../../src/cli/run.js';
+import { type Environment, inheritedEnvironment } from '../service/service.js';
 
-export const PROGRAM = join(__dirname, '../../dist/bundle/cli.js');
+export const PROGRAM = join(__dirname, '../../../dist/bundle/cli.js');
 
 /** Who the changes of these tests are recorded for. */
 export const OPERATOR = `${userInfo().username}@${hostname()}`;

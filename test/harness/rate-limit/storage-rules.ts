@@ -4,8 +4,8 @@ import type {
   Budget,
   LimitStorage,
   Reading,
-} from '../../src/rate-limit/limit-storage.js';
-import { oneOf, seededRandom } from '../harness/random.js';
+} from '../../../src/rate-limit/limit-storage.js';
+import { oneOf, seededRandom } from '../http/random.js';
 import { address, DAY_MS, LimitModel, MINUTE_MS, owner, START_MS } from './limit-model.js';
 
 /** An empty storage whose clock stands at START_MS. */

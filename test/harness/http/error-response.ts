@@ -1,4 +1,4 @@
-import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
+import { ERROR_STATUS, type ErrorCode } from '../../../src/errors/catalogue.js';
 
 /** What is looked at of an answer, however it came. */
 export interface AnyResponse {

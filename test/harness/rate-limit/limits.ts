@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ApiResponse } from './client.js';
-import type { TestDatabase } from './database.js';
+import type { ApiResponse } from '../http/client.js';
+import type { TestDatabase } from '../database/database.js';
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;

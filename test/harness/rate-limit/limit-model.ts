@@ -1,4 +1,4 @@
-import type { BanPolicy, Budget, Quota, Reading } from '../../src/rate-limit/limit-storage.js';
+import type { BanPolicy, Budget, Quota, Reading } from '../../../src/rate-limit/limit-storage.js';
 
 export const START_MS = 1_800_000_000_000;
 export const MINUTE_MS = 60_000;

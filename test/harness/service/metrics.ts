@@ -1,4 +1,4 @@
-import { send } from './client.js';
+import { send } from '../http/client.js';
 import type { BuiltService } from './service.js';
 
 const PATIENCE_MS = 25_000;

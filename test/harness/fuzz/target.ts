@@ -1,11 +1,11 @@
-import { type ApiResponse } from '../harness/client.js';
-import { Description, type ResponseObject } from '../harness/description.js';
-import { expectError } from '../harness/error-answer.js';
-import { createOwner } from '../harness/factories.js';
-import { PUBLIC_PATHS } from '../harness/public-paths.js';
-import { RawConnection } from '../harness/raw-connection.js';
-import { START_MS, startService, type TestService } from '../harness/service.js';
-import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
+import { type ApiResponse } from '../http/client.js';
+import { Description, type ResponseObject } from '../http/description.js';
+import { expectError } from '../http/error-response.js';
+import { createOwner } from '../database/factories.js';
+import { PUBLIC_PATHS } from '../http/public-paths.js';
+import { RawConnection } from '../http/raw-connection.js';
+import { START_MS, startService, type TestService } from '../service/service.js';
+import { ERROR_STATUS, type ErrorCode } from '../../../src/errors/catalogue.js';
 
 /** Different from each other, so that a response shows which of the two budgets it describes. */
 const OWNER_LIMIT = 1_000_000_000;

@@ -1,7 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { type Description, type Operation, type ParameterObject } from '../harness/description.js';
-import { schemaViolations, type Schema } from '../harness/json-schema.js';
+import { type Description, type Operation, type ParameterObject } from '../http/description.js';
+import { schemaViolations, type Schema } from '../http/json-schema.js';
 import type { FuzzRequest } from './target.js';
 
 const INT64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inheritedEnvironment } from '../harness/service.js';
+import { inheritedEnvironment } from '../service/service.js';
 import { type Cli, PROGRAM } from './command.js';
 
 const LIMIT_MS = 25_000;

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { generateKey, hashKey, keyHint } from '../../src/auth/key-format.js';
+import { generateKey, hashKey, keyHint } from '../../../src/auth/key-format.js';
 import type { TestDatabase } from './database.js';
 
 type Plan = 'free' | 'pro' | 'business' | 'enterprise';

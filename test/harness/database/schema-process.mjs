@@ -12,7 +12,7 @@ import { locateDatabase } from '#dist/database/database-location.js';
 import { migrate } from '#dist/database/schema/migrate.js';
 import { planRevert, revertMigration } from '#dist/database/schema/revert.js';
 
-/** @typedef {import('../../src/database/database-location.js').DatabaseLocation} DatabaseLocation */
+/** @typedef {import('../../../src/database/database-location.js').DatabaseLocation} DatabaseLocation */
 /** @typedef {import('typeorm').DataSourceOptions} DataSourceOptions */
 
 /** @type {Record<string, (location: DatabaseLocation, settings: Settings) => Promise<unknown>>} */
@@ -70,7 +70,7 @@ async function withEntities(location, settings, work) {
 
 /** @returns {Promise<Function[]>} */
 async function allEntities() {
-  const build = new URL('../../dist/', import.meta.url);
+  const build = new URL('../../../dist/', import.meta.url);
   const files = (await readdir(build, { recursive: true })).filter((file) =>
     file.endsWith('.entity.js'),
   );

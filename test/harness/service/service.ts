@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { createDatabase, type TestDatabase } from './database.js';
+import { createDatabase, type TestDatabase } from '../database/database.js';
 import { HostedApplication } from './hosted-application.js';
 import {
   addOutput,
@@ -107,7 +107,7 @@ export interface BuiltService extends BuiltProcess {
 
 /** Starts `dist/bundle/main.js`. */
 export function spawnBuiltService(env: Environment): BuiltProcess {
-  const child = spawn(process.execPath, [join(__dirname, '../../dist/bundle/main.js')], {
+  const child = spawn(process.execPath, [join(__dirname, '../../../dist/bundle/main.js')], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...inheritedEnvironment(), ...PATIENT, PORT: '0', METRICS_PORT: '', ...env },
   });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
-import { Cli } from '../cli/command.js';
+import { Cli } from '../processes/command.js';
 import type { TestDatabase } from './database.js';
 
 /** PostgreSQL refuses to run as root: then it is nobody's. */
