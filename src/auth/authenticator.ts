@@ -26,18 +26,8 @@ export class Authenticator {
     return key !== undefined && isUsable(key, this.clock.now());
   }
 
-  /** Returns the caller of a request if that needs no wait, or undefined. */
-  identifyCached(request: Pick<IncomingMessage, 'headers'>): Caller | undefined {
-    const token = bearerToken(request);
-    if (!token) return anonymous('missing');
-    if (!hasKeyForm(token)) return anonymous('invalid');
-    const key = this.cache.getCached(hashKey(token));
-    return key && this.caller(key);
-  }
-
   /**
-   * Returns the caller of a request that `identifyCached` cannot identify. Never rejects: a caller that cannot be
-   * identified is anonymous, with the reason.
+   * Returns the caller of a request. Never rejects: a caller that cannot be identified is anonymous, with the reason.
    *
    * @param reserveLookup called before an API key that is not in the cache causes a query; returns whether it may
    */
@@ -45,17 +35,20 @@ export class Authenticator {
     request: Pick<IncomingMessage, 'headers'>,
     reserveLookup: (hash: string) => Promise<boolean>,
   ): Promise<Caller> {
-    const hash = hashKey(bearerToken(request));
+    const token = bearerToken(request);
+    if (!token) return anonymous('missing');
+    if (!hasKeyForm(token)) return anonymous('invalid');
+    const hash = hashKey(token);
     if (this.cache.needsLookup(hash) && !(await reserveLookup(hash)))
       return anonymous('unverified');
     try {
-      return this.caller(await this.cache.get(hash));
+      return this.callerOf(await this.cache.get(hash));
     } catch (cause) {
       return { ...anonymous('unavailable'), cause };
     }
   }
 
-  private caller(key: CachedKey | null): Caller {
+  private callerOf(key: CachedKey | null): Caller {
     const nowMs = this.clock.now();
     if (!key) return anonymous('invalid');
     if (!isUsable(key, nowMs)) return { ...anonymous('invalid'), rejectedKey: key };

@@ -56,18 +56,10 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     return Promise.resolve();
   }
 
-  /**
-   * Waits for nothing that is known: each wait is a turn of the microtask queue.
-   *
-   * @throws ServiceError rate_limit_exceeded or api_key_banned, with Retry-After
-   */
-  override canActivate(context: ExecutionContext): Promise<boolean> {
-    if (isPublic(context)) return ADMITTED;
-    const request = requestOf(context);
-    const identified = this.identifyCached(request);
-    return identified
-      ? this.take(context, identified)
-      : this.identify(request).then((found) => this.take(context, found));
+  /** @throws ServiceError rate_limit_exceeded or api_key_banned, with Retry-After */
+  override async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (isPublic(context)) return true;
+    return this.take(context, await this.identify(requestOf(context)));
   }
 
   private take(context: ExecutionContext, identified: Identified): Promise<boolean> {
@@ -126,23 +118,11 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     return this.tell(context, this.limiter.note(budget, reading), true);
   }
 
-  /** Returns who calls if that needs no wait, or undefined. */
-  private identifyCached(request: Request): Identified | undefined {
-    const caller = request.corsPreflight ? ANONYMOUS : this.authenticator.identifyCached(request);
-    if (!caller) return undefined;
-    const budget =
-      caller.kind === 'key'
-        ? this.limiter.ownerBudget(caller.key)
-        : this.limiter.addressBudget(request.clientAddress);
-    return { caller, budget };
-  }
-
-  /** Returns who calls. A request that needs a lookup is counted for its address before that. */
+  /** Identifies the caller. A request that needs a lookup is counted for its address before that. */
   private async identify(request: Request): Promise<Identified> {
-    // Read before any wait: the address of a client that has disconnected is unknown.
-    const address = this.limiter.addressBudget(request.clientAddress);
     let reservation: Reservation | undefined;
-    const caller = await this.authenticator.identify(request, async (hash) => {
+    const reserveLookup = async (hash: string): Promise<boolean> => {
+      const address = this.limiter.addressBudget(request.clientAddress);
       const id = `${address.id} ${hash}`;
       const shared = this.reservations.get(id);
       reservation = await (shared ?? this.reserve(id, address));
@@ -150,8 +130,14 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
       // The lookup is the other request's. This one is counted when its caller is known.
       if (shared && mayLookUp) reservation = undefined;
       return mayLookUp;
-    });
-    const budget = caller.kind === 'key' ? this.limiter.ownerBudget(caller.key) : address;
+    };
+    const caller = request.corsPreflight
+      ? ANONYMOUS
+      : await this.authenticator.identify(request, reserveLookup);
+    const budget =
+      caller.kind === 'key'
+        ? this.limiter.ownerBudget(caller.key)
+        : this.limiter.addressBudget(request.clientAddress);
     return { caller, budget, reservation };
   }
 

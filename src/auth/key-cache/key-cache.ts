@@ -52,20 +52,6 @@ export class KeyCache {
     this.capacity = settings.keyCacheSize;
   }
 
-  /** Returns an API key whose state is recent enough to use without a wait, or undefined. */
-  getCached(hash: string): CachedKey | undefined {
-    const entry = this.entries.get(hash);
-    if (!entry || entry.isStale) return undefined;
-    const ageMs = this.clock.now() - entry.verifiedAtMs;
-    // A clock that was set back says nothing about the age.
-    if (ageMs > MAX_AGE_MS || ageMs < 0) return undefined;
-    this.statistics.hits++;
-    if (ageMs > REFRESH_AFTER_MS) this.refresh(hash);
-    this.entries.delete(hash);
-    this.entries.set(hash, entry);
-    return entry.key;
-  }
-
   /** Returns the last known state of an API key, however old, without counting as a use. */
   peek(hash: string): CachedKey | undefined {
     return this.entries.get(hash)?.key;
@@ -77,13 +63,15 @@ export class KeyCache {
   }
 
   /**
-   * Returns the state of an API key in the database, or null when it does not exist. While the database is unreachable,
-   * returns the last known state for at most ten minutes. A state that is known to have changed is used only if no query
-   * has succeeded since the change became known.
+   * Returns the state of an API key, at most four seconds old, or null when the API key does not exist. While the
+   * database is unreachable, returns the last known state for at most ten minutes. A state that is known to have
+   * changed is used only if no query has succeeded since the change became known.
    *
-   * @throws what the lookup threw
+   * @throws the error of the lookup
    */
   async get(hash: string): Promise<CachedKey | null> {
+    const cached = this.getCached(hash);
+    if (cached) return cached;
     const entry = this.entries.get(hash);
     if (entry?.changedAtMs === undefined && this.mayUseStale(entry)) {
       this.refresh(hash);
@@ -105,6 +93,20 @@ export class KeyCache {
   /** Makes all entries stale, since changes may have been missed. */
   invalidateAll(): void {
     this.makeStale({ hasChanged: () => true, atMs: undefined });
+  }
+
+  /** Returns an API key whose state is recent enough to use without a lookup. */
+  private getCached(hash: string): CachedKey | undefined {
+    const entry = this.entries.get(hash);
+    if (!entry || entry.isStale) return undefined;
+    const ageMs = this.clock.now() - entry.verifiedAtMs;
+    // A clock that was set back says nothing about the age.
+    if (ageMs > MAX_AGE_MS || ageMs < 0) return undefined;
+    this.statistics.hits++;
+    if (ageMs > REFRESH_AFTER_MS) this.refresh(hash);
+    this.entries.delete(hash);
+    this.entries.set(hash, entry);
+    return entry.key;
   }
 
   private makeStale(change: Change): void {
