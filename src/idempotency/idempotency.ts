@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock } from '../config/clock.js';
+import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError } from '../errors/service-error.js';
 import { SerializedJson } from '../http/response/serialized-json.js';
 import { jsonText } from '../http/response/json-text.js';
@@ -65,16 +66,11 @@ function fingerprintOf(content: IdempotentRequest['content']): Buffer {
 }
 
 function inProgress(): ServiceError {
-  return new ServiceError(
-    'idempotency_key_in_progress',
-    'The first request with this Idempotency-Key is still under way. Try again in a moment.',
-    { headers: { 'Retry-After': String(RETRY_SECONDS) } },
-  );
+  return new ServiceError('idempotency_key_in_progress', PUBLIC_MESSAGES.idempotencyKeyInProgress, {
+    headers: { 'Retry-After': String(RETRY_SECONDS) },
+  });
 }
 
 function reused(): ServiceError {
-  return new ServiceError(
-    'idempotency_key_reused',
-    'This Idempotency-Key was used for another request before. Use a new one.',
-  );
+  return new ServiceError('idempotency_key_reused', PUBLIC_MESSAGES.idempotencyKeyReused);
 }

@@ -8,7 +8,7 @@ import { isPublic } from '../auth/public.decorator.js';
 import { requestOf, responseOf } from '../http/request/http-context.js';
 import { perRoute } from '../http/request/route-metadata.js';
 import { limitHeaders } from './limit-headers.js';
-import { limitRefusal } from './limit-refusal.js';
+import { limitRejection } from './limit-rejection.js';
 import type { Budget, Reading, Reservation } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
 
@@ -82,7 +82,7 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     for (const [name, value] of limitHeaders(reading)) response.setHeader(name, value);
     if (reading.banBegins) this.logBan(requestOf(context), reading);
     // Not thrown: V8 would walk the stack for each, 4 % of a refusal.
-    return refuses && !reading.allowed ? Promise.reject(limitRefusal(reading)) : ADMITTED;
+    return refuses && !reading.allowed ? Promise.reject(limitRejection(reading)) : ADMITTED;
   }
 
   private logBan({ id, caller }: Request, { bannedUntilMs = 0 }: Reading): void {

@@ -5,7 +5,7 @@ import { Settings } from '../config/settings.js';
 import type { ServiceError } from '../errors/service-error.js';
 import type { Circuit } from './circuit.js';
 import { type Field, limitHeaders } from './limit-headers.js';
-import { limitRefusal } from './limit-refusal.js';
+import { limitRejection } from './limit-rejection.js';
 import { type LimitOutcome, LimitStatistics } from './limit-statistics.js';
 import { type Budget, LimitStorage, type Reading, type Reservation } from './limit-storage.js';
 
@@ -58,7 +58,7 @@ export class RateLimiter {
     const reading = await this.take(this.addressBudget(address));
     return {
       fields: limitHeaders(reading),
-      refusal: reading.allowed ? undefined : limitRefusal(reading),
+      refusal: reading.allowed ? undefined : limitRejection(reading),
     };
   }
 

@@ -95,7 +95,7 @@ describe('by default', () => {
       json: {
         code: BANNED,
         message:
-          'This API key is banned for a time: it went on after it was told to wait. Try again in 300 seconds.',
+          'This API key is temporarily banned because it kept sending requests over its rate limit. Try again in 300 seconds.',
         status: 429,
       },
     });

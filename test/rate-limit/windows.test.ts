@@ -192,7 +192,7 @@ describe('429', () => {
     const response = await sequentially(2, asks(await newClient(1, AMPLE)));
     expect(response.json).toEqual({
       code: 'rate_limit_exceeded',
-      message: 'The request limit is used up. Try again in 60 seconds.',
+      message: 'Rate limit exceeded. Try again in 60 seconds.',
       status: 429,
     });
     expect(response.headers).toMatchObject({

@@ -1,3 +1,4 @@
+import { PUBLIC_MESSAGES } from '../../../errors/public-messages.js';
 import { errorResponse } from './error-response.js';
 import type { Reference, Response } from './openapi-types.js';
 
@@ -24,9 +25,8 @@ const COMPONENTS = {
     description: 'The request has an `Expect` field other than `100-continue`.',
   },
   TooManyRequests: errorResponse(429, {
-    rate_limit_exceeded: 'The request limit is used up. Try again in 30 seconds.',
-    api_key_banned:
-      'This API key is banned for a time: it went on after it was told to wait. Try again in 300 seconds.',
+    rate_limit_exceeded: PUBLIC_MESSAGES.rateLimitExceeded(30),
+    api_key_banned: PUBLIC_MESSAGES.apiKeyBanned(300),
   }),
   HeadersTooLarge: errorResponse(431, {
     headers_too_large: 'The header fields of the request are too large.',

@@ -1,3 +1,4 @@
+import { PUBLIC_MESSAGES } from '../../../errors/public-messages.js';
 import { IDEMPOTENT_EXTENSION } from '../decorators/api-idempotent.decorator.js';
 import { errorResponse } from './error-response.js';
 import type { Operation } from './openapi-types.js';
@@ -6,12 +7,10 @@ import { responseHeaders } from './response-headers.js';
 
 const REFUSALS = {
   409: errorResponse(409, {
-    idempotency_key_in_progress:
-      'The first request with this Idempotency-Key is still under way. Try again in a moment.',
+    idempotency_key_in_progress: PUBLIC_MESSAGES.idempotencyKeyInProgress,
   }),
   422: errorResponse(422, {
-    idempotency_key_reused:
-      'This Idempotency-Key was used for another request before. Use a new one.',
+    idempotency_key_reused: PUBLIC_MESSAGES.idempotencyKeyReused,
   }),
 };
 
