@@ -44,12 +44,12 @@ const post = (
   key: string | undefined = 'k',
 ): Promise<ApiResponse> => client.post('/v1/pets', body, { 'Idempotency-Key': key });
 
-/** Returns how many animals were added, and how many first answers are kept, with a key of the owner. */
+/** Returns how many animals and how many stored first responses an owner has. */
 async function countOf({ id }: TestOwner): Promise<{ pets: number; responses: number }> {
   const [row] = await database.query<{ pets: number; responses: number }>(
     `SELECT (SELECT count(*)::int FROM pets JOIN api_keys AS key ON key.id = created_by_key_id
               WHERE key.owner_id = $1) AS pets,
-            (SELECT count(*)::int FROM idempotency_keys WHERE owner_id = $1) AS answers`,
+            (SELECT count(*)::int FROM idempotency_keys WHERE owner_id = $1) AS responses`,
     [id],
   );
   return row!;
