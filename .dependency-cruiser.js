@@ -108,7 +108,7 @@ export default {
         folder('errors'),
         REQUEST,
         // The response as text, and the mark in the interface description.
-        '^src/http/response/(?:serialized-json|json-text)\\.ts$',
+        '^src/http/response/(?:handler-result|json-text)\\.ts$',
         folder('http/openapi/decorators'),
       ],
       'Every feature may store a first response, so this depends on no feature.',
@@ -154,7 +154,7 @@ export default {
           folder('http/validation'),
           folder('http/openapi/decorators'),
           '^src/http/routing/deprecation\\.ts$',
-          '^src/http/response/(?:serialized-json|page)\\.ts$',
+          '^src/http/response/handler-result\\.ts$',
           '^src/auth/(?:caller|cached-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
           '^src/database/database-errors\\.ts$',
           '^src/database/pipelining/pooled-statements\\.ts$',

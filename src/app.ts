@@ -11,14 +11,15 @@ import { DatabaseLoad } from './database/pools/database-load.js';
 import { cors } from './http/routing/cors.js';
 import { serveInterfaceDescription } from './http/openapi/serve-description.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
-import { accessLog, type LoggedCaller } from './http/request/access-log.js';
 import { requestContext } from './http/request/request-context.js';
 import type { Request, SetRateLimitHeaders } from './http/request/request.js';
 import {
+  accessLog,
+  type LoggedCaller,
   observeResponses,
   type ResponseObserver,
   routeOf,
-} from './http/request/response-observer.js';
+} from './http/request/access-log.js';
 import { Admission } from './http/server/admission.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';

@@ -1,7 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Clock } from './config/clock.js';
 import { Settings } from './config/settings.js';
-import { LINK_BASE } from './http/request/link-base.js';
+import { LINK_BASE } from './http/routing/deprecation.js';
 
 /** What the application is run with, for every module. */
 @Global()

@@ -1,5 +1,5 @@
 import { SetMetadata } from '@nestjs/common';
-import { perRoute } from '../http/request/route-metadata.js';
+import { perRoute } from '../http/request/http-context.js';
 
 const PUBLIC = 'public';
 

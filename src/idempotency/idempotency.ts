@@ -4,7 +4,7 @@ import type { EntityManager } from 'typeorm';
 import { Clock } from '../config/clock.js';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError } from '../errors/service-error.js';
-import { SerializedJson } from '../http/response/serialized-json.js';
+import { SerializedJson } from '../http/response/handler-result.js';
 import { jsonText } from '../http/response/json-text.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
 

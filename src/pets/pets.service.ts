@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { CachedKey } from '../auth/cached-key.js';
 import { ServiceError } from '../errors/service-error.js';
-import type { SerializedJson } from '../http/response/serialized-json.js';
-import { Page } from '../http/response/page.js';
+import { Page, type SerializedJson } from '../http/response/handler-result.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import type { NewPet } from './dto/new-pet.dto.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
 import type { CachedKey } from '../auth/cached-key.js';
 import { Settings } from '../config/settings.js';
-import type { ServiceError } from '../errors/service-error.js';
+import type { AddressDecision } from '../http/request/request.js';
 import type { Circuit } from './circuit.js';
 import { type Field, limitHeaders } from './limit-headers.js';
 import { limitRejection } from './limit-rejection.js';
@@ -14,12 +14,6 @@ const DAY_MS = 86_400_000;
 
 /** Addresses of one IPv6 network of this size are one client. */
 const IPV6_PREFIX_BITS = 64;
-
-/** What an address's budget says to a request: the limit fields, and a refusal when it is used up. */
-export interface AddressVerdict {
-  fields: readonly Field[];
-  refusal: ServiceError | undefined;
-}
 
 /** Knows what each caller's budget is, and takes requests from it. */
 @Injectable()
@@ -54,11 +48,11 @@ export class RateLimiter {
   }
 
   /** As `take`, for a request that is refused before anything is known of it but its address. */
-  async takeForAddress(address: string | undefined): Promise<AddressVerdict> {
+  async takeForAddress(address: string | undefined): Promise<AddressDecision> {
     const reading = await this.take(this.addressBudget(address));
     return {
-      fields: limitHeaders(reading),
-      refusal: reading.allowed ? undefined : limitRejection(reading),
+      headers: limitHeaders(reading),
+      rejection: reading.allowed ? undefined : limitRejection(reading),
     };
   }
 

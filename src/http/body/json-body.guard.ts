@@ -2,8 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { Settings } from '../../config/settings.js';
 import { Decompression } from './decompression.js';
-import { requestOf, responseOf } from '../request/http-context.js';
-import { perRoute } from '../request/route-metadata.js';
+import { perRoute, requestOf, responseOf } from '../request/http-context.js';
 import { parseJson } from './parse-json.js';
 import { MAX_BODY_BYTES, readJsonBody } from './read-body.js';
 

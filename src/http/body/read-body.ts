@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors/service-error.js';
 import { type ContentCoding, type Decompression, tooLarge } from './decompression.js';
+import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 
 /** The largest body, as sent and as decoded, in bytes. */
@@ -13,12 +14,6 @@ const CONTENT_CODINGS: readonly ContentCoding[] = ['gzip', 'br'];
  */
 const JSON_MEDIA_TYPE =
   /^application\/json[\t ]*(?:;[\t ]*(?:(?:charset=(?:utf-8|"utf-8")|(?!charset=)[^\s;="]+=(?:[^\s;="]+|"(?:[^"\\]|\\.)*"))[\t ]*)?)*$/i;
-
-/** Whether the request has a body (RFC 9112, section 6.3). */
-export function hasBody(request: Request): boolean {
-  const length = request.headers['content-length'];
-  return (length !== undefined && !/^0+$/.test(length)) || 'transfer-encoding' in request.headers;
-}
 
 /**
  * Reads a request's JSON body, decompressed. Returns undefined when there is none.

@@ -1,4 +1,4 @@
-import { entityTag, matchesEntityTag } from '../response/entity-tag.js';
+import { entityTag, matchesEntityTag } from '../response/send-json.js';
 import type { Request, Response } from '../request/request.js';
 import { chooseEncoding, encode, type Encoding } from './content-encoding.js';
 

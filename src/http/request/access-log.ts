@@ -3,8 +3,27 @@ import type { ClientAddressForm } from '../../config/settings.js';
 import type { ServiceError } from '../../errors/service-error.js';
 import { loggedAddress } from '../../logging/client-address.js';
 import { describeCause } from '../../logging/error-details.js';
-import type { Request } from './request.js';
-import { routeOf, type ResponseObserver } from './response-observer.js';
+import type { NextFunction, Request, Response } from './request.js';
+
+/** Told once about every request, when its answer is out or its connection is gone. */
+export type ResponseObserver = (request: Request, response: Response, durationMs: number) => void;
+
+/** Returns the step that tells the observers (log, metrics) about each request. */
+export function observeResponses(observers: readonly ResponseObserver[]) {
+  return (request: Request, response: Response, next: NextFunction): void => {
+    response.once('close', () => {
+      const durationMs = performance.now() - request.receivedAt;
+      for (const observe of observers) observe(request, response, durationMs);
+    });
+    next();
+  };
+}
+
+/** The path template that served the request, such as `/v1/pets/:petId`; 'unmatched' when none did. */
+export function routeOf(request: Request): string {
+  const path: unknown = (request.route as { path?: unknown } | undefined)?.path;
+  return typeof path === 'string' && !path.includes('*') ? path : 'unmatched';
+}
 
 /** The owner and the API key of a request, as the log shows them. */
 export interface LoggedCaller {

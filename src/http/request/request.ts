@@ -41,5 +41,12 @@ declare module 'express-serve-static-core' {
 
 export type { NextFunction, Request, Response } from 'express';
 
+/** Whether the rate limit of a client address allows a request, and the headers that report the limit. */
+export interface AddressDecision {
+  headers: readonly (readonly [name: string, value: string])[];
+  /** The 429 when the request is over the limit. */
+  rejection: ServiceError | undefined;
+}
+
 /** Sets the rate limit headers of the client address without counting the request. */
 export type SetRateLimitHeaders = (request: Request, response: Response) => Promise<void>;

@@ -12,7 +12,9 @@ import { ApiExtension } from '@nestjs/swagger';
 import { Clock } from '../../config/clock.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { responseOf } from '../request/http-context.js';
-import { LINK_BASE } from '../request/link-base.js';
+
+/** Injection token: the start of the URLs in `Link` headers. It is PUBLIC_URL, or '' for relative references. */
+export const LINK_BASE = Symbol('link base');
 
 /** When an operation was deprecated and when it goes, and what replaces it. */
 export interface Deprecation {

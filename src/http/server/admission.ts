@@ -1,6 +1,5 @@
 import { serviceOverloaded } from '../../errors/service-error.js';
 import { sendError } from '../response/send-json.js';
-import { isHealthProbe } from './health-probe.js';
 import type {
   NextFunction,
   Request,
@@ -120,4 +119,11 @@ class Slot implements RequestSlot {
     this.places.all += places;
     if (!this.isAuthenticated) this.places.unauthenticated += places;
   }
+}
+
+const HEALTH_PROBES = new Set(['/health/live', '/health/ready']);
+
+/** Returns whether a request is a health probe: these are never shed and never wait. */
+export function isHealthProbe({ url }: Request): boolean {
+  return HEALTH_PROBES.has(url);
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
 import type { Request, Response } from '../request/request.js';
-import { isHealthProbe } from './health-probe.js';
+import { isHealthProbe } from './admission.js';
 import { lingerThenDestroy } from './lingering-close.js';
 import { Arrivals } from './arrivals.js';
 import { Connection } from './connection.js';

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { hasBody } from '../body/read-body.js';
+import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 
 const LINGER_MS = 2_000;

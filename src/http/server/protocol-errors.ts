@@ -4,20 +4,13 @@ import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { ServiceError } from '../../errors/service-error.js';
 import { errorBody, sendError } from '../response/send-json.js';
-import { hasBody } from '../body/read-body.js';
-import { requestId } from '../request/request-context.js';
-import { hasValidAuthority, isValidHost } from './authority.js';
-import type { NextFunction, Request, Response } from '../request/request.js';
+import { hasBody, requestId } from '../request/request-context.js';
+import { hasValidAuthority, isValidHost } from '../routing/request-target.js';
+import type { AddressDecision, NextFunction, Request, Response } from '../request/request.js';
 import { lingerThenDestroy } from './lingering-close.js';
 
-/** What the budget of a client address says: the limit fields, and a refusal when it is used up. */
-export interface AddressVerdict {
-  fields: readonly (readonly [name: string, value: string])[];
-  refusal: ServiceError | undefined;
-}
-
 /** Takes one request from the budget of a socket's address. */
-export type TakeForAddress = (address: string | undefined) => Promise<AddressVerdict>;
+export type TakeForAddress = (address: string | undefined) => Promise<AddressDecision>;
 
 /**
  * Answers what HTTP forbids, and what Node's server would otherwise answer by itself without limit
@@ -77,10 +70,10 @@ export class ProtocolErrors {
   };
 
   private async answer(request: Request, response: Response, error: ServiceError): Promise<void> {
-    const verdict = await this.take(request.socket.remoteAddress);
-    setFields(response, verdict);
+    const decision = await this.take(request.socket.remoteAddress);
+    setHeaders(response, decision);
     response.setHeader('Connection', 'close');
-    sendError(response, verdict.refusal ?? error);
+    sendError(response, decision.rejection ?? error);
   }
 
   private onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
@@ -108,7 +101,7 @@ export class ProtocolErrors {
     if (!socket.writable) return;
     const { remoteAddress } = socket;
     this.take(remoteAddress).then(
-      (verdict) => this.write(socket, remoteAddress, verdict.refusal ?? error, verdict),
+      (decision) => this.write(socket, remoteAddress, decision.rejection ?? error, decision),
       (cause: unknown) => {
         this.logger.error({ err: cause }, 'broken request not answered');
         socket.destroy();
@@ -120,7 +113,7 @@ export class ProtocolErrors {
     socket: Socket,
     address: string | undefined,
     error: ServiceError,
-    verdict: AddressVerdict,
+    decision: AddressDecision,
   ): void {
     const id = requestId(undefined);
     const { status, code } = error;
@@ -132,7 +125,7 @@ export class ProtocolErrors {
       Date: new Date().toUTCString(),
       'X-Request-Id': id,
       'X-Content-Type-Options': 'nosniff',
-      ...Object.fromEntries(verdict.fields),
+      ...Object.fromEntries(decision.headers),
       ...error.headers,
       'Cache-Control': 'no-store',
       'Content-Type': 'application/json',
@@ -147,8 +140,8 @@ export class ProtocolErrors {
   }
 }
 
-function setFields(response: Response, { fields }: AddressVerdict): void {
-  for (const [name, value] of fields) response.setHeader(name, value);
+function setHeaders(response: Response, { headers }: AddressDecision): void {
+  for (const [name, value] of headers) response.setHeader(name, value);
 }
 
 function violation(request: Request): ServiceError | undefined {

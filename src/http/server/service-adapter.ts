@@ -3,13 +3,12 @@ import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { createMessageClasses, type MessageClasses } from './express-messages.js';
-import { SerializedJson } from '../response/serialized-json.js';
 import { sendJson } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
-import { Page } from '../response/page.js';
+import { Page, SerializedJson } from '../response/handler-result.js';
 import type { Request, Response } from '../request/request.js';
 import { type ConnectionBounds, Connections } from './connections.js';
-import { makeRoutable } from '../routing/routable-url.js';
+import { makeRoutable } from '../routing/request-target.js';
 import { BatchedWrites } from './batched-writes.js';
 import { closeAfterUnreadBody } from './lingering-close.js';
 

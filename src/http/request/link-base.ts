@@ -1,2 +1,0 @@
-/** Injection token: what URLs in Link fields begin with: PUBLIC_URL, or '' for relative references. */
-export const LINK_BASE = Symbol('link base');
