@@ -5,6 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { AppModule, type AppEnvironment } from './app.module.js';
+import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
 import { Authenticator } from './auth/authenticator.js';
 import { DatabaseLoad } from './database/pools/database-load.js';
@@ -42,7 +43,7 @@ export async function createApp(
   const { settings } = environment;
   const app = await NestFactory.create<NestExpressApplication>(
     AppModule.forRoot(environment),
-    new ServiceAdapter(settings.publicUrl ?? '', connectionBounds(settings)),
+    new ServiceAdapter(settings.server.publicUrl ?? '', connectionBounds(settings)),
     // The body is read after the guards, see JsonBodyGuard. An error at start belongs to whoever started it.
     { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
   );
@@ -61,15 +62,15 @@ async function setUp(
 ): Promise<NestExpressApplication> {
   const { settings } = environment;
   app.enableVersioning({ type: VersioningType.URI });
-  app.set('trust proxy', settings.trustProxy);
+  app.set('trust proxy', settings.server.trustProxy);
 
   const server = app.getHttpServer();
-  setLimits(server, settings);
+  setLimits(server, settings.server);
   const limiter = app.get(RateLimiter);
   const protocolErrors = new ProtocolErrors(
     (address) => limiter.takeForAddress(address),
     logger,
-    (address) => loggedAddress(address, settings.logClientAddress),
+    (address) => loggedAddress(address, settings.logging.clientAddress),
   );
   protocolErrors.attach(server);
 
@@ -79,11 +80,11 @@ async function setUp(
   app.use(requestContext);
   app.use(
     observeResponses([
-      accessLog(logger, settings.logClientAddress, loggedCaller),
+      accessLog(logger, settings.logging.clientAddress, loggedCaller),
       observeRequest(metrics),
     ]),
   );
-  if (settings.corsOrigins.length > 0) app.use(cors(settings.corsOrigins));
+  if (settings.server.corsOrigins.length > 0) app.use(cors(settings.server.corsOrigins));
   app.use(protocolErrors.refuse);
   const setRateLimitHeaders = rateLimitHeadersOfAddress(limiter);
   app.use(createAdmission(app, settings, setRateLimitHeaders).admit);
@@ -94,7 +95,7 @@ async function setUp(
   return app;
 }
 
-function setLimits(server: Server, settings: Settings): void {
+function setLimits(server: Server, settings: ServerSettings): void {
   server.headersTimeout = settings.headersTimeoutMs;
   server.requestTimeout = settings.requestTimeoutMs;
   server.keepAliveTimeout = settings.keepAliveTimeoutMs;
@@ -115,7 +116,7 @@ const SHED_PAUSE_MS = { min: 400, max: 900 };
 
 function createAdmission(
   app: NestExpressApplication,
-  { bounds, databasePoolSize, databaseReplicaUrls }: Settings,
+  { bounds, database }: Settings,
   setRateLimitHeaders: SetRateLimitHeaders,
 ): Admission {
   const load = app.get(DatabaseLoad);
@@ -125,7 +126,8 @@ function createAdmission(
     // Every request in progress may come to wait for a connection: all of them have to fit.
     isDatabaseSaturated: (requestsInProgress) =>
       load.isSaturated ||
-      requestsInProgress >= (load.maxWaiting + databasePoolSize) * (1 + databaseReplicaUrls.length),
+      requestsInProgress >=
+        (load.maxWaiting + database.poolSize) * (1 + database.replicaUrls.length),
     hasCachedKey: (request) => authenticator.hasCachedKey(request),
     setRateLimitHeaders,
     onShed: (request) => {

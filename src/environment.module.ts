@@ -13,7 +13,7 @@ export class EnvironmentModule {
       providers: [
         { provide: Settings, useValue: settings },
         { provide: Clock, useValue: clock },
-        { provide: LINK_BASE, useValue: settings.publicUrl ?? '' },
+        { provide: LINK_BASE, useValue: settings.server.publicUrl ?? '' },
       ],
       exports: [Settings, Clock, LINK_BASE],
     };

@@ -22,6 +22,6 @@ export async function openapiFile(): Promise<string> {
     { preview: true, logger: ['error'], abortOnError: false },
   );
   app.enableVersioning({ type: VersioningType.URI });
-  const description = new PublishedDescription(describeInterface(app, settings), clock);
+  const description = new PublishedDescription(describeInterface(app, settings.server), clock);
   return description.current().yaml.body.toString();
 }

@@ -49,15 +49,23 @@ export async function serve(
   const serviceMetrics = app.get(ServiceMetrics);
   serviceMetrics.observeLog(output);
   const metrics = createMetricsServer(serviceMetrics.registry);
-  let closeByMs = performance.now() + settings.shutdownGraceMs;
+  let closeByMs = performance.now() + settings.server.shutdownGraceMs;
   try {
     await requireCurrentSchema(settings, database);
-    const demo = database.embedded ? new Demo(app.get(EntityManager), settings.dataDir) : undefined;
+    const demo = database.embedded
+      ? new Demo(app.get(EntityManager), settings.database.dataDir)
+      : undefined;
     const demoKey = await demo?.prepare();
-    if (settings.metricsPort !== undefined) {
-      await listen(metrics, 'METRICS_PORT', settings.metricsPort, settings.metricsHost, logger);
+    if (settings.server.metricsPort !== undefined) {
+      await listen(
+        metrics,
+        'METRICS_PORT',
+        settings.server.metricsPort,
+        settings.server.metricsHost,
+        logger,
+      );
     }
-    await listen(server, 'PORT', settings.port, settings.host, logger);
+    await listen(server, 'PORT', settings.server.port, settings.server.host, logger);
     logger.info(
       { address: addressOf(server), metrics: metrics.listening ? addressOf(metrics) : undefined },
       'listening',
@@ -65,7 +73,8 @@ export async function serve(
     if (demoKey !== undefined) output.write(`${welcomeText(addressOf(server), demoKey)}\n`);
     const signal = await stopSignal;
     logger.info({ signal }, 'stopping');
-    closeByMs = performance.now() + settings.shutdownDelayMs + settings.shutdownGraceMs;
+    closeByMs =
+      performance.now() + settings.server.shutdownDelayMs + settings.server.shutdownGraceMs;
     await drain(app, settings);
   } finally {
     metrics.close();
@@ -85,8 +94,8 @@ async function startApp(
   logger: Logger,
 ): Promise<NestExpressApplication> {
   try {
-    if (settings.migrateOnStart) {
-      const migrations = await migrate(database, settings);
+    if (settings.database.migrateOnStart) {
+      const migrations = await migrate(database, settings.database);
       if (migrations.length > 0) logger.info({ migrations }, 'schema brought up to date');
     }
     return await createApp({ settings, clock: new SystemClock(), database }, logger);
@@ -103,7 +112,7 @@ async function startApp(
  */
 async function requireCurrentSchema(settings: Settings, database: DatabaseLocation): Promise<void> {
   try {
-    if (await isSchemaCurrent(database, settings)) return;
+    if (await isSchemaCurrent(database, settings.database)) return;
   } catch (error) {
     throw databaseRefusal(error) ?? error;
   }
@@ -147,10 +156,10 @@ async function drain(app: NestExpressApplication, settings: Settings): Promise<v
   const server = app.getHttpServer();
   app.get(Readiness).beginShutdown();
   adapter.endConnections();
-  await delay(settings.shutdownDelayMs);
+  await delay(settings.server.shutdownDelayMs);
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const idleCheck = setInterval(() => adapter.closeIdleConnections(), IDLE_CHECK_MS);
-  const grace = setTimeout(() => adapter.connections.closeAll(), settings.shutdownGraceMs);
+  const grace = setTimeout(() => adapter.connections.closeAll(), settings.server.shutdownGraceMs);
   await closed;
   clearInterval(idleCheck);
   clearTimeout(grace);

@@ -10,11 +10,11 @@ export async function runService(): Promise<void> {
   const settings = new Settings();
   // Asked for before anything is started: a signal during the start stops it afterwards, in order.
   const stopSignal = nextSignal(['SIGTERM', 'SIGINT']);
-  const log = await createServiceLog(settings);
+  const log = await createServiceLog(settings.logging);
   endOnFatalError(log);
   // Loading the application takes longer than starting the database: both at once.
   const application = import('./serve.js');
-  const database = await locateDatabase(settings, 'service');
+  const database = await locateDatabase(settings.database, 'service');
   try {
     const { serve } = await application;
     await serve(settings, database, log, stopSignal);

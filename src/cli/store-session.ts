@@ -1,5 +1,6 @@
 import { OperatorActionsRepository } from '../auth/administration/operator-actions.repository.js';
 import { currentOperator } from '../auth/administration/operator.js';
+import type { DatabaseSettings } from '../config/database-settings.js';
 import { Settings } from '../config/settings.js';
 import {
   databaseExists,
@@ -17,7 +18,7 @@ const STATEMENT_TIMEOUT_MS = 600_000;
 
 /** What a command works on. */
 export interface CommandDatabase {
-  readonly settings: Settings;
+  readonly settings: DatabaseSettings;
   readonly target: DatabaseTarget;
   readonly location: DatabaseLocation;
 }
@@ -37,7 +38,7 @@ export async function withDatabase(
   { create = false }: DatabaseOptions,
   work: (database: CommandDatabase) => Promise<void>,
 ): Promise<void> {
-  const settings = new Settings();
+  const { database: settings } = new Settings();
   const target = databaseTarget(settings);
   if (!create && !(await databaseExists(settings))) {
     throw new CommandError(
@@ -59,10 +60,8 @@ export async function withConnection(
   work: (connection: PlainConnection, database: CommandDatabase) => Promise<void>,
 ): Promise<void> {
   await withDatabase(options, async (database) => {
-    const patient = Object.assign(Object.create(database.settings) as Settings, {
-      databaseStatementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    });
-    const connection = await PlainConnection.open(database.location.direct, patient);
+    const { location, settings } = database;
+    const connection = await PlainConnection.open(location.direct, settings, STATEMENT_TIMEOUT_MS);
     try {
       await work(connection, database);
     } finally {

@@ -1,53 +1,56 @@
 import type { EnvironmentReader } from './environment-reader.js';
 
-/** How much callers can make the service hold. */
+/** Limits on the resources that callers can occupy. */
 export interface Bounds {
   /** Client connections; undefined: as many as the limit of open files allows. */
   readonly maxConnections: number | undefined;
   /** Connections of one client address; undefined: half of all. */
   readonly maxConnectionsPerAddress: number | undefined;
-  /** Requests of one connection that are in progress or whose responses are not sent yet. */
+  /** Requests of one connection whose response is not completely sent. */
   readonly maxRequestsPerConnection: number;
   /** Requests in progress, over all connections. */
   readonly maxRequestsInProgress: number;
-  /** Of these, requests that are not known to have a valid API key. */
+  /** Requests in progress that have no cached API key. */
   readonly maxUnauthenticatedRequests: number;
   /** Bytes of responses that clients have not read yet, over all connections. */
   readonly maxUnsentBytes: number;
   /** Request bodies that are decompressed at the same time. */
   readonly maxDecompressions: number;
+  /** Documentation downloads in progress. */
+  readonly maxDocsDownloads: number;
+  /** Lookups of API keys outside the cache that wait for a database connection. */
+  readonly maxQueuedKeyLookups: number;
+  /** API keys in the cache. */
+  readonly maxCachedKeys: number;
 }
 
-const MEBIBYTE = 1_048_576;
+const BYTES_PER_MEBIBYTE = 1_048_576;
+const CONNECTIONS = { min: 1, max: 1_000_000 };
 
-/** Reads the bounds from their settings. @throws SettingError */
+/** @throws SettingError */
 export function readBounds(read: EnvironmentReader): Bounds {
-  const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', {
+  const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', 500, {
     min: 1,
     max: 100_000,
-    fallback: 500,
   });
+  const maxUnsentMebibytes = read.integer('MAX_UNSENT_MEBIBYTES', 64, { min: 1, max: 65_536 });
   return {
-    maxConnections: optionalCount(read, 'MAX_CONNECTIONS'),
-    maxConnectionsPerAddress: optionalCount(read, 'MAX_CONNECTIONS_PER_ADDRESS'),
-    maxRequestsPerConnection: read.integer('MAX_REQUESTS_PER_CONNECTION', {
+    maxConnections: read.optionalInteger('MAX_CONNECTIONS', CONNECTIONS),
+    maxConnectionsPerAddress: read.optionalInteger('MAX_CONNECTIONS_PER_ADDRESS', CONNECTIONS),
+    maxRequestsPerConnection: read.integer('MAX_REQUESTS_PER_CONNECTION', 16, {
       min: 1,
       max: 1_000,
-      fallback: 16,
     }),
     maxRequestsInProgress,
-    maxUnauthenticatedRequests: read.integer('MAX_UNAUTHENTICATED_REQUESTS', {
-      min: 1,
-      max: 100_000,
-      fallback: Math.ceil(maxRequestsInProgress / 2),
-    }),
-    maxUnsentBytes:
-      MEBIBYTE * read.integer('MAX_UNSENT_MEBIBYTES', { min: 1, max: 65_536, fallback: 64 }),
-    maxDecompressions: read.integer('MAX_DECOMPRESSIONS', { min: 1, max: 64, fallback: 2 }),
+    maxUnauthenticatedRequests: read.integer(
+      'MAX_UNAUTHENTICATED_REQUESTS',
+      Math.ceil(maxRequestsInProgress / 2),
+      { min: 1, max: 100_000 },
+    ),
+    maxUnsentBytes: maxUnsentMebibytes * BYTES_PER_MEBIBYTE,
+    maxDecompressions: read.integer('MAX_DECOMPRESSIONS', 2, { min: 1, max: 64 }),
+    maxDocsDownloads: read.integer('MAX_DOCS_DOWNLOADS', 100, { min: 1, max: 1_000_000 }),
+    maxQueuedKeyLookups: read.integer('MAX_QUEUED_KEY_LOOKUPS', 100, { min: 1, max: 100_000 }),
+    maxCachedKeys: read.integer('KEY_CACHE_SIZE', 100_000, { min: 1, max: 10_000_000 }),
   };
-}
-
-function optionalCount(read: EnvironmentReader, name: string): number | undefined {
-  if (read.text(name) === undefined) return undefined;
-  return read.integer(name, { min: 1, max: 1_000_000, fallback: 1 });
 }

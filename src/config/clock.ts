@@ -1,6 +1,6 @@
-/** The time that limits, keys and deprecations are judged by; tests set it, the service never does. */
+/** The current time for rate limits, API keys and deprecations. Tests set it. */
 export abstract class Clock {
-  /** Returns the current time in milliseconds since the Unix epoch. */
+  /** Returns milliseconds since the Unix epoch. */
   abstract now(): number;
 }
 

@@ -3,17 +3,15 @@ import { SettingError } from './setting-error.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-interface IntegerRange {
+interface Range {
   min: number;
   max: number;
-  fallback: number;
 }
 
-/** Reads typed values out of environment variables. An empty variable counts as unset, unless said otherwise. */
+/** Reads typed values from environment variables. An empty variable counts as unset, except in `raw`. */
 export class EnvironmentReader {
   constructor(private readonly environment: Environment) {}
 
-  /** Returns the text as it is, the empty string included, or undefined when unset. */
   raw(name: string): string | undefined {
     return this.environment[name];
   }
@@ -23,14 +21,14 @@ export class EnvironmentReader {
   }
 
   /**
-   * Reads a value that may be given by the variable itself or by the file that `NAME_FILE` names
-   * (the way containers hand over secrets); a line end at the file's end does not count.
+   * Reads a value from the variable itself or from the file that `NAME_FILE` names, as containers
+   * pass secrets. A line end at the end of the file is ignored.
    */
   secret(name: string): string | undefined {
     const path = this.text(`${name}_FILE`);
     if (path === undefined) return this.text(name);
     if (this.text(name) !== undefined) {
-      throw new SettingError(`${name}_FILE`, `the place of ${name}: set one of the two`);
+      throw new SettingError(`${name}_FILE`, `either it or ${name}, not both`);
     }
     try {
       return readFileSync(path, 'utf8').replace(/\r?\n$/, '') || undefined;
@@ -39,9 +37,13 @@ export class EnvironmentReader {
     }
   }
 
-  integer(name: string, { min, max, fallback }: IntegerRange): number {
+  integer(name: string, fallback: number, range: Range): number {
+    return this.optionalInteger(name, range) ?? fallback;
+  }
+
+  optionalInteger(name: string, { min, max }: Range): number | undefined {
     const text = this.text(name);
-    if (text === undefined) return fallback;
+    if (text === undefined) return undefined;
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
     if (!(value >= min && value <= max)) {
       throw new SettingError(name, `an integer from ${min} to ${max}`);
@@ -49,10 +51,9 @@ export class EnvironmentReader {
     return value;
   }
 
-  /** Reads seconds, a fraction allowed. Returns milliseconds. */
-  seconds(name: string, { min, max, fallback }: IntegerRange): number {
-    const text = this.text(name);
-    if (text === undefined) return fallback * 1000;
+  /** Reads seconds with up to three decimals. Returns milliseconds. The range is in seconds. */
+  seconds(name: string, fallback: number, { min, max }: Range): number {
+    const text = this.text(name) ?? String(fallback);
     const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : NaN;
     if (!(value >= min && value <= max)) {
       throw new SettingError(name, `a number of seconds from ${min} to ${max}`);
@@ -61,8 +62,7 @@ export class EnvironmentReader {
   }
 
   boolean(name: string, fallback: boolean): boolean {
-    const text = this.text(name);
-    if (text === undefined) return fallback;
+    const text = this.text(name) ?? String(fallback);
     if (text !== 'true' && text !== 'false') throw new SettingError(name, 'true or false');
     return text === 'true';
   }
@@ -77,11 +77,7 @@ export class EnvironmentReader {
 
   /** Returns the comma-separated items without surrounding white space, [] when unset. */
   list(name: string): string[] {
-    const text = this.text(name);
-    if (text === undefined) return [];
-    return text
-      .split(',')
-      .map((item) => item.trim())
-      .filter((item) => item !== '');
+    const items = this.text(name)?.split(',') ?? [];
+    return items.map((item) => item.trim()).filter((item) => item !== '');
   }
 }

@@ -1,12 +1,12 @@
-/** A setting that is missing or invalid: its message is one line that names it and what it takes. */
+/** A setting is missing or invalid. The message is one line with its name and the expected value. */
 export class SettingError extends Error {
   override readonly name = 'SettingError';
 
   /**
-   * @param setting the environment variable's name
-   * @param takes what a valid value looks like
+   * @param setting the name of the environment variable
+   * @param expected describes a valid value
    */
-  constructor(setting: string, takes: string) {
-    super(`${setting} is invalid: it takes ${takes}`);
+  constructor(setting: string, expected: string) {
+    super(`${setting} is invalid: expected ${expected}`);
   }
 }

@@ -1,6 +1,6 @@
 import pg, { type ClientConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
-import type { Settings } from '../config/settings.js';
+import type { DatabaseSettings } from '../config/database-settings.js';
 import { BoundedPool } from './pools/bounded-pool.js';
 import { clientConfig, type ConnectionUse } from './pools/client-config.js';
 import { migrations } from './migrations/index.js';
@@ -17,8 +17,8 @@ const driver = { ...pg, Pool: BoundedPool };
  */
 export function dataSourceOptions(
   connection: ClientConfig,
-  settings: Settings,
-  { poolSize = settings.databasePoolSize, ...use }: ConnectionUse & { poolSize?: number } = {},
+  settings: DatabaseSettings,
+  { poolSize = settings.poolSize, ...use }: ConnectionUse & { poolSize?: number } = {},
 ): DataSourceOptions {
   return {
     type: 'postgres',
@@ -27,7 +27,7 @@ export function dataSourceOptions(
     poolSize,
     extra: {
       ...clientConfig(connection, settings, use),
-      maxWaiting: settings.databaseQueueSize,
+      maxWaiting: settings.queueSize,
       Client: use.pooled ? PooledServiceClient : ServiceClient,
     },
   };

@@ -1,5 +1,5 @@
 import type { ClientConfig } from 'pg';
-import type { Settings } from '../config/settings.js';
+import type { DatabaseSettings } from '../config/database-settings.js';
 import type { EmbeddedOptions } from '../embedded-postgres/embedded-postgres.js';
 
 /** Where the database is, and who closes it. */
@@ -14,11 +14,8 @@ export interface DatabaseLocation {
 }
 
 /** Whether there is a database to connect to; whether a server elsewhere has it, only a connection shows. */
-export async function databaseExists({
-  databaseUrl,
-  dataDir,
-}: Pick<Settings, 'databaseUrl' | 'dataDir'>): Promise<boolean> {
-  if (databaseUrl !== undefined) return true;
+export async function databaseExists({ url, dataDir }: DatabaseSettings): Promise<boolean> {
+  if (url !== undefined) return true;
   const { hasEmbeddedDatabase } = await import('../embedded-postgres/embedded-postgres.js');
   return hasEmbeddedDatabase(dataDir);
 }
@@ -30,13 +27,13 @@ export async function databaseExists({
  * @throws EmbeddedDatabaseError with one line that says what to do
  */
 export async function locateDatabase(
-  settings: Pick<Settings, 'databaseUrl' | 'databaseDirectUrl' | 'dataDir'>,
+  settings: DatabaseSettings,
   use: EmbeddedOptions['use'],
 ): Promise<DatabaseLocation> {
-  if (settings.databaseUrl !== undefined) {
+  if (settings.url !== undefined) {
     return {
-      pooled: { connectionString: settings.databaseUrl },
-      direct: { connectionString: settings.databaseDirectUrl },
+      pooled: { connectionString: settings.url },
+      direct: { connectionString: settings.directUrl },
       embedded: false,
       close: () => Promise.resolve(),
     };

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Settings } from '../config/settings.js';
+import type { DatabaseSettings } from '../config/database-settings.js';
 
 /** The database that the settings select, as operators see it. */
 export interface DatabaseTarget {
@@ -10,11 +10,11 @@ export interface DatabaseTarget {
 }
 
 /** Returns the database that the settings select, whether it exists or not. */
-export function databaseTarget({ databaseDirectUrl, dataDir }: Settings): DatabaseTarget {
-  if (databaseDirectUrl === undefined) {
+export function databaseTarget({ directUrl, dataDir }: DatabaseSettings): DatabaseTarget {
+  if (directUrl === undefined) {
     return { embedded: true, name: 'pets', description: `embedded in ${dataDir}` };
   }
   // pg itself says where it would connect: parts that the address omits come from PG… variables or defaults.
-  const { host, port, database = '' } = new pg.Client({ connectionString: databaseDirectUrl });
+  const { host, port, database = '' } = new pg.Client({ connectionString: directUrl });
   return { embedded: false, name: database, description: `${database} on ${host}:${port}` };
 }

@@ -20,12 +20,12 @@ export const DATABASE_LOCATION = Symbol('database location');
 @Module({})
 export class DatabaseModule {
   static forRoot(location: DatabaseLocation, settings: Settings): DynamicModule {
-    const pooled = settings.databaseIsPooled;
+    const pooled = settings.database.isPooled;
     return {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRoot({
-          ...dataSourceOptions(location.pooled, settings, { pooled, forRequests: true }),
+          ...dataSourceOptions(location.pooled, settings.database, { pooled, forRequests: true }),
           autoLoadEntities: true,
           // A server that cannot be reached ends the start with one line; whoever runs it starts it again.
           retryAttempts: 0,
@@ -50,7 +50,7 @@ export class DatabaseModule {
           useFactory: (dataSource: DataSource) =>
             new LookupPools(location.pooled, settings, connectionPool(dataSource)),
         },
-        { provide: Standbys, useFactory: () => createStandbys(settings) },
+        { provide: Standbys, useFactory: () => createStandbys(settings.database) },
       ],
       exports: [
         DATABASE_LOCATION,

@@ -1,5 +1,5 @@
 import type { ClientConfig } from 'pg';
-import type { Settings } from '../config/settings.js';
+import type { DatabaseSettings } from '../config/database-settings.js';
 import { APPLICATION_NAMES } from './application-names.js';
 import { clientConfig } from './pools/client-config.js';
 import { ServiceClient } from './pipelining/service-client.js';
@@ -15,9 +15,16 @@ export class PlainConnection implements StatementRunner {
    * @param connection straight to the server, not through a pooler
    * @throws ConnectionFailedError
    */
-  static async open(connection: ClientConfig, settings: Settings): Promise<PlainConnection> {
+  static async open(
+    connection: ClientConfig,
+    settings: DatabaseSettings,
+    statementTimeoutMs: number,
+  ): Promise<PlainConnection> {
     const client = new ServiceClient(
-      clientConfig(connection, settings, { applicationName: APPLICATION_NAMES.commands }),
+      clientConfig(connection, settings, {
+        applicationName: APPLICATION_NAMES.commands,
+        statementTimeoutMs,
+      }),
     );
     // The statement that waits for its answer, or the next one, is told of it.
     client.on('error', () => undefined);

@@ -56,7 +56,11 @@ export class Readiness {
   /** Anyone may ask, as often as they like, so that all share one query. */
   private async database(): Promise<'up' | 'down'> {
     this.databaseCheck ??= this.databaseResponds().finally(() => (this.databaseCheck = undefined));
-    const responds = await withinOr(this.settings.readinessTimeoutMs, this.databaseCheck, false);
+    const responds = await withinOr(
+      this.settings.database.readinessTimeoutMs,
+      this.databaseCheck,
+      false,
+    );
     return responds ? 'up' : 'down';
   }
 

@@ -52,7 +52,7 @@ export class IdempotencyRepository {
   /** Does the work in one transaction, which has as long as a statement has. */
   inTransaction<Result>(work: (transaction: EntityManager) => Promise<Result>): Promise<Result> {
     const { dataSource } = this.records.manager;
-    return boundedTransaction(dataSource, this.settings.databaseStatementTimeoutMs, work);
+    return boundedTransaction(dataSource, this.settings.database.statementTimeoutMs, work);
   }
 
   /**

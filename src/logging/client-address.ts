@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import type { ClientAddressForm } from '../config/settings.js';
+import type { ClientAddressForm } from '../config/logging-settings.js';
 
 /** An IPv4 address as an IPv6 socket sees it (RFC 4291, 2.5.5.2). */
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;

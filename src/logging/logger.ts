@@ -1,6 +1,6 @@
 import { isatty } from 'node:tty';
 import { type DestinationStream, pino, type Logger } from 'pino';
-import type { LogLevel, Settings } from '../config/settings.js';
+import type { LoggingSettings, LogLevel } from '../config/logging-settings.js';
 import { errorDetails } from './error-details.js';
 import { LogOutput } from './log-output.js';
 
@@ -16,16 +16,12 @@ export interface ServiceLog {
 }
 
 /** Returns the log of the process: JSON lines, or readable lines where standard output is a terminal. */
-export async function createServiceLog(
-  settings: Pick<Settings, 'logLevel' | 'logBufferBytes'>,
-): Promise<ServiceLog> {
-  const output = new LogOutput(settings.logBufferBytes, (lines) =>
-    logger.warn({ lines }, 'log lines dropped'),
-  );
-  const logger = createLogger(
-    settings.logLevel,
-    isatty(STDOUT) ? await forTerminal(output) : output,
-  );
+export async function createServiceLog({
+  level,
+  bufferBytes,
+}: LoggingSettings): Promise<ServiceLog> {
+  const output = new LogOutput(bufferBytes, (lines) => logger.warn({ lines }, 'log lines dropped'));
+  const logger = createLogger(level, isatty(STDOUT) ? await forTerminal(output) : output);
   return { logger, output };
 }
 

@@ -16,11 +16,8 @@ import { RateLimiter } from './rate-limiter.js';
 export class RateLimitModule {}
 
 /** Counters are shared by replicas where there is a Redis. */
-async function createStorage(
-  { redis, keyLookupsPerSecond }: Settings,
-  clock: Clock,
-): Promise<LimitStorage> {
-  const lookupLimit = { perSecond: keyLookupsPerSecond };
+async function createStorage({ redis, limits }: Settings, clock: Clock): Promise<LimitStorage> {
+  const lookupLimit = { perSecond: limits.keyLookupsPerSecond };
   if (!redis) return new InProcessStorage(clock, lookupLimit);
   // Its client is loaded only where it is of use: that takes longer than all of the limits.
   const { RedisStorage } = await import('./redis/redis-storage.js');

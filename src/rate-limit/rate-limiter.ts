@@ -92,8 +92,8 @@ export class RateLimiter {
       ban: {
         keyLine: firstKeyId.toString(),
         unbanCount,
-        afterRejections: this.settings.banAfterRefusals ?? limits.perMinute,
-        lengthMs: this.settings.banMs,
+        afterRejections: this.settings.limits.banAfterRejections ?? limits.perMinute,
+        lengthMs: this.settings.limits.banMs,
       },
     };
   }
@@ -105,7 +105,11 @@ export class RateLimiter {
       plan: 'anonymous',
       id: address === undefined ? 'unknown' : normalizeIp(address, IPV6_PREFIX_BITS),
       quotas: [
-        { name: 'minute', limit: this.settings.anonymousRequestsPerMinute, lengthMs: MINUTE_MS },
+        {
+          name: 'minute',
+          limit: this.settings.limits.anonymousRequestsPerMinute,
+          lengthMs: MINUTE_MS,
+        },
       ],
     };
   }

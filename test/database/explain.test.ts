@@ -206,7 +206,7 @@ describe.each([0, 1, 50])(
     const find = (pets: PetsRepository): Promise<unknown> => pets.findById(BigInt(ANIMALS / 2));
 
     beforeAll(async () => {
-      await open(clientConfig({}, new Settings({}), { forRequests: true }));
+      await open(clientConfig({}, new Settings({}).database, { forRequests: true }));
       // Filling the table takes longer than a request may.
       await client.query('SET statement_timeout = 0');
       await fill(EVENLY_SPREAD, animals);

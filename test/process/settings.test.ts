@@ -6,7 +6,7 @@ import { Settings } from '../../src/config/settings.js';
 
 const DATABASE = { DATABASE_URL: 'postgres://user:secret@db:5432/pets' };
 
-/** Returns the message that the settings are refused with. */
+/** Returns the message of the error that rejects the settings. */
 function rejectionOf(environment: Record<string, string>): string {
   try {
     new Settings(environment);
@@ -17,75 +17,79 @@ function rejectionOf(environment: Record<string, string>): string {
   throw new Error('the settings were accepted');
 }
 
-test('with nothing set there is a default for everything', () => {
+test('every setting has a default', () => {
   expect(new Settings({})).toMatchObject({
-    port: 3000,
-    host: '127.0.0.1',
-    metricsPort: 9464,
-    metricsHost: '127.0.0.1',
-    publicUrl: undefined,
-    stagingUrl: undefined,
-    databaseUrl: undefined,
-    databasePoolSize: 10,
-    databaseQueueSize: 500,
-    databaseLookupPoolSize: 2,
-    maxQueuedKeyLookups: 100,
-    keyLookupsPerSecond: 10,
-    keyCacheSize: 100_000,
-    readinessTimeoutMs: 400,
-    databasePoolWaitMs: 2_000,
-    databaseStatementTimeoutMs: 2_000,
-    databaseLockTimeoutMs: 2_000,
+    server: {
+      port: 3000,
+      host: '127.0.0.1',
+      metricsPort: 9464,
+      metricsHost: '127.0.0.1',
+      publicUrl: undefined,
+      stagingUrl: undefined,
+      trustProxy: 0,
+      corsOrigins: [],
+      headersTimeoutMs: 10_000,
+      requestTimeoutMs: 30_000,
+      keepAliveTimeoutMs: 65_000,
+      stalledConnectionTimeoutMs: 60_000,
+      shutdownDelayMs: 0,
+      shutdownGraceMs: 10_000,
+    },
+    database: {
+      url: undefined,
+      directUrl: undefined,
+      poolSize: 10,
+      queueSize: 500,
+      lookupPoolSize: 2,
+      poolWaitMs: 2_000,
+      statementTimeoutMs: 2_000,
+      lockTimeoutMs: 2_000,
+      readinessTimeoutMs: 400,
+      migrateOnStart: true,
+      dataDir: resolve('.data'),
+    },
     redis: undefined,
-    migrateOnStart: true,
-    dataDir: resolve('.data'),
-    trustProxy: 0,
-    anonymousRequestsPerMinute: 300,
-    banAfterRejections: undefined,
-    banMs: 300_000,
-    corsOrigins: [],
-    logLevel: 'info',
-    logClientAddress: 'full',
-    logBufferBytes: 4_194_304,
-    headersTimeoutMs: 10_000,
-    requestTimeoutMs: 30_000,
-    keepAliveTimeoutMs: 65_000,
-    stalledConnectionTimeoutMs: 60_000,
-    shutdownDelayMs: 0,
-    shutdownGraceMs: 10_000,
+    limits: {
+      anonymousRequestsPerMinute: 300,
+      banAfterRejections: undefined,
+      banMs: 300_000,
+      keyLookupsPerSecond: 10,
+    },
+    bounds: { maxQueuedKeyLookups: 100, maxCachedKeys: 100_000 },
+    logging: { level: 'info', clientAddress: 'full', bufferBytes: 4_194_304 },
   });
 });
 
-test.each<[name: string, value: string, property: keyof Settings, read: unknown]>([
-  ['PORT', '0', 'port', 0],
-  ['PORT', '65535', 'port', 65_535],
-  ['PORT', '', 'port', 3000],
-  ['HOST', '0.0.0.0', 'host', '0.0.0.0'],
-  ['METRICS_PORT', '', 'metricsPort', undefined],
-  ['METRICS_PORT', '1', 'metricsPort', 1],
-  ['METRICS_HOST', '0.0.0.0', 'metricsHost', '0.0.0.0'],
-  ['PUBLIC_URL', 'https://api.example.org/store/', 'publicUrl', 'https://api.example.org/store'],
-  ['STAGING_URL', 'http://staging:8080', 'stagingUrl', 'http://staging:8080'],
-  ['MIGRATE_ON_START', 'false', 'migrateOnStart', false],
-  ['TRUST_PROXY', '2', 'trustProxy', 2],
-  ['TRUST_PROXY', '10.0.0.0/8, ::1', 'trustProxy', ['10.0.0.0/8', '::1']],
-  ['BAN_AFTER_REFUSALS', '0', 'banAfterRefusals', 0],
-  ['BAN_SECONDS', '0', 'banMs', 0],
+test.each<[name: string, value: string, group: keyof Settings, read: object]>([
+  ['PORT', '0', 'server', { port: 0 }],
+  ['PORT', '65535', 'server', { port: 65_535 }],
+  ['PORT', '', 'server', { port: 3000 }],
+  ['HOST', '0.0.0.0', 'server', { host: '0.0.0.0' }],
+  ['METRICS_PORT', '', 'server', { metricsPort: undefined }],
+  ['METRICS_PORT', '1', 'server', { metricsPort: 1 }],
+  ['METRICS_HOST', '0.0.0.0', 'server', { metricsHost: '0.0.0.0' }],
+  ['PUBLIC_URL', 'https://host/store/', 'server', { publicUrl: 'https://host/store' }],
+  ['STAGING_URL', 'http://staging:8080', 'server', { stagingUrl: 'http://staging:8080' }],
+  ['MIGRATE_ON_START', 'false', 'database', { migrateOnStart: false }],
+  ['TRUST_PROXY', '2', 'server', { trustProxy: 2 }],
+  ['TRUST_PROXY', '10.0.0.0/8, ::1', 'server', { trustProxy: ['10.0.0.0/8', '::1'] }],
+  ['BAN_AFTER_REFUSALS', '0', 'limits', { banAfterRejections: 0 }],
+  ['BAN_SECONDS', '0', 'limits', { banMs: 0 }],
   [
     'CORS_ORIGINS',
     'https://a.example, http://localhost:5173',
-    'corsOrigins',
-    ['https://a.example', 'http://localhost:5173'],
+    'server',
+    { corsOrigins: ['https://a.example', 'http://localhost:5173'] },
   ],
-  ['LOG_LEVEL', 'silent', 'logLevel', 'silent'],
-  ['SHUTDOWN_DELAY_SECONDS', '0.25', 'shutdownDelayMs', 250],
-  ['SHUTDOWN_GRACE_SECONDS', '0', 'shutdownGraceMs', 0],
-  ['HEADERS_TIMEOUT_SECONDS', '0.1', 'headersTimeoutMs', 100],
-])('%s=%s is taken', (name, value, property, read) => {
-  expect(new Settings({ [name]: value })[property]).toEqual(read);
+  ['LOG_LEVEL', 'silent', 'logging', { level: 'silent' }],
+  ['SHUTDOWN_DELAY_SECONDS', '0.25', 'server', { shutdownDelayMs: 250 }],
+  ['SHUTDOWN_GRACE_SECONDS', '0', 'server', { shutdownGraceMs: 0 }],
+  ['HEADERS_TIMEOUT_SECONDS', '0.1', 'server', { headersTimeoutMs: 100 }],
+])('%s=%s is accepted', (name, value, group, read) => {
+  expect(new Settings({ [name]: value })[group]).toMatchObject(read);
 });
 
-test.each<[name: string, takes: RegExp, ...values: string[]]>([
+test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['PORT', /integer from 0 to 65535/, 'x', '-1', '65536', '1.5', '0x10', ' 80', '1e3', '+80'],
   ['METRICS_PORT', /integer from 0 to 65535/, 'off', '65536'],
   [
@@ -129,7 +133,7 @@ test.each<[name: string, takes: RegExp, ...values: string[]]>([
   ],
   [
     'REDIS_URL',
-    /one protocol, user and password/,
+    /same protocol, user and password/,
     'redis://a,rediss://b',
     'redis://:secret@a,redis://:other@b',
   ],
@@ -191,14 +195,17 @@ test.each<[name: string, takes: RegExp, ...values: string[]]>([
   ['DATABASE_STATEMENT_TIMEOUT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
   ['DATABASE_POOL_WAIT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
   ['DATABASE_LOCK_TIMEOUT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
-])('%s is refused with one line that names it and what it takes', (name, takes, ...values) => {
-  for (const value of values) {
-    const message = rejectionOf({ [name]: value });
-    expect(message).toMatch(takes);
-    expect(message.startsWith(`${name} `)).toBe(true);
-    expect(message).not.toMatch(/\n|secret/);
-  }
-});
+])(
+  '%s is rejected with one line that contains its name and the expected value',
+  (name, expected, ...values) => {
+    for (const value of values) {
+      const message = rejectionOf({ [name]: value });
+      expect(message).toMatch(expected);
+      expect(message.startsWith(`${name} `)).toBe(true);
+      expect(message).not.toMatch(/\n|secret/);
+    }
+  },
+);
 
 describe('REDIS_URL', () => {
   const redis = (url: string) => new Settings({ REDIS_URL: url }).redis;
@@ -224,11 +231,11 @@ describe('REDIS_URL', () => {
         password: 'secret',
       },
     ],
-  ])('%s is taken', (url, address) => {
+  ])('%s is accepted', (url, address) => {
     expect(redis(url)?.address).toMatchObject(address);
   });
 
-  test('its keys begin with aas:, its commands have a tenth of a second, unless set', () => {
+  test('by default, keys begin with aas: and commands time out after 100 ms', () => {
     expect(redis('redis://redis')).toMatchObject({ prefix: 'aas:', commandTimeoutMs: 100 });
     expect(
       new Settings({
@@ -240,10 +247,11 @@ describe('REDIS_URL', () => {
   });
 });
 
-test('DATABASE_DIRECT_URL is DATABASE_URL unless set, and refused alone', () => {
-  expect(new Settings(DATABASE).databaseDirectUrl).toBe(DATABASE.DATABASE_URL);
+test('DATABASE_DIRECT_URL defaults to DATABASE_URL and is rejected without it', () => {
+  expect(new Settings(DATABASE).database.directUrl).toBe(DATABASE.DATABASE_URL);
   const direct = 'postgres://direct/pets';
-  expect(new Settings({ ...DATABASE, DATABASE_DIRECT_URL: direct }).databaseDirectUrl).toBe(direct);
+  const { database } = new Settings({ ...DATABASE, DATABASE_DIRECT_URL: direct });
+  expect(database.directUrl).toBe(direct);
   expect(rejectionOf({ DATABASE_DIRECT_URL: direct })).toMatch(/^DATABASE_DIRECT_URL /);
 });
 
@@ -252,11 +260,11 @@ test.each([
   ['postgres://localhost:6432/pets', true],
   ['postgres://localhost:5432/other', true],
 ])('with DATABASE_DIRECT_URL %s, DATABASE_URL leads to a pooler: %s', (direct, isPooled) => {
-  const settings = new Settings({
+  const { database } = new Settings({
     DATABASE_URL: 'postgres://service:secret@localhost:5432/pets',
     DATABASE_DIRECT_URL: direct,
   });
-  expect(settings.databaseIsPooled).toBe(isPooled);
+  expect(database.isPooled).toBe(isPooled);
 });
 
 describe('DATABASE_REPLICA_URLS', () => {
@@ -266,13 +274,13 @@ describe('DATABASE_REPLICA_URLS', () => {
   ];
 
   test('is a list of addresses, none by default', () => {
-    expect(new Settings(DATABASE).databaseReplicaUrls).toEqual([]);
+    expect(new Settings(DATABASE).database.replicaUrls).toEqual([]);
     const list = { ...DATABASE, DATABASE_REPLICA_URLS: `${near}, ${far}` };
-    expect(new Settings(list).databaseReplicaUrls).toEqual([near, far]);
+    expect(new Settings(list).database.replicaUrls).toEqual([near, far]);
   });
 
   test.each([',', `${near},`, `${near} ${far}`, 'near:5432', `${near},mysql://far/pets`])(
-    'is refused with one line that names it and what it takes: %s',
+    'is rejected with one line that contains its name and the expected value: %s',
     (value) => {
       const message = rejectionOf({ ...DATABASE, DATABASE_REPLICA_URLS: value });
       expect(message).toMatch(/^DATABASE_REPLICA_URLS .*postgres:\/\/.*comma-separated$/);
@@ -280,9 +288,9 @@ describe('DATABASE_REPLICA_URLS', () => {
     },
   );
 
-  test('is refused without DATABASE_URL', () => {
+  test('is rejected without DATABASE_URL', () => {
     expect(rejectionOf({ DATABASE_REPLICA_URLS: near })).toMatch(
-      /^DATABASE_REPLICA_URLS .*beside DATABASE_URL$/,
+      /^DATABASE_REPLICA_URLS .*together with DATABASE_URL$/,
     );
   });
 });
@@ -294,34 +302,34 @@ describe('a secret from a file', () => {
 
   test.each(['', '\n', '\r\n'])('is read without the line end %j', (end) => {
     writeFileSync(path, `${DATABASE.DATABASE_URL}${end}`);
-    expect(new Settings({ DATABASE_URL_FILE: path }).databaseUrl).toBe(DATABASE.DATABASE_URL);
+    expect(new Settings({ DATABASE_URL_FILE: path }).database.url).toBe(DATABASE.DATABASE_URL);
   });
 
-  test('is read for DATABASE_DIRECT_URL too', () => {
+  test('can be DATABASE_DIRECT_URL', () => {
     writeFileSync(path, 'postgres://direct/pets');
-    const settings = new Settings({ ...DATABASE, DATABASE_DIRECT_URL_FILE: path });
-    expect(settings.databaseDirectUrl).toBe('postgres://direct/pets');
+    const { database } = new Settings({ ...DATABASE, DATABASE_DIRECT_URL_FILE: path });
+    expect(database.directUrl).toBe('postgres://direct/pets');
   });
 
-  test('may list standbys', () => {
+  test('can be a list of standbys', () => {
     writeFileSync(path, `${DATABASE.DATABASE_URL},${DATABASE.DATABASE_URL}\n`);
-    const { databaseReplicaUrls } = new Settings({ ...DATABASE, DATABASE_REPLICA_URLS_FILE: path });
-    expect(databaseReplicaUrls).toHaveLength(2);
+    const { database } = new Settings({ ...DATABASE, DATABASE_REPLICA_URLS_FILE: path });
+    expect(database.replicaUrls).toHaveLength(2);
   });
 
-  test('that holds no address is refused, unread to the operator', () => {
+  test('that contains no address is rejected without showing its content', () => {
     writeFileSync(path, 'secret');
     expect(rejectionOf({ DATABASE_URL_FILE: path })).toMatch(
-      /^DATABASE_URL is invalid: it takes an address/,
+      /^DATABASE_URL is invalid: expected an address/,
     );
   });
 
-  test('holds for Redis, too', () => {
+  test('can be REDIS_URL', () => {
     writeFileSync(path, 'redis://:secret@redis\n');
     expect(new Settings({ REDIS_URL_FILE: path }).redis?.address.password).toBe('secret');
   });
 
-  test('that cannot be read is refused', () => {
+  test('that cannot be read is rejected', () => {
     expect(rejectionOf({ DATABASE_URL_FILE: join(folder, 'none') })).toMatch(
       /^DATABASE_URL_FILE .*readable file$/,
     );
@@ -330,10 +338,10 @@ describe('a secret from a file', () => {
     );
   });
 
-  test('beside the variable is refused', () => {
+  test('is rejected together with the variable', () => {
     writeFileSync(path, DATABASE.DATABASE_URL);
     expect(rejectionOf({ ...DATABASE, DATABASE_URL_FILE: path })).toMatch(
-      /^DATABASE_URL_FILE .*one of the two$/,
+      /^DATABASE_URL_FILE .*not both$/,
     );
   });
 });

@@ -49,7 +49,7 @@ function unusable(authority: string, name = 'pets'): string {
 }
 
 test.each<[title: string, env: () => Environment, line: RegExp]>([
-  ['an invalid setting', () => ({ LOG_LEVEL: 'loud' }), /^LOG_LEVEL is invalid: it takes one of /],
+  ['an invalid setting', () => ({ LOG_LEVEL: 'loud' }), /^LOG_LEVEL is invalid: expected one of /],
   [
     'PORT that is taken',
     () => ({ PORT: String(takenPort) }),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { parseRedisAddress } from '../../src/config/redis-address.js';
+import { parseRedisAddress } from '../../src/config/redis-settings.js';
 import type { Budget } from '../../src/rate-limit/limit-storage.js';
 import { RedisStorage } from '../../src/rate-limit/redis/redis-storage.js';
 import {

@@ -179,14 +179,17 @@ test('Grafana has an administrator and a login only with GRAFANA_PASSWORD', () =
 test('each variable of the service is a setting, with a value that the service takes', () => {
   const known = new Set<string>();
   const recorder = new Proxy({}, { get: (_, name) => void known.add(String(name)) });
-  expect(new Settings(recorder)).toMatchObject({ port: 3000 });
+  expect(new Settings(recorder).server).toMatchObject({ port: 3000 });
   const environment = environmentOf(api);
   expect([...known]).toEqual(expect.arrayContaining(Object.keys(environment)));
   // The other containers write these files.
   const others = Object.entries(environment).filter(([name]) => !name.endsWith('_FILE'));
-  const settings = new Settings({ SHUTDOWN_DELAY_SECONDS: '5', ...Object.fromEntries(others) });
-  expect(settings.trustProxy).toBe(1);
-  const stopMs = settings.shutdownDelayMs + settings.shutdownGraceMs;
+  const { server } = new Settings({
+    SHUTDOWN_DELAY_SECONDS: '5',
+    ...Object.fromEntries(others),
+  });
+  expect(server.trustProxy).toBe(1);
+  const stopMs = server.shutdownDelayMs + server.shutdownGraceMs;
   expect(seconds(api.stop_grace_period) * 1000).toBeGreaterThan(stopMs);
 });
 
@@ -238,7 +241,7 @@ test('each secret is where the container that generates it stores it, in a volum
 });
 
 test('the load balancer listens where it is published, and finds the replicas where they listen', () => {
-  const { port, metricsPort } = new Settings({});
+  const { port, metricsPort } = new Settings({}).server;
   expect(exposed).toEqual([port, metricsPort]);
   expect(preset('LISTEN_ADDRESS')).toBe(':3000');
   expect(services['load-balancer']?.ports).toEqual(['127.0.0.1:3000:3000']);
@@ -254,7 +257,7 @@ test('the load balancer gives a replica more requests than it admits: the replic
 
 test('Prometheus asks each replica on its port for metrics', () => {
   const [found] = prometheusConfig.scrape_configs.flatMap((job) => job.dns_sd_configs);
-  expect(found).toMatchObject({ names: ['api'], port: new Settings({}).metricsPort });
+  expect(found).toMatchObject({ names: ['api'], port: new Settings({}).server.metricsPort });
   expect(environmentOf(api)['METRICS_HOST']).toBe('0.0.0.0');
 });
 

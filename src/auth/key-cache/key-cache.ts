@@ -49,7 +49,7 @@ export class KeyCache {
     private readonly clock: Clock,
     settings: Settings,
   ) {
-    this.capacity = settings.keyCacheSize;
+    this.capacity = settings.bounds.maxCachedKeys;
   }
 
   /** Returns the last known state of an API key, however old, without counting as a use. */

@@ -1,5 +1,5 @@
 import type { ClientConfig } from 'pg';
-import type { Settings } from '../../config/settings.js';
+import type { DatabaseSettings } from '../../config/database-settings.js';
 import { type ApplicationName, APPLICATION_NAMES } from '../application-names.js';
 import { columnTypes } from '../pipelining/column-types.js';
 import type { ServiceClientConfig } from '../pipelining/service-client.js';
@@ -21,6 +21,10 @@ export interface ConnectionUse {
   forRequests?: boolean;
   /** By default that of connections that serve requests. */
   applicationName?: ApplicationName;
+  /** By default DATABASE_POOL_WAIT_SECONDS. */
+  connectionTimeoutMs?: number;
+  /** By default DATABASE_STATEMENT_TIMEOUT_SECONDS. */
+  statementTimeoutMs?: number;
 }
 
 /**
@@ -30,18 +34,19 @@ export interface ConnectionUse {
  */
 export function clientConfig(
   connection: ClientConfig,
-  settings: Settings,
+  settings: DatabaseSettings,
   {
     pooled = false,
     forRequests = false,
     applicationName = APPLICATION_NAMES.requests,
+    connectionTimeoutMs = settings.poolWaitMs,
+    statementTimeoutMs = settings.statementTimeoutMs,
   }: ConnectionUse = {},
 ): ServiceClientConfig {
-  const statementMs = settings.databaseStatementTimeoutMs;
   const serverLimits = {
-    statement_timeout: statementMs,
-    lock_timeout: settings.databaseLockTimeoutMs,
-    idle_in_transaction_session_timeout: 2 * statementMs,
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: settings.lockTimeoutMs,
+    idle_in_transaction_session_timeout: 2 * statementTimeoutMs,
   };
   return {
     ...connection,
@@ -50,7 +55,7 @@ export function clientConfig(
     types: columnTypes,
     application_name: applicationName,
     keepAlive: true,
-    connectionTimeoutMillis: settings.databasePoolWaitMs,
-    responseTimeoutMs: statementMs + CLIENT_TIMEOUT_MARGIN_MS,
+    connectionTimeoutMillis: connectionTimeoutMs,
+    responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,
   };
 }

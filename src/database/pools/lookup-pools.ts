@@ -35,22 +35,22 @@ export class LookupPools implements OnApplicationShutdown {
    */
   constructor(
     connection: ClientConfig,
-    settings: Settings,
+    { database, bounds }: Settings,
     private readonly requests: BoundedPool,
   ) {
-    const pooled = settings.databaseIsPooled;
+    const pooled = database.isPooled;
     const config = {
-      ...clientConfig(connection, settings, {
+      ...clientConfig(connection, database, {
         pooled,
         forRequests: true,
         applicationName: APPLICATION_NAMES.lookups,
       }),
-      min: settings.databaseLookupPoolSize,
-      max: settings.databaseLookupPoolSize,
+      min: database.lookupPoolSize,
+      max: database.lookupPoolSize,
       Client: pooled ? PooledServiceClient : ServiceClient,
     };
-    this.cached = new BoundedPool({ ...config, maxWaiting: settings.databaseQueueSize });
-    this.uncached = new BoundedPool({ ...config, maxWaiting: settings.maxQueuedKeyLookups });
+    this.cached = new BoundedPool({ ...config, maxWaiting: database.queueSize });
+    this.uncached = new BoundedPool({ ...config, maxWaiting: bounds.maxQueuedKeyLookups });
     // An idle connection broke. The next lookup opens another one.
     for (const pool of [this.cached, this.uncached]) pool.on('error', () => undefined);
   }

@@ -1,5 +1,5 @@
 import { DataSource, type QueryRunner } from 'typeorm';
-import type { Settings } from '../../config/settings.js';
+import type { DatabaseSettings } from '../../config/database-settings.js';
 import { APPLICATION_NAMES } from '../application-names.js';
 import { dataSourceOptions } from '../data-source-options.js';
 import type { DatabaseLocation } from '../database-location.js';
@@ -36,7 +36,7 @@ export type RecordChange<Change> = (
  */
 export async function migrate(
   location: DatabaseLocation,
-  settings: Settings,
+  settings: DatabaseSettings,
   record: RecordChange<readonly string[]> = () => Promise.resolve(),
 ): Promise<string[]> {
   return withMigrationLock(location, settings, async (dataSource) => {
@@ -61,7 +61,7 @@ export async function migrate(
 /** Waits until no migration or revert is in progress. Returns whether all migrations of this release are executed then. */
 export async function isSchemaCurrent(
   location: DatabaseLocation,
-  settings: Settings,
+  settings: DatabaseSettings,
 ): Promise<boolean> {
   const { pending } = await withMigrationLock(location, settings, migrationStatus);
   return pending.length === 0;
@@ -75,7 +75,7 @@ export async function isSchemaCurrent(
  */
 export async function withMigrationLock<Result>(
   location: DatabaseLocation,
-  settings: Settings,
+  settings: DatabaseSettings,
   work: (dataSource: DataSource, session: QueryRunner) => Promise<Result>,
 ): Promise<Result> {
   return withDataSource(location, settings, async (dataSource) => {
@@ -106,15 +106,13 @@ export async function withMigrationLock<Result>(
 
 async function withDataSource<Result>(
   location: DatabaseLocation,
-  settings: Settings,
+  settings: DatabaseSettings,
   work: (dataSource: DataSource) => Promise<Result>,
 ): Promise<Result> {
-  const patient: Settings = Object.assign(Object.create(settings) as Settings, {
-    databaseStatementTimeoutMs: STATEMENT_TIMEOUT_MS,
-  });
   const dataSource = new DataSource(
-    dataSourceOptions(location.direct, patient, {
+    dataSourceOptions(location.direct, settings, {
       poolSize: 2,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       applicationName: APPLICATION_NAMES.migrations,
     }),
   );

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
-import type { Settings } from '../../config/settings.js';
+import type { DatabaseSettings } from '../../config/database-settings.js';
 import type { DatabaseLocation } from '../database-location.js';
 import { type RecordChange, withMigrationLock } from './migrate.js';
 import { executedMigrations } from './migration-status.js';
@@ -45,7 +45,7 @@ interface Column {
  */
 export function planRevert(
   location: DatabaseLocation,
-  settings: Settings,
+  settings: DatabaseSettings,
 ): Promise<RevertPlan | null> {
   return inRevert(location, settings, (transaction, dataSource) => planIn(transaction, dataSource));
 }
@@ -59,7 +59,7 @@ export function planRevert(
  */
 export function revertMigration(
   location: DatabaseLocation,
-  settings: Settings,
+  settings: DatabaseSettings,
   approved: RevertPlan,
   record: RecordChange<RevertPlan>,
 ): Promise<void> {
@@ -77,7 +77,7 @@ export function revertMigration(
 /** Does the work in one transaction, during which no process migrates and no service is connected. */
 function inRevert<Result>(
   location: DatabaseLocation,
-  settings: Settings,
+  settings: DatabaseSettings,
   work: (transaction: QueryRunner, dataSource: DataSource) => Promise<Result>,
 ): Promise<Result> {
   return withMigrationLock(location, settings, async (dataSource, session) => {

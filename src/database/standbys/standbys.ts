@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import type { Settings } from '../../config/settings.js';
+import type { DatabaseSettings } from '../../config/database-settings.js';
 import { APPLICATION_NAMES } from '../application-names.js';
 import { clientConfig } from '../pools/client-config.js';
 import { PooledServiceClient, ServiceClient } from '../pipelining/service-client.js';
@@ -77,22 +77,20 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
 }
 
 /** Returns the standbys that the settings name. */
-export function createStandbys(settings: Settings): Standbys {
-  const pooled = settings.databaseIsPooled;
-  const hasty = Object.assign(Object.create(settings) as Settings, {
-    databasePoolWaitMs: Math.min(settings.databasePoolWaitMs, MAX_WAIT_MS),
-    databaseStatementTimeoutMs: Math.min(settings.databaseStatementTimeoutMs, MAX_WAIT_MS),
-  });
-  const horizonMs = HORIZON_STATEMENTS * settings.databaseStatementTimeoutMs;
-  const standbys = settings.databaseReplicaUrls.map((connectionString, index) => {
+export function createStandbys(settings: DatabaseSettings): Standbys {
+  const pooled = settings.isPooled;
+  const horizonMs = HORIZON_STATEMENTS * settings.statementTimeoutMs;
+  const standbys = settings.replicaUrls.map((connectionString, index) => {
     const connection = {
-      ...clientConfig({ connectionString }, hasty, {
+      ...clientConfig({ connectionString }, settings, {
         pooled,
         forRequests: true,
         applicationName: APPLICATION_NAMES.standbyReads,
+        connectionTimeoutMs: Math.min(settings.poolWaitMs, MAX_WAIT_MS),
+        statementTimeoutMs: Math.min(settings.statementTimeoutMs, MAX_WAIT_MS),
       }),
-      max: settings.databasePoolSize,
-      maxWaiting: settings.databaseQueueSize,
+      max: settings.poolSize,
+      maxWaiting: settings.queueSize,
       Client: pooled ? PooledServiceClient : ServiceClient,
     };
     return new Standby(index, connection, horizonMs);

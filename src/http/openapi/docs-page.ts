@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { BaseAddresses } from './description/document.js';
+import type { BaseAddresses } from '../../config/server-settings.js';
 import { StaticContent } from './static-content.js';
 
 /** Relative to /docs: whatever path a proxy puts in front stays there. */

@@ -20,10 +20,10 @@ export function serveInterfaceDescription(
   { settings, clock }: { settings: Settings; clock: Clock },
   setRateLimitHeaders: SetRateLimitHeaders,
 ): DownloadLimit {
-  const limit = new DownloadLimit(settings.maxDocsDownloads, setRateLimitHeaders);
-  const description = new PublishedDescription(describeInterface(app, settings), clock);
-  const policy = contentSecurityPolicy(settings);
-  const docsPath = `${new URL(settings.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')}/docs`;
+  const limit = new DownloadLimit(settings.bounds.maxDocsDownloads, setRateLimitHeaders);
+  const description = new PublishedDescription(describeInterface(app, settings.server), clock);
+  const policy = contentSecurityPolicy(settings.server);
+  const docsPath = `${new URL(settings.server.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')}/docs`;
   const express: Express = app.getHttpAdapter().getInstance();
 
   express.get('/', (_request, response) => response.redirect(docsPath));

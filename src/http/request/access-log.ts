@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { ClientAddressForm } from '../../config/settings.js';
+import type { ClientAddressForm } from '../../config/logging-settings.js';
 import type { ServiceError } from '../../errors/service-error.js';
 import { loggedAddress } from '../../logging/client-address.js';
 import { describeCause } from '../../logging/error-details.js';

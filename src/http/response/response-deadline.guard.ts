@@ -17,8 +17,8 @@ const MARGIN_MS = 500;
 export class ResponseDeadlineGuard implements CanActivate {
   private readonly limitMs: number;
 
-  constructor(settings: Settings) {
-    this.limitMs = settings.databasePoolWaitMs + settings.databaseStatementTimeoutMs + MARGIN_MS;
+  constructor({ database }: Settings) {
+    this.limitMs = database.poolWaitMs + database.statementTimeoutMs + MARGIN_MS;
   }
 
   canActivate(context: ExecutionContext): boolean {

@@ -18,9 +18,9 @@ export function connectionBounds(
   settings: Settings,
   descriptorLimit = openFilesLimit(),
 ): ConnectionBounds {
-  const { bounds, databasePoolSize, databaseReplicaUrls } = settings;
+  const { bounds, database, server } = settings;
   const available =
-    descriptorLimit - RESERVED_DESCRIPTORS - databasePoolSize * (1 + databaseReplicaUrls.length);
+    descriptorLimit - RESERVED_DESCRIPTORS - database.poolSize * (1 + database.replicaUrls.length);
   const maxConnections = bounds.maxConnections ?? Math.min(available, MOST_CONNECTIONS);
   if (maxConnections > available || maxConnections < 1) {
     throw new SettingError(
@@ -33,7 +33,7 @@ export function connectionBounds(
     maxConnectionsPerAddress: bounds.maxConnectionsPerAddress ?? Math.ceil(maxConnections / 2),
     maxRequestsPerConnection: bounds.maxRequestsPerConnection,
     maxUnsentBytes: bounds.maxUnsentBytes,
-    stalledConnectionTimeoutMs: settings.stalledConnectionTimeoutMs,
+    stalledConnectionTimeoutMs: server.stalledConnectionTimeoutMs,
   };
 }
 

@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import type { RedisAddress } from '../../config/redis-address.js';
+import type { RedisAddress } from '../../config/redis-settings.js';
 
 export const CONNECT_TIMEOUT_MS = 1_000;
 /** A connection on which an answer is this late is made anew: its other end may be gone without a word. */

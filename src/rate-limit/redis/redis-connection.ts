@@ -1,5 +1,5 @@
 import { Cluster, ReplyError } from 'ioredis';
-import type { RedisAddress } from '../../config/redis-address.js';
+import type { RedisAddress } from '../../config/redis-settings.js';
 import { RedisFailure } from '../redis-failure.js';
 import type { LimitScript } from './limit-script.js';
 import { CONNECT_TIMEOUT_MS, createRedisClient } from './redis-client.js';

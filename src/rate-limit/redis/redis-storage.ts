@@ -1,6 +1,6 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { Clock } from '../../config/clock.js';
-import type { RedisSettings } from '../../config/redis-address.js';
+import type { RedisSettings } from '../../config/redis-settings.js';
 import { Circuit } from '../circuit.js';
 import { InProcessStorage } from '../in-process-storage.js';
 import {

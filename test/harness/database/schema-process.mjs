@@ -13,9 +13,10 @@ import { migrate } from '#dist/database/schema/migrate.js';
 import { planRevert, revertMigration } from '#dist/database/schema/revert.js';
 
 /** @typedef {import('../../../src/database/database-location.js').DatabaseLocation} DatabaseLocation */
+/** @typedef {import('../../../src/config/database-settings.js').DatabaseSettings} DatabaseSettings */
 /** @typedef {import('typeorm').DataSourceOptions} DataSourceOptions */
 
-/** @type {Record<string, (location: DatabaseLocation, settings: Settings) => Promise<unknown>>} */
+/** @type {Record<string, (location: DatabaseLocation, settings: DatabaseSettings) => Promise<unknown>>} */
 const responses = {
   differences: (location, settings) =>
     withEntities(location, settings, async (dataSource) => {
@@ -45,7 +46,7 @@ process.once('disconnect', () => process.exit(0));
  * @param {string} url
  */
 async function response(question, url) {
-  const settings = new Settings({ ...process.env, DATABASE_URL: url });
+  const { database: settings } = new Settings({ ...process.env, DATABASE_URL: url });
   return responses[question]?.(await locateDatabase(settings, 'command'), settings);
 }
 
@@ -54,7 +55,7 @@ async function response(question, url) {
  *
  * @template Result
  * @param {DatabaseLocation} location
- * @param {Settings} settings
+ * @param {DatabaseSettings} settings
  * @param {(dataSource: DataSource) => Promise<Result>} work
  */
 async function withEntities(location, settings, work) {

@@ -30,7 +30,7 @@ export default async function globalSetup({ maxWorkers }) {
   await administer(serverUrl, `CREATE DATABASE ${TEMPLATE}`);
   const template = new URL(serverUrl);
   template.pathname = `/${TEMPLATE}`;
-  const settings = new Settings({ DATABASE_URL: template.href });
+  const { database: settings } = new Settings({ DATABASE_URL: template.href });
   await migrate(await locateDatabase(settings, 'command'), settings);
 
   process.env['TEST_HOST_PORTS'] = JSON.stringify(await hosts);

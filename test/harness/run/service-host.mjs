@@ -36,12 +36,12 @@ async function serve(socket) {
     {
       settings,
       clock,
-      database: await locateDatabase(settings, 'service'),
+      database: await locateDatabase(settings.database, 'service'),
       features: features ? (await import(features)).default : [],
     },
-    createLogger(settings.logLevel, { write: (log) => tell(socket, { log }) }),
+    createLogger(settings.logging.level, { write: (log) => tell(socket, { log }) }),
   );
-  await app.listen(settings.port, settings.host);
+  await app.listen(settings.server.port, settings.server.host);
   const address = /** @type {import('node:net').AddressInfo} */ (app.getHttpServer().address());
   tell(socket, { port: address.port });
   for await (const line of lines) {

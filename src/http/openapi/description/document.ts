@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
-import type { Settings } from '../../../config/settings.js';
+import type { BaseAddresses } from '../../../config/server-settings.js';
 import { ErrorBody } from '../error.dto.js';
 import { TAG, type Tag } from '../decorators/api-tag.decorator.js';
 import { COMMON_RESPONSES } from './common-responses.js';
@@ -21,7 +21,6 @@ import { SERVICE_DESCRIPTION } from './service-description.js';
 const VERSION_PATH = '/v1';
 
 /** Which base addresses the description names. */
-export type BaseAddresses = Pick<Settings, 'publicUrl' | 'stagingUrl'>;
 
 /**
  * Describes every operation of the application's modules, deprecated ones included, as OpenAPI 3.0. The

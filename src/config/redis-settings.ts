@@ -1,10 +1,11 @@
+import type { EnvironmentReader } from './environment-reader.js';
 import { SettingError } from './setting-error.js';
+import { isDecodable, parseUrl } from './url.js';
 
 const DEFAULT_PORT = 6379;
 
-/** Where Redis is: one server, or some nodes of a Cluster. */
 export interface RedisAddress {
-  /** More than one: nodes of a Cluster. */
+  /** One server, or several nodes of a Cluster. */
   nodes: readonly { host: string; port: number }[];
   tls: boolean;
   username: string;
@@ -13,12 +14,27 @@ export interface RedisAddress {
   database: number;
 }
 
-/** What the counters in Redis need. */
 export interface RedisSettings {
   address: RedisAddress;
-  /** What every key begins with. */
+  /** The prefix of every key. */
   prefix: string;
   commandTimeoutMs: number;
+}
+
+/** Returns undefined without REDIS_URL: the counters are then in the process. @throws SettingError */
+export function readRedisSettings(read: EnvironmentReader): RedisSettings | undefined {
+  const prefix = read.text('REDIS_PREFIX') ?? 'aas:';
+  // In a Cluster, text in braces selects the slot of a key.
+  if (!/^[^{}\s\p{C}]{1,100}$/u.test(prefix)) {
+    throw new SettingError('REDIS_PREFIX', 'up to 100 characters without braces and white space');
+  }
+  const commandTimeoutMs = read.seconds('REDIS_COMMAND_TIMEOUT_SECONDS', 0.1, {
+    min: 0.01,
+    max: 1,
+  });
+  const text = read.secret('REDIS_URL');
+  if (text === undefined) return undefined;
+  return { address: parseRedisAddress('REDIS_URL', text), prefix, commandTimeoutMs };
 }
 
 /** @throws SettingError */
@@ -29,7 +45,10 @@ export function parseRedisAddress(setting: string, text: string): RedisAddress {
   const isCluster = urls.length > 1;
   if (isCluster && urls.some(({ pathname }) => pathname.length > 1)) throw invalid(setting);
   if (urls.some((url) => credentials(url) !== credentials(first))) {
-    throw new SettingError(setting, 'nodes of one Cluster, with one protocol, user and password');
+    throw new SettingError(
+      setting,
+      'nodes of one Cluster with the same protocol, user and password',
+    );
   }
   return {
     nodes: urls.map(({ hostname, port }) => ({
@@ -44,19 +63,10 @@ export function parseRedisAddress(setting: string, text: string): RedisAddress {
 }
 
 function parseNode(text: string): URL | undefined {
-  if (!/^rediss?:\/\/[^/?#\s]+(?:\/\d{0,5})?$/.test(text) || !URL.canParse(text)) return undefined;
-  const url = new URL(text);
-  return url.hostname !== '' && url.port !== '0' && decodes(url) ? url : undefined;
-}
-
-function decodes({ username, password }: URL): boolean {
-  try {
-    decodeURIComponent(username);
-    decodeURIComponent(password);
-    return true;
-  } catch {
-    return false;
-  }
+  if (!/^rediss?:\/\/[^/?#\s]+(?:\/\d{0,5})?$/.test(text)) return undefined;
+  const url = parseUrl(text, ['redis:', 'rediss:']);
+  const isValid = url && url.hostname !== '' && url.port !== '0' && isDecodable(credentials(url));
+  return isValid ? url : undefined;
 }
 
 function credentials({ protocol, username, password }: URL): string {
@@ -66,6 +76,6 @@ function credentials({ protocol, username, password }: URL): string {
 function invalid(setting: string): SettingError {
   return new SettingError(
     setting,
-    'an address such as redis://user:password@host:6379, rediss:// for TLS, or those of nodes of a Cluster, comma-separated',
+    'an address such as redis://user:password@host:6379 (rediss:// for TLS), or the addresses of nodes of a Cluster, comma-separated',
   );
 }

@@ -1,0 +1,92 @@
+import { resolve } from 'node:path';
+import type { EnvironmentReader } from './environment-reader.js';
+import { SettingError } from './setting-error.js';
+import { isDecodable, parseUrl } from './url.js';
+
+export interface DatabaseSettings {
+  /** undefined: the embedded server in `dataDir`. */
+  readonly url: string | undefined;
+  /** The address that bypasses a pooler; `url` by default. */
+  readonly directUrl: string | undefined;
+  /** Whether `url` and `directUrl` differ in more than the role, so that `url` leads to a pooler. */
+  readonly isPooled: boolean;
+  /** Streaming standbys for reads. */
+  readonly replicaUrls: readonly string[];
+  readonly poolSize: number;
+  /** Calls that may wait for a connection. */
+  readonly queueSize: number;
+  /** Connections for lookups of cached API keys, and as many for lookups of other API keys. */
+  readonly lookupPoolSize: number;
+  readonly poolWaitMs: number;
+  readonly statementTimeoutMs: number;
+  readonly lockTimeoutMs: number;
+  readonly readinessTimeoutMs: number;
+  readonly migrateOnStart: boolean;
+  /** Absolute path of the folder with the embedded database. */
+  readonly dataDir: string;
+}
+
+const TIMEOUT = { min: 0.1, max: 60 };
+const EXAMPLE = 'postgres://user:password@host:5432/database';
+
+/** @throws SettingError */
+export function readDatabaseSettings(read: EnvironmentReader): DatabaseSettings {
+  return {
+    ...databaseUrls(read),
+    poolSize: read.integer('DATABASE_POOL_SIZE', 10, { min: 1, max: 1000 }),
+    queueSize: read.integer('DATABASE_QUEUE_SIZE', 500, { min: 1, max: 100_000 }),
+    lookupPoolSize: read.integer('DATABASE_LOOKUP_POOL_SIZE', 2, { min: 1, max: 100 }),
+    poolWaitMs: read.seconds('DATABASE_POOL_WAIT_SECONDS', 2, TIMEOUT),
+    statementTimeoutMs: read.seconds('DATABASE_STATEMENT_TIMEOUT_SECONDS', 2, TIMEOUT),
+    lockTimeoutMs: read.seconds('DATABASE_LOCK_TIMEOUT_SECONDS', 2, TIMEOUT),
+    readinessTimeoutMs: read.seconds('READINESS_TIMEOUT_SECONDS', 0.4, { min: 0.05, max: 60 }),
+    migrateOnStart: read.boolean('MIGRATE_ON_START', true),
+    dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
+  };
+}
+
+function databaseUrls(
+  read: EnvironmentReader,
+): Pick<DatabaseSettings, 'url' | 'directUrl' | 'isPooled' | 'replicaUrls'> {
+  const url = databaseUrl(read, 'DATABASE_URL');
+  const directUrl = databaseUrl(read, 'DATABASE_DIRECT_URL') ?? url;
+  const replicaUrls = databaseReplicaUrls(read);
+  if (url === undefined) {
+    if (directUrl !== undefined) throw onlyWithDatabaseUrl('DATABASE_DIRECT_URL');
+    if (replicaUrls.length > 0) throw onlyWithDatabaseUrl('DATABASE_REPLICA_URLS');
+  }
+  const isPooled = withoutCredentials(url) !== withoutCredentials(directUrl);
+  return { url, directUrl, isPooled, replicaUrls };
+}
+
+function databaseUrl(read: EnvironmentReader, name: string): string | undefined {
+  const text = read.secret(name);
+  if (text !== undefined && !isDatabaseUrl(text)) {
+    throw new SettingError(name, `an address such as ${EXAMPLE}`);
+  }
+  return text;
+}
+
+function databaseReplicaUrls(read: EnvironmentReader): string[] {
+  const name = 'DATABASE_REPLICA_URLS';
+  const addresses = read.secret(name)?.split(/\s*,\s*/) ?? [];
+  if (!addresses.every((address) => isDatabaseUrl(address) && !/\s/.test(address))) {
+    throw new SettingError(name, `addresses such as ${EXAMPLE}, comma-separated`);
+  }
+  return addresses;
+}
+
+function isDatabaseUrl(text: string): boolean {
+  const url = parseUrl(text, ['postgres:', 'postgresql:']);
+  return url !== undefined && isDecodable(url.href);
+}
+
+function withoutCredentials(url: string | undefined): string | undefined {
+  if (url === undefined) return undefined;
+  const { host, pathname, search } = new URL(url);
+  return host + pathname + search;
+}
+
+function onlyWithDatabaseUrl(name: string): SettingError {
+  return new SettingError(name, 'a value only together with DATABASE_URL');
+}

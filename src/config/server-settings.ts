@@ -1,0 +1,99 @@
+import { isIP } from 'node:net';
+import type { EnvironmentReader } from './environment-reader.js';
+import { SettingError } from './setting-error.js';
+import { parseUrl } from './url.js';
+
+/** The addresses of the API without the version segment and without a trailing slash. */
+export interface BaseAddresses {
+  readonly publicUrl: string | undefined;
+  readonly stagingUrl: string | undefined;
+}
+
+export interface ServerSettings extends BaseAddresses {
+  readonly port: number;
+  readonly host: string;
+  /** undefined: no metrics listener. */
+  readonly metricsPort: number | undefined;
+  readonly metricsHost: string;
+  /** Express's `trust proxy`: the number of proxies, or their addresses. */
+  readonly trustProxy: number | string[];
+  readonly corsOrigins: readonly string[];
+  readonly headersTimeoutMs: number;
+  readonly requestTimeoutMs: number;
+  readonly keepAliveTimeoutMs: number;
+  readonly stalledConnectionTimeoutMs: number;
+  readonly shutdownDelayMs: number;
+  readonly shutdownGraceMs: number;
+}
+
+const PORT = { min: 0, max: 65_535 };
+const TIMEOUT = { min: 0.1, max: 3600 };
+const SHUTDOWN = { min: 0, max: 600 };
+
+/** @throws SettingError */
+export function readServerSettings(read: EnvironmentReader): ServerSettings {
+  return {
+    port: read.integer('PORT', 3000, PORT),
+    host: read.text('HOST') ?? '127.0.0.1',
+    metricsPort:
+      read.raw('METRICS_PORT') === '' ? undefined : read.integer('METRICS_PORT', 9464, PORT),
+    metricsHost: read.text('METRICS_HOST') ?? '127.0.0.1',
+    publicUrl: baseAddress(read, 'PUBLIC_URL'),
+    stagingUrl: baseAddress(read, 'STAGING_URL'),
+    trustProxy: trustProxy(read),
+    corsOrigins: corsOrigins(read),
+    headersTimeoutMs: read.seconds('HEADERS_TIMEOUT_SECONDS', 10, { min: 0.1, max: 600 }),
+    requestTimeoutMs: read.seconds('REQUEST_TIMEOUT_SECONDS', 30, TIMEOUT),
+    // Common load balancers drop an idle connection after 60 s. If the service closed it first, the
+    // next request could meet a closed socket.
+    keepAliveTimeoutMs: read.seconds('KEEP_ALIVE_TIMEOUT_SECONDS', 65, TIMEOUT),
+    stalledConnectionTimeoutMs: read.seconds('STALLED_CONNECTION_TIMEOUT_SECONDS', 60, TIMEOUT),
+    shutdownDelayMs: read.seconds('SHUTDOWN_DELAY_SECONDS', 0, SHUTDOWN),
+    shutdownGraceMs: read.seconds('SHUTDOWN_GRACE_SECONDS', 10, SHUTDOWN),
+  };
+}
+
+function baseAddress(read: EnvironmentReader, name: string): string | undefined {
+  const text = read.text(name);
+  if (text === undefined) return undefined;
+  const url = parseUrl(text, ['http:', 'https:']);
+  if (!url || url.search || url.hash || url.username || url.password || /[\s<>"]/.test(text)) {
+    throw new SettingError(
+      name,
+      'an http or https address without a query, such as https://api.example.org',
+    );
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+function trustProxy(read: EnvironmentReader): number | string[] {
+  const text = read.text('TRUST_PROXY') ?? '0';
+  if (/^\d{1,3}$/.test(text)) return Number(text);
+  const addresses = read.list('TRUST_PROXY');
+  if (!addresses.length || !addresses.every(isAddressOrSubnet)) {
+    throw new SettingError(
+      'TRUST_PROXY',
+      'a number of proxies, or their addresses or subnets, comma-separated',
+    );
+  }
+  return addresses;
+}
+
+function isAddressOrSubnet(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  if (prefix === undefined) return true;
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
+}
+
+function corsOrigins(read: EnvironmentReader): string[] {
+  const origins = read.list('CORS_ORIGINS');
+  if (!origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)) {
+    throw new SettingError(
+      'CORS_ORIGINS',
+      'origins such as https://app.example.org, comma-separated',
+    );
+  }
+  return origins;
+}
