@@ -1,13 +1,19 @@
 import 'reflect-metadata';
+import { Transform } from 'class-transformer';
 
-/** Turns what was sent into the property's type; returns what it cannot turn as it is, to be refused. */
+/**
+ * Returns the value that a property gets in its DTO. It returns a value that it cannot convert
+ * unchanged, so that the property's rules reject it.
+ */
 export type Conversion = (value: unknown) => unknown;
 
 const CONVERSIONS = Symbol('conversions');
 
-/** Marks a DTO property to be converted before it is validated. */
+/** Converts a DTO property before it is validated, as class-transformer's `@Transform` does. */
 export function Convert(conversion: Conversion): PropertyDecorator {
+  const transform = Transform(({ value }) => conversion(value), { toClassOnly: true });
   return (prototype, property) => {
+    transform(prototype, property);
     const conversions = new Map(conversionsOf(prototype));
     Reflect.defineMetadata(CONVERSIONS, conversions.set(String(property), conversion), prototype);
   };

@@ -1,91 +1,74 @@
-import { type ArgumentMetadata, Injectable, type PipeTransform, type Type } from '@nestjs/common';
-import { getMetadataStorage, validateSync, type ValidationError } from 'class-validator';
+import {
+  type ArgumentMetadata,
+  Injectable,
+  type Type,
+  ValidationPipe as NestValidationPipe,
+} from '@nestjs/common';
+import * as classTransformer from 'class-transformer';
+import * as classValidator from 'class-validator';
+import type { ValidationError } from 'class-validator';
 import { ServiceError } from '../../errors/service-error.js';
-import { conversionsOf, type Conversion } from './conversion.js';
-import { opaquePropertiesOf } from './opaque.js';
-
-interface DtoPlan {
-  /** The validated properties, in the order in which the class declares them. */
-  properties: readonly string[];
-  conversions: ReadonlyMap<string, Conversion>;
-  /** Those that no rule looks at. */
-  opaque: ReadonlySet<string>;
-  /** Whether what the class sets by itself is known to be valid: then it is when nothing is sent that rules look at. */
-  isValidBare: boolean;
-}
+import { FlatDtoFactory, isFlatDto, validatedProperties } from './flat-dto.js';
+import { validationMessage } from './validation-message.js';
 
 /**
- * Makes a DTO of a query or body and validates it by class-validator's rules. Only properties that
- * the class validates are taken over, and only members of the object's own: others are ignored.
+ * NestJS' ValidationPipe with the messages of this service. It converts and validates DTOs of
+ * bodies, queries and paths by their class-transformer and class-validator decorators, and removes
+ * properties that have no rule. DTOs marked with `@FlatDto()` take a faster way to the same result.
  *
- * @throws ServiceError invalid_request that names every field that is wrong, in the order of the
- *   class, and what it takes
+ * @throws ServiceError invalid_request that lists every invalid property
  */
 @Injectable()
-export class ValidationPipe implements PipeTransform {
-  private readonly plans = new WeakMap<Type, DtoPlan>();
+export class ValidationPipe extends NestValidationPipe {
+  private readonly flatDtos = new Map<Type, FlatDtoFactory | null>();
 
-  transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
-    if ((type !== 'body' && type !== 'query') || !metatype) return value;
-    const plan = this.planOf(metatype);
-    if (plan.properties.length === 0) return value;
+  constructor() {
+    super({
+      transform: true,
+      whitelist: true,
+      stopAtFirstError: true,
+      // The messages depend on whether a value was sent.
+      validationError: { value: true, target: true },
+      validatorPackage: classValidator,
+      transformerPackage: classTransformer,
+      exceptionFactory: invalidRequest,
+    });
+  }
+
+  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    const { type, metatype } = metadata;
+    if (!metatype || !this.toValidate(metadata)) {
+      return super.transform(value, metadata) as Promise<unknown>;
+    }
     if (value !== undefined && !isObject(value)) {
       throw new ServiceError('invalid_request', `The request ${type} must be a JSON object.`);
     }
-    return toDto(metatype, plan, value ?? {});
+    const flatDto = this.flatDtoOf(metatype);
+    if (!flatDto) return super.transform(value, metadata) as Promise<unknown>;
+    const { dto, errors } = flatDto.create(value ?? {});
+    if (errors.length > 0) throw invalidRequest(errors);
+    return dto;
   }
 
-  private planOf(metatype: Type): DtoPlan {
-    let plan = this.plans.get(metatype);
-    if (!plan) {
-      plan = makePlan(metatype);
-      this.plans.set(metatype, plan);
+  /** Overrides NestValidationPipe.toValidate: an int64 in a path is not a DTO. */
+  protected override toValidate(metadata: ArgumentMetadata): boolean {
+    return (metadata.metatype as unknown) !== BigInt && super.toValidate(metadata);
+  }
+
+  private flatDtoOf(metatype: Type): FlatDtoFactory | null {
+    let factory = this.flatDtos.get(metatype);
+    if (factory === undefined) {
+      factory = isFlatDto(metatype) ? new FlatDtoFactory(metatype) : null;
+      this.flatDtos.set(metatype, factory);
     }
-    return plan;
+    return factory;
   }
 }
 
-function makePlan(metatype: Type): DtoPlan {
-  const rules = getMetadataStorage().getTargetValidationMetadatas(metatype, '', false, false);
-  return {
-    properties: [...new Set(rules.map(({ propertyName }) => propertyName))],
-    conversions: conversionsOf(metatype.prototype as object),
-    opaque: opaquePropertiesOf(metatype.prototype as object),
-    isValidBare: false,
-  };
-}
-
-function toDto(metatype: Type, plan: DtoPlan, sent: Record<string, unknown>): object {
-  const dto = new metatype() as Record<string, unknown>;
-  let isBare = true;
-  for (const property of plan.properties) {
-    if (!Object.hasOwn(sent, property)) continue;
-    isBare &&= plan.opaque.has(property);
-    const convert = plan.conversions.get(property);
-    dto[property] = convert ? convert(sent[property]) : sent[property];
-  }
-  if (isBare && plan.isValidBare) return dto;
-  const errors = validateSync(dto, { stopAtFirstError: true, forbidUnknownValues: false });
-  if (errors.length > 0) throw new ServiceError('invalid_request', messageOf(errors, plan));
-  plan.isValidBare ||= isBare;
-  return dto;
-}
-
-function messageOf(errors: readonly ValidationError[], { properties }: DtoPlan): string {
-  return [...errors]
-    .sort((a, b) => properties.indexOf(a.property) - properties.indexOf(b.property))
-    .map(fieldMessage)
-    .join('; ')
-    .concat('.');
-}
-
-function fieldMessage({ property, value, constraints, children }: ValidationError): string {
-  const message = Object.values(constraints ?? {})[0];
-  if (message === undefined) {
-    return children?.map(fieldMessage).join('; ') || `${property} is invalid`;
-  }
-  if (value !== undefined) return message;
-  return `${property} is required and ${message.replace(`${property} `, '')}`;
+function invalidRequest(errors: readonly ValidationError[]): ServiceError {
+  const metatype = errors[0]?.target?.constructor as Type | undefined;
+  const properties = metatype ? validatedProperties(metatype) : [];
+  return new ServiceError('invalid_request', validationMessage(errors, properties));
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

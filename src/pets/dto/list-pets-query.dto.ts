@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { Allow } from 'class-validator';
+import { FlatDto } from '../../http/validation/flat-dto.js';
 import { IsIntegerParameter } from '../../http/validation/integer-parameter.js';
 import { IsOneOf } from '../../http/validation/one-of.js';
-import { IsOpaque } from '../../http/validation/opaque.js';
 import { IsOptionalMember } from '../../http/validation/optional.js';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 
@@ -9,6 +10,7 @@ export const MAX_PAGE_SIZE = 100;
 export const DEFAULT_PAGE_SIZE = 20;
 
 /** Which animals to list. */
+@FlatDto()
 export class ListPetsQuery {
   @ApiProperty({
     type: 'integer',
@@ -39,6 +41,6 @@ export class ListPetsQuery {
     description: 'Where the page begins: taken, as it is, from the `Link` of the page before.',
     example: 'MjA6YXZhaWxhYmxl',
   })
-  @IsOpaque()
+  @Allow()
   cursor?: unknown;
 }

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiModel } from '../../http/openapi/decorators/api-model.decorator.js';
+import { FlatDto } from '../../http/validation/flat-dto.js';
 import { IsInt64 } from '../../http/validation/int64.js';
 import { IsOneOf } from '../../http/validation/one-of.js';
 import { IsPetName } from './pet-name.js';
@@ -10,6 +11,7 @@ import { PET_STATUSES, type PetStatus } from '../pet-status.js';
   description: 'An animal to be added.',
   example: { name: 'Frank', categoryId: 1, status: 'available' },
 })
+@FlatDto()
 export class NewPet {
   @ApiProperty({
     type: 'string',

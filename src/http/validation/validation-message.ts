@@ -1,0 +1,29 @@
+import type { ValidationError } from 'class-validator';
+
+/**
+ * Returns the message of a 400: one sentence that lists every invalid property and the values that
+ * it accepts. Properties of nested objects are written as paths, such as `items.0.name`.
+ *
+ * @param properties the properties of the DTO, in the order in which the message lists them
+ */
+export function validationMessage(
+  errors: readonly ValidationError[],
+  properties: readonly string[],
+): string {
+  const messages = errors
+    .toSorted((a, b) => properties.indexOf(a.property) - properties.indexOf(b.property))
+    .flatMap((error) => messagesOf(error, ''));
+  return `${messages.join('; ')}.`;
+}
+
+function messagesOf(error: ValidationError, parentPath: string): string[] {
+  const { property, constraints, children = [] } = error;
+  const path = parentPath + property;
+  const [message] = Object.values(constraints ?? {});
+  if (message === undefined) {
+    const nested = children.flatMap((child) => messagesOf(child, `${path}.`));
+    return nested.length > 0 ? nested : [`${path} is invalid`];
+  }
+  const rule = message.replace(`${property} `, '');
+  return [error.value === undefined ? `${path} is required and ${rule}` : `${path} ${rule}`];
+}
