@@ -1,7 +1,7 @@
-# The service for production. DATABASE_URL is required: the image does not contain the embedded database.
+# The production image of the service. It needs DATABASE_URL, because it does not contain the embedded database.
 
 FROM node:22-bookworm-slim AS build
-# Neither packages nor the build run as root, and no script of a package runs at all.
+# npm and the build do not run as root. Install scripts of packages do not run.
 WORKDIR /app
 RUN chown node:node /app
 USER node
@@ -19,7 +19,7 @@ USER node
 COPY --chown=node:node package.json package-lock.json ./
 # The optional packages are the binaries of the embedded database.
 RUN npm ci --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund \
-    # Half of the files in packages are for debuggers and compilers.
+    # Half of the files in packages are only for debuggers and compilers.
     && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
 FROM node:22-bookworm-slim
@@ -38,5 +38,5 @@ USER node
 EXPOSE 3000 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
     CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
-# Without a shell or npm in between, SIGTERM reaches the service.
+# No shell and no npm, so that SIGTERM reaches the service.
 CMD ["node", "dist/bundle/main.js"]

@@ -11,7 +11,7 @@ test('the regular expression of SECURITY.md finds every API key in a text', () =
   expect(text.match(pattern)).toEqual(keys);
 });
 
-test('the regular expression of SECURITY.md finds no hints, truncated keys or other tokens', () => {
+test('the regular expression of SECURITY.md does not match hints, truncated keys or other tokens', () => {
   const key = generateKey();
   const others = [
     `${key.slice(0, 8)}…${key.slice(-4)}`,

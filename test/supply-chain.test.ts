@@ -34,7 +34,7 @@ describe('npm run sbom', () => {
     readFileSync(join(ROOT, 'package.json'), 'utf8'),
   ) as Record<string, Record<string, string>>;
 
-  test('is a CycloneDX document about this application', () => {
+  test('prints a CycloneDX document of this application', () => {
     expect(sbom).toMatchObject({
       bomFormat: 'CycloneDX',
       specVersion: expect.stringMatching(/^1\.\d$/),
@@ -45,7 +45,7 @@ describe('npm run sbom', () => {
     });
   });
 
-  test('lists every package of the service with version, licence and hash, and none of development', () => {
+  test('lists every production package with version, licence and hash, and no development package', () => {
     const packages = Object.entries(
       (
         JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {

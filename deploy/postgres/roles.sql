@@ -1,10 +1,10 @@
--- Two roles, so that the statements of requests can change neither the schema nor what operators recorded:
+-- Creates two roles, so that the statements of requests can change neither the schema nor the audit trail:
 --
 --   pets_owner    owns the tables. Migrations and operators' commands use it: DATABASE_DIRECT_URL.
---   pets_service  owns nothing. Requests use it: DATABASE_URL. It can read and write what features store. It can only
---                 read owners and API keys (and set when a key was last used), the audit trail and the list of migrations.
+--   pets_service  owns nothing. Requests use it: DATABASE_URL. It can read and write the tables of features. It can only read
+--                 owners, API keys (and set last_used_at), the audit trail and the list of migrations.
 --
--- Run as a superuser in the database of the service, which must not hold anything else:
+-- Run it as a superuser in the database of the service, which must contain nothing else:
 --
 --   psql --set=ON_ERROR_STOP=1 --dbname=pets --file=roles.sql
 --
@@ -27,7 +27,7 @@ REVOKE ALL ON SCHEMA public FROM PUBLIC, pets_service;
 GRANT USAGE, CREATE ON SCHEMA public TO pets_owner;
 GRANT USAGE ON SCHEMA public TO pets_service;
 
--- Tables that another role created before this script ran. Their indexes and sequences follow.
+-- Change the owner of tables that another role created before. Their indexes and sequences follow.
 DO $$
 DECLARE
   other regclass;
@@ -42,7 +42,7 @@ BEGIN
 END
 $$;
 
--- Tables that exist, and tables that later migrations create.
+-- Existing tables, and tables that later migrations create.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO pets_service;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO pets_service;
 ALTER DEFAULT PRIVILEGES FOR ROLE pets_owner IN SCHEMA public
@@ -50,7 +50,7 @@ ALTER DEFAULT PRIVILEGES FOR ROLE pets_owner IN SCHEMA public
 ALTER DEFAULT PRIVILEGES FOR ROLE pets_owner IN SCHEMA public
   GRANT USAGE ON SEQUENCES TO pets_service;
 
--- The exceptions. The first migration makes the same ones, for a database that gets its tables after this script.
+-- The exceptions. The first migration also sets them, for a database whose tables are created after this script.
 DO $$
 DECLARE
   name text;

@@ -17,7 +17,7 @@ function authorize(authorization: string): Promise<ApiResponse> {
   return target.send({ method: 'GET', target: '/v1/pets', headers });
 }
 
-/** Expects the response of an invalid API key, the same one for each. */
+/** Expects the response for an invalid API key. */
 async function expectInvalid(key: string): Promise<void> {
   const { status, json } = await authorize(`Bearer ${key}`);
   expect([status, json.code]).toEqual([401, 'invalid_api_key']);
@@ -27,7 +27,7 @@ const visibleByte = fc
   .oneof(fc.integer({ min: 0x21, max: 0x7e }), fc.integer({ min: 0x80, max: 0xff }))
   .map((byte) => String.fromCharCode(byte));
 
-test('GET /v1/pets › 401 with an API key in which any one character is another', async () => {
+test('GET /v1/pets › 401 with an API key in which any single character is replaced', async () => {
   for (let at = 0; at < KEY_LENGTH; at++) {
     const original = target.key.charAt(at);
     const others = Array.from('0Aaz_').filter((character) => character !== original);
@@ -37,7 +37,7 @@ test('GET /v1/pets › 401 with an API key in which any one character is another
   }
 });
 
-test('GET /v1/pets › 401 with an API key that is changed in any way', async () => {
+test('GET /v1/pets › 401 with an API key with random changes', async () => {
   const change = fc.record({
     at: fc.integer({ min: 0, max: KEY_LENGTH - 1 }),
     remove: fc.integer({ min: 0, max: KEY_LENGTH }),
@@ -54,7 +54,7 @@ test('GET /v1/pets › 401 with an API key that is changed in any way', async ()
   });
 });
 
-test('GET /v1/pets › 401 with an API key whose characters are swapped or in another case', async () => {
+test('GET /v1/pets › 401 with an API key in which characters are swapped or change case', async () => {
   const position = fc.integer({ min: 0, max: KEY_LENGTH - 1 });
   await holds(fc.tuple(position, position, fc.boolean()), async ([first, second, swaps]) => {
     const characters = Array.from(target.key);

@@ -47,7 +47,7 @@ test('GET /v1/pets › 200: a walk with any status and limits visits every anima
   });
 });
 
-test('GET /v1/pets › 400 invalid_cursor with a cursor that is changed or of another status', async () => {
+test('GET /v1/pets › 400 invalid_cursor with a cursor that was changed or belongs to another status', async () => {
   const cursors = fc
     .tuple(fc.bigInt({ min: -(2n ** 64n), max: 2n ** 64n }), fc.constantFrom('', ...STATUSES))
     .map(([id, filter]) => Buffer.from(`${id}:${filter}`).toString('base64url'));

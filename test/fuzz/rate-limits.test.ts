@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A request whose response needs no animal, or a number of milliseconds that pass. */
+/** A method of a request, or the number of milliseconds by which the clock advances. */
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom('GET', 'HEAD', 'OPTIONS', 'DELETE', 'POST') },
   fc.integer({ min: 1, max: 90_000 }),
@@ -39,7 +39,7 @@ function described(windows: Window[], isAllowed: boolean): Window {
   return first;
 }
 
-test('every request is counted once in both windows or in neither, as its headers say', async () => {
+test('every request is counted once in both windows or in neither, and its headers match the counts', async () => {
   await holds(fc.tuple(plan, fc.array(step, { maxLength: 40 })), async ([limits, steps]) => {
     const { id, key } = await createOwner(service.database, { limits });
     const client = new ApiClient(service, key);

@@ -58,7 +58,7 @@ const change: fc.Arbitrary<Change> = fc.record({
   ),
 });
 
-/** What a request target can begin with in absolute-form, valid or not. */
+/** Beginnings of a request target in absolute-form, valid and invalid. */
 const origin = fc
   .tuple(
     fc.constantFrom('http://', 'HTTPS://', 'ftp://', '//', 'http:'),
@@ -80,12 +80,12 @@ function apply(text: string, { at, remove, insert }: Change): string {
   return text.slice(0, start) + insert + text.slice(start + remove);
 }
 
-/** Writes all bytes, ends the client's side, and returns what comes back until the service closes the connection. */
+/** Sends all bytes, ends the client's side, and returns what the service sends until it closes the connection. */
 async function exchange(bytes: Buffer): Promise<string> {
   const socket = connect({ port: target.service.port, host: '127.0.0.1', allowHalfOpen: true });
   let received = '';
   socket.setEncoding('latin1').on('data', (text: string) => (received += text));
-  // A reset is allowed: the service has closed what it does not read.
+  // A reset is allowed: the service may close a connection with unread bytes.
   socket.on('error', () => undefined);
   socket.end(bytes);
   await once(socket, 'close');
@@ -105,7 +105,7 @@ function checkResponses(received: string): void {
     );
     rest = rest.slice(end + 4);
     if (status === 100) continue;
-    // The response to HEAD has the length of a body that does not follow.
+    // The response to HEAD has a Content-Length but no body.
     const isHead = rest === '' || rest.startsWith('HTTP/1.1 ');
     const length = isHead ? 0 : Number(headers['content-length'] ?? 0);
     const text = Buffer.from(rest.slice(0, length), 'latin1').toString();
@@ -117,7 +117,7 @@ function checkResponses(received: string): void {
   }
 }
 
-test('messages that are changed in any way: each response is valid, and the service goes on', async () => {
+test('messages with random changes get valid responses, and the service keeps running', async () => {
   const messages = fc
     .tuple(fc.array(message, { minLength: 1, maxLength: 3 }), fc.array(change, { maxLength: 4 }))
     .map(([texts, changes]) => changes.reduce(apply, texts.join('')));

@@ -13,14 +13,14 @@ beforeAll(async () => {
 });
 afterAll(() => target.close());
 
-/** Expects that the animal in a 201 response is the animal that a get returns. */
+/** Expects a get to return the same animal as the 201 response. */
 async function expectReadBack(created: ApiResponse): Promise<void> {
   const { id } = /^\{"id":(?<id>\d+),/.exec(created.text)?.groups ?? {};
   const found = await target.authorized({ method: 'GET', target: `/v1/pets/${id}`, headers: [] });
   expect([found.status, found.text]).toEqual([200, created.text]);
 }
 
-/** Expects what was sent, exactly. */
+/** Expects the response to contain exactly the sent values. */
 function expectStored({ text, json }: ApiResponse, content: Record<string, unknown>): void {
   const [, categoryId] = /"categoryId":(-?\d+)[,}]/.exec(text) ?? [];
   expect({ ...(json as object), categoryId, id: undefined }).toEqual({
@@ -31,7 +31,7 @@ function expectStored({ text, json }: ApiResponse, content: Record<string, unkno
   });
 }
 
-describe('valid requests, as the interface description defines them', () => {
+describe('valid requests by the interface description', () => {
   test('GET /v1/pets › 200', async () => {
     await holds(validRequest(target.description, 'GET /pets'), async ({ request }) => {
       const response = await target.authorized(request);
@@ -51,7 +51,7 @@ describe('valid requests, as the interface description defines them', () => {
     });
   });
 
-  test('POST /v1/pets › 201, and the animal reads back exactly; a retry gets the same response', async () => {
+  test('POST /v1/pets › 201 with an animal that a get returns unchanged; a retry gets the same response', async () => {
     const first = new Map<string, { content: string; text: string }>();
     await holds(validRequest(target.description, 'POST /pets'), async ({ request, content }) => {
       const created = await target.authorized(request);
@@ -77,7 +77,7 @@ describe('valid requests, as the interface description defines them', () => {
   });
 });
 
-/** A key is the same bare and as a quoted string. */
+/** Removes the quotes: a bare key and a quoted key are the same. */
 function bareKey(header: string): string {
   return header.startsWith('"') ? header.slice(1, -1).replace(/\\(.)/g, '$1') : header;
 }
@@ -90,15 +90,15 @@ function sortedMembers(json: string): string {
   return JSON.stringify(Object.entries(JSON.parse(json) as object).sort());
 }
 
-describe('requests of any kind', () => {
-  test('no response is undocumented, without its Error shape or wrong in its limits', async () => {
+describe('random requests', () => {
+  test('every response is documented, has an Error body if it fails, and has correct rate limit headers', async () => {
     await holds(anyRequest, async (request) => {
       const response = await target.authorized(request);
       if (response.status === 201) await expectReadBack(response);
     });
   });
 
-  test('POST /v1/pets › 201 and the animal reads back, or a documented error and none is added', async () => {
+  test('POST /v1/pets › 201 with an animal that a get returns, or a documented error and no new animal', async () => {
     await holds(anyPost, async (request) => {
       const before = await lastId();
       const response = await target.authorized(request);
@@ -107,14 +107,14 @@ describe('requests of any kind', () => {
     });
   });
 
-  test('without an API key › 401, whatever is sent', async () => {
+  test('401 for every request without an API key', async () => {
     await holds(anyRequest, async (request) => {
       const response = await target.send(request);
       if (!isPublic(request)) expect([401, 417]).toContain(response.status);
     });
   });
 
-  test('a sequence of requests on one connection is counted one by one', async () => {
+  test('requests on one connection are counted one by one', async () => {
     await holds(fc.array(anyRequest, { maxLength: 8 }), async (requests: FuzzRequest[]) => {
       for (const request of requests) await target.authorized(request);
       const { status } = await target.authorized({

@@ -14,25 +14,25 @@ import {
 } from '../harness/stack/compose-file.js';
 
 interface Image {
-  /** Environment variables, and options of the command, that its documentation names. */
+  /** Environment variables and options of the command, as documented. */
   variables: string[];
   options: string[];
-  /** Where its documentation says that data or configuration is mounted. */
+  /** Mount points of data or configuration, as documented. */
   paths: string[];
   /** Ports it listens on. */
   ports: number[];
-  /** Programs in it that health checks call. */
+  /** Programs in the image that health checks call. */
   programs: string[];
 }
 
-/** What the documentation of each image on Docker Hub, and of the program in it, says of what is used here. */
+/** The parts of each image that docker-compose.yml uses, from the documentation of the image and its program. */
 const IMAGES: Record<string, Image> = {
   'haproxy:3.2-alpine': {
     // Presets of haproxy.cfg.
     variables: ['CONNECTIONS_PER_ADDRESS'],
     options: [],
     paths: ['/usr/local/etc/haproxy/haproxy.cfg', '/usr/local/etc/haproxy/errors'],
-    // The port is what haproxy.cfg says.
+    // From haproxy.cfg.
     ports: [3000],
     programs: ['wget'],
   },
@@ -51,7 +51,7 @@ const IMAGES: Record<string, Image> = {
   'redis:7': {
     variables: [],
     options: ['redis-server', '--maxmemory', '--maxmemory-policy', '--save', '--appendonly'],
-    // The second is where its entry point says.
+    // The second one comes from the entry point.
     paths: ['/data', '/usr/local/bin/with-password.sh'],
     ports: [6379],
     programs: ['sh'],
@@ -59,7 +59,7 @@ const IMAGES: Record<string, Image> = {
   'prom/prometheus:v3.5.0': {
     variables: [],
     options: ['--config.file', '--storage.tsdb.path', '--storage.tsdb.retention.time'],
-    // The second is where prometheus.yml says.
+    // The second one comes from prometheus.yml.
     paths: ['/etc/prometheus/prometheus.yml', '/etc/prometheus/alerts.yml', '/prometheus'],
     ports: [9090],
     programs: ['wget'],
@@ -98,12 +98,12 @@ const upstream = Object.entries(services).filter(([name]) => name !== 'api');
 const imageOf = ({ image = '' }: ComposeService): Image => IMAGES[image]!;
 const environmentOf = ({ environment = {} }: ComposeService): Record<string, string> =>
   Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, String(value)]));
-/** A value that haproxy.cfg gives a variable which the environment does not set. */
+/** Returns the default of a variable in haproxy.cfg. */
 const preset = (name: string): string =>
   new RegExp(`^ *presetenv ${name} (.+)$`, 'm').exec(haproxyConfig)?.[1] ?? '';
 const seconds = (text = ''): number => Number(/^(\d+)s$/.exec(text)?.[1]);
 
-test('two replicas of the service, and every container with limits, a health check and known dependencies', () => {
+test('the service has two replicas, and every container has limits, a health check and known dependencies', () => {
   expect(api.deploy.replicas).toBe(2);
   for (const [name, service] of Object.entries(services)) {
     expect(service.deploy.resources.limits).toEqual({
@@ -122,7 +122,7 @@ test('two replicas of the service, and every container with limits, a health che
     expect(service).not.toHaveProperty('privileged');
     for (const other of Object.keys(service.depends_on ?? {}))
       expect(services).toHaveProperty(other);
-    // The image of the service has its own.
+    // The Dockerfile contains the health check of the service.
     if (name !== 'api') expect(imageOf(service).programs).toContain(service.healthcheck?.test[1]);
   }
   expect(dockerfile).toMatch(/^HEALTHCHECK /m);
@@ -131,12 +131,12 @@ test('two replicas of the service, and every container with limits, a health che
 });
 
 test('no container runs as root', () => {
-  // The other images name a user themselves.
+  // The other images set a user themselves.
   expect([services['postgres']?.user, services['redis']?.user]).toEqual(['postgres', 'redis']);
   expect(dockerfile).toMatch(/^USER node$/m);
 });
 
-test('only containers that communicate share a network, and only published ports lead out of the machine', () => {
+test('only containers that communicate share a network, and only containers with a published port have external access', () => {
   const pairs = Object.keys(networks).flatMap((network) => {
     const members = Object.keys(services).filter((name) =>
       services[name]?.networks.includes(network),
@@ -176,7 +176,7 @@ test('Grafana has an administrator and a login only with GRAFANA_PASSWORD', () =
   });
 });
 
-test('each variable of the service is a setting, with a value that the service takes', () => {
+test('each variable of the service is a setting with a valid value', () => {
   const known = new Set<string>();
   const recorder = new Proxy({}, { get: (_, name) => void known.add(String(name)) });
   expect(new Settings(recorder).server).toMatchObject({ port: 3000 });
@@ -193,37 +193,37 @@ test('each variable of the service is a setting, with a value that the service t
   expect(seconds(api.stop_grace_period) * 1000).toBeGreaterThan(stopMs);
 });
 
-test.each(upstream)('%s: variables, options and ports are those of its image', (_name, service) => {
-  const image = imageOf(service);
-  expect(image.variables).toEqual(expect.arrayContaining(Object.keys(environmentOf(service))));
-  // An argument after an option is its value.
-  const options = (service.command ?? []).filter((word) => /^(?:--|redis-server$)/.test(word));
-  expect(image.options).toEqual(
-    expect.arrayContaining(options.map((option) => option.replace(/=.*/, ''))),
-  );
-  for (const port of service.ports ?? []) {
-    const [, host, containerPort] = /^([\d.]+):\d+:(\d+)$/.exec(port) ?? [];
-    expect(host).toBe('127.0.0.1');
-    expect(image.ports).toContain(Number(containerPort));
-  }
-});
-
 test.each(upstream)(
-  '%s: what is mounted exists, where its image looks for it',
+  '%s: its image documents the variables, options and ports',
   (_name, service) => {
-    for (const volume of service.volumes ?? []) {
-      const [source = '', target, mode] = volume.split(':');
-      expect(imageOf(service).paths).toContain(target);
-      if (!source.startsWith('./')) expect(Object.keys(volumes)).toContain(source);
-      else {
-        expect(existsSync(join(__dirname, '../..', source))).toBe(true);
-        expect(mode).toBe('ro');
-      }
+    const image = imageOf(service);
+    expect(image.variables).toEqual(expect.arrayContaining(Object.keys(environmentOf(service))));
+    // An argument after an option is its value.
+    const options = (service.command ?? []).filter((word) => /^(?:--|redis-server$)/.test(word));
+    expect(image.options).toEqual(
+      expect.arrayContaining(options.map((option) => option.replace(/=.*/, ''))),
+    );
+    for (const port of service.ports ?? []) {
+      const [, host, containerPort] = /^([\d.]+):\d+:(\d+)$/.exec(port) ?? [];
+      expect(host).toBe('127.0.0.1');
+      expect(image.ports).toContain(Number(containerPort));
     }
   },
 );
 
-test('each secret is where the container that generates it stores it, in a volume that the service can only read', () => {
+test.each(upstream)('%s: every mount exists, at a path that its image reads', (_name, service) => {
+  for (const volume of service.volumes ?? []) {
+    const [source = '', target, mode] = volume.split(':');
+    expect(imageOf(service).paths).toContain(target);
+    if (!source.startsWith('./')) expect(Object.keys(volumes)).toContain(source);
+    else {
+      expect(existsSync(join(__dirname, '../..', source))).toBe(true);
+      expect(mode).toBe('ro');
+    }
+  }
+});
+
+test('the service reads each secret from the path where its container stores it, in a read-only volume', () => {
   const mountedAt = (service: ComposeService, volume: string): string =>
     service.volumes?.map((text) => text.split(':')).find(([source]) => source === volume)?.[1] ??
     '';
@@ -240,7 +240,7 @@ test('each secret is where the container that generates it stores it, in a volum
   expect(REDIS_URL_FILE).toBe(`${mountedAt(api, 'redis')}/url`);
 });
 
-test('the load balancer listens where it is published, and finds the replicas where they listen', () => {
+test('the load balancer listens on its published port and finds the port of the replicas', () => {
   const { port, metricsPort } = new Settings({}).server;
   expect(exposed).toEqual([port, metricsPort]);
   expect(preset('LISTEN_ADDRESS')).toBe(':3000');
@@ -250,18 +250,18 @@ test('the load balancer listens where it is published, and finds the replicas wh
   expect(services['load-balancer']?.stop_grace_period).toBe(hardStop);
 });
 
-test('the load balancer gives a replica more requests than it admits: the replica decides which to reject', () => {
+test('the load balancer sends a replica more requests than the replica admits', () => {
   const { maxRequestsInProgress } = new Settings({}).bounds;
   expect(Number(preset('REQUESTS_PER_REPLICA'))).toBeGreaterThan(maxRequestsInProgress);
 });
 
-test('Prometheus asks each replica on its port for metrics', () => {
+test('Prometheus scrapes the metrics port of each replica', () => {
   const [found] = prometheusConfig.scrape_configs.flatMap((job) => job.dns_sd_configs);
   expect(found).toMatchObject({ names: ['api'], port: new Settings({}).server.metricsPort });
   expect(environmentOf(api)['METRICS_HOST']).toBe('0.0.0.0');
 });
 
-test('deploy/errors: each answer has the Error shape, with a code of the catalogue and its status', () => {
+test('deploy/errors: each response has an Error body with a known code and its status', () => {
   const files = readdirSync(join(__dirname, '../../deploy/errors'));
   const used = [...haproxyConfig.matchAll(/errorfile \d+ errors\/(\S+)/g)].map(([, file]) => file);
   expect([...new Set(used)].sort()).toEqual(files.sort());
@@ -277,21 +277,21 @@ test('deploy/errors: each answer has the Error shape, with a code of the catalog
 });
 
 const haproxy = findHaproxy();
-(haproxy ? test : test.skip)('deploy/haproxy.cfg is valid as it is', () => {
+(haproxy ? test : test.skip)('deploy/haproxy.cfg is valid', () => {
   const env = inheritedEnvironment();
   const run = spawnSync(haproxy ?? '', ['-c', '-f', HAPROXY_CONFIG], { env, encoding: 'utf8' });
   expect([run.status, run.stderr]).toEqual([0, '']);
 });
 
-describeWithRedis('the command of redis', () => {
-  test('evicts nothing, in half of the container’s memory, and keeps what was counted over a restart', async () => {
+describeWithRedis('the redis command in docker-compose.yml', () => {
+  test('never evicts, uses half of the container’s memory, and preserves counters during a restart', async () => {
     const { command, deploy } = services['redis']!;
     const redis = await startRedis({ args: command!.slice(1) });
     try {
-      const told = async (name: string): Promise<string | undefined> =>
+      const configured = async (name: string): Promise<string | undefined> =>
         ((await redis.client.config('GET', name)) as string[])[1];
-      expect(await told('maxmemory-policy')).toBe('noeviction');
-      const mebibytes = Number(await told('maxmemory')) / 1_048_576;
+      expect(await configured('maxmemory-policy')).toBe('noeviction');
+      const mebibytes = Number(await configured('maxmemory')) / 1_048_576;
       expect(deploy.resources.limits['memory']).toBe(`${2 * mebibytes}M`);
       await redis.client.set('count', 7);
       await redis.signal('SIGKILL');

@@ -15,13 +15,13 @@ import {
 } from '../harness/service/service.js';
 import { FaultyReplica } from '../harness/stack/faulty-replica.js';
 
-// All replicas have the same port, as containers do: only Linux has 127.0.0.0/8 without being asked for it.
+// All replicas have the same port, as containers do. Only Linux routes all of 127.0.0.0/8 by default.
 const command = process.platform === 'linux' ? findHaproxy() : undefined;
 
 const HOSTS = ['127.0.0.2', '127.0.0.3'];
 const FAULTY_HOST = '127.0.0.4';
 const CLIENTS = 12;
-/** Two failed checks take a replica out: the delay is several times as long, as in docker-compose.yml. */
+/** Two failed checks remove a replica from rotation. The shutdown delay is several times as long, as in docker-compose.yml. */
 const CHECK_INTERVAL_MS = 200;
 const SHUTDOWN_DELAY_SECONDS = '2';
 const CATEGORY = 7;
@@ -37,7 +37,7 @@ const UNTIL_LIMIT_MS = 10_000;
   let pets: string[];
   let port = '0';
   const replicas: BuiltService[] = [];
-  /** What the name of the replicas stands for. */
+  /** The addresses of the replicas' DNS name. */
   const hosts = [...HOSTS];
 
   beforeAll(async () => {
@@ -82,15 +82,18 @@ const UNTIL_LIMIT_MS = 10_000;
     });
   }
 
-  /** Waits until the load balancer has given the replica a request to add an animal. */
-  const served = (replica: BuiltService): Promise<unknown> =>
+  /** Waits until the replica has added an animal. */
+  const added = (replica: BuiltService): Promise<unknown> =>
     replica.waitForLog(({ status }) => status === 201);
 
-  /** Asks until the answer has the status, and returns it. */
-  async function responseOf(status: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  /** Sends a request until the response has the status, and returns this response. */
+  async function responseOf(
+    status: number,
+    request: () => Promise<ApiResponse>,
+  ): Promise<ApiResponse> {
     const deadline = Date.now() + UNTIL_LIMIT_MS;
     for (;;) {
-      const response = await ask();
+      const response = await request();
       if (response.status === status) return response;
       if (Date.now() > deadline) throw new Error(`still ${response.status}`);
       await sleep(CHECK_INTERVAL_MS / 4);
@@ -106,7 +109,7 @@ const UNTIL_LIMIT_MS = 10_000;
     }
   }
 
-  test('a rolling restart under keep-alive load fails not one request, and adds each animal once', async () => {
+  test('a rolling restart under keep-alive load fails no request and adds each animal once', async () => {
     const mix = (number: number): Asked => {
       if (number % 4 === 0) return { method: 'GET', path: '/v1/pets?limit=5&status=available' };
       if (number % 4 === 1) return { method: 'GET', path: `/v1/pets/${pets[number % 30]}` };
@@ -116,26 +119,26 @@ const UNTIL_LIMIT_MS = 10_000;
     const load = new KeepAliveLoad(haproxy.port, key, CLIENTS, mix);
     for (const [index, host] of HOSTS.entries()) {
       const replica = replicas[index]!;
-      await served(replica);
+      await added(replica);
       expect(await replica.stop()).toBe(0);
       replicas[index] = await startReplica(host);
-      await served(replicas[index]);
+      await added(replicas[index]);
     }
     const { responses, errors, created, connections } = await load.stop();
 
     expect(errors).toEqual({});
     expect(Object.keys(responses).sort()).toEqual(['GET 200', 'POST 201']);
     expect(responses['POST 201']).toBeGreaterThan(200);
-    // HAProxy logs what was not answered at the first attempt: it did not even have to try again.
+    // HAProxy logs requests that fail at the first attempt. There were none.
     const requestLines = /^.* callers .*$/gm;
     expect(haproxy.output().slice(before).match(requestLines)).toBeNull();
-    // The callers noticed nothing: each still has its first connection.
+    // Each client still has its first connection.
     expect(connections).toBe(CLIENTS);
-    const responseed = created.map((body) => String(JSON.parse(body).id));
-    expect((await addedIds()).sort()).toEqual(responseed.sort());
+    const confirmed = created.map((body) => String(JSON.parse(body).id));
+    expect((await addedIds()).sort()).toEqual(confirmed.sort());
   }, 60_000);
 
-  test('what a replica dropped is asked again when it only reads, and never when it adds', async () => {
+  test('GET is retried on another replica if a replica closes the connection, POST is not', async () => {
     const faulty = await FaultyReplica.start(FAULTY_HOST, Number(port));
     hosts.push(FAULTY_HOST);
     const reads: number[] = [];
@@ -154,7 +157,7 @@ const UNTIL_LIMIT_MS = 10_000;
     expect(await addedIds('Once')).toHaveLength(adds.filter((status) => status === 201).length);
   });
 
-  test('401s are counted for the address of the caller, whatever address it claims', async () => {
+  test('a 401 is counted for the client address, whatever X-Forwarded-For the client sends', async () => {
     const remaining: number[] = [];
     for (let number = 0; number < 6; number++) {
       const headers = { 'X-Forwarded-For': `203.0.113.${number}` };
@@ -162,11 +165,11 @@ const UNTIL_LIMIT_MS = 10_000;
       expectError(response, 401, 'missing_api_key');
       remaining.push(Number(response.headers['x-ratelimit-remaining']));
     }
-    // Each of two replicas may count for itself.
+    // Each of the two replicas has its own counters.
     expect(Math.min(...remaining)).toBeLessThanOrEqual(300 - 3);
   });
 
-  test('431 from the service, with limit fields, for header fields that it refuses', async () => {
+  test('431 from the service, with rate limit headers, when the headers are too large', async () => {
     const headers = { 'X-Large': 'x'.repeat(20_000) };
     expectError(await client.send('/v1/pets', { headers }), 431, 'headers_too_large');
   });
@@ -184,7 +187,7 @@ const UNTIL_LIMIT_MS = 10_000;
       return connection;
     }
 
-    test('an address with as many connections as it may have gets no further one, other addresses do', async () => {
+    test('an address at its connection limit gets no further connection, other addresses do', async () => {
       limited = await startLoadBalancer({ CONNECTIONS_PER_ADDRESS: '3' });
       const open = [
         await connectFrom('127.0.0.8'),
@@ -206,18 +209,18 @@ const UNTIL_LIMIT_MS = 10_000;
       for (const connection of open) connection.close();
     });
 
-    test('an address that opens connections too fast gets no further one, other addresses do', async () => {
+    test('an address that opens connections too fast gets no further connection, other addresses do', async () => {
       limited = await startLoadBalancer({ NEW_CONNECTIONS_PER_ADDRESS: '5' });
       for (let number = 0; number < 5; number++) (await connectFrom('127.0.0.8')).close();
       await expect(connectFrom('127.0.0.8')).rejects.toThrow();
       (await connectFrom('127.0.0.9')).close();
     });
 
-    test('a request for which no replica has room gets 503 in the Error shape, and is served when there is room', async () => {
+    test('503 with an Error body while every replica is at its request limit, 200 afterwards', async () => {
       limited = await startLoadBalancer({ REQUESTS_PER_REPLICA: '1' });
-      const caller = new ApiClient(limited, key);
+      const limitedClient = new ApiClient(limited, key);
       await until(async () => {
-        await caller.get('/v1/pets', { 'X-Request-Id': 'room' });
+        await limitedClient.get('/v1/pets', { 'X-Request-Id': 'room' });
         return replicas.every((replica) =>
           replica.logs().some(({ requestId }) => requestId === 'room'),
         );
@@ -233,21 +236,21 @@ const UNTIL_LIMIT_MS = 10_000;
       const slow = await Promise.all(
         HOSTS.map(() => RawConnection.open(limited, `${head.join('\r\n')}\r\n\r\n`)),
       );
-      const response = await responseOf(503, () => caller.get('/v1/pets'));
+      const response = await responseOf(503, () => limitedClient.get('/v1/pets'));
       expect(response.json).toMatchObject({ code: 'service_unavailable', status: 503 });
       expect(response.headers['retry-after']).toBe('2');
       for (const connection of slow) {
         expect((await connection.write(body).response()).status).toBe(201);
         connection.close();
       }
-      expect((await caller.get('/v1/pets')).status).toBe(200);
+      expect((await limitedClient.get('/v1/pets')).status).toBe(200);
     });
   });
 
-  test('503 with limit fields while the database is away: replicas are asked although none is ready', async () => {
+  test('503 with rate limit headers while the database is unavailable and no replica is ready', async () => {
     await relay.cut();
     await responseOf(503, () => send(haproxy, '/health/ready'));
-    // By now none is in the backend of those that are ready.
+    // By now, the backend of ready replicas is empty.
     await sleep(3 * CHECK_INTERVAL_MS);
     expectError(await client.get('/v1/pets'), 503, 'service_unavailable');
     expectError(await send(haproxy, '/v1/pets'), 401, 'missing_api_key');
@@ -255,7 +258,7 @@ const UNTIL_LIMIT_MS = 10_000;
     await responseOf(200, () => client.get('/v1/pets'));
   });
 
-  test('503 in the Error shape, with Retry-After, when there is no replica', async () => {
+  test('503 with an Error body and Retry-After when no replica is running', async () => {
     expect(await Promise.all(replicas.map((replica) => replica.stop()))).toEqual([0, 0]);
     const { status, headers, json } = await client.get('/v1/pets');
     expect([status, json]).toEqual([

@@ -42,7 +42,7 @@ const dashboard = JSON.parse(
 const alerts = (load(readProjectFile('deploy/alerts.yml')) as AlertRules).groups.flatMap(
   ({ rules }) => rules,
 );
-/** What Prometheus is asked, by title, and the text that its answer is told in. */
+/** Title, query, and the text that shows the result. */
 const queries = [
   ...dashboard.panels.flatMap(({ title, targets }) =>
     targets.map(({ expr, legendFormat }) => [title, expr, legendFormat] as const),
@@ -52,12 +52,12 @@ const queries = [
   ),
 ];
 
-/** What Prometheus adds itself. */
+/** Added by Prometheus. */
 const PROMETHEUS_LABELS = ['job', 'instance'];
 const PROMETHEUS_METRICS = ['up'];
 
-// Some metrics are there only with what they tell of: the service has all of it.
-describeWithRedis('with all that there are metrics of', () => {
+// Some metrics exist only if the service uses Redis, standbys or bans, so this service uses them all.
+describeWithRedis('a service with Redis, a standby and a ban', () => {
   let redis: RedisServer;
   let database: TestDatabase;
   let service: BuiltService;
@@ -70,12 +70,12 @@ describeWithRedis('with all that there are metrics of', () => {
       DATABASE_URL: database.url,
       METRICS_PORT: '0',
       REDIS_URL: redis.url,
-      // The primary stands for a standby: it is told of like one.
+      // The primary also serves as the standby.
       DATABASE_REPLICA_URLS: database.url,
     });
     const { key } = await createOwner(database, { limits: { perMinute: 2, perDay: 9 } });
     const [petId] = await createPets(database, 1);
-    // The second to be refused is banned.
+    // The second rejected request causes a ban.
     await sequentially(4, () => new ApiClient(service, key).get(`/v1/pets/${petId}`));
     const url = String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']);
     exposition = (await send({ url }, '/metrics')).text;
@@ -86,7 +86,7 @@ describeWithRedis('with all that there are metrics of', () => {
     await redis.close();
   });
 
-  /** @param name of a sample: that of a histogram's has an ending more than its metric's */
+  /** @param name of a sample, which for histograms is the name of the metric and a suffix */
   const isExposed = (name: string): boolean =>
     PROMETHEUS_METRICS.includes(name) || new RegExp(`^${name}(?:\\{| )`, 'm').test(exposition);
 
@@ -94,20 +94,20 @@ describeWithRedis('with all that there are metrics of', () => {
     PROMETHEUS_LABELS.includes(label) || exposition.includes(`${label}="`);
 
   test.each(queries)(
-    '%s: is PromQL of metrics and labels that the service exposes, told by labels that it leaves',
-    (_, expr, told) => {
+    '%s: uses metrics and labels that the service exposes, and shows labels of its result',
+    (_, expr, text) => {
       const { metrics, labels, grouping, errors } = parsePromql(expr);
       expect(errors).toBe(0);
       expect(metrics.filter((name) => !isExposed(name))).toEqual([]);
       expect(labels.filter((label) => !hasLabel(label))).toEqual([]);
-      const used = [...told.matchAll(/\{\{ ?(?:\$labels\.)?(\w+)/g)].map(([, label = '']) => label);
-      const left = grouping ? (label: string) => grouping.includes(label) : hasLabel;
-      expect(used.filter((label) => !left(label))).toEqual([]);
+      const used = [...text.matchAll(/\{\{ ?(?:\$labels\.)?(\w+)/g)].map(([, label = '']) => label);
+      const isInResult = grouping ? (label: string) => grouping.includes(label) : hasLabel;
+      expect(used.filter((label) => !isInResult(label))).toEqual([]);
     },
   );
 });
 
-test.each(alerts)('$alert: says what is the matter, how bad it is and where to read on', (rule) => {
+test.each(alerts)('$alert: has a summary, a severity and a runbook', (rule) => {
   expect(rule).toEqual({
     alert: expect.stringMatching(/^[A-Z]\w+$/),
     expr: expect.any(String),
@@ -115,12 +115,12 @@ test.each(alerts)('$alert: says what is the matter, how bad it is and where to r
     labels: { severity: expect.stringMatching(/^(critical|warning)$/) },
     annotations: {
       summary: expect.stringMatching(/\.$/),
-      runbook: 'docs/operations.md#what-each-alarm-means',
+      runbook: 'docs/operations.md#alerts',
     },
   });
 });
 
-test('each alarm has a name of its own, and is of this service alone', () => {
+test('each alert has a unique name and selects only metrics of this service', () => {
   const names = alerts.map(({ alert }) => alert);
   expect(names).toEqual([...new Set(names)]);
   const { scrape_configs: jobs } = load(readProjectFile('deploy/prometheus.yml')) as {
@@ -135,14 +135,14 @@ test('each alarm has a name of its own, and is of this service alone', () => {
   }
 });
 
-test('docs/operations.md says of each alarm, where the alarm leads, what it means and what to do', () => {
+test('the runbook in docs/operations.md explains each alert and what to do', () => {
   const documentation = readProjectFile('docs/operations.md');
-  const section = /^## What each alarm means$([^]*?)(?=^## |(?![^]))/m.exec(documentation)?.[1];
+  const section = /^## Alerts$([^]*?)(?=^## |(?![^]))/m.exec(documentation)?.[1];
   const rows = [...(section ?? '').matchAll(/^\| `(\w+)` +\| \S.*\| \S.*\|$/gm)];
   expect(rows.map(([, name]) => name)).toEqual(alerts.map(({ alert }) => alert));
 });
 
-test('the alert rules are mounted where Prometheus looks for them', () => {
+test('the alert rules are mounted at the path that Prometheus reads', () => {
   const { rule_files: files } = load(readProjectFile('deploy/prometheus.yml')) as {
     rule_files: string[];
   };
@@ -154,7 +154,7 @@ test('the alert rules are mounted where Prometheus looks for them', () => {
   expect(files).toEqual(['alerts.yml']);
 });
 
-test('the data source is the one that is provisioned, at Prometheus of the composition', () => {
+test('the dashboard uses the provisioned data source, which is the Prometheus of docker-compose.yml', () => {
   const { datasources } = load(readProjectFile(`${PROVISIONING}/datasources/prometheus.yml`)) as {
     datasources: (Source & { url: string })[];
   };
@@ -169,7 +169,7 @@ test('the data source is the one that is provisioned, at Prometheus of the compo
   expect(prometheus?.ports).toEqual(['127.0.0.1:9090:9090']);
 });
 
-test('the dashboard is looked for where it is mounted', () => {
+test('the dashboard is mounted at the path that Grafana reads', () => {
   const { providers } = load(readProjectFile(`${PROVISIONING}/dashboards/dashboards.yml`)) as {
     providers: { options: { path: string } }[];
   };

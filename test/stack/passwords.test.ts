@@ -40,9 +40,9 @@ test('deploy/redis/with-password.sh generates one password, stores its address a
 });
 
 (programs === undefined ? test.skip : test)(
-  'deploy/postgres/passwords.sh lets both roles log in with passwords of their own, and nobody else',
+  'deploy/postgres/passwords.sh gives each role its own password, and no other login works',
   async () => {
-    // Without a password only the superuser of this test, by which the scripts run.
+    // Only the superuser of this test, which runs the scripts, needs no password.
     const access = join(folder, 'pg_hba.conf');
     const lines = ['postgres 127.0.0.1/32 trust', 'all 127.0.0.1/32 scram-sha-256'];
     writeFileSync(access, lines.map((line) => `host all ${line}\n`).join(''));
