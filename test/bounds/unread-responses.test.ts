@@ -108,6 +108,15 @@ test('a client that reads a byte now and then is disconnected within the stall l
   socket.destroy();
 });
 
+test('a client that sends further requests but never reads is disconnected within the stall limit', async () => {
+  const { service, port } = await start();
+  const socket = await openPaused(port, list().repeat(MANY / 2));
+  const sending = setInterval(() => socket.write(list()), 200);
+  expect(await emptyAfterMs(service)).toBeLessThan(LATEST_MS);
+  clearInterval(sending);
+  socket.destroy();
+});
+
 test('a client that reads slowly but steadily gets everything', async () => {
   const { service, port } = await start();
   const socket = await openPaused(

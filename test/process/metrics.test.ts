@@ -81,10 +81,12 @@ test('requests are told by method, route template and status', async () => {
   await client.get('/v1/pets/4711');
   await client.get('/v1/pets/4712');
   await send(service, '/v1/pets/4713');
+  await send(service, '/v1/pets/4713', { method: 'HEAD' });
   expect(Object.fromEntries(await requestCounts())).toMatchObject({
     'GET /v1/pets 200': 1,
     'GET /v1/pets/:petId 404': 2,
     'GET /v1/pets/:petId 401': 1,
+    'HEAD /v1/pets/:petId 401': 1,
   });
 });
 
@@ -175,7 +177,7 @@ test('whatever callers ask for, the labels do not grow', async () => {
   const after = await requestCounts();
   expect(after.size).toBeLessThanOrEqual(before + 1);
   for (const labels of after.keys()) {
-    expect(labels).toMatch(/^(GET|POST|_OTHER) (unmatched|\/v1\/pets(\/:petId)?) \d{3}$/);
+    expect(labels).toMatch(/^(GET|HEAD|POST|_OTHER) (unmatched|\/v1\/pets(\/:petId)?) \d{3}$/);
   }
 });
 
