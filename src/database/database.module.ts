@@ -10,6 +10,7 @@ import { DatabaseLoad } from './pools/database-load.js';
 import type { DatabaseLocation } from './database-location.js';
 import { LookupPools } from './pools/lookup-pools.js';
 import { PooledStatements } from './pipelining/pooled-statements.js';
+import { AppendOnlyReader } from './standbys/append-only-reader.js';
 import { createStandbys, Standbys } from './standbys/standbys.js';
 
 /** Injection token: where the database is. */
@@ -51,8 +52,10 @@ export class DatabaseModule {
             new LookupPools(location.pooled, settings, connectionPool(dataSource)),
         },
         { provide: Standbys, useFactory: () => createStandbys(settings.database) },
+        AppendOnlyReader,
       ],
       exports: [
+        AppendOnlyReader,
         DATABASE_LOCATION,
         DatabaseLoad,
         ErrorTranslator,

@@ -1,8 +1,8 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { parseInt64 } from '../http/validation/int64.js';
-import { petNotFound } from './pets.service.js';
+import { petNotFound } from './pets.errors.js';
 
-/** Reads an animal's id out of a path. What is not a canonical int64 names no animal. */
+/** Parses an animal's id in a path. A text that is not a canonical int64 identifies no animal. */
 @Injectable()
 export class PetIdPipe implements PipeTransform<string, bigint> {
   /** @throws ServiceError pet_not_found */

@@ -1,4 +1,4 @@
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 
-/** Where an animal is on its way to a new home. */
+/** The adoption status of an animal. */
 export type PetStatus = (typeof PET_STATUSES)[number];

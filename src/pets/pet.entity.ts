@@ -4,7 +4,7 @@ import { ApiModel } from '../http/openapi/decorators/api-model.decorator.js';
 import { PET_STATUSES, type PetStatus } from './pet-status.js';
 
 const STATUS_SCHEMA = {
-  description: 'Where an animal is on its way to a new home.',
+  description: 'Adoption status of an animal.',
   example: 'available',
 };
 
@@ -45,7 +45,7 @@ export class Pet {
   @ApiProperty({
     type: 'integer',
     format: 'int64',
-    description: 'Identifier of the category the animal belongs to.',
+    description: 'Identifier of the category that the animal belongs to.',
     example: 1,
   })
   @Column('bigint', { name: 'category_id' })
@@ -63,11 +63,11 @@ export class Pet {
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
 
-  /** The key that the animal was added with. */
+  /** The API key that added the animal. */
   @ApiHideProperty()
   @Column('bigint', { name: 'created_by_key_id', nullable: true })
   createdByKeyId!: bigint | null;
 }
 
-/** What callers see of an animal. */
+/** The properties of an animal that callers may see. */
 export type PublicPet = Pick<Pet, 'id' | 'name' | 'categoryId' | 'status'>;

@@ -11,10 +11,13 @@ const NAMES = (
   'Björn, Zoë'
 ).split(', ');
 
-/** Most names are bare, some have one of these: they repeat about as much as in a real shelter. */
+/** Appended to a name; four of ten are empty. Full names repeat about as often as in a real shelter. */
 const EPITHETS = ',,,, Jr., II, the Brave, of the Barn, Blue, the Second'.split(',');
 
-/** The multiplier, a prime near 2^32 / the golden ratio, spreads neighbours wide, and the same at every run. */
+/**
+ * The multiplier is a prime near 2^32 divided by the golden ratio. It gives consecutive numbers very
+ * different values, and the same ones in every run.
+ */
 const INSERT_BATCH = `
   INSERT INTO pets (name, category_id, status)
   SELECT ($3::text[])[1 + spread % cardinality($3)]
@@ -27,9 +30,9 @@ const INSERT_BATCH = `
             FROM generate_series($1::bigint, $2::bigint) AS n) AS spreads`;
 
 /**
- * Adds animals in batches, each a transaction of its own, and updates the planner's statistics.
+ * Adds animals in batches with one transaction each. Then updates the planner's statistics.
  *
- * @param onBatch gets the number of animals added so far
+ * @param onBatch receives the number of animals added so far
  * @param signal stops after the batch in progress
  * @returns the number of animals added
  */

@@ -13,6 +13,7 @@ import { ApiTag } from '../http/openapi/decorators/api-tag.decorator.js';
 import { MAX_PAGE_SIZE } from './dto/list-pets-query.dto.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import { Pet } from './pet.entity.js';
+import { INVALID_CURSOR, PET_NOT_FOUND } from './pets.errors.js';
 
 const TAG = { name: 'Pets', description: 'Individual animals that are available for adoption.' };
 
@@ -33,12 +34,12 @@ export function DescribeListPets(): MethodDecorator {
       operationId: 'listPets',
       summary: 'List animals',
       description:
-        'Returns a page of animals in ascending order of id, all of them or those with a status.',
+        'Returns a page of animals in ascending order of id, optionally only those with one status.',
     }),
     ApiPage({ type: Pets, description: 'A page of animals.', example: [FRANK, MINKA] }),
     ApiErrors({
       invalid_request: 'limit must be an integer from 1 to 100.',
-      invalid_cursor: 'cursor must be taken from the Link of a page with the same status.',
+      invalid_cursor: INVALID_CURSOR,
     }),
   );
 }
@@ -50,29 +51,32 @@ export function DescribeCreatePet(): MethodDecorator {
       operationId: 'createPet',
       summary: 'Add an animal',
       description:
-        'Adds an animal and returns it with its id. Members that an animal does not have are ignored, an id among them.',
+        'Adds an animal and returns it with the assigned id. Unknown fields are ignored, including id.',
     }),
     ApiBody({
       type: NewPet,
       required: true,
-      description:
-        'The animal to be added, 102,400 bytes at the most. It may be encoded as gzip or br.',
+      description: 'The animal to add. At most 102,400 bytes; gzip and br encodings are accepted.',
       examples: {
         available: {
-          summary: 'An animal that can be adopted at once',
+          summary: 'An animal that is available for adoption',
           value: { name: 'Frank', categoryId: 1 },
         },
         pending: {
-          summary: 'One that is already spoken for',
+          summary: 'An animal whose adoption is pending',
           value: { name: 'Minka', categoryId: 2, status: 'pending' },
         },
       },
     }),
-    ApiCreatedResponse({ type: Pet, description: 'The animal, with its id.', example: FRANK }),
+    ApiCreatedResponse({
+      type: Pet,
+      description: 'The animal with its assigned id.',
+      example: FRANK,
+    }),
     ApiErrors({
       invalid_request:
         'name is required and must be a string of 1 to 255 characters, at least one of them not white space, without NUL or lone surrogates; status must be one of available, pending, sold.',
-      malformed_json: 'The request body cannot be parsed: it takes JSON in UTF-8.',
+      malformed_json: 'The request body cannot be parsed. It must be JSON in UTF-8.',
     }),
   );
 }
@@ -87,10 +91,10 @@ export function DescribeGetPet(): MethodDecorator {
     }),
     ApiParam({
       name: 'petId',
-      description: "The animal's identifier. What is not an integer in int64 names no animal: 404.",
+      description: "The animal's identifier. A value that is not an int64 integer gets 404.",
       schema: { type: 'integer', format: 'int64', example: FRANK.id },
     }),
     ApiOkResponse({ type: Pet, description: 'The animal.', example: FRANK }),
-    ApiErrors({ pet_not_found: 'No animal has this identifier.' }),
+    ApiErrors({ pet_not_found: PET_NOT_FOUND }),
   );
 }

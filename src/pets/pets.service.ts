@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { CachedKey } from '../auth/cached-key.js';
-import { ServiceError } from '../errors/service-error.js';
 import { Page, type SerializedJson } from '../http/response/handler-result.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
-import { petCursor, readPetCursor } from './pet-cursor.js';
+import { parsePetCursor, petCursor } from './pet-cursor.js';
+import { petNotFound } from './pets.errors.js';
 import { PetsRepository } from './pets.repository.js';
 
-/** What can be done with the store's animals. */
+/** The operations on animals. */
 @Injectable()
 export class PetsService {
   constructor(
@@ -19,8 +19,8 @@ export class PetsService {
 
   /** Returns a page of animals in ascending order of id. @throws ServiceError invalid_cursor */
   async list({ limit, status, cursor }: ListPetsQuery): Promise<Page<PublicPet>> {
-    const afterId = cursor === undefined ? 0n : readPetCursor(cursor, status);
-    // One more than asked for tells whether a page follows.
+    const afterId = cursor === undefined ? 0n : parsePetCursor(cursor, status);
+    // One row more than the page holds shows whether another page follows.
     const found = await this.pets.list(afterId, limit + 1, status);
     const pets = found.slice(0, limit);
     const last = pets.at(-1);
@@ -33,9 +33,9 @@ export class PetsService {
   }
 
   /**
-   * Adds an animal; with an idempotency key once, however often it is asked for.
+   * Adds an animal. Requests with the same idempotency key add it once.
    *
-   * @param key the caller's key
+   * @param key the caller's API key
    * @throws ServiceError idempotency_key_reused or idempotency_key_in_progress
    */
   add(pet: NewPet, key: CachedKey, idempotencyKey?: string): Promise<PublicPet | SerializedJson> {
@@ -53,8 +53,4 @@ export class PetsService {
     if (!pet) throw petNotFound();
     return pet;
   }
-}
-
-export function petNotFound(): ServiceError {
-  return new ServiceError('pet_not_found', 'No animal has this identifier.');
 }

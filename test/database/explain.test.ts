@@ -1,10 +1,9 @@
 import { Client, type ClientConfig } from 'pg';
-import type { Repository } from 'typeorm';
-import type { Pet } from '../../src/pets/pet.entity.js';
 import type { PetStatus } from '../../src/pets/pet-status.js';
 import { Settings } from '../../src/config/settings.js';
 import { clientConfig } from '../../src/database/pools/client-config.js';
 import type { PooledStatements } from '../../src/database/pipelining/pooled-statements.js';
+import { AppendOnlyReader } from '../../src/database/standbys/append-only-reader.js';
 import { Standbys } from '../../src/database/standbys/standbys.js';
 import { PetsRepository } from '../../src/pets/pets.repository.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
@@ -72,13 +71,8 @@ async function explain(run: (pets: PetsRepository) => Promise<unknown>): Promise
       return [];
     },
   };
-  await run(
-    new PetsRepository(
-      {} as Repository<Pet>,
-      explaining as unknown as PooledStatements,
-      new Standbys([]),
-    ),
-  );
+  const statements = explaining as unknown as PooledStatements;
+  await run(new PetsRepository(new AppendOnlyReader(new Standbys([]), statements), statements));
   return plan!;
 }
 

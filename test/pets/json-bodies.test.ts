@@ -369,10 +369,10 @@ describe('POST /v1/pets › JSON', () => {
     ];
 
     expect(messages).toEqual([
-      'The request body cannot be parsed: it takes JSON in UTF-8.',
-      'The request body is not valid UTF-8: it takes JSON in UTF-8.',
-      'The request body begins with a byte order mark: it takes JSON in UTF-8.',
-      'The request body nests deeper than 32 levels: it takes JSON in UTF-8.',
+      'The request body cannot be parsed. It must be JSON in UTF-8.',
+      'The request body is not valid UTF-8. It must be JSON in UTF-8.',
+      'The request body begins with a byte order mark. It must be JSON in UTF-8.',
+      'The request body nests deeper than 32 levels. It must be JSON in UTF-8.',
       'The request body cannot be decompressed.',
     ]);
   });

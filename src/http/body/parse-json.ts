@@ -80,7 +80,7 @@ function nestsTooDeep(text: string): boolean {
 }
 
 function malformed(what: string, cause?: unknown): ServiceError {
-  return new ServiceError('malformed_json', `The request body ${what}: it takes JSON in UTF-8.`, {
+  return new ServiceError('malformed_json', `The request body ${what}. It must be JSON in UTF-8.`, {
     cause,
   });
 }

@@ -9,7 +9,7 @@ import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 export const MAX_PAGE_SIZE = 100;
 export const DEFAULT_PAGE_SIZE = 20;
 
-/** Which animals to list. */
+/** The query parameters of the list. */
 @FlatDto()
 export class ListPetsQuery {
   @ApiProperty({
@@ -18,7 +18,7 @@ export class ListPetsQuery {
     maximum: MAX_PAGE_SIZE,
     default: DEFAULT_PAGE_SIZE,
     required: false,
-    description: 'How many animals the page holds at most.',
+    description: 'Maximum number of animals on the page.',
     example: DEFAULT_PAGE_SIZE,
   })
   @IsIntegerParameter(1, MAX_PAGE_SIZE)
@@ -34,11 +34,12 @@ export class ListPetsQuery {
   @IsOneOf(PET_STATUSES)
   status?: PetStatus;
 
-  /** Not validated here: what does not read as a cursor has an error code of its own. */
+  /** Not validated here: an invalid cursor has an error code of its own. */
   @ApiProperty({
     type: 'string',
     required: false,
-    description: 'Where the page begins: taken, as it is, from the `Link` of the page before.',
+    description:
+      'Position of the page, copied unchanged from the `Link` header of the previous page.',
     example: 'MjA6YXZhaWxhYmxl',
   })
   @Allow()

@@ -6,16 +6,17 @@ import { IsOneOf } from '../../http/validation/one-of.js';
 import { IsPetName } from './pet-name.js';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 
-/** An animal to be added. */
+/** The body of `POST /v1/pets`. */
 @ApiModel({
-  description: 'An animal to be added.',
+  description: 'An animal to add.',
   example: { name: 'Frank', categoryId: 1, status: 'available' },
 })
 @FlatDto()
 export class NewPet {
   @ApiProperty({
     type: 'string',
-    description: "The animal's name: at least one character that is not white space, and no NUL.",
+    description:
+      "The animal's name. It contains at least one character that is not white space, and no NUL.",
     minLength: 1,
     maxLength: 255,
     pattern: '^[^\\u0000]*[^\\s\\u0000\\u0085][^\\u0000]*$',
@@ -27,17 +28,18 @@ export class NewPet {
   @ApiProperty({
     type: 'integer',
     format: 'int64',
-    description: 'Identifier of the category the animal belongs to.',
+    description: 'Identifier of the category that the animal belongs to.',
     example: 1,
   })
   @IsInt64()
   categoryId!: bigint;
 
+  // Described in words: without `default` in the schema, generated clients keep the field optional.
   @ApiProperty({
     enum: PET_STATUSES,
     enumName: 'PetStatus',
     required: false,
-    default: 'available',
+    description: 'Adoption status of the animal. If omitted, the status is `available`.',
   })
   @IsOneOf(PET_STATUSES)
   status: PetStatus = 'available';

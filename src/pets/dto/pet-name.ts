@@ -1,10 +1,10 @@
 import { ValidateBy, type ValidationOptions } from 'class-validator';
 
 const MAX_CODE_POINTS = 255;
-/** White space to Unicode or to ECMAScript: they differ in U+0085 and U+FEFF. */
+/** White space as in Unicode or in ECMAScript. They differ in U+0085 and U+FEFF. */
 const NOT_WHITE_SPACE = /[^\s\p{White_Space}]/u;
 
-/** 1 to 255 Unicode code points, one of them not white space; no NUL, no lone surrogate. */
+/** Accepts 1 to 255 Unicode code points, at least one not white space. Rejects NUL and lone surrogates. */
 export function IsPetName(options?: ValidationOptions): PropertyDecorator {
   return ValidateBy(
     {
@@ -30,6 +30,6 @@ function isPetName(value: unknown): boolean {
 }
 
 function hasAtMostCodePoints(text: string, max: number): boolean {
-  // A code point is one or two UTF-16 units: most texts need not be counted.
+  // A code point is one or two UTF-16 units, so most texts need no counting.
   return text.length <= max || [...text].length <= max;
 }

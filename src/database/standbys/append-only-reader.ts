@@ -1,0 +1,69 @@
+import { Injectable } from '@nestjs/common';
+import { PooledStatements } from '../pipelining/pooled-statements.js';
+import type { Parameter, RowMaker } from '../pipelining/prepared-statement.js';
+import { Standbys } from './standbys.js';
+
+/**
+ * Reads tables whose rows are added and never changed or removed. A standby serves a read if the
+ * primary would return the same rows, otherwise the primary does (docs/decisions/0008).
+ */
+@Injectable()
+export class AppendOnlyReader {
+  constructor(
+    private readonly standbys: Standbys,
+    private readonly primary: PooledStatements,
+  ) {}
+
+  /** Returns the row that a unique column identifies, or null. A row on a standby is final. */
+  async find<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    toRow: RowMaker<Row>,
+  ): Promise<Row | null> {
+    const [row] = await this.standbys.read(
+      async (standby) => {
+        const rows = await standby.query(sql, values, toRow);
+        return rows.length > 0 ? rows : null;
+      },
+      () => this.primary.read(sql, values, toRow),
+    );
+    return row ?? null;
+  }
+
+  /**
+   * Returns up to `limit` rows in ascending order of id. A page from a standby must be full, and no
+   * row with a smaller id may be missing on it.
+   *
+   * @param sql `SELECT … FROM` a table with the column `created_at`
+   */
+  page<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    limit: number,
+    toRow: RowMaker<Row>,
+  ): Promise<Row[]> {
+    return this.standbys.read(
+      async (standby) => {
+        const { settledBefore, serverStartedAt } = standby.replay;
+        const rows = await standby.query(
+          withIsSettled(sql, values.length),
+          [...values, settledBefore, serverStartedAt],
+          (columns: unknown[]) => ({ row: toRow(columns as never), isSettled: columns.at(-1) }),
+        );
+        const isConclusive = rows.length === limit && rows.at(-1)?.isSettled === true;
+        return isConclusive ? rows.map(({ row }) => row) : null;
+      },
+      () => this.primary.read(sql, values, toRow),
+    );
+  }
+}
+
+/**
+ * Adds a last column: whether the standby has every row with a smaller id. It is null if the standby
+ * does not know how far it has followed the primary.
+ */
+function withIsSettled(sql: string, parameters: number): string {
+  const isSettled = `created_at < $${parameters + 1}::timestamptz
+     AND pg_postmaster_start_time() = $${parameters + 2}::timestamptz AS "isSettled"`;
+  return sql.replace(' FROM ', `, ${isSettled} FROM `);
+}
