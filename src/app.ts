@@ -4,7 +4,7 @@ import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
-import { AppModule, type AppEnvironment } from './app.module.js';
+import { type AppEnvironment, platformModule } from './platform.module.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
 import { Authenticator } from './auth/authenticator.js';
@@ -42,7 +42,7 @@ export async function createApp(
 ): Promise<NestExpressApplication> {
   const { settings } = environment;
   const app = await NestFactory.create<NestExpressApplication>(
-    AppModule.forRoot(environment),
+    platformModule(environment),
     new ServiceAdapter(settings.server.publicUrl ?? '', connectionBounds(settings)),
     // The body is read after the guards, see JsonBodyGuard. An error at start belongs to whoever started it.
     { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { AppModule } from './app.module.js';
+import { platformModule } from './platform.module.js';
 import { Settings } from './config/settings.js';
 import { describeInterface } from './http/openapi/description/document.js';
 import { PublishedDescription } from './http/openapi/published-description.js';
@@ -17,7 +17,7 @@ export async function openapiFile(): Promise<string> {
   const clock = { now: () => 0 };
   const database = { pooled: {}, direct: {}, embedded: false, close: () => Promise.resolve() };
   const app = await NestFactory.create(
-    AppModule.forRoot({ settings, clock, database }),
+    platformModule({ settings, clock, database }),
     new ServiceAdapter('', connectionBounds(settings)),
     { preview: true, logger: ['error'], abortOnError: false },
   );

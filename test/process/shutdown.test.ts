@@ -186,7 +186,11 @@ test('/health/ready › 503 when the service begins to stop while the database i
   });
   expect((await send(service, '/health/ready')).status).toBe(200);
   relay.slow(3_000);
+  const [{ now }] = (await database.query('SELECT now()')) as [{ now: Date }];
   const asked = send(service, '/health/ready');
+  const query = `SELECT FROM pg_stat_activity
+                  WHERE datname = current_database() AND query = 'SELECT 1' AND query_start > $1`;
+  while ((await database.query(query, [now])).length === 0) await sleep(20);
   const stopped = stop(service);
   await stopping(service);
   const { status, json } = await asked;

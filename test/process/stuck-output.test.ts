@@ -195,6 +195,20 @@ describe('standard output is a pipe that nobody reads', () => {
     pipe.close();
   });
 
+  test('SIGTERM ends the service within SHUTDOWN_GRACE_SECONDS', async () => {
+    const pipe = new StalledPipe();
+    const stuck = await StuckService.start(pipe.writer, {
+      ...SMALL_BUFFER,
+      SHUTDOWN_GRACE_SECONDS: '0.5',
+    });
+    await stuck.serve();
+    const startedAtMs = performance.now();
+    expect(await stuck.stop()).toBe(0);
+    expect(performance.now() - startedAtMs).toBeLessThan(1_500);
+    pipe.handOver();
+    pipe.close();
+  });
+
   test('when it is read again, one line has the number of dropped lines', async () => {
     const pipe = new StalledPipe();
     const stuck = await StuckService.start(pipe.writer, SMALL_BUFFER);

@@ -1,0 +1,195 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger } from 'pino';
+import { EntityManager } from 'typeorm';
+import { createApp } from './app.js';
+import { SystemClock } from './config/clock.js';
+import type { ServerSettings } from './config/server-settings.js';
+import type { Settings } from './config/settings.js';
+import { isUnavailable } from './database/database-errors.js';
+import type { DatabaseLocation } from './database/database-location.js';
+import { isSchemaCurrent, migrate, SchemaBusyError } from './database/schema/migrate.js';
+import { Demo } from './demo/demo.js';
+import { welcomeText } from './demo/welcome.js';
+import { StartError } from './errors/start-error.js';
+import { Readiness } from './health/readiness.js';
+import type { ServiceAdapter } from './http/server/service-adapter.js';
+import type { ServiceLog } from './logging/logger.js';
+import { createMetricsServer } from './metrics/metrics-server.js';
+import { ServiceMetrics } from './metrics/service-metrics.js';
+
+const IDLE_CHECK_MS = 100;
+
+/** The time that closing the pools and writing the log have at least, after the grace period too. */
+const MIN_CLOSE_MS = 500;
+const MAX_POOL_CLOSE_MS = 3_000;
+const FLUSH_MS = { min: 100, max: 1_000 };
+
+/**
+ * Connections that wait to be accepted, as far as the system allows (net.core.somaxconn). With
+ * Node's default of 511, the system drops connection attempts of a burst, and clients repeat them
+ * only seconds later.
+ */
+const LISTEN_BACKLOG = 4_096;
+
+interface Service {
+  app: NestExpressApplication;
+  /** Not listening without METRICS_PORT. */
+  metrics: Server;
+}
+
+/**
+ * Runs the service until the signal: starts, listens, drains and closes it. Closes the database.
+ *
+ * @throws StartError when an operator can fix what prevents the start
+ */
+export async function runService(
+  settings: Settings,
+  database: DatabaseLocation,
+  log: ServiceLog,
+  stopSignal: Promise<string>,
+): Promise<void> {
+  const { shutdownDelayMs, shutdownGraceMs } = settings.server;
+  let endByMs = Infinity;
+  try {
+    const service = await start(settings, database, log);
+    try {
+      await listen(service, settings, database, log);
+      const signal = await stopSignal;
+      log.logger.info({ signal }, 'stopping');
+      endByMs = performance.now() + shutdownDelayMs + shutdownGraceMs;
+      await drain(service.app, settings.server);
+    } finally {
+      endByMs = Math.max(endByMs, performance.now() + MIN_CLOSE_MS);
+      await close(service, endByMs - FLUSH_MS.min);
+    }
+    log.logger.info('stopped');
+  } finally {
+    await database.close();
+    const flushMs = Math.max(endByMs - performance.now(), FLUSH_MS.min);
+    await log.output.flush(Math.min(flushMs, FLUSH_MS.max));
+  }
+}
+
+/** Migrates the schema and creates the application. */
+async function start(
+  settings: Settings,
+  database: DatabaseLocation,
+  { logger, output }: ServiceLog,
+): Promise<Service> {
+  try {
+    if (settings.database.migrateOnStart) {
+      const migrations = await migrate(database, settings.database);
+      if (migrations.length > 0) logger.info({ migrations }, 'schema brought up to date');
+    }
+    const app = await createApp({ settings, clock: new SystemClock(), database }, logger);
+    const serviceMetrics = app.get(ServiceMetrics);
+    serviceMetrics.observeLog(output);
+    return { app, metrics: createMetricsServer(serviceMetrics.registry) };
+  } catch (error) {
+    throw startErrorOf(error) ?? error;
+  }
+}
+
+async function listen(
+  { app, metrics }: Service,
+  settings: Settings,
+  database: DatabaseLocation,
+  { logger, output }: ServiceLog,
+): Promise<void> {
+  await requireCurrentSchema(settings, database);
+  const demoKey = database.embedded
+    ? await new Demo(app.get(EntityManager), settings.database.dataDir).prepare()
+    : undefined;
+  const { port, host, metricsPort, metricsHost } = settings.server;
+  if (metricsPort !== undefined) {
+    await listenOn(metrics, 'METRICS_PORT', metricsPort, metricsHost, logger);
+  }
+  const server = app.getHttpServer();
+  await listenOn(server, 'PORT', port, host, logger);
+  const address = addressOf(server);
+  logger.info(
+    { address, metrics: metrics.listening ? addressOf(metrics) : undefined },
+    'listening',
+  );
+  if (demoKey !== undefined) output.write(`${welcomeText(address, demoKey)}\n`);
+}
+
+/**
+ * Runs while the service's connections are open, which keep reverts away. A revert that began
+ * earlier has ended when this resolves.
+ *
+ * @throws StartError when a migration is missing
+ */
+async function requireCurrentSchema(settings: Settings, database: DatabaseLocation): Promise<void> {
+  try {
+    if (await isSchemaCurrent(database, settings.database)) return;
+  } catch (error) {
+    throw startErrorOf(error) ?? error;
+  }
+  throw new StartError(
+    'The schema of the database is not up to date. Run `pets db migrate`, or set MIGRATE_ON_START=true.',
+  );
+}
+
+/** Returns the error for a database that is unreachable, rejects the service, or is locked. */
+function startErrorOf(error: unknown): StartError | undefined {
+  if (error instanceof SchemaBusyError) return new StartError(error.message, { cause: error });
+  if (!(error instanceof Error) || !isUnavailable(error)) return undefined;
+  const [line = ''] = error.message.split('\n');
+  return new StartError(`DATABASE_URL: the database cannot be used (${line})`, { cause: error });
+}
+
+async function listenOn(
+  server: Server,
+  setting: 'PORT' | 'METRICS_PORT',
+  port: number,
+  host: string,
+  logger: Logger,
+): Promise<void> {
+  server.listen({ port, host, backlog: LISTEN_BACKLOG });
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    const reason = code === 'EADDRINUSE' ? 'it is in use' : code;
+    throw new StartError(`${setting}: cannot listen on port ${port} of ${host} (${reason})`, {
+      cause,
+    });
+  }
+  // A temporary error, such as too many open files, must not end the process.
+  server.on('error', (err) => logger.error({ err }, 'connection not accepted'));
+}
+
+/** Reports not ready for the delay, then completes the requests in progress within the grace period. */
+async function drain(
+  app: NestExpressApplication,
+  { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
+): Promise<void> {
+  const adapter = app.getHttpAdapter() as unknown as ServiceAdapter;
+  app.get(Readiness).beginShutdown();
+  adapter.endConnections();
+  await delay(shutdownDelayMs);
+  const closed = new Promise<void>((resolve) => app.getHttpServer().close(() => resolve()));
+  const idleCheck = setInterval(() => adapter.closeIdleConnections(), IDLE_CHECK_MS);
+  const grace = setTimeout(() => adapter.connections.closeAll(), shutdownGraceMs);
+  await closed;
+  clearInterval(idleCheck);
+  clearTimeout(grace);
+}
+
+/** @param closeByMs a time of `performance.now()`; connections to a database that hangs do not close */
+async function close({ app, metrics }: Service, closeByMs: number): Promise<void> {
+  metrics.close();
+  metrics.closeAllConnections();
+  const limitMs = Math.min(closeByMs - performance.now(), MAX_POOL_CLOSE_MS);
+  await Promise.race([app.close(), delay(limitMs, undefined, { ref: false })]);
+}
+
+function addressOf(server: Server): string {
+  const { address, port, family } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,66 @@
+import { Module, type Type } from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { AppModule } from './app.module.js';
+import { ApiKeyGuard } from './auth/api-key.guard.js';
+import { AuthModule } from './auth/auth.module.js';
+import type { Clock } from './config/clock.js';
+import type { Settings } from './config/settings.js';
+import type { DatabaseLocation } from './database/database-location.js';
+import { DatabaseModule } from './database/database.module.js';
+import { EnvironmentModule } from './environment.module.js';
+import { HealthModule } from './health/health.module.js';
+import { JsonBodyGuard } from './http/body/json-body.guard.js';
+import { ErrorFilter } from './http/response/error.filter.js';
+import { ResponseDeadlineGuard } from './http/response/response-deadline.guard.js';
+import { UnmatchedModule } from './http/routing/unmatched.module.js';
+import { ValidationPipe } from './http/validation/validation.pipe.js';
+import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
+import { MetricsModule } from './metrics/metrics.module.js';
+import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
+import { RateLimitModule } from './rate-limit/rate-limit.module.js';
+
+export interface AppEnvironment {
+  settings: Settings;
+  clock: Clock;
+  database: DatabaseLocation;
+  /** Feature modules in addition to those of AppModule. */
+  features?: readonly Type[];
+}
+
+/**
+ * Returns the root module: the features and everything that they share. Each request passes the
+ * providers in the order of the list.
+ */
+export function platformModule(environment: AppEnvironment): Type {
+  const { settings, clock, database, features = [] } = environment;
+
+  // A class, because Nest would register the imports of a dynamic module before those of AppModule.
+  @Module({
+    imports: [
+      EnvironmentModule.forRoot(settings, clock),
+      DatabaseModule.forRoot(database, settings),
+      AuthModule,
+      RateLimitModule,
+      HealthModule,
+      MetricsModule,
+      AppModule,
+      ...features,
+      // The catch-all route must come last: it matches every path.
+      UnmatchedModule,
+    ],
+    providers: [
+      // Runs before authentication, so that a 401 is counted and has the rate limit headers.
+      { provide: APP_GUARD, useClass: PlanThrottlerGuard },
+      { provide: APP_GUARD, useClass: ApiKeyGuard },
+      { provide: APP_GUARD, useClass: IdempotencyKeyGuard },
+      // The service reads no byte of the body of a request that a guard above rejects.
+      { provide: APP_GUARD, useClass: JsonBodyGuard },
+      // The handler may wait for the database. This bounds the total wait.
+      { provide: APP_GUARD, useClass: ResponseDeadlineGuard },
+      { provide: APP_PIPE, useClass: ValidationPipe },
+      { provide: APP_FILTER, useClass: ErrorFilter },
+    ],
+  })
+  class PlatformModule {}
+  return PlatformModule;
+}
