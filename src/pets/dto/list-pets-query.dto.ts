@@ -1,9 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Allow } from 'class-validator';
 import { FlatDto } from '../../http/validation/flat-dto.js';
-import { IsIntegerParameter } from '../../http/validation/integer-parameter.js';
-import { IsOneOf } from '../../http/validation/one-of.js';
-import { IsOptionalMember } from '../../http/validation/optional.js';
+import {
+  IsIntegerParameter,
+  IsOneOf,
+  IsOptionalMember,
+} from '../../http/validation/property-rules.js';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 
 export const MAX_PAGE_SIZE = 100;

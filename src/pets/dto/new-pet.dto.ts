@@ -1,8 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiModel } from '../../http/openapi/decorators/api-model.decorator.js';
 import { FlatDto } from '../../http/validation/flat-dto.js';
-import { IsInt64 } from '../../http/validation/int64.js';
-import { IsOneOf } from '../../http/validation/one-of.js';
+import { IsInt64, IsOneOf } from '../../http/validation/property-rules.js';
 import { IsPetName } from './pet-name.js';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 
