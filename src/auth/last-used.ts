@@ -1,28 +1,27 @@
-import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { BackgroundJob } from '../database/background-job.js';
 import { KeyLookupRepository } from './key-cache/key-lookup.repository.js';
 
 const MINUTE_MS = 60_000;
-const WRITE_EVERY_MS = 15_000;
-/** Keys written by one statement: some 50 ms, far from the statement's time limit. */
+const WRITE_INTERVAL_MS = 15_000;
+/** API keys per statement. A statement takes a small part of its time limit. */
 const BATCH_SIZE = 5_000;
 
-/** When keys were last used, to the minute; collected here and written in batches. */
+/** Collects when API keys were last used, to the minute, and writes it in batches. */
 @Injectable()
 export class LastUsed implements OnModuleInit, OnApplicationShutdown {
-  private readonly logger = new Logger(LastUsed.name);
+  private readonly job = new BackgroundJob(LastUsed.name, WRITE_INTERVAL_MS, () => this.write());
   private noted = new Map<bigint, number>();
-  private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly repository: KeyLookupRepository) {}
 
   onModuleInit(): void {
-    this.timer = setInterval(() => void this.write(), WRITE_EVERY_MS);
-    this.timer.unref();
+    this.job.start();
   }
 
   async onApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
-    await this.write();
+    await this.job.stop();
+    await this.job.run();
   }
 
   /** @param nowMs milliseconds since the epoch */
@@ -30,7 +29,7 @@ export class LastUsed implements OnModuleInit, OnApplicationShutdown {
     this.noted.set(keyId, nowMs - (nowMs % MINUTE_MS));
   }
 
-  /** Writes what was noted; what cannot be written now is kept for the next time. */
+  /** Keeps what it cannot write for the next run. */
   private async write(): Promise<void> {
     const rest = [...this.noted];
     this.noted = new Map();
@@ -40,8 +39,8 @@ export class LastUsed implements OnModuleInit, OnApplicationShutdown {
         rest.length = Math.max(0, rest.length - BATCH_SIZE);
       }
     } catch (error) {
-      this.logger.warn({ msg: 'last use of keys not written', err: error });
       for (const [id, at] of rest) if (!this.noted.has(id)) this.noted.set(id, at);
+      throw error;
     }
   }
 }

@@ -1,25 +1,20 @@
-import {
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
+import { BackgroundJob } from '../database/background-job.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
-const PURGE_EVERY_MS = 60_000;
-/** Rows deleted by one statement: some 10 ms, far from the statement's time limit. */
+const DELETE_INTERVAL_MS = 60_000;
+/** Rows per statement. A statement takes a small part of its time limit. */
 const BATCH_SIZE = 1_000;
-/** So that a backlog does not keep one connection for minutes; the next run goes on. */
+/** Bounds the time for which a backlog occupies a connection. The next run continues. */
 const MAX_BATCHES = 500;
 
-/** Deletes expired first answers in the background, on every replica, a little at a time. */
+/** Deletes expired idempotency records in the background, in small batches, on every replica. */
 @Injectable()
 export class ExpiredRecords implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly logger = new Logger(ExpiredRecords.name);
-  private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> | undefined;
-  private stopped = false;
+  private readonly job = new BackgroundJob(ExpiredRecords.name, DELETE_INTERVAL_MS, (stopSignal) =>
+    this.deleteAll(stopSignal),
+  );
 
   constructor(
     private readonly repository: IdempotencyRepository,
@@ -27,36 +22,17 @@ export class ExpiredRecords implements OnApplicationBootstrap, OnModuleDestroy {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.purgeLater();
+    this.job.start();
   }
 
   async onModuleDestroy(): Promise<void> {
-    this.stopped = true;
-    clearTimeout(this.timer);
-    await this.running;
+    await this.job.stop();
   }
 
-  /** At random within half a minute of the minute, so that replicas do not come all at once. */
-  private purgeLater(): void {
-    this.timer = setTimeout(
-      () => {
-        this.running = this.purge().finally(() => {
-          if (!this.stopped) this.purgeLater();
-        });
-      },
-      PURGE_EVERY_MS * (0.5 + Math.random()),
-    );
-    this.timer.unref();
-  }
-
-  private async purge(): Promise<void> {
-    try {
-      for (let batch = 0; batch < MAX_BATCHES && !this.stopped; batch++) {
-        const deleted = await this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
-        if (deleted < BATCH_SIZE) return;
-      }
-    } catch (error) {
-      this.logger.warn({ msg: 'expired idempotency keys not deleted', err: error });
+  private async deleteAll(stopSignal: AbortSignal): Promise<void> {
+    for (let batch = 0; batch < MAX_BATCHES && !stopSignal.aborted; batch++) {
+      const deleted = await this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
+      if (deleted < BATCH_SIZE) return;
     }
   }
 }

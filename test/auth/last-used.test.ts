@@ -82,7 +82,8 @@ describe('what is noted', () => {
     jest.useRealTimers();
   });
 
-  const interval = (): Promise<void> => jest.advanceTimersByTimeAsync(15_000);
+  /** Advances the time by the longest interval. */
+  const interval = (): Promise<void> => jest.advanceTimersByTimeAsync(22_500);
 
   it('is written in one batch after a while, and once', async () => {
     for (let time = 0; time < 100; time++) lastUsed.note(BigInt(time % 2), MINUTE_MS + time);
