@@ -68,7 +68,7 @@ async function setUp(
   setLimits(server, settings.server);
   const limiter = app.get(RateLimiter);
   const protocolErrors = new ProtocolErrors(
-    (address) => limiter.takeForAddress(address),
+    (address) => limiter.consumeForAddress(address),
     logger,
     (address) => loggedAddress(address, settings.logging.clientAddress),
   );

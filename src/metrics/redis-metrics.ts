@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { Circuit } from '../rate-limit/circuit.js';
+import type { Circuit } from '../rate-limit/redis/circuit.js';
 
 /** Registers what operators watch of the counters in Redis. */
 export function observeRedis(registry: Registry, circuit: Circuit): void {
@@ -12,9 +12,9 @@ export function observeRedis(registry: Registry, circuit: Circuit): void {
   });
   const age: Gauge = new Gauge({
     name: 'pets_redis_last_reading_age_seconds',
-    help: 'Age of the last reading of Redis while the circuit is open, 0 while it is closed',
+    help: 'Age of the last reply of Redis while the circuit is open, 0 while it is closed',
     registers,
-    collect: () => age.set(circuit.lastReadingAgeMs() / 1000),
+    collect: () => age.set(circuit.lastReplyAgeMs() / 1000),
   });
   const changes: Counter = new Counter({
     name: 'pets_redis_circuit_changes_total',

@@ -1,74 +1,77 @@
+import { MINUTE_MS } from '../config/clock.js';
 import type { BanPolicy } from './limit-storage.js';
 
-const REFUSAL_WINDOW_MS = 60_000;
-/** Entries looked at for one that is over, whenever a line of keys is refused for the first time. */
+/** Entries that may be evicted whenever a lineage is added. */
 const SWEEP_STEP = 2;
 
-/** What is known of a line's refused requests. */
-export interface Refusals {
+/** The rejected requests of a lineage, and its ban. */
+export interface Rejections {
   count: number;
-  /** End of the minute in which refusals are counted, in milliseconds since the epoch. */
+  /** The end of the minute in which rejections are counted, in milliseconds since the epoch. */
   windowEndsAtMs: number;
+  /** The end of the latest ban; 0 if there was none. */
   bannedUntilMs: number;
   unbanCount: number;
 }
 
-/** Refused requests and bans, by line of keys. Only keys that are refused take memory, until their minute and ban are over. */
+/** Rejected requests and bans, by lineage. An entry lasts until its minute and its ban have ended. */
 export class Bans {
-  private readonly lines = new Map<string, Refusals>();
+  private readonly entries = new Map<string, Rejections>();
 
   get size(): number {
-    return this.lines.size;
+    return this.entries.size;
   }
 
-  /** Returns when the ban that is in force ends, or undefined. */
-  endOf({ keyLine, unbanCount }: BanPolicy, nowMs: number): number | undefined {
-    const refusals = this.lines.get(keyLine);
-    if (!refusals || refusals.unbanCount < unbanCount) return undefined;
-    return refusals.bannedUntilMs > nowMs ? refusals.bannedUntilMs : undefined;
+  /** Returns when the active ban ends, or undefined if there is none. */
+  endOf({ lineageId, unbanCount }: BanPolicy, nowMs: number): number | undefined {
+    const rejections = this.entries.get(lineageId);
+    if (!rejections || rejections.unbanCount < unbanCount) return undefined;
+    return rejections.bannedUntilMs > nowMs ? rejections.bannedUntilMs : undefined;
   }
 
-  /** Notes one refused request. Returns when the ban ends that it led to, or undefined. */
-  refuse(policy: BanPolicy, nowMs: number): number | undefined {
+  /** Counts one rejected request. Returns the end of the ban that it starts, or undefined. */
+  recordRejection(policy: BanPolicy, nowMs: number): number | undefined {
     if (policy.afterRejections === 0 || policy.lengthMs === 0) return undefined;
-    const refusals = this.current(policy, nowMs);
-    if (++refusals.count < policy.afterRejections) return undefined;
-    refusals.bannedUntilMs = nowMs + policy.lengthMs;
-    // Counting starts anew after the ban.
-    refusals.windowEndsAtMs = 0;
-    return refusals.bannedUntilMs;
+    const rejections = this.current(policy, nowMs);
+    if (++rejections.count < policy.afterRejections) return undefined;
+    rejections.bannedUntilMs = nowMs + policy.lengthMs;
+    // After the ban, counting restarts.
+    rejections.windowEndsAtMs = 0;
+    return rejections.bannedUntilMs;
   }
 
-  /** Makes a line of keys stand as it was read elsewhere. @param refusals undefined: it has none */
-  set(keyLine: string, refusals: Refusals | undefined, nowMs: number): void {
-    if (!refusals) {
-      this.lines.delete(keyLine);
+  /** Replaces the entry of a lineage by the one in the shared counters, if there is one. */
+  set(lineageId: string, rejections: Rejections | undefined, nowMs: number): void {
+    if (!rejections) {
+      this.entries.delete(lineageId);
       return;
     }
-    if (!this.lines.has(keyLine)) this.sweep(nowMs);
-    this.lines.set(keyLine, refusals);
+    if (!this.entries.has(lineageId)) this.sweep(nowMs);
+    this.entries.set(lineageId, rejections);
   }
 
-  private current({ keyLine, unbanCount }: BanPolicy, nowMs: number): Refusals {
-    const known = this.lines.get(keyLine);
-    if (known && known.unbanCount >= unbanCount && known.windowEndsAtMs > nowMs) return known;
+  private current({ lineageId, unbanCount }: BanPolicy, nowMs: number): Rejections {
+    const existing = this.entries.get(lineageId);
+    if (existing && existing.unbanCount >= unbanCount && existing.windowEndsAtMs > nowMs) {
+      return existing;
+    }
     this.sweep(nowMs);
-    const windowEndsAtMs = nowMs + REFUSAL_WINDOW_MS;
-    const begun = { count: 0, windowEndsAtMs, bannedUntilMs: 0, unbanCount };
-    this.lines.set(keyLine, begun);
-    return begun;
+    const created = { count: 0, windowEndsAtMs: nowMs + MINUTE_MS, bannedUntilMs: 0, unbanCount };
+    this.entries.set(lineageId, created);
+    return created;
   }
 
-  /** Looks at the next lines in turn: each goes, or to the end, so that no long ban hides those behind it. */
+  /** Evicts the oldest entries if they have ended. Others move to the end, so that each is checked. */
   private sweep(nowMs: number): void {
-    const next = this.lines.entries();
+    const oldest = this.entries.entries();
     for (let step = 0; step < SWEEP_STEP; step++) {
-      const { value } = next.next();
+      const { value } = oldest.next();
       if (!value) return;
-      const [line, refusals] = value;
-      this.lines.delete(line);
-      if (refusals.windowEndsAtMs > nowMs || refusals.bannedUntilMs > nowMs)
-        this.lines.set(line, refusals);
+      const [lineageId, rejections] = value;
+      this.entries.delete(lineageId);
+      if (rejections.windowEndsAtMs > nowMs || rejections.bannedUntilMs > nowMs) {
+        this.entries.set(lineageId, rejections);
+      }
     }
   }
 }

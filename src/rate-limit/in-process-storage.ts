@@ -1,20 +1,21 @@
-import type { Clock } from '../config/clock.js';
-import { Bans, type Refusals } from './bans.js';
+import { type Clock, SECOND_MS } from '../config/clock.js';
+import { Bans, type Rejections } from './bans.js';
 import {
   type Budget,
   LimitStorage,
-  type LookupLimit,
-  type Reading,
+  type QuotaState,
+  type RateLimitDecision,
   type Reservation,
-  type WindowReading,
 } from './limit-storage.js';
 import { WindowTable } from './window-table.js';
 
-/** Addresses remembered at a time: some 45 MB when all are IPv6 networks. */
+/** Addresses that are counted at a time. Their memory is documented in docs/limits.md. */
 const MAX_ADDRESSES = 200_000;
-const SECOND_MS = 1_000;
 
-/** Counts in the memory of this process; begins anew with it. Nothing here waits, so every call is atomic. */
+/**
+ * Counts in the memory of this process. A restart resets the counters. Every decision is made
+ * synchronously, which makes it atomic.
+ */
 export class InProcessStorage extends LimitStorage {
   private readonly tables = {
     owner: new WindowTable(2),
@@ -26,23 +27,58 @@ export class InProcessStorage extends LimitStorage {
 
   constructor(
     private readonly clock: Clock,
-    private readonly lookupLimit: LookupLimit,
+    private readonly lookupsPerSecond: number,
   ) {
     super();
   }
 
-  override take(budget: Budget): Reading {
-    const before = this.peek(budget);
-    if (before.allowed) return this.count(budget, before);
-    if (!budget.ban || before.bannedUntilMs !== undefined) return before;
-    const bannedUntilMs = this.bans.refuse(budget.ban, before.nowMs);
-    return bannedUntilMs === undefined ? before : { ...before, bannedUntilMs, banBegins: true };
+  override consume(budget: Budget): Promise<RateLimitDecision> {
+    return Promise.resolve(this.count(budget));
   }
 
-  override peek({ kind, id, quotas, ban }: Budget): Reading {
+  override peek(budget: Budget): Promise<RateLimitDecision> {
+    return Promise.resolve(this.read(budget));
+  }
+
+  override reserve(address: Budget): Promise<Reservation> {
+    const decision = this.count(address);
+    const mayLookUp = decision.allowed || this.countLookup(address.id, decision.nowMs);
+    return Promise.resolve({ decision, mayLookUp });
+  }
+
+  override refund(address: Budget, reserved: RateLimitDecision): Promise<RateLimitDecision> {
+    if (!reserved.allowed) return Promise.resolve(reserved);
+    const table = this.tables[address.kind];
+    const { nowMs, windows } = this.read(address);
+    for (const [window, { used, endsAtMs }] of windows.entries()) {
+      if (used === 0 || endsAtMs !== reserved.windows[window]?.endsAtMs) continue;
+      table.set(address.id, window, nowMs, used > 1 ? { used: used - 1, endsAtMs } : undefined);
+    }
+    return this.peek(address);
+  }
+
+  /**
+   * Replaces the state of a budget by its state in the shared counters, to continue from there
+   * without them.
+   *
+   * @param rejections those of the budget's lineage
+   */
+  setState(
+    { kind, id, ban }: Budget,
+    { nowMs, windows }: RateLimitDecision,
+    rejections?: Rejections,
+  ): void {
+    const table = this.tables[kind];
+    for (const [window, state] of windows.entries()) {
+      table.set(id, window, nowMs, state.used > 0 ? state : undefined);
+    }
+    if (ban) this.bans.set(ban.lineageId, rejections, nowMs);
+  }
+
+  private read({ kind, id, quotas, ban }: Budget): RateLimitDecision {
     const nowMs = this.clock.now();
     const table = this.tables[kind];
-    const windows = quotas.map((quota, window): WindowReading => {
+    const windows = quotas.map((quota, window): QuotaState => {
       const { used, endsAtMs } = table.read(id, window, nowMs, quota.lengthMs);
       return { quota, used, endsAtMs };
     });
@@ -52,57 +88,31 @@ export class InProcessStorage extends LimitStorage {
       : { allowed: false, nowMs, windows, bannedUntilMs };
   }
 
-  override reserve(address: Budget): Reservation {
-    const reading = this.take(address);
-    return {
-      reading,
-      mayLookUp: reading.allowed || this.countLookup(address.id, reading.nowMs),
-      giveBack: () => (reading.allowed ? this.giveBack(address, reading) : reading),
-    };
-  }
-
-  /** Removes one request from the windows of a budget that are still those of the reading in which it was counted. */
-  giveBack(budget: Budget, { windows: counted }: Reading): Reading {
-    const table = this.tables[budget.kind];
-    const { nowMs, windows } = this.peek(budget);
-    for (const [window, { used, endsAtMs }] of windows.entries()) {
-      if (used === 0 || endsAtMs !== counted[window]?.endsAtMs) continue;
-      table.set(budget.id, window, nowMs, used > 1 ? { used: used - 1, endsAtMs } : undefined);
+  private count(budget: Budget): RateLimitDecision {
+    const before = this.read(budget);
+    const { allowed, nowMs, windows } = before;
+    if (allowed) {
+      const table = this.tables[budget.kind];
+      const counted = windows.map(({ quota, used, endsAtMs }, window): QuotaState => {
+        table.count(budget.id, window, nowMs, quota.lengthMs);
+        return { quota, used: used + 1, endsAtMs };
+      });
+      return { allowed, nowMs, windows: counted };
     }
-    return this.peek(budget);
+    if (!budget.ban || before.bannedUntilMs !== undefined) return before;
+    const bannedUntilMs = this.bans.recordRejection(budget.ban, nowMs);
+    return bannedUntilMs === undefined ? before : { ...before, bannedUntilMs, banBegins: true };
   }
 
-  /**
-   * Takes over how a budget stands in the counters that replicas share, to count on from there without them.
-   *
-   * @param refusals of the budget's line of keys
-   */
-  record({ kind, id, ban }: Budget, { nowMs, windows }: Reading, refusals?: Refusals): void {
-    const table = this.tables[kind];
-    for (const [window, state] of windows.entries()) {
-      table.set(id, window, nowMs, state.used > 0 ? state : undefined);
-    }
-    if (ban) this.bans.set(ban.keyLine, refusals, nowMs);
-  }
-
-  /** Counts one lookup beyond the budget, unless the limit of this second is reached. */
+  /** Counts one lookup over the budget. Returns false if the limit of this second is reached. */
   private countLookup(id: string, nowMs: number): boolean {
     const { used } = this.lookups.read(id, 0, nowMs, SECOND_MS);
-    if (used >= this.lookupLimit.perSecond) return false;
+    if (used >= this.lookupsPerSecond) return false;
     this.lookups.count(id, 0, nowMs, SECOND_MS);
     return true;
   }
-
-  private count({ kind, id }: Budget, { nowMs, windows }: Reading): Reading {
-    const table = this.tables[kind];
-    const counted = windows.map(({ quota, used, endsAtMs }, window): WindowReading => {
-      table.count(id, window, nowMs, quota.lengthMs);
-      return { quota, used: used + 1, endsAtMs };
-    });
-    return { allowed: true, nowMs, windows: counted };
-  }
 }
 
-function hasRoom({ used, quota }: WindowReading): boolean {
+function hasRoom({ used, quota }: QuotaState): boolean {
   return used < quota.limit;
 }

@@ -1,39 +1,38 @@
-import type { Reading, WindowReading } from './limit-storage.js';
+import type { QuotaState, RateLimitDecision } from './limit-storage.js';
 
-/** A header field and its value. */
-export type Field = readonly [name: string, value: string];
+export type Header = readonly [name: string, value: string];
 
 /**
- * Returns what a reading tells the client: X-RateLimit-* for the one window that matters (Reset is a
- * Unix time in seconds), and all windows in the fields of draft-ietf-httpapi-ratelimit-headers.
+ * Returns the rate limit headers of a response: `X-RateLimit-*` for one window (`Reset` is a Unix
+ * time in seconds), and `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers
+ * for all windows.
  */
-export function limitHeaders(reading: Reading): Field[] {
-  const { windows, nowMs } = reading;
-  const standings = standingsOf(reading);
-  const told = toldWindow(standings, reading);
-  const policy = windows.map(
+export function limitHeaders(decision: RateLimitDecision): Header[] {
+  const { windows, nowMs } = decision;
+  const reported = reportedWindows(decision);
+  const { limit, remaining, endsAtMs } = mostRestrictive(reported, decision);
+  const policies = windows.map(
     ({ quota }) => `"${quota.name}";q=${quota.limit};w=${quota.lengthMs / 1000}`,
   );
-  const standing = standings.map(
-    ({ name, remaining, endsAtMs }) =>
-      `"${name}";r=${remaining};t=${wholeSeconds(endsAtMs - nowMs)}`,
+  const states = reported.map(
+    (window) => `"${window.name}";r=${window.remaining};t=${wholeSeconds(window.endsAtMs - nowMs)}`,
   );
   return [
-    ['X-RateLimit-Limit', String(told.limit)],
-    ['X-RateLimit-Remaining', String(told.remaining)],
-    ['X-RateLimit-Reset', String(wholeSeconds(told.endsAtMs))],
-    ['RateLimit-Policy', policy.join(', ')],
-    ['RateLimit', standing.join(', ')],
+    ['X-RateLimit-Limit', String(limit)],
+    ['X-RateLimit-Remaining', String(remaining)],
+    ['X-RateLimit-Reset', String(wholeSeconds(endsAtMs))],
+    ['RateLimit-Policy', policies.join(', ')],
+    ['RateLimit', states.join(', ')],
   ];
 }
 
-/** Returns after how many whole seconds nothing refuses any more, at least 1. */
-export function retryAfterSeconds(reading: Reading): number {
-  const { endsAtMs } = toldWindow(standingsOf(reading), reading);
-  return Math.max(1, wholeSeconds(endsAtMs - reading.nowMs));
+/** Returns the whole seconds, at least 1, after which no window and no ban rejects the request. */
+export function retryAfterSeconds(decision: RateLimitDecision): number {
+  const { endsAtMs } = mostRestrictive(reportedWindows(decision), decision);
+  return Math.max(1, wholeSeconds(endsAtMs - decision.nowMs));
 }
 
-interface Standing {
+interface ReportedWindow {
   name: string;
   limit: number;
   remaining: number;
@@ -41,39 +40,39 @@ interface Standing {
 }
 
 /**
- * The one window that the X-RateLimit fields describe: the one that refuses (the one that ends last,
- * if several do), which is one with nothing remaining; else the one with fewest requests remaining.
+ * Returns the window that the `X-RateLimit` headers describe. If windows reject the request, they
+ * have 0 remaining: this is the one that ends last. Otherwise it is the one with fewest remaining.
  */
-function toldWindow(
-  standings: readonly Standing[],
-  { bannedUntilMs }: Reading,
-): Omit<Standing, 'name'> {
-  if (bannedUntilMs === undefined) return standings.reduce(scarcer);
-  // A ban is told beside the per-minute limit, the first quota.
-  const endsAtMs = Math.max(...standings.map((standing) => standing.endsAtMs));
-  return { limit: standings[0]?.limit ?? 0, remaining: 0, endsAtMs };
+function mostRestrictive(
+  windows: readonly ReportedWindow[],
+  { bannedUntilMs }: RateLimitDecision,
+): Omit<ReportedWindow, 'name'> {
+  if (bannedUntilMs === undefined) return windows.reduce(moreRestrictive);
+  // During a ban, the headers show the per-minute limit, which is the first quota.
+  const endsAtMs = Math.max(...windows.map((window) => window.endsAtMs));
+  return { limit: windows[0]?.limit ?? 0, remaining: 0, endsAtMs };
 }
 
-/** Of two windows the one with fewer requests remaining; on a tie the one that ends last. */
-function scarcer(a: Standing, b: Standing): Standing {
+/** Returns the window with fewer requests remaining or, on a tie, the one that ends last. */
+function moreRestrictive(a: ReportedWindow, b: ReportedWindow): ReportedWindow {
   if (a.remaining !== b.remaining) return a.remaining < b.remaining ? a : b;
   return a.endsAtMs >= b.endsAtMs ? a : b;
 }
 
-function standingsOf({ windows, bannedUntilMs }: Reading): Standing[] {
-  return windows.map((window) => standingOf(window, bannedUntilMs));
+function reportedWindows({ windows, bannedUntilMs }: RateLimitDecision): ReportedWindow[] {
+  return windows.map((window) => reportedWindow(window, bannedUntilMs));
 }
 
-/** How a window stands for the caller: during a ban nothing remains, until the ban's end at least. */
-function standingOf(
-  { quota, used, endsAtMs }: WindowReading,
+/** During a ban, a window has 0 remaining and ends no earlier than the ban. */
+function reportedWindow(
+  { quota, used, endsAtMs }: QuotaState,
   bannedUntilMs: number | undefined,
-): Standing {
+): ReportedWindow {
   const { name, limit } = quota;
   const remaining = Math.max(0, limit - used);
   if (bannedUntilMs === undefined) return { name, limit, remaining, endsAtMs };
-  const openAtMs = remaining === 0 ? Math.max(endsAtMs, bannedUntilMs) : bannedUntilMs;
-  return { name, limit, remaining: 0, endsAtMs: openAtMs };
+  const resetAtMs = remaining === 0 ? Math.max(endsAtMs, bannedUntilMs) : bannedUntilMs;
+  return { name, limit, remaining: 0, endsAtMs: resetAtMs };
 }
 
 function wholeSeconds(ms: number): number {

@@ -1,7 +1,7 @@
-/** Why a request passed or was refused. */
+/** Why a request was allowed or rejected. */
 export type LimitOutcome = 'allowed' | 'minute' | 'day' | 'banned';
 
-/** Counts decisions by plan ('anonymous' for addresses) and outcome, and bans, for the metrics. */
+/** Counts decisions and bans for the metrics, by plan ('anonymous' for addresses). */
 export class LimitStatistics {
   private readonly counts = new Map<string, number>();
   private readonly banCounts = new Map<string, number>();
@@ -15,12 +15,12 @@ export class LimitStatistics {
     this.banCounts.set(plan, (this.banCounts.get(plan) ?? 0) + 1);
   }
 
-  /** Returns by plan how many bans began. */
+  /** Returns the number of bans that have started, by plan. */
   bans(): ReadonlyMap<string, number> {
     return this.banCounts;
   }
 
-  /** Returns plan, outcome and how many decisions there were so far. */
+  /** Returns the number of decisions, by plan and outcome. */
   entries(): [plan: string, outcome: string, count: number][] {
     return [...this.counts].map(([key, count]) => {
       const [plan = '', outcome = ''] = key.split(' ');

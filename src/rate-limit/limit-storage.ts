@@ -1,26 +1,27 @@
-import type { Circuit } from './circuit.js';
+import type { Circuit } from './redis/circuit.js';
 
-/** A fixed window of a budget: so many requests in so long, from the first counted one on. */
+/** A fixed window of a budget. It starts with the first request that is counted in it. */
 export interface Quota {
   readonly name: 'minute' | 'day';
+  /** Requests per window. */
   readonly limit: number;
   readonly lengthMs: number;
 }
 
-/** When refusals of a key lead to a ban. */
+/** When rejected requests lead to a ban. */
 export interface BanPolicy {
-  /** What refusals are counted for, and the ban holds for: a key and those that rotation made of it. */
-  readonly keyLine: string;
-  /** A ban that was recorded under another number has been lifted. */
+  /** The API keys that rotation created from one key share a count of rejections and a ban. */
+  readonly lineageId: string;
+  /** A ban that was recorded under a lower number has been lifted. */
   readonly unbanCount: number;
-  /** Refused requests in one minute that lead to a ban; 0: never. */
+  /** Rejected requests within one minute that lead to a ban. 0 turns bans off. */
   readonly afterRejections: number;
   readonly lengthMs: number;
 }
 
-/** What a request is counted in. */
+/** The limits of an owner or a client address. */
 export interface Budget {
-  /** Addresses may be forgotten when memory is short, owners never. */
+  /** When memory is short, addresses may be evicted, owners never. */
   readonly kind: 'owner' | 'address';
   /** The owner's plan, 'anonymous' for an address. */
   readonly plan: string;
@@ -29,55 +30,56 @@ export interface Budget {
   readonly ban?: BanPolicy;
 }
 
-/** A window as it stands. */
-export interface WindowReading {
+/** The state of one window of a budget. */
+export interface QuotaState {
   readonly quota: Quota;
   readonly used: number;
-  /** Milliseconds since the epoch; one length from now for a window that has not begun. */
+  /** Milliseconds since the epoch. For a window that has not started: one length from now. */
   readonly endsAtMs: number;
 }
 
-/** A decision, and what it was decided on. */
-export interface Reading {
+/** Whether a request is allowed, and the state of the budget that the decision is based on. */
+export interface RateLimitDecision {
   readonly allowed: boolean;
   /** The storage's time, in milliseconds since the epoch. */
   readonly nowMs: number;
-  readonly windows: readonly WindowReading[];
-  /** Set while the key is banned. */
+  readonly windows: readonly QuotaState[];
+  /** Set while the API key is banned. */
   readonly bannedUntilMs?: number;
-  /** The request was the refusal that led to the ban. */
+  /** The rejection of this request started the ban. */
   readonly banBegins?: boolean;
 }
 
-/** How many lookups per second an address over its budget may cause. */
-export interface LookupLimit {
-  readonly perSecond: number;
-}
-
-/** One request of an address's budget, counted before the API key of the request is looked up. */
+/** A request that was counted for its address before its API key is looked up. */
 export interface Reservation {
-  /** The state of the budget. Where it is `allowed`, it includes this request. */
-  readonly reading: Reading;
-  /** Whether the lookup may take place: within the budget, or as one of a few per second beyond it. */
+  /** Includes this request if it is allowed. */
+  readonly decision: RateLimitDecision;
+  /** Whether the lookup may run: within the budget, or as one of a few per second over it. */
   readonly mayLookUp: boolean;
-  /** Removes the request from the budget, if it was counted there. Returns the state of the budget. Never rejects. */
-  giveBack(): Reading | Promise<Reading>;
 }
 
-/** Where budgets are counted. */
+/** Counts requests against budgets. Every method is atomic. */
 export abstract class LimitStorage {
-  /** Whether Redis is used; undefined where it is not to be. */
+  /** Reports whether Redis is used. Undefined if the service runs without Redis. */
   abstract readonly circuit: Circuit | undefined;
 
-  /** Counts one request in all windows of its budget, or refuses it and counts it in none. */
-  abstract take(budget: Budget): Reading | Promise<Reading>;
+  /** Counts one request in all windows of its budget, or rejects it and counts it in none. */
+  abstract consume(budget: Budget): Promise<RateLimitDecision>;
 
-  /** Reads a budget without counting; `allowed` tells whether a request would be. */
-  abstract peek(budget: Budget): Reading | Promise<Reading>;
+  /** Returns the decision on a request without counting it. */
+  abstract peek(budget: Budget): Promise<RateLimitDecision>;
 
   /**
-   * Counts one request before its API key is looked up: in the address's budget, or beyond that as one of a few lookups
-   * per second. Both limits hold however many requests arrive at once.
+   * Counts one request before its API key is looked up: in the budget of the address or, over that
+   * budget, as one of a few lookups per second.
    */
-  abstract reserve(address: Budget): Reservation | Promise<Reservation>;
+  abstract reserve(address: Budget): Promise<Reservation>;
+
+  /**
+   * Removes a reserved request from the budget, unless it was not counted or its window has ended.
+   *
+   * @param reserved the decision of the reservation
+   * @returns the state of the budget
+   */
+  abstract refund(address: Budget, reserved: RateLimitDecision): Promise<RateLimitDecision>;
 }

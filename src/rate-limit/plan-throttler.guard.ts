@@ -1,6 +1,6 @@
-import { type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { ThrottlerGuard, type ThrottlerStorage } from '@nestjs/throttler';
+import { SkipThrottle } from '@nestjs/throttler';
 import type { Request } from 'express';
 import { Authenticator } from '../auth/authenticator.js';
 import type { Caller } from '../auth/caller.js';
@@ -8,117 +8,62 @@ import { isPublic } from '../auth/public.decorator.js';
 import { perRoute, requestOf, responseOf } from '../http/request/http-context.js';
 import { limitHeaders } from './limit-headers.js';
 import { limitRejection } from './limit-rejection.js';
-import type { Budget, Reading, Reservation } from './limit-storage.js';
+import type { Budget, RateLimitDecision, Reservation } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
 
-/** What `@SkipThrottle()` leaves on a handler or controller. */
-const SKIP_THROTTLE = 'THROTTLER:SKIPdefault';
-
-/** The original's storage counts one window of one route a call; a budget here is counted in LimitStorage. */
-const NO_THROTTLER_STORAGE: ThrottlerStorage = {
-  increment: () => Promise.reject(new Error('PlanThrottlerGuard counts in LimitStorage')),
-};
+/** The metadata key that `@SkipThrottle()` sets. @nestjs/throttler does not export it. */
+const SKIP_THROTTLE = metadataKeyOf(SkipThrottle());
 
 const ANONYMOUS: Caller = { kind: 'anonymous', reason: 'missing' };
 
-const ADMITTED = Promise.resolve(true);
-
-/** Who calls, and the budget that the request is counted in. */
-interface Identified {
+interface IdentifiedCaller {
   caller: Caller;
+  /** The budget of the API key's owner or, without a valid API key, of the client address. */
   budget: Budget;
-  /** The request as it was counted for its address before the API key was looked up. */
-  reservation?: Reservation | undefined;
+  /** Set if the request was counted for its address before its API key was looked up. */
+  reservation: Reservation | undefined;
 }
 
 /**
- * Takes every request from its caller's budget, in one step for all windows, and tells the budget in
- * the response; stands before ApiKeyGuard, so that a 401 is counted too. `@SkipThrottle()` routes are
- * not counted, but show the fields. (`@Throttle()` has no meaning here: the owner's plan sets budgets.)
+ * Identifies the caller, counts the request, and sets the rate limit headers. It runs before
+ * ApiKeyGuard, so that 401 responses are counted too. Responses of `@SkipThrottle()` routes have the
+ * headers, but are not counted. Responses of `@Public()` routes have none. `@Throttle()` has no
+ * effect, because limits belong to the owner's plan. docs/decisions/0012 explains why this guard
+ * does not extend ThrottlerGuard.
  */
 @Injectable()
-export class PlanThrottlerGuard extends ThrottlerGuard {
-  /** Reservations that wait for Redis, by address and API key: requests that need the same lookup share it. */
+export class PlanThrottlerGuard implements CanActivate {
+  private readonly logger = new Logger(PlanThrottlerGuard.name);
+  /** Pending reservations by address and API key: requests that need the same lookup share one. */
   private readonly reservations = new Map<string, Promise<Reservation>>();
 
-  // Each named for injection: the original's constructor does so, and a subclass inherits its names.
   constructor(
-    @Inject(Reflector) reflector: Reflector,
-    @Inject(Authenticator) private readonly authenticator: Authenticator,
-    @Inject(RateLimiter) private readonly limiter: RateLimiter,
-  ) {
-    super([], NO_THROTTLER_STORAGE, reflector);
-  }
+    private readonly reflector: Reflector,
+    private readonly authenticator: Authenticator,
+    private readonly limiter: RateLimiter,
+  ) {}
 
-  /** Nothing to set up: the original reads its throttlers here, of which there are none. */
-  override onModuleInit(): Promise<void> {
-    return Promise.resolve();
-  }
-
-  /** @throws ServiceError rate_limit_exceeded or api_key_banned, with Retry-After */
-  override async canActivate(context: ExecutionContext): Promise<boolean> {
+  /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     if (isPublic(context)) return true;
-    return this.take(context, await this.identify(requestOf(context)));
-  }
-
-  private take(context: ExecutionContext, identified: Identified): Promise<boolean> {
-    const { caller, budget, reservation } = identified;
     const request = requestOf(context);
+    const identified = await this.identify(request);
+    const { caller, budget } = identified;
     request.caller = caller;
     request.callerId = budget.id;
     if (caller.kind === 'key') request.slot?.setAuthenticated();
-    if (reservation) return this.settle(context, identified, reservation);
-    const counted = !this.skips(context) && !isUnavailable(caller);
-    const reading = counted ? this.limiter.take(budget) : this.limiter.peek(budget);
-    return reading instanceof Promise
-      ? reading.then((taken) => this.tell(context, taken, counted))
-      : this.tell(context, reading, counted);
-  }
 
-  /** Sets the rate limit headers. Rejects a request over its limit, unless it is one that is not counted. */
-  private tell(context: ExecutionContext, reading: Reading, refuses: boolean): Promise<boolean> {
+    const isCounted = isUnverified(caller) || !(isUnavailable(caller) || this.skips(context));
+    const decision = await this.decide(request, identified, isCounted);
     const response = responseOf(context);
-    for (const [name, value] of limitHeaders(reading)) response.setHeader(name, value);
-    if (reading.banBegins) this.logBan(requestOf(context), reading);
-    // Not thrown: V8 would walk the stack for each, 4 % of a refusal.
-    return refuses && !reading.allowed ? Promise.reject(limitRejection(reading)) : ADMITTED;
-  }
-
-  private logBan({ id, caller }: Request, { bannedUntilMs = 0 }: Reading): void {
-    if (caller?.kind !== 'key') return;
-    const { key } = caller;
-    this.logger.warn({
-      msg: 'API key banned',
-      requestId: id,
-      ownerId: key.ownerId.toString(),
-      keyId: key.id.toString(),
-      plan: key.plan,
-      bannedUntil: new Date(bannedUntilMs).toISOString(),
-    });
-  }
-
-  /** Decides on a request that was counted for its address, now that its caller is known. */
-  private async settle(
-    context: ExecutionContext,
-    { caller, budget }: Identified,
-    reservation: Reservation,
-  ): Promise<boolean> {
-    const { reading, mayLookUp } = reservation;
-    if (caller.kind === 'key') {
-      // Sent together, so that the caller waits for one round trip to Redis.
-      void reservation.giveBack();
-      return this.take(context, { caller, budget });
-    }
-    // Without a lookup, nobody knows whether the API key is valid: 429 even where nothing is counted.
-    if (!mayLookUp) return this.tell(context, this.limiter.note(budget, reading), true);
-    if (this.skips(context) || isUnavailable(caller)) {
-      return this.tell(context, await reservation.giveBack(), false);
-    }
-    return this.tell(context, this.limiter.note(budget, reading), true);
+    for (const [name, value] of limitHeaders(decision)) response.setHeader(name, value);
+    if (decision.banBegins) this.logBan(request, decision);
+    if (isCounted && !decision.allowed) throw limitRejection(decision);
+    return true;
   }
 
   /** Identifies the caller. A request that needs a lookup is counted for its address before that. */
-  private async identify(request: Request): Promise<Identified> {
+  private async identify(request: Request): Promise<IdentifiedCaller> {
     let reservation: Reservation | undefined;
     const reserveLookup = async (hash: string): Promise<boolean> => {
       const address = this.limiter.addressBudget(request.clientAddress);
@@ -126,7 +71,7 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
       const shared = this.reservations.get(id);
       reservation = await (shared ?? this.reserve(id, address));
       const { mayLookUp } = reservation;
-      // The lookup is the other request's. This one is counted when its caller is known.
+      // The reservation belongs to the other request. This one is counted after the lookup.
       if (shared && mayLookUp) reservation = undefined;
       return mayLookUp;
     };
@@ -140,10 +85,45 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
     return { caller, budget, reservation };
   }
 
-  private reserve(id: string, address: Budget): Promise<Reservation> {
-    const made = Promise.resolve(this.limiter.reserve(address));
-    this.reservations.set(id, made);
-    return made.finally(() => this.reservations.delete(id));
+  private async reserve(id: string, address: Budget): Promise<Reservation> {
+    const pending = this.limiter.reserve(address);
+    this.reservations.set(id, pending);
+    try {
+      return await pending;
+    } finally {
+      this.reservations.delete(id);
+    }
+  }
+
+  private decide(
+    request: Request,
+    { caller, budget, reservation }: IdentifiedCaller,
+    isCounted: boolean,
+  ): Promise<RateLimitDecision> {
+    if (reservation && caller.kind !== 'key') {
+      return isCounted
+        ? Promise.resolve(this.limiter.record(budget, reservation.decision))
+        : this.limiter.refund(budget, reservation.decision);
+    }
+    if (reservation) {
+      // Not awaited: Redis gets both commands in one round trip.
+      const address = this.limiter.addressBudget(request.clientAddress);
+      void this.limiter.refund(address, reservation.decision);
+    }
+    return isCounted ? this.limiter.consume(budget) : this.limiter.peek(budget);
+  }
+
+  private logBan({ id, caller }: Request, { bannedUntilMs = 0 }: RateLimitDecision): void {
+    if (caller?.kind !== 'key') return;
+    const { key } = caller;
+    this.logger.warn({
+      msg: 'API key banned',
+      requestId: id,
+      ownerId: key.ownerId.toString(),
+      keyId: key.id.toString(),
+      plan: key.plan,
+      bannedUntil: new Date(bannedUntilMs).toISOString(),
+    });
   }
 
   private readonly skips = perRoute((context) => {
@@ -152,6 +132,20 @@ export class PlanThrottlerGuard extends ThrottlerGuard {
   });
 }
 
+/** The API key could not be looked up, so the response is 503. */
 function isUnavailable(caller: Caller): boolean {
   return caller.kind === 'anonymous' && caller.reason === 'unavailable';
+}
+
+/** The address is over its limit of lookups, so the response is 429 on every route. */
+function isUnverified(caller: Caller): boolean {
+  return caller.kind === 'anonymous' && caller.reason === 'unverified';
+}
+
+function metadataKeyOf(decorate: ClassDecorator): string {
+  const target = (): void => undefined;
+  decorate(target);
+  const [key] = Reflect.getMetadataKeys(target) as string[];
+  if (key === undefined) throw new Error('@SkipThrottle() sets no metadata.');
+  return key;
 }

@@ -5,7 +5,7 @@ import { InProcessStorage } from './in-process-storage.js';
 import { LimitStorage } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
 
-/** How often callers may call. */
+/** Limits how many requests a caller may send. */
 @Module({
   providers: [
     RateLimiter,
@@ -15,11 +15,9 @@ import { RateLimiter } from './rate-limiter.js';
 })
 export class RateLimitModule {}
 
-/** Counters are shared by replicas where there is a Redis. */
 async function createStorage({ redis, limits }: Settings, clock: Clock): Promise<LimitStorage> {
-  const lookupLimit = { perSecond: limits.keyLookupsPerSecond };
-  if (!redis) return new InProcessStorage(clock, lookupLimit);
-  // Its client is loaded only where it is of use: that takes longer than all of the limits.
+  if (!redis) return new InProcessStorage(clock, limits.keyLookupsPerSecond);
+  // Loaded only if needed, because loading the Redis client takes long.
   const { RedisStorage } = await import('./redis/redis-storage.js');
-  return new RedisStorage(redis, clock, lookupLimit);
+  return new RedisStorage(redis, clock, limits.keyLookupsPerSecond);
 }

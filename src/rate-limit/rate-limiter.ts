@@ -1,86 +1,92 @@
 import { Injectable } from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
 import type { CachedKey } from '../auth/cached-key.js';
+import { DAY_MS, MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import type { AddressDecision } from '../http/request/request.js';
-import type { Circuit } from './circuit.js';
-import { type Field, limitHeaders } from './limit-headers.js';
+import { type Header, limitHeaders } from './limit-headers.js';
 import { limitRejection } from './limit-rejection.js';
 import { type LimitOutcome, LimitStatistics } from './limit-statistics.js';
-import { type Budget, LimitStorage, type Reading, type Reservation } from './limit-storage.js';
+import {
+  type Budget,
+  LimitStorage,
+  type RateLimitDecision,
+  type Reservation,
+} from './limit-storage.js';
+import type { Circuit } from './redis/circuit.js';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
-
-/** Addresses of one IPv6 network of this size are one client. */
+/** The addresses of an IPv6 network of this size share a budget. */
 const IPV6_PREFIX_BITS = 64;
 
-/** Knows what each caller's budget is, and takes requests from it. */
+/** Counts the requests of callers and decides which are over the limit. */
 @Injectable()
 export class RateLimiter {
+  readonly statistics = new LimitStatistics();
+  /** Cached keys are immutable, so each has one budget. */
+  private readonly ownerBudgets = new WeakMap<CachedKey, Budget>();
+
   constructor(
     private readonly storage: LimitStorage,
     private readonly settings: Settings,
   ) {}
 
-  readonly statistics = new LimitStatistics();
-  /** What is known of a key does not change: what changes is which of these is known. */
-  private readonly ownerBudgets = new WeakMap<CachedKey, Budget>();
-
-  /** Whether Redis is used; undefined where it is not to be. */
+  /** Reports whether Redis is used. Undefined if the service runs without Redis. */
   get circuit(): Circuit | undefined {
     return this.storage.circuit;
   }
 
-  /** Counts one request, or refuses it; waits only where budgets are counted elsewhere. */
-  take(budget: Budget): Reading | Promise<Reading> {
-    const reading = this.storage.take(budget);
-    return reading instanceof Promise
-      ? reading.then((taken) => this.note(budget, taken))
-      : this.note(budget, reading);
+  /** Counts one request, or rejects it. */
+  async consume(budget: Budget): Promise<RateLimitDecision> {
+    return this.record(budget, await this.storage.consume(budget));
   }
 
-  /** Adds a decision to the statistics. Returns it. */
-  note({ plan }: Budget, reading: Reading): Reading {
-    this.statistics.count(plan, outcomeOf(reading));
-    if (reading.banBegins) this.statistics.countBan(plan);
-    return reading;
-  }
-
-  /** As `take`, for a request that is refused before anything is known of it but its address. */
-  async takeForAddress(address: string | undefined): Promise<AddressDecision> {
-    const reading = await this.take(this.addressBudget(address));
-    return {
-      headers: limitHeaders(reading),
-      rejection: reading.allowed ? undefined : limitRejection(reading),
-    };
-  }
-
-  /** Returns the rate limit headers of a client address, for a request that is not counted. */
-  async peekForAddress(address: string | undefined): Promise<Field[]> {
-    return limitHeaders(await this.peek(this.addressBudget(address)));
-  }
-
-  peek(budget: Budget): Reading | Promise<Reading> {
+  /** Returns the decision on a request without counting it. */
+  peek(budget: Budget): Promise<RateLimitDecision> {
     return this.storage.peek(budget);
   }
 
   /**
-   * Counts a request for its address before its API key is looked up. The statistics do not include it: pass the
-   * reading to `note` if it becomes the decision.
+   * Counts a request for its address before its API key is looked up. The statistics do not include
+   * it: call `record` if this decision is the final one, `refund` otherwise.
    */
-  reserve(address: Budget): Reservation | Promise<Reservation> {
+  reserve(address: Budget): Promise<Reservation> {
     return this.storage.reserve(address);
   }
 
-  /** The budget of a key's owner: shared by all the owner's keys, a ban only by those of its line. */
+  /** Removes a reserved request from the budget. Returns the state of the budget. */
+  refund(address: Budget, reserved: RateLimitDecision): Promise<RateLimitDecision> {
+    return this.storage.refund(address, reserved);
+  }
+
+  /** Adds a decision to the statistics. Returns it. */
+  record({ plan }: Budget, decision: RateLimitDecision): RateLimitDecision {
+    this.statistics.count(plan, outcomeOf(decision));
+    if (decision.banBegins) this.statistics.countBan(plan);
+    return decision;
+  }
+
+  /** Counts a request of which only the client address is known. */
+  async consumeForAddress(address: string | undefined): Promise<AddressDecision> {
+    const decision = await this.consume(this.addressBudget(address));
+    return {
+      headers: limitHeaders(decision),
+      rejection: decision.allowed ? undefined : limitRejection(decision),
+    };
+  }
+
+  /** Returns the rate limit headers of a client address without counting a request. */
+  async peekForAddress(address: string | undefined): Promise<Header[]> {
+    return limitHeaders(await this.peek(this.addressBudget(address)));
+  }
+
+  /** Returns the budget of an API key's owner, with the ban policy of the API key. */
   ownerBudget(key: CachedKey): Budget {
     let budget = this.ownerBudgets.get(key);
-    if (!budget) this.ownerBudgets.set(key, (budget = this.makeOwnerBudget(key)));
+    if (!budget) this.ownerBudgets.set(key, (budget = this.createOwnerBudget(key)));
     return budget;
   }
 
-  private makeOwnerBudget({ ownerId, plan, limits, firstKeyId, unbanCount }: CachedKey): Budget {
+  private createOwnerBudget({ ownerId, plan, limits, firstKeyId, unbanCount }: CachedKey): Budget {
     return {
       kind: 'owner',
       plan,
@@ -90,7 +96,7 @@ export class RateLimiter {
         { name: 'day', limit: limits.perDay, lengthMs: DAY_MS },
       ],
       ban: {
-        keyLine: firstKeyId.toString(),
+        lineageId: firstKeyId.toString(),
         unbanCount,
         afterRejections: this.settings.limits.banAfterRejections ?? limits.perMinute,
         lengthMs: this.settings.limits.banMs,
@@ -98,26 +104,21 @@ export class RateLimiter {
     };
   }
 
-  /** The budget of a client address; IPv6 addresses share one by /64. */
+  /** Returns the budget of a client address. IPv6 addresses of one /64 share a budget. */
   addressBudget(address: string | undefined): Budget {
+    const limit = this.settings.limits.anonymousRequestsPerMinute;
     return {
       kind: 'address',
       plan: 'anonymous',
       id: address === undefined ? 'unknown' : normalizeIp(address, IPV6_PREFIX_BITS),
-      quotas: [
-        {
-          name: 'minute',
-          limit: this.settings.limits.anonymousRequestsPerMinute,
-          lengthMs: MINUTE_MS,
-        },
-      ],
+      quotas: [{ name: 'minute', limit, lengthMs: MINUTE_MS }],
     };
   }
 }
 
-function outcomeOf({ allowed, windows, bannedUntilMs }: Reading): LimitOutcome {
+function outcomeOf({ allowed, windows, bannedUntilMs }: RateLimitDecision): LimitOutcome {
   if (allowed) return 'allowed';
   if (bannedUntilMs !== undefined) return 'banned';
-  const exhausted = windows.filter(({ used, quota }) => used >= quota.limit);
-  return exhausted.at(-1)?.quota.name ?? 'minute';
+  const exceeded = windows.filter(({ used, quota }) => used >= quota.limit);
+  return exceeded.at(-1)?.quota.name ?? 'minute';
 }

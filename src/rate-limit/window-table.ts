@@ -1,16 +1,16 @@
 const INITIAL_CAPACITY = 1_024;
-/** Slots looked at for a free one at every new key: more than one, so that the dead go faster than the new come. */
+/** Slots checked per new key. More than one, so that ended keys are dropped faster than keys are added. */
 const SWEEP_STEP = 2;
 
-/** How a window stands: when it ends, in milliseconds since the epoch, and how much of it is used. */
 export interface WindowState {
   used: number;
+  /** Milliseconds since the epoch. */
   endsAtMs: number;
 }
 
 /**
- * Fixed windows of many keys, a few numbers each, in typed arrays: about 90 bytes a key with two
- * windows, no timer, O(1) an access. Keys whose windows have all ended are dropped in passing.
+ * Fixed windows of many keys, in typed arrays. It needs no timer: a new key drops old keys whose
+ * windows have all ended. Every access is O(1). Its memory is documented in docs/limits.md.
  */
 export class WindowTable {
   private readonly slots = new Map<string, number>();
@@ -18,11 +18,11 @@ export class WindowTable {
   private readonly free: number[] = [];
   private endsAtMs: Float64Array;
   private used: Uint32Array;
-  private hand = 0;
+  private sweepSlot = 0;
 
   /**
    * @param windowsPerKey how many windows each key has
-   * @param maxKeys beyond these, a new key takes the place of one that is there
+   * @param maxKeys at this number, a new key replaces another one
    */
   constructor(
     private readonly windowsPerKey: number,
@@ -36,7 +36,7 @@ export class WindowTable {
     return this.slots.size;
   }
 
-  /** Returns a window as it stands; one that is not running as if it began now. @param nowMs milliseconds since the epoch */
+  /** Returns the state of a window. A window that is not running is returned as if it started now. */
   read(key: string, window: number, nowMs: number, lengthMs: number): WindowState {
     const slot = this.slots.get(key);
     const index = slot === undefined ? -1 : slot * this.windowsPerKey + window;
@@ -46,7 +46,7 @@ export class WindowTable {
       : { used: 0, endsAtMs: nowMs + lengthMs };
   }
 
-  /** Adds one to a window, beginning it when it is not running. */
+  /** Adds one to a window. Starts the window if it is not running. */
   count(key: string, window: number, nowMs: number, lengthMs: number): void {
     const index = this.slotOf(key, nowMs) * this.windowsPerKey + window;
     if ((this.endsAtMs[index] ?? 0) <= nowMs) {
@@ -56,7 +56,7 @@ export class WindowTable {
     this.used[index] = (this.used[index] ?? 0) + 1;
   }
 
-  /** Makes a window stand as it was read elsewhere. @param state undefined: it is not running */
+  /** Replaces the state of a window. @param state undefined: the window is not running */
   set(key: string, window: number, nowMs: number, state: WindowState | undefined): void {
     if (!state && !this.slots.has(key)) return;
     const index = this.slotOf(key, nowMs) * this.windowsPerKey + window;
@@ -65,10 +65,10 @@ export class WindowTable {
   }
 
   private slotOf(key: string, nowMs: number): number {
-    const known = this.slots.get(key);
-    if (known !== undefined) return known;
+    const existing = this.slots.get(key);
+    if (existing !== undefined) return existing;
     this.sweep(nowMs);
-    if (this.slots.size >= this.maxKeys) this.drop(this.advanceToTaken());
+    if (this.slots.size >= this.maxKeys) this.drop(this.nextOccupiedSlot());
     const slot = this.free.pop() ?? this.keys.length;
     if ((slot + 1) * this.windowsPerKey > this.used.length) this.grow();
     this.keys[slot] = key;
@@ -76,12 +76,13 @@ export class WindowTable {
     return slot;
   }
 
-  /** Frees the next slots in turn whose windows have all ended. */
+  /** Checks the next slots, round-robin, and frees those whose windows have all ended. */
   private sweep(nowMs: number): void {
     for (let step = 0; step < SWEEP_STEP && this.keys.length > 0; step++) {
-      this.hand = (this.hand + 1) % this.keys.length;
-      if (this.keys[this.hand] !== undefined && this.hasEnded(this.hand, nowMs))
-        this.drop(this.hand);
+      this.sweepSlot = (this.sweepSlot + 1) % this.keys.length;
+      if (this.keys[this.sweepSlot] !== undefined && this.hasEnded(this.sweepSlot, nowMs)) {
+        this.drop(this.sweepSlot);
+      }
     }
   }
 
@@ -92,10 +93,10 @@ export class WindowTable {
       .every((endsAtMs) => endsAtMs <= nowMs);
   }
 
-  private advanceToTaken(): number {
-    do this.hand = (this.hand + 1) % this.keys.length;
-    while (this.keys[this.hand] === undefined);
-    return this.hand;
+  private nextOccupiedSlot(): number {
+    do this.sweepSlot = (this.sweepSlot + 1) % this.keys.length;
+    while (this.keys[this.sweepSlot] === undefined);
+    return this.sweepSlot;
   }
 
   private drop(slot: number): void {

@@ -50,7 +50,7 @@ test('every request is counted once in both windows or in neither, and its heade
         continue;
       }
       const budget = budgetOf(id, limits.perMinute, limits.perDay);
-      const { allowed, windows } = model.take(budget, service.nowMs());
+      const { allowed, windows } = model.consume(budget, service.nowMs());
       const response = await client.send('/v1/nothing', { method: next });
       expect(response.status === 429).toBe(!allowed);
       const states = windows.map(({ quota, used, endsAtMs }) => ({

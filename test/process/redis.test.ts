@@ -72,7 +72,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
       await service.waitForLog(({ msg = '' }) => msg.startsWith('Redis evicts'));
       const warnings = service.logs().filter(({ level }) => Number(level) >= 40);
       expect(warnings.map(({ msg }) => msg)).toEqual([
-        expect.stringMatching(/^Redis evicts by volatile-lru: .*noeviction/),
+        expect.stringMatching(/^Redis evicts keys \(maxmemory-policy volatile-lru\): .*noeviction/),
       ]);
     });
 

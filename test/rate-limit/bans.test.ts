@@ -35,7 +35,7 @@ async function outcomes(times: number, ask: () => Promise<ApiResponse>): Promise
 }
 
 const PASSED = 'route_not_found';
-const REFUSED = 'rate_limit_exceeded';
+const REJECTED = 'rate_limit_exceeded';
 const BANNED = 'api_key_banned';
 
 describe('by default', () => {
@@ -70,7 +70,7 @@ describe('by default', () => {
       const owner = await newOwner(perMinute);
       expect(await outcomes(2 * perMinute + 3, asks(owner.key))).toEqual([
         ...Array(perMinute).fill(PASSED),
-        ...Array(perMinute - 1).fill(REFUSED),
+        ...Array(perMinute - 1).fill(REJECTED),
         ...Array(4).fill(BANNED),
       ]);
     },
@@ -80,7 +80,7 @@ describe('by default', () => {
     const ask = asks((await createOwner(service.database, { plan: 'free' })).key);
     expect(await outcomes(120, ask)).toEqual([
       ...Array(60).fill(PASSED),
-      ...Array(59).fill(REFUSED),
+      ...Array(59).fill(REJECTED),
       BANNED,
     ]);
   });
@@ -130,7 +130,7 @@ describe('by default', () => {
 
   it('after the ban all begins as if there had been none', async () => {
     const ask = asks((await newOwner(2)).key);
-    const twice = [PASSED, PASSED, REFUSED, BANNED];
+    const twice = [PASSED, PASSED, REJECTED, BANNED];
     expect(await outcomes(4, ask)).toEqual(twice);
     await service.advance(BAN_MS);
     expect(await outcomes(4, ask)).toEqual(twice);
@@ -145,8 +145,8 @@ describe('by default', () => {
 
   const minutes: [string, number[], string][] = [
     ['the last millisecond of the minute', [10, 11, 69.999], BANNED],
-    ['the next minute', [10, 11, 70], REFUSED],
-    ['a minute that slides', [10, 65, 70, 71], REFUSED],
+    ['the next minute', [10, 11, 70], REJECTED],
+    ['a minute that slides', [10, 65, 70, 71], REJECTED],
     ['the minute that follows, counted anew', [10, 65, 70, 71, 129.999], BANNED],
   ];
   it.each(minutes)(
@@ -160,7 +160,7 @@ describe('by default', () => {
         await service.setClock(startMs + second * SECOND_MS);
         codes.push((await ask()).json.code);
       }
-      expect(codes).toEqual([...Array(seconds.length - 1).fill(REFUSED), code]);
+      expect(codes).toEqual([...Array(seconds.length - 1).fill(REJECTED), code]);
     },
   );
 
@@ -169,9 +169,9 @@ describe('by default', () => {
     const startMs = service.nowMs();
     await sequentially(4, ask);
     await service.setClock(startMs + 59_000);
-    expect(await outcomes(2, ask)).toEqual([REFUSED, REFUSED]);
+    expect(await outcomes(2, ask)).toEqual([REJECTED, REJECTED]);
     await service.setClock(startMs + 60_000);
-    expect(await outcomes(6, ask)).toEqual([...Array(4).fill(PASSED), REFUSED, BANNED]);
+    expect(await outcomes(6, ask)).toEqual([...Array(4).fill(PASSED), REJECTED, BANNED]);
   });
 
   it('a day that is used up and ends after the ban is told instead', async () => {
@@ -189,7 +189,7 @@ describe('by default', () => {
       'retry-after': '86400',
     });
     await service.advance(BAN_MS);
-    expect((await ask()).json.code).toBe(REFUSED);
+    expect((await ask()).json.code).toBe(REJECTED);
   });
 
   it('a day that is used up and ends before the ban is not', async () => {
@@ -207,7 +207,7 @@ describe('by default', () => {
     const other = asks((await createKey(service.database, owner.id)).key);
     const ask = asks(owner.key);
     await sequentially(4, ask);
-    expect(await outcomes(1, other)).toEqual([REFUSED]);
+    expect(await outcomes(1, other)).toEqual([REJECTED]);
     await service.advance(MINUTE_MS);
     expect(await outcomes(2, ask)).toEqual([BANNED, BANNED]);
     expect(limitsOf(await other())).toMatchObject({ limit: 2, remaining: 1 });
@@ -217,7 +217,7 @@ describe('by default', () => {
     const owner = await newOwner(3);
     const other = asks((await createKey(service.database, owner.id)).key);
     await sequentially(5, asks(owner.key));
-    expect(await outcomes(2, other)).toEqual([REFUSED, REFUSED]);
+    expect(await outcomes(2, other)).toEqual([REJECTED, REJECTED]);
     expect(await outcomes(1, asks(owner.key))).toEqual([BANNED]);
   });
 
@@ -244,7 +244,7 @@ describe('by default', () => {
       const owner = await newOwner(3);
       const successor = await createKey(service.database, owner.id, { firstKeyId: owner.keyId });
       await sequentially(4, asks(owner.key));
-      expect(await outcomes(2, asks(successor.key))).toEqual([REFUSED, BANNED]);
+      expect(await outcomes(2, asks(successor.key))).toEqual([REJECTED, BANNED]);
     });
   });
 
@@ -271,12 +271,12 @@ describe('by default', () => {
       const owner = await newOwner(5, 1);
       const successor = await createKey(service.database, owner.id, { firstKeyId: owner.keyId });
       const [ask, other] = [asks(owner.key), asks(successor.key)];
-      expect(await outcomes(6, ask)).toEqual([PASSED, ...Array(4).fill(REFUSED), BANNED]);
+      expect(await outcomes(6, ask)).toEqual([PASSED, ...Array(4).fill(REJECTED), BANNED]);
       expect(await outcomes(1, other)).toEqual([BANNED]);
       await unban(owner);
-      await askUntil(ask, ({ json }) => json.code === REFUSED);
+      await askUntil(ask, ({ json }) => json.code === REJECTED);
       await service.advance(5 * SECOND_MS);
-      expect(await outcomes(4, other)).toEqual([REFUSED, REFUSED, REFUSED, BANNED]);
+      expect(await outcomes(4, other)).toEqual([REJECTED, REJECTED, REJECTED, BANNED]);
       expect(await outcomes(1, ask)).toEqual([BANNED]);
     });
 
@@ -297,24 +297,24 @@ const settings = [
   {
     title: 'BAN_AFTER_REFUSALS=2 and BAN_SECONDS=7',
     env: { BAN_AFTER_REFUSALS: '2', BAN_SECONDS: '7' },
-    codes: [PASSED, PASSED, PASSED, REFUSED, BANNED, BANNED],
+    codes: [PASSED, PASSED, PASSED, REJECTED, BANNED, BANNED],
     // The minute is used up until after the ban.
     standing: '"minute";r=0;t=60, "day";r=0;t=7',
-    afterBan: REFUSED,
+    afterBan: REJECTED,
   },
   {
     title: 'BAN_AFTER_REFUSALS=0',
     env: { BAN_AFTER_REFUSALS: '0' },
-    codes: [PASSED, PASSED, PASSED, ...Array(6).fill(REFUSED)],
+    codes: [PASSED, PASSED, PASSED, ...Array(6).fill(REJECTED)],
     standing: '"minute";r=0;t=60, "day";r=99997;t=86400',
-    afterBan: REFUSED,
+    afterBan: REJECTED,
   },
   {
     title: 'BAN_SECONDS=0',
     env: { BAN_SECONDS: '0' },
-    codes: [PASSED, PASSED, PASSED, ...Array(6).fill(REFUSED)],
+    codes: [PASSED, PASSED, PASSED, ...Array(6).fill(REJECTED)],
     standing: '"minute";r=0;t=60, "day";r=99997;t=86400',
-    afterBan: REFUSED,
+    afterBan: REJECTED,
   },
 ];
 describe.each(settings)('with $title', ({ env, codes, standing, afterBan }) => {

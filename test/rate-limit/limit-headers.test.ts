@@ -1,12 +1,12 @@
 import { limitHeaders, retryAfterSeconds } from '../../src/rate-limit/limit-headers.js';
-import type { Reading } from '../../src/rate-limit/limit-storage.js';
+import type { RateLimitDecision } from '../../src/rate-limit/limit-storage.js';
 import { oneOf, seededRandom } from '../harness/http/random.js';
 
 const START_MS = 1_800_000_000_000;
 const DAY_MS = 86_400_000;
 
-/** A reading as no storage would have trouble to come to. */
-function randomReading(random: () => number): Reading {
+/** Returns a decision that a storage could make. */
+function randomDecision(random: () => number): RateLimitDecision {
   const nowMs = START_MS + Math.floor(random() * 2_000);
   const windows = [
     { name: 'minute', lengthMs: 60_000 } as const,
@@ -23,72 +23,72 @@ function randomReading(random: () => number): Reading {
 }
 
 const random = seededRandom(1);
-const readings = Array.from({ length: 1_000 }, () => randomReading(random));
+const decisions = Array.from({ length: 1_000 }, () => randomDecision(random));
 
-function field(reading: Reading, name: string): number {
-  return Number(limitHeaders(reading).find(([candidate]) => candidate === name)?.[1]);
+function header(decision: RateLimitDecision, name: string): number {
+  return Number(limitHeaders(decision).find(([candidate]) => candidate === name)?.[1]);
 }
 
-/** When nothing refuses any more. */
-function opensAtMs({ windows, bannedUntilMs = 0 }: Reading): number {
-  const exhausted = windows.filter(({ used, quota }) => used >= quota.limit);
-  return Math.max(bannedUntilMs, ...exhausted.map(({ endsAtMs }) => endsAtMs));
+/** Returns when no window and no ban rejects the request. */
+function allowedAtMs({ windows, bannedUntilMs = 0 }: RateLimitDecision): number {
+  const exceeded = windows.filter(({ used, quota }) => used >= quota.limit);
+  return Math.max(bannedUntilMs, ...exceeded.map(({ endsAtMs }) => endsAtMs));
 }
 
-const rejections = readings.filter(({ allowed }) => !allowed);
-const passes = readings.filter(({ allowed }) => allowed);
+const rejections = decisions.filter(({ allowed }) => !allowed);
+const allowed = decisions.filter(({ allowed }) => allowed);
 
-it('Retry-After is the first whole second in which nothing refuses', () => {
-  for (const reading of rejections) {
-    const waitMs = opensAtMs(reading) - reading.nowMs;
-    expect(retryAfterSeconds(reading)).toBe(Math.max(1, Math.ceil(waitMs / 1000)));
+it('Retry-After is the first whole second in which the request is allowed', () => {
+  for (const decision of rejections) {
+    const waitMs = allowedAtMs(decision) - decision.nowMs;
+    expect(retryAfterSeconds(decision)).toBe(Math.max(1, Math.ceil(waitMs / 1000)));
   }
 });
 
-it('Reset of a refusal is when nothing refuses any more', () => {
-  for (const reading of rejections) {
-    expect(field(reading, 'X-RateLimit-Reset')).toBe(Math.ceil(opensAtMs(reading) / 1000));
-    expect(field(reading, 'X-RateLimit-Remaining')).toBe(0);
+it('Reset of a rejection is when the request is allowed', () => {
+  for (const decision of rejections) {
+    expect(header(decision, 'X-RateLimit-Reset')).toBe(Math.ceil(allowedAtMs(decision) / 1000));
+    expect(header(decision, 'X-RateLimit-Remaining')).toBe(0);
   }
 });
 
-it('what passes is told of one window: none has fewer remaining, none as few ends later', () => {
-  for (const reading of passes) {
+it('an allowed request reports one window: the one with fewest remaining or, on a tie, the one that ends last', () => {
+  for (const decision of allowed) {
     const [limit, remaining, reset] = ['Limit', 'Remaining', 'Reset'].map((name) =>
-      field(reading, `X-RateLimit-${name}`),
+      header(decision, `X-RateLimit-${name}`),
     );
-    const standings = reading.windows.map(({ quota, used, endsAtMs }) => ({
+    const windows = decision.windows.map(({ quota, used, endsAtMs }) => ({
       limit: quota.limit,
       remaining: quota.limit - used,
       reset: Math.ceil(endsAtMs / 1000),
     }));
-    expect(standings).toContainEqual({ limit, remaining, reset });
-    const least = Math.min(...standings.map((standing) => standing.remaining));
-    const last = standings
-      .filter((standing) => standing.remaining === least)
-      .map((standing) => standing.reset);
+    expect(windows).toContainEqual({ limit, remaining, reset });
+    const least = Math.min(...windows.map((window) => window.remaining));
+    const last = windows
+      .filter((window) => window.remaining === least)
+      .map((window) => window.reset);
     expect({ remaining, reset }).toEqual({ remaining: least, reset: Math.max(...last) });
   }
 });
 
 it('Reset is never in the past, Remaining never below 0 nor above Limit', () => {
-  for (const reading of readings) {
-    expect(field(reading, 'X-RateLimit-Reset') * 1000).toBeGreaterThan(reading.nowMs);
-    const remaining = field(reading, 'X-RateLimit-Remaining');
+  for (const decision of decisions) {
+    expect(header(decision, 'X-RateLimit-Reset') * 1000).toBeGreaterThan(decision.nowMs);
+    const remaining = header(decision, 'X-RateLimit-Remaining');
     expect(remaining).toBeGreaterThanOrEqual(0);
-    expect(remaining).toBeLessThanOrEqual(field(reading, 'X-RateLimit-Limit'));
+    expect(remaining).toBeLessThanOrEqual(header(decision, 'X-RateLimit-Limit'));
   }
 });
 
-it('a ban is told beside the per-minute limit', () => {
-  for (const reading of readings.filter(({ bannedUntilMs }) => bannedUntilMs !== undefined)) {
-    expect(field(reading, 'X-RateLimit-Limit')).toBe(reading.windows[0]?.quota.limit);
+it('a ban is reported with the per-minute limit', () => {
+  for (const decision of decisions.filter(({ bannedUntilMs }) => bannedUntilMs !== undefined)) {
+    expect(header(decision, 'X-RateLimit-Limit')).toBe(decision.windows[0]?.quota.limit);
   }
 });
 
-it('the draft fields tell every window', () => {
-  for (const { nowMs, windows, ...reading } of passes) {
-    expect(Object.fromEntries(limitHeaders({ nowMs, windows, ...reading }))).toMatchObject({
+it('the headers of the draft report every window', () => {
+  for (const { nowMs, windows, ...rest } of allowed) {
+    expect(Object.fromEntries(limitHeaders({ nowMs, windows, ...rest }))).toMatchObject({
       'RateLimit-Policy': windows
         .map(({ quota }) => `"${quota.name}";q=${quota.limit};w=${quota.lengthMs / 1000}`)
         .join(', '),

@@ -17,7 +17,7 @@ import { type Relay, startRelay } from '../harness/database/relay.js';
 import { startService, type TestService, UNBOUNDED } from '../harness/service/service.js';
 
 const LIMIT = 20;
-const LOOK_UPS_PER_SECOND = 10;
+const LOOKUPS_PER_SECOND = 10;
 
 let database: TestDatabase;
 let relay: Relay;
@@ -75,7 +75,7 @@ function countByStatus(responses: ApiResponse[]): Record<number, number> {
   return counts;
 }
 
-/** How many of the keys were looked up: every look-up carries the key's hash. */
+/** How many of the keys were looked up: every lookup carries the key's hash. */
 function lookedUp(keys: string[]): number {
   return keys.filter((key) => relay.timesSent(Buffer.from(hashKey(key), 'hex')) > 0).length;
 }
@@ -99,7 +99,7 @@ describe('many at once', () => {
     const known = await inParallel(20, () => ask(key));
     expect(known.map(({ status }) => status)).toEqual(known.map(() => 404));
     expect(countByStatus(await Promise.all(responses))).toEqual({ 401: LIMIT, 429: 3_000 - LIMIT });
-    expect(lookedUp(keys)).toBe(LIMIT + LOOK_UPS_PER_SECOND);
+    expect(lookedUp(keys)).toBe(LIMIT + LOOKUPS_PER_SECOND);
     expect(limitsOf(await ask(key)).remaining).toBe(1_000 - 22);
   });
 
@@ -149,37 +149,37 @@ describe('the request that is counted before the lookup', () => {
 describe('over its budget', () => {
   it('429 for every unknown key that an address sends, ten a second looked up', async () => {
     const ask = await newAddressOverLimit();
-    const keys = unknownKeys(3 * LOOK_UPS_PER_SECOND);
+    const keys = unknownKeys(3 * LOOKUPS_PER_SECOND);
     for (const key of keys) {
       expect(await ask(key)).toMatchObject({ status: 429, json: { code: 'rate_limit_exceeded' } });
     }
-    expect(lookedUp(keys)).toBe(LOOK_UPS_PER_SECOND);
+    expect(lookedUp(keys)).toBe(LOOKUPS_PER_SECOND);
   });
 
   it('429 for every one of them at once, too', async () => {
     const ask = await newAddressOverLimit();
-    const keys = unknownKeys(3 * LOOK_UPS_PER_SECOND);
+    const keys = unknownKeys(3 * LOOKUPS_PER_SECOND);
     const responses = await Promise.all(keys.map((key) => ask(key)));
     expect(responses.map(({ status }) => status)).toEqual(keys.map(() => 429));
-    expect(lookedUp(keys)).toBe(LOOK_UPS_PER_SECOND);
+    expect(lookedUp(keys)).toBe(LOOKUPS_PER_SECOND);
   });
 
-  it('the second is a fixed one, from the first look-up on', async () => {
+  it('the second is a fixed one, from the first lookup on', async () => {
     const ask = await newAddressOverLimit();
     await ask(generateKey());
     await service.advance(SECOND_MS - 1);
-    const keys = unknownKeys(LOOK_UPS_PER_SECOND);
+    const keys = unknownKeys(LOOKUPS_PER_SECOND);
     for (const key of keys) await ask(key);
-    expect(lookedUp(keys)).toBe(LOOK_UPS_PER_SECOND - 1);
+    expect(lookedUp(keys)).toBe(LOOKUPS_PER_SECOND - 1);
     await service.advance(1);
-    const next = unknownKeys(LOOK_UPS_PER_SECOND + 1);
+    const next = unknownKeys(LOOKUPS_PER_SECOND + 1);
     for (const key of next) await ask(key);
-    expect(lookedUp(next)).toBe(LOOK_UPS_PER_SECOND);
+    expect(lookedUp(next)).toBe(LOOKUPS_PER_SECOND);
   });
 
   it('429 tells the budget of the address', async () => {
     const ask = await newAddressOverLimit();
-    for (const key of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(key);
+    for (const key of unknownKeys(LOOKUPS_PER_SECOND)) await ask(key);
     const [rejected, keyless] = [await ask(generateKey()), await ask()];
     expect(rejected.text).toBe(keyless.text);
     expect(rateLimitHeaders(rejected)).toEqual(rateLimitHeaders(keyless));
@@ -191,16 +191,16 @@ describe('over its budget', () => {
     });
   });
 
-  it('mistyped keys use up no look-ups', async () => {
+  it('mistyped keys use up no lookups', async () => {
     const ask = await newAddressOverLimit();
-    for (let time = 0; time < LOOK_UPS_PER_SECOND; time++) await ask('aas_mistyped');
+    for (let time = 0; time < LOOKUPS_PER_SECOND; time++) await ask('aas_mistyped');
     const { key } = await createOwner(database);
     expect((await ask(key)).status).toBe(404);
   });
 
   it('a valid key that is not in the cache passes within the ten', async () => {
     const ask = await newAddressOverLimit();
-    for (const key of unknownKeys(LOOK_UPS_PER_SECOND - 1)) await ask(key);
+    for (const key of unknownKeys(LOOKUPS_PER_SECOND - 1)) await ask(key);
     const { key } = await createOwner(database, { limits: { perMinute: 7, perDay: 70 } });
     const response = await ask(key);
     expect(response.status).toBe(404);
@@ -209,7 +209,7 @@ describe('over its budget', () => {
 
   it('429 for one beyond the ten, until the second is over; it is counted for no owner', async () => {
     const ask = await newAddressOverLimit();
-    for (const key of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(key);
+    for (const key of unknownKeys(LOOKUPS_PER_SECOND)) await ask(key);
     const { key } = await createOwner(database, { limits: { perMinute: 7, perDay: 70 } });
     const rejected = await ask(key);
     expect(rejected).toMatchObject({ status: 429, json: { code: 'rate_limit_exceeded' } });
@@ -220,7 +220,7 @@ describe('over its budget', () => {
 
   it('429 on a @SkipThrottle() route too: a key that was not looked for is not told to be invalid', async () => {
     const ask = await newAddressOverLimit();
-    for (const key of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(key);
+    for (const key of unknownKeys(LOOKUPS_PER_SECOND)) await ask(key);
     const { key } = await createOwner(database);
     expect((await ask(key, '/v1/plain/skipped')).status).toBe(429);
   });
@@ -229,17 +229,17 @@ describe('over its budget', () => {
     const { key } = await createOwner(database);
     await newAddress()(key);
     const ask = await newAddressOverLimit();
-    for (const unknown of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(unknown);
+    for (const unknown of unknownKeys(LOOKUPS_PER_SECOND)) await ask(unknown);
     expect((await ask(key)).status).toBe(404);
     await service.advance(10 * SECOND_MS);
-    for (const unknown of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(unknown);
-    const responses = await inParallel(2 * LOOK_UPS_PER_SECOND, () => ask(key));
+    for (const unknown of unknownKeys(LOOKUPS_PER_SECOND)) await ask(unknown);
+    const responses = await inParallel(2 * LOOKUPS_PER_SECOND, () => ask(key));
     expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 404));
   });
 
-  it('other addresses have look-ups of their own', async () => {
+  it('other addresses have lookups of their own', async () => {
     const ask = await newAddressOverLimit();
-    for (const key of unknownKeys(LOOK_UPS_PER_SECOND)) await ask(key);
+    for (const key of unknownKeys(LOOKUPS_PER_SECOND)) await ask(key);
     const { key } = await createOwner(database);
     expect((await newAddress()(key)).status).toBe(404);
   });
@@ -247,8 +247,8 @@ describe('over its budget', () => {
   it('an unknown key that was looked up is no more known than before', async () => {
     const ask = await newAddressOverLimit();
     const key = generateKey();
-    await sequentially(2 * LOOK_UPS_PER_SECOND, () => ask(key));
-    expect(relay.timesSent(Buffer.from(hashKey(key), 'hex'))).toBe(LOOK_UPS_PER_SECOND);
+    await sequentially(2 * LOOKUPS_PER_SECOND, () => ask(key));
+    expect(relay.timesSent(Buffer.from(hashKey(key), 'hex'))).toBe(LOOKUPS_PER_SECOND);
   });
 });
 

@@ -12,7 +12,7 @@ import { type LogLine, startService, type TestService } from '../harness/service
 
 const PASSWORD = 'the-right-password';
 const REJECTED =
-  'limits are counted in this process: Redis rejects the user or password of REDIS_URL';
+  'Counting rate limits in this process: Redis rejected the user name or password of REDIS_URL';
 
 const WRONG_CREDENTIALS: [title: string, credentials: string, reply: string, path?: string][] = [
   ['a wrong password', ':wrong@', 'WRONGPASS'],
@@ -88,13 +88,13 @@ describeWithRedis('a Redis server with a password', () => {
     await start(url(`pets:${PASSWORD}@`));
     await redis.client.call('ACL', 'SETUSER', 'pets', 'resetpass', '>another-password');
     await redis.client.call('CLIENT', 'KILL', 'USER', 'pets');
-    const rejected = await service.waitForLog(({ msg = '' }) => msg.includes('rejects the user'));
+    const rejected = await service.waitForLog(({ msg = '' }) => msg.includes('rejected the user'));
     expect(rejected).toMatchObject({
       level: 40,
       err: { cause: { message: expect.stringContaining('WRONGPASS ') as string } },
     });
     await redis.client.call('ACL', 'SETUSER', 'pets', 'resetpass', `>${PASSWORD}`);
-    await service.waitForLog(({ msg }) => msg === 'limits are counted in Redis again');
+    await service.waitForLog(({ msg }) => msg === 'Counting rate limits in Redis again');
   });
 });
 

@@ -45,7 +45,7 @@ async function stop(): Promise<void> {
 function changes(): string[] {
   return service
     .logs()
-    .filter(({ msg = '' }) => msg.startsWith('limits are counted'))
+    .filter(({ msg = '' }) => /counting rate limits/i.test(msg))
     .map(({ level, msg }) => `${Number(level)} ${msg}`);
 }
 
@@ -90,13 +90,13 @@ describeWithRedis('under load', () => {
   it.each<[string, RegExp, () => Promise<void>, () => Promise<void>]>([
     [
       'hangs and goes on',
-      /^40 .*: Redis does not answer in time$/,
+      /^40 .*: Redis did not respond in time$/,
       () => redis.signal('SIGSTOP'),
       () => redis.signal('SIGCONT'),
     ],
     [
       'is killed and comes back empty',
-      /^40 .*: Redis cannot be reached$/,
+      /^40 .*: Redis is unreachable$/,
       () => redis.signal('SIGKILL'),
       () => redis.start(),
     ],
@@ -133,7 +133,7 @@ describeWithRedis('under load', () => {
       expectUnharmed(healed);
       expect(changes().slice(before)).toEqual([
         expect.stringMatching(line),
-        '30 limits are counted in Redis again',
+        '30 Counting rate limits in Redis again',
       ]);
       expect(await redis.client.keys('aas:*')).not.toEqual([]);
     },
@@ -210,13 +210,13 @@ describeWithRedis('Redis is not there at the start', () => {
     const ask = () => new ApiClient(service, key).get(ROUTE);
     expect(limitsOf(await sequentially(2, ask)).remaining).toBe(3);
     await service.waitForLog(({ msg = '' }) => msg.includes('in this process'));
-    expect(changes()).toEqual(['40 limits are counted in this process: Redis cannot be reached']);
+    expect(changes()).toEqual(['40 Counting rate limits in this process: Redis is unreachable']);
     const warning = service.logs().find(({ msg = '' }) => msg.includes('in this process'));
     expect(JSON.stringify(warning?.['err'])).toContain('ECONNREFUSED');
     await redis.start();
     await readinessIs('ok');
-    await service.waitForLog(({ msg }) => msg === 'limits are counted in Redis again');
-    expect(changes().at(-1)).toBe('30 limits are counted in Redis again');
+    await service.waitForLog(({ msg }) => msg === 'Counting rate limits in Redis again');
+    expect(changes().at(-1)).toBe('30 Counting rate limits in Redis again');
     expect(limitsOf(await ask()).remaining).toBe(4);
   });
 });
@@ -249,7 +249,7 @@ describeWithRedis('Redis is set to evict', () => {
   it('the log warns of it once, however often Redis is connected to', async () => {
     await redis.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
     // What a new connection is asked first is answered before the counters are used.
-    await service.waitForLog(({ msg }) => msg === 'limits are counted in Redis again');
+    await service.waitForLog(({ msg }) => msg === 'Counting rate limits in Redis again');
     const warnings = service.logs().filter(({ msg = '' }) => msg.startsWith('Redis evicts'));
     expect(warnings).toHaveLength(1);
   });

@@ -10,7 +10,7 @@ import {
 import { DAY_MS, MINUTE_MS, owner, START_MS } from '../harness/rate-limit/limit-model.js';
 import {
   itKeepsTheRules,
-  LOOKUP_LIMIT,
+  LOOKUPS_PER_SECOND,
   type StorageUnderTest,
 } from '../harness/rate-limit/storage-rules.js';
 
@@ -25,7 +25,7 @@ describeWithRedisClock('counters in Redis', () => {
   afterAll(() => redis.close());
   afterEach(() => {
     for (const storage of storages.splice(0)) {
-      // Whatever the test saw, it saw in Redis.
+      // The test used Redis, not the fallback.
       expect(storage.circuit.statistics).toMatchObject({ opened: 0 });
       expect(storage.circuit.isOpen).toBe(false);
       storage.onApplicationShutdown();
@@ -39,7 +39,7 @@ describeWithRedisClock('counters in Redis', () => {
     const storage = new RedisStorage(
       { address: parseRedisAddress('REDIS_URL', redis.url), prefix, commandTimeoutMs: 5_000 },
       { now: () => nowMs },
-      LOOKUP_LIMIT,
+      LOOKUPS_PER_SECOND,
     );
     await storage.onModuleInit();
     storages.push(storage);
@@ -49,37 +49,37 @@ describeWithRedisClock('counters in Redis', () => {
 
   itKeepsTheRules(create, { seeds: 3, length: 1_000 });
 
-  const banned = (keyLine: string, lengthMs = 300_000): Budget => ({
+  const banned = (lineageId: string, lengthMs = 300_000): Budget => ({
     ...owner('1', 1, 100),
-    ban: { keyLine, unbanCount: 0, afterRejections: 2, lengthMs },
+    ban: { lineageId, unbanCount: 0, afterRejections: 2, lengthMs },
   });
   const key = (): string => `${prefix}{owner:1}`;
 
-  it('vanish when the last window has ended, and not before', async () => {
+  it('expire when the last window has ended, and not before', async () => {
     const { storage, setClock } = await create();
-    await storage.take(owner('1', 5, 5));
+    await storage.consume(owner('1', 5, 5));
     setClock(START_MS + MINUTE_MS + 1);
-    await storage.take(owner('1', 5, 5));
+    await storage.consume(owner('1', 5, 5));
     setClock(START_MS + DAY_MS - 1);
     expect(await redis.client.exists(key())).toBe(1);
     setClock(START_MS + DAY_MS + 1);
     expect(await redis.client.exists(key())).toBe(0);
   });
 
-  it('vanish after a ban that lasts longer', async () => {
+  it('expire after a ban that ends later', async () => {
     const { storage, setClock } = await create();
-    for (let time = 0; time < 3; time++) await storage.take(banned('a', 2 * DAY_MS));
+    for (let time = 0; time < 3; time++) await storage.consume(banned('a', 2 * DAY_MS));
     setClock(START_MS + DAY_MS);
-    expect(await storage.take(banned('b'))).toMatchObject({ allowed: true });
+    expect(await storage.consume(banned('b'))).toMatchObject({ allowed: true });
     setClock(START_MS + 2 * DAY_MS - 1);
     expect(await storage.peek(banned('a'))).toMatchObject({ bannedUntilMs: START_MS + 2 * DAY_MS });
     setClock(START_MS + 2 * DAY_MS + 1);
     expect(await redis.client.exists(key())).toBe(0);
   });
 
-  it('do not take the end of a window from the life of its key', async () => {
+  it('do not derive the end of a window from the expiry of the Redis key', async () => {
     const { storage, setClock } = await create();
-    const before = await storage.take(owner('1', 5, 5));
+    const before = await storage.consume(owner('1', 5, 5));
     await redis.client.persist(key());
     expect((await storage.peek(owner('1', 5, 5))).windows).toEqual(before.windows);
     setClock(START_MS + DAY_MS);
@@ -89,20 +89,20 @@ describeWithRedisClock('counters in Redis', () => {
     ]);
   });
 
-  it('forget lines of keys whose refusals are over while new ones come', async () => {
+  it('delete ended lineages while new ones are added', async () => {
     const { storage, setClock } = await create();
-    for (let line = 0; line < 300; line++) await storage.take(banned(`old ${line}`));
+    for (let index = 0; index < 300; index++) await storage.consume(banned(`old ${index}`));
     setClock(START_MS + MINUTE_MS);
-    for (let line = 0; line < 300; line++) await storage.take(banned(`new ${line}`));
+    for (let index = 0; index < 300; index++) await storage.consume(banned(`new ${index}`));
     const fields = await redis.client.hkeys(key());
     expect(fields.filter((field) => field.startsWith('ban:new')).length).toBeGreaterThan(298);
     expect(fields.filter((field) => field.startsWith('ban:old')).length).toBeLessThan(30);
   });
 
-  it('use one key a budget, with what REDIS_PREFIX says and one slot', async () => {
+  it('use one Redis key and slot per budget, with REDIS_PREFIX', async () => {
     const { storage } = await create();
-    await storage.take(banned('a'));
-    await storage.take(banned('a'));
+    await storage.consume(banned('a'));
+    await storage.consume(banned('a'));
     expect(await redis.client.keys(`${prefix}*`)).toEqual([key()]);
     expect(Object.keys(await redis.client.hgetall(key())).sort()).toEqual([
       'ban:a',

@@ -6,15 +6,22 @@ const info = (version: string, policy: string): string =>
 test.each([
   ['7.0.15', 'noeviction', []],
   ['10.0.0', 'noeviction', []],
-  ['6.2.14', 'noeviction', [/^Redis 6\.2\.14 is older than 7/]],
-  ['7.2.4', 'allkeys-lru', [/^Redis evicts by allkeys-lru/]],
-  ['6.0.0', 'volatile-ttl', [/^Redis evicts by volatile-ttl/, /^Redis 6\.0\.0/]],
-])('Redis %s with %s is warned of so many times: %#', (version, policy, warnings) => {
-  expect(serverWarnings(info(version, policy))).toEqual(
-    warnings.map((warning) => expect.stringMatching(warning) as string),
-  );
-});
+  ['6.2.14', 'noeviction', [/^Redis 6\.2\.14 is too old/]],
+  ['7.2.4', 'allkeys-lru', [/^Redis evicts keys \(maxmemory-policy allkeys-lru\)/]],
+  [
+    '6.0.0',
+    'volatile-ttl',
+    [/^Redis evicts keys \(maxmemory-policy volatile-ttl\)/, /^Redis 6\.0\.0/],
+  ],
+])(
+  'a server of version %s with maxmemory-policy %s causes the expected warnings',
+  (version, policy, warnings) => {
+    expect(serverWarnings(info(version, policy))).toEqual(
+      warnings.map((warning) => expect.stringMatching(warning) as string),
+    );
+  },
+);
 
-test('a server that does not tell is not warned of', () => {
+test('a server that does not report its version and policy causes no warning', () => {
   expect(serverWarnings('# Server\r\n')).toEqual([]);
 });

@@ -10,7 +10,7 @@ describe('a table of windows', () => {
     const random = seededRandom(seed);
     const table = new WindowTable(2);
     const model = new Map<string, { used: number; endsAtMs: number }>();
-    // Enough keys to outgrow the arrays, and to have slots freed and taken again.
+    // Enough keys for the arrays to grow and for slots to be reused.
     const keys = Array.from({ length: 5_000 }, (_, index) => `owner ${index}`);
     let nowMs = START_MS;
     for (let step = 0; step < 60_000; step++) {
@@ -18,9 +18,9 @@ describe('a table of windows', () => {
       const key = oneOf(keys, random);
       const window = oneOf([0, 1], random);
       const lengthMs = LENGTHS_MS[window]!;
-      const known = model.get(`${key} ${window}`);
+      const existing = model.get(`${key} ${window}`);
       const current =
-        known && known.endsAtMs > nowMs ? known : { used: 0, endsAtMs: nowMs + lengthMs };
+        existing && existing.endsAtMs > nowMs ? existing : { used: 0, endsAtMs: nowMs + lengthMs };
       const read = table.read(key, window, nowMs, lengthMs);
       // An expect() for each step would take most of the time.
       if (!isDeepStrictEqual(read, current)) expect(read).toEqual(current);
@@ -31,7 +31,7 @@ describe('a table of windows', () => {
     }
   });
 
-  it('drops keys whose windows have all ended while new ones come', () => {
+  it('drops keys whose windows have all ended while new keys are added', () => {
     const table = new WindowTable(2);
     for (let key = 0; key < 10_000; key++) table.count(`old ${key}`, 0, START_MS, 60_000);
     expect(table.size).toBe(10_000);
@@ -39,7 +39,7 @@ describe('a table of windows', () => {
     expect(table.size).toBe(5_000);
   });
 
-  it('drops no key of which one window is running', () => {
+  it('keeps a key while one of its windows is running', () => {
     const table = new WindowTable(2);
     for (let key = 0; key < 2_000; key++) {
       table.count(`old ${key}`, 0, START_MS, 60_000);
@@ -50,7 +50,7 @@ describe('a table of windows', () => {
     expect(table.read('old 0', 1, START_MS + 60_000, 86_400_000).used).toBe(1);
   });
 
-  it('begins with nothing for a key that takes the place of another', () => {
+  it('starts at 0 for a key that replaces another', () => {
     const table = new WindowTable(2, 1);
     table.count('one', 0, START_MS, 60_000);
     table.count('one', 1, START_MS, 86_400_000);
@@ -60,14 +60,14 @@ describe('a table of windows', () => {
     expect(table.read('another', 1, START_MS, 86_400_000).used).toBe(1);
   });
 
-  it('never holds more keys than it may, and always the newest', () => {
+  it('never holds more keys than its maximum, and always holds the newest', () => {
     const table = new WindowTable(1, 300);
-    let [remembered, most] = [0, 0];
+    let [held, most] = [0, 0];
     for (let key = 0; key < 10_000; key++) {
       table.count(String(key), 0, START_MS, 60_000);
-      if (table.read(String(key), 0, START_MS, 60_000).used === 1) remembered++;
+      if (table.read(String(key), 0, START_MS, 60_000).used === 1) held++;
       most = Math.max(most, table.size);
     }
-    expect({ remembered, most }).toEqual({ remembered: 10_000, most: 300 });
+    expect({ held, most }).toEqual({ held: 10_000, most: 300 });
   });
 });

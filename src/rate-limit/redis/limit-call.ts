@@ -1,36 +1,38 @@
-import type { Refusals } from '../bans.js';
-import type { Budget, LookupLimit, Quota, Reading } from '../limit-storage.js';
+import { SECOND_MS } from '../../config/clock.js';
+import type { Rejections } from '../bans.js';
+import type { Budget, Quota, RateLimitDecision } from '../limit-storage.js';
 
-/** What to do with a budget, see LIMIT_SCRIPTS. */
+/** What the script does with a budget, see LIMIT_SCRIPTS. */
 export type LimitMode =
-  | { readonly name: 'take' | 'peek' }
-  | { readonly name: 'reserve'; readonly lookupLimit: LookupLimit }
+  | { readonly name: 'consume' | 'peek' }
+  | { readonly name: 'reserve'; readonly lookupsPerSecond: number }
   /** `endsAtMs`: the end of the window in which the request was counted. */
-  | { readonly name: 'giveBack'; readonly endsAtMs: number };
+  | { readonly name: 'refund'; readonly endsAtMs: number };
 
 /** Returns the arguments of the script. */
 export function scriptArguments({ quotas, ban }: Budget, mode: LimitMode): (string | number)[] {
   const windows: (Omit<Quota, 'name'> & { name: string })[] = [...quotas];
   if (mode.name === 'reserve') {
-    windows.push({ name: 'lookups', limit: mode.lookupLimit.perSecond, lengthMs: 1_000 });
+    windows.push({ name: 'lookups', limit: mode.lookupsPerSecond, lengthMs: SECOND_MS });
   }
   const call: (string | number)[] = [mode.name, windows.length];
-  if (mode.name === 'giveBack') call.push(mode.endsAtMs, 0, 0);
+  if (mode.name === 'refund') call.push(mode.endsAtMs, 0, 0);
   else if (ban) call.push(ban.unbanCount, ban.afterRejections, ban.lengthMs);
   else call.push(0, 0, 0);
   for (const { limit } of windows) call.push(limit);
   for (const { lengthMs } of windows) call.push(lengthMs);
   for (const { name } of windows) call.push(name);
-  if (ban) call.push(`ban:${ban.keyLine}`);
+  if (ban) call.push(`ban:${ban.lineageId}`);
   return call;
 }
 
-/** What the script answered: the decision, and the refusals of the budget's line of keys. */
+/** The reply of the script. */
 export interface LimitReply {
-  reading: Reading;
-  /** Whether a lookup may take place. */
+  decision: RateLimitDecision;
+  /** Whether a lookup may run. */
   mayLookUp: boolean;
-  refusals: Refusals | undefined;
+  /** The rejections of the budget's lineage, undefined if there are none. */
+  rejections: Rejections | undefined;
 }
 
 /** @param reply the numbers that the script returned for this budget */
@@ -43,7 +45,7 @@ export function parseReply({ quotas, ban }: Budget, mode: LimitMode, reply: numb
   }));
   const [outcome, nowMs] = [at(0), at(1)];
   const rest = 2 + 2 * (windows.length + (mode.name === 'reserve' ? 1 : 0));
-  const refusals =
+  const rejections =
     reply.length > rest
       ? {
           count: at(rest),
@@ -53,13 +55,16 @@ export function parseReply({ quotas, ban }: Budget, mode: LimitMode, reply: numb
         }
       : undefined;
   const isBanned =
-    ban && refusals && refusals.unbanCount >= ban.unbanCount && refusals.bannedUntilMs > nowMs;
-  const reading: Reading = {
+    ban &&
+    rejections &&
+    rejections.unbanCount >= ban.unbanCount &&
+    rejections.bannedUntilMs > nowMs;
+  const decision: RateLimitDecision = {
     allowed: outcome === 1,
     nowMs,
     windows,
-    ...(isBanned && { bannedUntilMs: refusals.bannedUntilMs }),
+    ...(isBanned && { bannedUntilMs: rejections.bannedUntilMs }),
     ...(outcome === 2 && { banBegins: true }),
   };
-  return { reading, mayLookUp: outcome === 1 || outcome === 3, refusals };
+  return { decision, mayLookUp: outcome === 1 || outcome === 3, rejections };
 }

@@ -2,23 +2,26 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisAddress } from '../../config/redis-settings.js';
 
 export const CONNECT_TIMEOUT_MS = 1_000;
-/** A connection on which an answer is this late is made anew: its other end may be gone without a word. */
-const DEAD_AFTER_MS = 3_000;
+/** After this time without a reply, the connection is replaced: its other end may be unreachable. */
+const SOCKET_TIMEOUT_MS = 3_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
-/** How long a Cluster's change of masters can stay unnoticed where no node tells of it. */
+/** How long a change of masters in a Cluster can go unnoticed if no node reports it. */
 const TOPOLOGY_REFRESH_MS = 5_000;
 
-/** Returns a client that is not connected yet. It queues nothing and repeats nothing, and connects again by itself. */
+/**
+ * Returns a client that is not connected yet. It reconnects automatically. It does not queue
+ * commands while it is disconnected, and does not retry commands.
+ */
 export function createRedisClient({ nodes, tls, username, password, database }: RedisAddress) {
   const options: RedisOptions = {
     ...(tls && { tls: {} }),
     ...(username && { username }),
     ...(password && { password }),
     connectTimeout: CONNECT_TIMEOUT_MS,
-    socketTimeout: DEAD_AFTER_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
     keepAlive: 5_000,
     disableClientInfo: true,
-    // A server that is still loading says so to the probe, too.
+    // The probe of the circuit also fails while a server loads its data.
     enableReadyCheck: false,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -37,7 +40,7 @@ export function createRedisClient({ nodes, tls, username, password, database }: 
     clusterRetryStrategy: reconnectDelayMs,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
     slotsRefreshInterval: TOPOLOGY_REFRESH_MS,
-    // Where a slot has moved is followed; a command that failed is not repeated.
+    // Redirections to the node of a moved slot are followed. Failed commands are not retried.
     maxRedirections: 4,
     retryDelayOnFailover: 0,
     retryDelayOnClusterDown: 0,

@@ -1,10 +1,10 @@
 import { Cluster, ReplyError } from 'ioredis';
 import type { RedisAddress } from '../../config/redis-settings.js';
-import { RedisFailure } from '../redis-failure.js';
 import type { LimitScript } from './limit-script.js';
 import { CONNECT_TIMEOUT_MS, createRedisClient } from './redis-client.js';
+import { RedisFailure } from './redis-failure.js';
 
-/** Runs scripts on a Redis server or Cluster, each in bounded time. Connects again by itself. */
+/** Runs scripts on a Redis server or Cluster, each in bounded time. Reconnects automatically. */
 export class RedisConnection {
   private readonly client: ReturnType<typeof createRedisClient>;
   private lastError: unknown;
@@ -15,28 +15,27 @@ export class RedisConnection {
     private readonly timeoutMs: number,
   ) {
     this.client = createRedisClient(address);
-    // Without a listener ioredis prints errors. They arrive before the failure of a command that does not know its cause.
-    const keep = (error: unknown): void => this.keepError(error);
-    this.client.on('error', keep).on('node error', keep);
+    // Without a listener, ioredis prints errors. These events explain why the next command fails.
+    const record = (error: unknown): void => this.recordError(error);
+    this.client.on('error', record).on('node error', record);
   }
 
-  /** @param listener is called whenever a connection has been made */
+  /** @param listener called whenever a connection is established */
   onConnected(listener: () => void): void {
     this.client.on('ready', listener);
   }
 
-  /** @param listener is called when the connection is lost; of a Cluster, when all of them are */
+  /** @param listener called when the connection is lost, or all connections to a Cluster */
   onLost(listener: (failure: RedisFailure) => void): void {
-    this.client.on('close', () => listener(this.lost()));
+    this.client.on('close', () => listener(this.connectionFailure()));
   }
 
-  /** Waits for the first connection, for a second at most. */
+  /** Waits for the first connection, at most one second. Later attempts run in the background. */
   async open(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const limit = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, CONNECT_TIMEOUT_MS);
     });
-    // When this attempt fails, the next ones follow all the same.
     await Promise.race([this.client.connect().catch(() => undefined), limit]);
     clearTimeout(timer);
   }
@@ -51,13 +50,13 @@ export class RedisConnection {
    * @throws RedisFailure
    */
   run(script: LimitScript, key: string, values: (string | number)[]): Promise<number[]> {
-    return this.bounded(this.evaluate(script, key, values));
+    return this.withTimeout(this.evaluate(script, key, values));
   }
 
-  /** Returns what each master says of itself. @throws RedisFailure */
+  /** Returns the reply of each master to INFO. @throws RedisFailure */
   info(): Promise<string[]> {
     const servers = this.client instanceof Cluster ? this.client.nodes('master') : [this.client];
-    return this.bounded(Promise.all(servers.map((server) => server.info())));
+    return this.withTimeout(Promise.all(servers.map((server) => server.info())));
   }
 
   private async evaluate({ sha1, text }: LimitScript, key: string, values: (string | number)[]) {
@@ -69,14 +68,14 @@ export class RedisConnection {
     }
   }
 
-  private bounded<Value>(answer: Promise<Value>): Promise<Value> {
+  private withTimeout<Value>(reply: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
-      // An answer that has arrived while this process was busy is read before the immediate.
+      // A reply that arrived while this process was busy is read before the immediate runs.
       const timer = setTimeout(
         () => setImmediate(() => reject(new RedisFailure('timeout'))),
         this.timeoutMs,
       );
-      answer.then(
+      reply.then(
         (value) => {
           clearTimeout(timer);
           this.lastError = undefined;
@@ -92,30 +91,30 @@ export class RedisConnection {
 
   private failureOf(error: unknown): RedisFailure {
     if (isReply(error, 'OOM')) return new RedisFailure('memory', { cause: error });
-    if (isAuthenticationError(error)) this.keepError(error);
+    if (isAuthenticationError(error)) this.recordError(error);
     else if (error instanceof ReplyError) return new RedisFailure('refusal', { cause: error });
-    return this.lost();
+    return this.connectionFailure();
   }
 
-  private keepError(error: unknown): void {
+  private recordError(error: unknown): void {
     const cause = nodeErrorOf(error);
-    // ioredis sends commands after AUTH without waiting for its reply: they fail after it, with a less specific error.
+    // ioredis does not wait for the reply to AUTH: the commands after it fail with vaguer errors.
     const isConsequence = isAuthenticationError(this.lastError) && isAuthenticationError(cause);
     if (!isConsequence) this.lastError = cause;
   }
 
-  private lost(): RedisFailure {
+  private connectionFailure(): RedisFailure {
     const reason = isAuthenticationError(this.lastError) ? 'authentication' : 'connection';
     return new RedisFailure(reason, { cause: this.lastError });
   }
 }
 
-/** Returns the error of the node that was tried last, where none of a Cluster's nodes could be used. */
+/** Returns the error of the last node that was tried, if every node of a Cluster failed. */
 function nodeErrorOf(error: unknown): unknown {
   return (error as { lastNodeError?: unknown } | undefined)?.lastNodeError ?? error;
 }
 
-/** Before authentication, Redis ends the connection at a command with more than ten arguments, with a protocol error. */
+/** Includes the protocol error of Redis for a command with over ten arguments before AUTH. */
 function isAuthenticationError(error: unknown): boolean {
   return (
     error instanceof ReplyError &&

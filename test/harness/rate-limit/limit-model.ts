@@ -1,15 +1,20 @@
-import type { BanPolicy, Budget, Quota, Reading } from '../../../src/rate-limit/limit-storage.js';
+import type {
+  BanPolicy,
+  Budget,
+  Quota,
+  RateLimitDecision,
+} from '../../../src/rate-limit/limit-storage.js';
 
 export const START_MS = 1_800_000_000_000;
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 
-/** The rules as they are written, on lists of all that happened. */
+/** The documented rules, applied to a list of all requests. It is slow, but simple. */
 export class LimitModel {
   private readonly counted = new Map<string, number[]>();
   private readonly rejected = new Map<string, { atMs: number; policy: BanPolicy }[]>();
 
-  take({ kind, id, quotas, ban }: Budget, nowMs: number): Reading {
+  consume({ kind, id, quotas, ban }: Budget, nowMs: number): RateLimitDecision {
     const log = listOf(this.counted, `${kind} ${id}`);
     const windows = quotas.map((quota) => ({ quota, ...windowOf(log, quota.lengthMs, nowMs) }));
     let bannedUntilMs = ban && this.bannedUntil(ban, nowMs);
@@ -23,7 +28,7 @@ export class LimitModel {
     }
     let banBegins = false;
     if (ban && bannedUntilMs === undefined) {
-      listOf(this.rejected, ban.keyLine).push({ atMs: nowMs, policy: ban });
+      listOf(this.rejected, ban.lineageId).push({ atMs: nowMs, policy: ban });
       bannedUntilMs = this.bannedUntil(ban, nowMs);
       banBegins = bannedUntilMs !== undefined;
     }
@@ -36,11 +41,11 @@ export class LimitModel {
     };
   }
 
-  private bannedUntil({ keyLine, unbanCount }: BanPolicy, nowMs: number): number | undefined {
+  private bannedUntil({ lineageId, unbanCount }: BanPolicy, nowMs: number): number | undefined {
     let minuteEndsAtMs = 0;
     let count = 0;
     let untilMs = 0;
-    for (const { atMs, policy } of listOf(this.rejected, keyLine)) {
+    for (const { atMs, policy } of listOf(this.rejected, lineageId)) {
       if (policy.unbanCount < unbanCount) continue;
       if (atMs >= minuteEndsAtMs) {
         minuteEndsAtMs = atMs + MINUTE_MS;

@@ -1,0 +1,114 @@
+import { Logger } from '@nestjs/common';
+import { RedisFailure, type RedisFailureReason } from './redis-failure.js';
+
+const PROBE_INTERVAL_MS = 500;
+
+/**
+ * Decides whether requests are counted in Redis. The first failure opens the circuit. Then no
+ * request waits for Redis until a probe in the background succeeds. It is open until `start`.
+ */
+export class Circuit {
+  private readonly logger = new Logger(Circuit.name);
+  private closed = false;
+  private stopped = false;
+  private timer: NodeJS.Timeout | undefined;
+  private loggedReason: RedisFailureReason | undefined;
+  private lastReplyAtMs = performance.now();
+
+  /** How often the circuit opened and closed, and how many commands failed, by reason. */
+  readonly statistics = {
+    opened: 0,
+    closed: 0,
+    failures: { timeout: 0, connection: 0, authentication: 0, refusal: 0, memory: 0 },
+  };
+
+  /** @param probe sends a command to Redis; throws RedisFailure, in bounded time */
+  constructor(private readonly probe: () => Promise<void>) {}
+
+  get isOpen(): boolean {
+    return !this.closed;
+  }
+
+  /** Returns the age of Redis's last reply in milliseconds, 0 while the circuit is closed. */
+  lastReplyAgeMs(): number {
+    return this.closed ? 0 : performance.now() - this.lastReplyAtMs;
+  }
+
+  /** Closes the circuit if a first probe succeeds. */
+  async start(): Promise<void> {
+    const failure = await this.failureOfProbe();
+    if (failure) this.probeAfter(failure);
+    else this.close();
+  }
+
+  /** Ends probing. After this, the state does not change and nothing is logged. */
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+  }
+
+  recordReply(): void {
+    this.lastReplyAtMs = performance.now();
+  }
+
+  /** Counts a failure without opening the circuit. */
+  recordFailure({ reason }: RedisFailure): void {
+    this.statistics.failures[reason]++;
+  }
+
+  /** Opens the circuit and starts probing. Does nothing if the circuit is open already. */
+  open(failure: RedisFailure): void {
+    if (!this.closed || this.stopped) return;
+    this.closed = false;
+    this.statistics.opened++;
+    this.probeAfter(failure);
+  }
+
+  private close(): void {
+    this.recordReply();
+    this.closed = true;
+  }
+
+  private probeAfter(failure: RedisFailure): void {
+    this.logFailure('Counting rate limits in this process', failure);
+    this.scheduleProbe();
+  }
+
+  private logFailure(effect: string, failure: RedisFailure): void {
+    this.loggedReason = failure.reason;
+    this.logger.warn({ msg: `${effect}: ${failure.message}`, err: failure });
+  }
+
+  private scheduleProbe(): void {
+    this.timer = setTimeout(() => void this.probeAgain(), PROBE_INTERVAL_MS);
+    this.timer.unref();
+  }
+
+  private async probeAgain(): Promise<void> {
+    const failure = await this.failureOfProbe();
+    if (this.stopped) return;
+    if (failure) {
+      // The first line reported a lost connection only. An operator has to correct the password.
+      if (failure.reason === 'authentication' && this.loggedReason !== 'authentication') {
+        this.logFailure('Still counting rate limits in this process', failure);
+      }
+      this.scheduleProbe();
+      return;
+    }
+    this.close();
+    this.statistics.closed++;
+    this.logger.log({ msg: 'Counting rate limits in Redis again' });
+  }
+
+  private async failureOfProbe(): Promise<RedisFailure | undefined> {
+    try {
+      await this.probe();
+      return undefined;
+    } catch (error) {
+      const failure =
+        error instanceof RedisFailure ? error : new RedisFailure('refusal', { cause: error });
+      this.recordFailure(failure);
+      return failure;
+    }
+  }
+}
