@@ -1,0 +1,152 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { ERROR_CODES, ERROR_STATUS, type ErrorCode } from '../src/errors/catalogue.js';
+
+const ROOT = join(__dirname, '..');
+const PAGE = 'docs/architecture.md';
+
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
+
+/** Returns the section below a heading, up to the next heading of the same or a higher level. */
+function section(heading: string): string {
+  const level = heading.indexOf(' ');
+  const text = page.slice(page.indexOf(`\n${heading}\n`) + heading.length + 2);
+  const end = text.search(new RegExp(`^#{1,${level}} `, 'm'));
+  return end < 0 ? text : text.slice(0, end);
+}
+
+/** Returns the cells of a table in a section, without its header. */
+function tableOf(text: string): string[][] {
+  const rows = text.split('\n').filter((line) => line.startsWith('| '));
+  return rows.slice(2).map((row) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  );
+}
+
+/** Returns the files and folders that Markdown links to, relative to the project's folder. */
+function linksIn(text: string): string[] {
+  return [...text.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, link = '']) =>
+    normalize(join(dirname(PAGE), link)),
+  );
+}
+
+/** Returns the file that each imported name of a source file comes from. */
+function importsOf(file: string): Map<string, string> {
+  const files = new Map<string, string>();
+  for (const [, names = '', from = ''] of read(file).matchAll(
+    /import (?:type )?\{([^}]*)\} from '(\.[^']+)\.js'/g,
+  )) {
+    const path = `${normalize(join(dirname(file), from))}.ts`;
+    for (const name of names.split(',')) files.set(name.replace(/\btype\b/, '').trim(), path);
+  }
+  return files;
+}
+
+/** Returns the files of the middleware in src/app.ts, in the order in which it is registered. */
+function middlewareFiles(): string[] {
+  const source = read('src/app.ts');
+  const imports = importsOf('src/app.ts');
+  const registered = [...source.matchAll(/\bapp\.use\(\s*(\w+)|\b(serve\w+)\(app/g)];
+  return registered.map(([, used, called]) => {
+    const name = used ?? called ?? '';
+    // A local constant or function: the class that it creates or returns.
+    const local = new RegExp(`(?:const ${name} = new|function ${name}\\([^]*?\\):) (\\w+)`);
+    return imports.get(name) ?? imports.get(local.exec(source)?.[1] ?? '') ?? name;
+  });
+}
+
+/** Returns the files of the guards, the pipe and the filter, in the order in which they are registered. */
+function providerFiles(): string[] {
+  const file = 'src/platform.module.ts';
+  const imports = importsOf(file);
+  return [...read(file).matchAll(/provide: APP_\w+, useClass: (\w+)/g)].map(
+    ([, name = '']) => imports.get(name) ?? name,
+  );
+}
+
+/** Returns the folders of src at any depth, relative to src. */
+function foldersOf(path = 'src'): string[] {
+  return readdirSync(join(ROOT, path), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) => [relative('src', join(path, name)), ...foldersOf(join(path, name))]);
+}
+
+/** Returns which other top-level folders the files of a folder import. */
+function importedFolders(folder: string): string[] {
+  const files = readdirSync(join(ROOT, 'src', folder), { recursive: true }).map(String);
+  const imported = files
+    .filter((file) => file.endsWith('.ts'))
+    .flatMap((file) =>
+      [...read(join('src', folder, file)).matchAll(/'(\.[^']+)\.js'/g)].map(
+        ([, from = '']) => normalize(join(folder, dirname(file), from)).split('/')[0] ?? '',
+      ),
+    );
+  return [...new Set(imported)].filter((name) => name !== folder).sort();
+}
+
+const page = read(PAGE);
+const pipeline = section('## The request pipeline');
+const stages = tableOf(pipeline);
+const folders = section('## Folders');
+const folderRows = tableOf(folders.slice(0, folders.indexOf('### Subfolders')));
+const topFolders = foldersOf().filter((folder) => !folder.includes('/'));
+
+test('every file and folder that the page links to exists', () => {
+  const links = linksIn(page);
+  expect(links.length).toBeGreaterThan(0);
+  expect(links.filter((link) => !existsSync(join(ROOT, link)))).toEqual([]);
+});
+
+test('every folder of src is in one of the tables', () => {
+  const links = linksIn(folders).map((link) => relative('src', link));
+  expect(foldersOf().filter((folder) => !links.includes(folder))).toEqual([]);
+});
+
+test('the stages are in the order in which the code registers them', () => {
+  const registered = [...middlewareFiles(), ...providerFiles()];
+  expect(registered.length).toBeGreaterThan(10);
+  const documented = stages.flatMap(([, files = '']) => linksIn(files));
+  expect(documented.filter((file) => registered.includes(file))).toEqual(registered);
+});
+
+test('the diagram of the pipeline shows the stages in the order of the table', () => {
+  const names = [...pipeline.matchAll(/\w\["([^":]+)"\]/g)].map(([, name]) => name);
+  expect(names).toEqual(stages.map(([name]) => name));
+});
+
+test('the stages reject with every error code, each with its status', () => {
+  const rejections = stages.flatMap(([, , rejects = '']) => [
+    ...rejects.matchAll(/(\d{3}) `(\w+)`/g),
+  ]);
+  const codes = rejections.map(([, , code]) => code as ErrorCode);
+  expect([...new Set(codes)].sort()).toEqual([...ERROR_CODES].sort());
+  for (const [, status, code] of rejections) {
+    // An unsupported Expect header has the code of an invalid request, and a status of its own.
+    if (status !== '417')
+      expect([code, Number(status)]).toEqual([code, ERROR_STATUS[code as ErrorCode]]);
+  }
+});
+
+test('the diagram of the folders shows every folder once', () => {
+  const diagram = /```mermaid\n([^]*?)```/.exec(folders)?.[1] ?? '';
+  const names = [...diagram.matchAll(/^ {4}([\w-]+)$/gm)].map(([, name = '']) => name);
+  expect(names.sort()).toEqual(topFolders.sort());
+});
+
+test.each(topFolders)(
+  'src/%s imports only the folders of its row, all in lower layers',
+  (folder) => {
+    const row = folderRows.find(([name]) => name?.startsWith(`[${folder}]`));
+    const allowed = row?.[2] === '–' ? [] : row?.[2]?.split(', ');
+    expect(importedFolders(folder).filter((name) => !allowed?.includes(name))).toEqual([]);
+    const layers = (folders.split('```')[1] ?? '').split('subgraph ');
+    const layerOf = (name: string): number =>
+      layers.findIndex((layer) => new RegExp(`^ {4}${name}$`, 'm').test(layer));
+    for (const name of importedFolders(folder)) {
+      expect([name, layerOf(name) < layerOf(folder)]).toEqual([name, true]);
+    }
+  },
+);
