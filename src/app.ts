@@ -21,6 +21,7 @@ import {
   type ResponseObserver,
   routeOf,
 } from './http/request/access-log.js';
+import { responseDeadline } from './http/response/response-deadline.js';
 import { Admission } from './http/server/admission.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
@@ -85,9 +86,10 @@ async function setUp(
     ]),
   );
   if (settings.server.corsOrigins.length > 0) app.use(cors(settings.server.corsOrigins));
-  app.use(protocolErrors.refuse);
+  app.use(protocolErrors.rejectInvalid);
   const setRateLimitHeaders = rateLimitHeadersOfAddress(limiter);
   app.use(createAdmission(app, settings, setRateLimitHeaders).admit);
+  app.use(responseDeadline(settings.database));
   const docsLimit = serveInterfaceDescription(app, environment, setRateLimitHeaders);
   metrics.observeDocsDownloads(docsLimit);
 

@@ -11,7 +11,6 @@ import { EnvironmentModule } from './environment.module.js';
 import { HealthModule } from './health/health.module.js';
 import { JsonBodyGuard } from './http/body/json-body.guard.js';
 import { ErrorFilter } from './http/response/error.filter.js';
-import { ResponseDeadlineGuard } from './http/response/response-deadline.guard.js';
 import { UnmatchedModule } from './http/routing/unmatched.module.js';
 import { ValidationPipe } from './http/validation/validation.pipe.js';
 import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
@@ -55,8 +54,6 @@ export function platformModule(environment: AppEnvironment): Type {
       { provide: APP_GUARD, useClass: IdempotencyKeyGuard },
       // The service reads no byte of the body of a request that a guard above rejects.
       { provide: APP_GUARD, useClass: JsonBodyGuard },
-      // The handler may wait for the database. This bounds the total wait.
-      { provide: APP_GUARD, useClass: ResponseDeadlineGuard },
       { provide: APP_PIPE, useClass: ValidationPipe },
       { provide: APP_FILTER, useClass: ErrorFilter },
     ],

@@ -1,7 +1,7 @@
 /**
- * Every error code that a response can carry, with its HTTP status. A closed set: clients switch on
- * it, and the interface description lists it. (`invalid_request` is also answered as 417 to an
- * `Expect` that is not understood.)
+ * Every error code with its HTTP status. The set is closed: clients switch on the code, and the
+ * interface description lists all of them. `invalid_request` also has the status 417 when the
+ * request has an unsupported `Expect` header.
  */
 export const ERROR_STATUS = {
   invalid_request: 400,

@@ -1,7 +1,7 @@
 import type { ServiceError } from './service-error.js';
 
-/** Tells what a failure of a resource (a database, say) means for a caller. */
+/** Translates the errors of a resource, such as the database, for the caller. */
 export abstract class ErrorTranslator {
-  /** Returns the failure to answer with, or undefined when the error is not of this resource. */
+  /** Returns the error to send, or undefined when the resource did not cause the error. */
   abstract translate(error: unknown): ServiceError | undefined;
 }

@@ -1,5 +1,16 @@
 /** Messages that the service sends and that the interface description quotes as examples. */
 export const PUBLIC_MESSAGES = {
+  routeNotFound: 'No route matches this path.',
+  methodNotAllowed: (allowedMethods: string): string =>
+    `Method not allowed. Allowed methods: ${allowedMethods}.`,
+  requestTimeout: 'The request did not arrive in time.',
+  malformedJson: (problem: string): string =>
+    `The request body ${problem}. It must be JSON in UTF-8.`,
+  payloadTooLarge: (maxBytes: number): string =>
+    `The request body must not be larger than ${maxBytes} bytes.`,
+  unsupportedContentType:
+    'The Content-Type of the request body must be application/json, in UTF-8.',
+  unsupportedExpect: 'Unsupported Expect header. Only 100-continue is supported.',
   rateLimitExceeded: (retryAfterSeconds: number): string =>
     `Rate limit exceeded. ${tryAgainIn(retryAfterSeconds)}`,
   apiKeyBanned: (retryAfterSeconds: number): string =>
@@ -8,6 +19,10 @@ export const PUBLIC_MESSAGES = {
     'The first request with this Idempotency-Key is still in progress. Try again in a moment.',
   idempotencyKeyReused:
     'This Idempotency-Key was already used for a different request. Use a new key.',
+  headersTooLarge: 'The request headers are too large.',
+  internalError: 'The service failed to handle the request.',
+  databaseUnavailable: 'The service cannot reach its database at the moment. Try again later.',
+  serviceOverloaded: 'The service is overloaded. Try again later.',
 } as const;
 
 function tryAgainIn(seconds: number): string {

@@ -1,23 +1,24 @@
 import { ERROR_STATUS, type ErrorCode } from './catalogue.js';
+import { PUBLIC_MESSAGES } from './public-messages.js';
 
 interface ServiceErrorOptions {
-  /** The HTTP status, where it is not the code's own. */
+  /** The HTTP status, if it differs from the status of the code. */
   status?: number;
-  /** Header fields that the answer carries beside the body. */
+  /** Headers of the error response. */
   headers?: Readonly<Record<string, string>>;
-  /** What went wrong inside; logged, never sent. */
+  /** The internal cause. It is logged and never sent. */
   cause?: unknown;
 }
 
-/** A failure that the caller is told about: a stable code, a public message and a private cause. */
+/** An error that the caller receives. It has a stable code, a public message and a private cause. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 
   /**
-   * @param code one of the catalogue's codes
-   * @param message for the caller to read; says nothing of the service's inside
+   * @param code a code of the catalogue
+   * @param message the public message; it reveals no internals of the service
    */
   constructor(
     readonly code: ErrorCode,
@@ -25,7 +26,7 @@ export class ServiceError extends Error {
     options: ServiceErrorOptions = {},
   ) {
     const { stackTraceLimit } = Error;
-    // Only a defect is logged with its stack. Capturing one is a large part of what a rejection costs.
+    // Only an internal error is logged with its stack, and capturing a stack makes rejections slow.
     if (code !== 'internal_error') Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;
@@ -34,22 +35,21 @@ export class ServiceError extends Error {
   }
 }
 
-/** Seconds after which a caller may try again when the database or the service is not there. */
+/** `Retry-After` while the service is overloaded or its database unavailable. */
 const UNAVAILABLE_RETRY_SECONDS = 2;
 
-/** Returns the 503 for a request that exceeds a bound of the service, with `Retry-After`. */
+/** Returns the 503 for a request that exceeds a limit of the service. */
 export function serviceOverloaded(cause: unknown): ServiceError {
-  return new ServiceError('service_unavailable', 'The service is overloaded. Try again later.', {
+  return new ServiceError('service_unavailable', PUBLIC_MESSAGES.serviceOverloaded, {
     headers: { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) },
     cause,
   });
 }
 
-/** Returns the 503 for a database that cannot be reached, with `Retry-After`. */
+/** Returns the 503 for an unavailable database. */
 export function serviceUnavailable(cause: unknown): ServiceError {
-  return new ServiceError(
-    'service_unavailable',
-    'The service cannot reach its database at the moment. Try again later.',
-    { headers: { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) }, cause },
-  );
+  return new ServiceError('service_unavailable', PUBLIC_MESSAGES.databaseUnavailable, {
+    headers: { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) },
+    cause,
+  });
 }

@@ -1,4 +1,4 @@
-/** What kept the service from starting and can be mended by who runs it: its message is one line. */
+/** Prevents the start, and the operator can fix the reason. The message is one line. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }

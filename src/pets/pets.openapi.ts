@@ -6,6 +6,7 @@ import {
   ApiOperation,
   ApiParam,
 } from '@nestjs/swagger';
+import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
 import { ApiList } from '../http/openapi/decorators/api-model.decorator.js';
 import { ApiPage } from '../http/openapi/decorators/api-page.decorator.js';
@@ -76,7 +77,7 @@ export function DescribeCreatePet(): MethodDecorator {
     ApiErrors({
       invalid_request:
         'name is required and must be a string of 1 to 255 characters, at least one of them not white space, without NUL or lone surrogates; status must be one of available, pending, sold.',
-      malformed_json: 'The request body cannot be parsed. It must be JSON in UTF-8.',
+      malformed_json: PUBLIC_MESSAGES.malformedJson('cannot be parsed'),
     }),
   );
 }

@@ -212,6 +212,6 @@ test('the log has a line for each shed request, with the bound', async () => {
   expect(await service.waitForLog((line) => line['requestId'] === 'shed-1')).toMatchObject({
     status: 503,
     level: 40,
-    cause: 'bound reached: requests_in_progress',
+    cause: 'limit reached: requests_in_progress',
   });
 });

@@ -372,8 +372,8 @@ describe('POST /v1/pets › JSON', () => {
       'The request body cannot be parsed. It must be JSON in UTF-8.',
       'The request body is not valid UTF-8. It must be JSON in UTF-8.',
       'The request body begins with a byte order mark. It must be JSON in UTF-8.',
-      'The request body nests deeper than 32 levels. It must be JSON in UTF-8.',
-      'The request body cannot be decompressed.',
+      'The request body is nested deeper than 32 levels. It must be JSON in UTF-8.',
+      'The request body cannot be decompressed. It must be JSON in UTF-8.',
     ]);
   });
 });

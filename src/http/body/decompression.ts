@@ -1,8 +1,13 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip } from 'node:zlib';
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
+import { malformedJson } from './parse-json.js';
 
-/** The content codings (RFC 9110, 8.4.1) that a request body may have. */
+/** The largest body, as sent and as decoded, in bytes. */
+export const MAX_BODY_BYTES = 102_400;
+
+/** The supported content codings of request bodies (RFC 9110, section 8.4.1). */
 export type ContentCoding = 'gzip' | 'br';
 
 const DECODE = {
@@ -11,100 +16,82 @@ const DECODE = {
 };
 
 /**
- * The default of common encoders: a 4 MiB window. The decoder allocates and fills the whole window before the
- * first byte of output can be checked against the limit, so a larger one costs too much.
+ * The default of common encoders, a window of 4 MiB. The decoder allocates and fills the whole window
+ * before the service can check the length of the output.
  */
 const MAX_BROTLI_WINDOW_BITS = 22;
 
-interface Job {
-  start(): void;
-}
-
 /**
- * Decompresses request bodies, a few at a time: a small body can make the decoder use megabytes and
- * milliseconds. Callers take turns, so a caller that sends many waits for itself and not for others.
+ * Decompresses a few request bodies at a time, because a small body can cost megabytes and
+ * milliseconds. Waiting callers are served round-robin, so that one caller cannot block the others.
  */
 export class Decompression {
   private running = 0;
-  private readonly waiting = new Map<string, Job[]>();
+  private readonly waiting = new Map<string, (() => void)[]>();
 
-  /**
-   * @param maxRunning how many bodies are decompressed at the same time
-   * @param maxOutputBytes the largest decoded body, in bytes
-   */
-  constructor(
-    private readonly maxRunning: number,
-    private readonly maxOutputBytes: number,
-  ) {}
+  /** @param maxRunning how many bodies are decompressed at the same time */
+  constructor(private readonly maxRunning: number) {}
 
   /**
    * Returns the decoded body.
    *
-   * @param callerId identifies the caller whose turn it is
-   * @throws ServiceError malformed_json when the bytes cannot be decoded, payload_too_large when they decode to
-   *   more than the limit
+   * @param callerId the caller, for the round-robin order
+   * @throws ServiceError malformed_json when the bytes cannot be decoded, payload_too_large when the
+   *   decoded body is over the limit
    */
   async decompress(coding: ContentCoding, bytes: Buffer, callerId: string): Promise<Buffer> {
     if (coding === 'br' && brotliWindowBits(bytes) > MAX_BROTLI_WINDOW_BITS) {
-      throw notDecodable(`: its Brotli window is larger than ${MAX_BROTLI_WINDOW_BITS} bits`);
+      throw malformedJson(
+        `cannot be decompressed, because its Brotli window is larger than ${MAX_BROTLI_WINDOW_BITS} bits`,
+      );
     }
-    await this.turnOf(callerId);
+    await this.nextFreeSlot(callerId);
     try {
-      return await DECODE[coding](bytes, { maxOutputLength: this.maxOutputBytes });
+      return await DECODE[coding](bytes, { maxOutputLength: MAX_BODY_BYTES });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
-        throw tooLarge(this.maxOutputBytes);
+        throw payloadTooLarge();
       }
-      throw notDecodable('', error);
+      throw malformedJson('cannot be decompressed', error);
     } finally {
       this.running--;
       this.startNext();
     }
   }
 
-  private turnOf(callerId: string): Promise<void> {
+  private nextFreeSlot(callerId: string): Promise<void> {
     return new Promise((resolve) => {
-      const jobs = this.waiting.get(callerId) ?? [];
-      jobs.push({ start: resolve });
-      this.waiting.set(callerId, jobs);
+      const starts = this.waiting.get(callerId) ?? [];
+      starts.push(resolve);
+      this.waiting.set(callerId, starts);
       this.startNext();
     });
   }
 
   private startNext(): void {
     if (this.running >= this.maxRunning) return;
-    for (const [callerId, jobs] of this.waiting) {
-      const job = jobs.shift();
-      // The caller goes to the end of the line.
+    for (const [callerId, starts] of this.waiting) {
+      const start = starts.shift();
+      // Moves the caller to the end of the queue.
       this.waiting.delete(callerId);
-      if (jobs.length > 0) this.waiting.set(callerId, jobs);
+      if (starts.length > 0) this.waiting.set(callerId, starts);
       this.running++;
-      job?.start();
+      start?.();
       return;
     }
   }
 }
 
-/** Returns the 413 for a body over the limit. @param maxBytes the limit */
-export function tooLarge(maxBytes: number): ServiceError {
-  return new ServiceError(
-    'payload_too_large',
-    `The request body must not be larger than ${maxBytes} bytes.`,
-  );
+/** Returns the 413 for a body over MAX_BODY_BYTES. */
+export function payloadTooLarge(): ServiceError {
+  return new ServiceError('payload_too_large', PUBLIC_MESSAGES.payloadTooLarge(MAX_BODY_BYTES));
 }
 
-/** Reads the window size from the first byte of a Brotli stream (RFC 7932, 9.1). Returns the number of bits. */
+/** Returns the window size in bits, from the first byte of a Brotli stream (RFC 7932, section 9.1). */
 function brotliWindowBits([first = 0]: Buffer): number {
   if ((first & 1) === 0) return 16;
   const high = (first >> 1) & 7;
   if (high !== 0) return 17 + high;
   const low = (first >> 4) & 7;
   return low === 0 ? 17 : 8 + low;
-}
-
-/** @param reason what follows the statement, if the caller can do something about it */
-function notDecodable(reason: string, cause?: unknown): ServiceError {
-  return new ServiceError('malformed_json', `The request body cannot be decompressed${reason}.`, {
-    cause,
-  });
 }

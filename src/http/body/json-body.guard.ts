@@ -1,48 +1,48 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { Settings } from '../../config/settings.js';
-import { Decompression } from './decompression.js';
 import { perRoute, requestOf, responseOf } from '../request/http-context.js';
+import type { Request, Response } from '../request/request.js';
+import { Decompression } from './decompression.js';
 import { parseJson } from './parse-json.js';
-import { MAX_BODY_BYTES, readJsonBody } from './read-body.js';
+import { readJsonBody } from './read-body.js';
 
 /**
- * Admits a request only with a body that reads as JSON, where the handler asks for `@Body()`. A guard,
- * because it has to stand behind the limits and the key and before the pipes; the body of a request
- * that these refuse is never read. Requests without `@Body()` pass at once.
+ * Reads and parses the body for handlers with a `@Body()` parameter. Express's body parser would run
+ * before the guards. This guard runs after the rate limit and the API key check, so that the service
+ * never reads the body of a request that they reject. It rejects a body that is not JSON.
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
   private readonly decompression: Decompression;
 
   constructor({ bounds }: Settings) {
-    this.decompression = new Decompression(bounds.maxDecompressions, MAX_BODY_BYTES);
+    this.decompression = new Decompression(bounds.maxDecompressions);
   }
 
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    return takesBody(context) ? this.readBody(context) : true;
-  }
-
-  private async readBody(context: ExecutionContext): Promise<boolean> {
+  /** @throws ServiceError unsupported_media_type, payload_too_large or malformed_json */
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
     const startedAt = performance.now();
-    // A client that sends slowly must not keep the place of others.
-    request.slot?.release();
-    const bytes = await readJsonBody(request, responseOf(context), this.decompression);
-    request.slot?.takeBack();
-    request.bodyTookMs = performance.now() - startedAt;
-    request.body = bytes && parseJson(bytes);
+    if (hasBodyParameter(context)) await this.readBody(request, responseOf(context));
+    request.startResponseDeadline(performance.now() - startedAt);
     return true;
+  }
+
+  private async readBody(request: Request, response: Response): Promise<void> {
+    // While a slow client sends its body, another request can use the slot.
+    request.slot?.release();
+    const bytes = await readJsonBody(request, response, this.decompression);
+    request.slot?.reacquire();
+    request.body = bytes && parseJson(bytes);
   }
 }
 
-/** Whether the handler has a `@Body()`. */
-const takesBody = perRoute((context) =>
-  hasBodyParameter(context.getClass(), context.getHandler().name),
-);
-
-function hasBodyParameter(controller: object, handler: string): boolean {
-  const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler) as
-    object | undefined;
+const hasBodyParameter = perRoute((context) => {
+  const parameters = Reflect.getMetadata(
+    ROUTE_ARGS_METADATA,
+    context.getClass(),
+    context.getHandler().name,
+  ) as object | undefined;
   return Object.keys(parameters ?? {}).some((key) => key.startsWith(`${RouteParamtypes.BODY}:`));
-}
+});

@@ -1,25 +1,28 @@
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { type ContentCoding, type Decompression, tooLarge } from './decompression.js';
+import {
+  type ContentCoding,
+  type Decompression,
+  MAX_BODY_BYTES,
+  payloadTooLarge,
+} from './decompression.js';
 import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
-
-/** The largest body, as sent and as decoded, in bytes. */
-export const MAX_BODY_BYTES = 102_400;
 
 const CONTENT_CODINGS: readonly ContentCoding[] = ['gzip', 'br'];
 
 /**
- * `application/json` (RFC 9110, 8.3.1), in utf-8 if it names a charset. Other parameters have no
- * meaning (RFC 8259, section 11). No text matches in two ways, so that none takes long to refuse.
+ * `application/json` (RFC 9110, section 8.3.1) without charset or with utf-8. Other parameters have
+ * no meaning (RFC 8259, section 11). No text can match in two ways, so that matching takes linear time.
  */
 const JSON_MEDIA_TYPE =
   /^application\/json[\t ]*(?:;[\t ]*(?:(?:charset=(?:utf-8|"utf-8")|(?!charset=)[^\s;="]+=(?:[^\s;="]+|"(?:[^"\\]|\\.)*"))[\t ]*)?)*$/i;
 
 /**
- * Reads a request's JSON body, decompressed. Returns undefined when there is none.
+ * Reads and decompresses the JSON body of a request. Returns undefined when there is none.
  *
- * @throws ServiceError unsupported_media_type, payload_too_large or malformed_json; the first two
- *   without reading the body, where its header fields tell
+ * @throws ServiceError unsupported_media_type, payload_too_large or malformed_json; without reading
+ *   the body when the headers are enough to reject it
  */
 export async function readJsonBody(
   request: Request,
@@ -28,7 +31,7 @@ export async function readJsonBody(
 ): Promise<Buffer | undefined> {
   if (!hasBody(request)) return undefined;
   const coding = contentCoding(request);
-  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw tooLarge(MAX_BODY_BYTES);
+  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw payloadTooLarge();
   if (request.expectsContinue) response.writeContinue();
   const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
@@ -37,14 +40,11 @@ export async function readJsonBody(
 
 function contentCoding(request: Request): ContentCoding | undefined {
   if (!JSON_MEDIA_TYPE.test(request.headers['content-type'] ?? '')) {
-    throw new ServiceError(
-      'unsupported_media_type',
-      'The Content-Type of the request body must be application/json, in UTF-8.',
-    );
+    throw new ServiceError('unsupported_media_type', PUBLIC_MESSAGES.unsupportedContentType);
   }
   const header = request.headers['content-encoding']?.toLowerCase();
   if (!header) return undefined;
-  const coding = CONTENT_CODINGS.find((known) => known === header);
+  const coding = CONTENT_CODINGS.find((supported) => supported === header);
   if (coding === undefined) {
     throw new ServiceError(
       'unsupported_media_type',
@@ -55,11 +55,11 @@ function contentCoding(request: Request): ContentCoding | undefined {
   return coding;
 }
 
-function readBytes(request: Request): Promise<Buffer> {
-  if (request.bodyFailure) return Promise.reject(request.bodyFailure);
-  // A small one has come with the head: it is all there.
+async function readBytes(request: Request): Promise<Buffer> {
+  if (request.bodyFailure) throw request.bodyFailure;
+  // A small body often arrives together with the head.
   if (request.complete && request.readableLength <= MAX_BODY_BYTES) {
-    return Promise.resolve((request.read() as Buffer | null) ?? Buffer.alloc(0));
+    return (request.read() as Buffer | null) ?? Buffer.alloc(0);
   }
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -72,7 +72,7 @@ function readBytes(request: Request): Promise<Buffer> {
     const onData = (chunk: Buffer) => {
       length += chunk.length;
       chunks.push(chunk);
-      if (length > MAX_BODY_BYTES) settle(() => reject(tooLarge(MAX_BODY_BYTES)));
+      if (length > MAX_BODY_BYTES) settle(() => reject(payloadTooLarge()));
     };
     const onEnd = () => settle(() => resolve(Buffer.concat(chunks, length)));
     const onError = (error: Error) => settle(() => reject(aborted(error)));
@@ -83,7 +83,7 @@ function readBytes(request: Request): Promise<Buffer> {
   });
 }
 
-/** The client went away while it was sending: nobody reads the answer, the log does. */
+/** The client disconnected while it was sending the body. Only the log shows this error. */
 function aborted(cause: unknown): ServiceError {
   return new ServiceError('invalid_request', 'The request body ended early.', { cause });
 }

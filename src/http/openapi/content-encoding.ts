@@ -1,18 +1,18 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/** The codings that static content is served in, the preferred one first. */
+/** The codings of static content, most preferred first. */
 const ENCODINGS = ['br', 'gzip', 'identity'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
-/** Higher ones take 10 times as long for 5 % less. */
+/** Higher qualities take far longer for little gain. */
 const BROTLI_QUALITY = 9;
 
 /**
- * Returns the coding to respond in (RFC 9110, section 12.5.3): the acceptable one with the highest weight. It is
- * `identity` when nothing else is acceptable, even if the client excludes it.
+ * Returns the acceptable coding with the highest weight (RFC 9110, section 12.5.3). Returns
+ * `identity` when no other coding is acceptable, even if the client excludes it.
  *
- * @param acceptEncoding the header's value, undefined when the request has none
+ * @param acceptEncoding the value of the header, undefined when the request has none
  */
 export function chooseEncoding(acceptEncoding: string | undefined): Encoding {
   const weights = parseWeights(acceptEncoding ?? '');
@@ -25,7 +25,7 @@ export function chooseEncoding(acceptEncoding: string | undefined): Encoding {
   return chosen;
 }
 
-/** Returns the content in a coding. Compresses outside of the event loop. */
+/** Encodes the content outside of the event loop. */
 export async function encode(content: Buffer, encoding: Encoding): Promise<Buffer> {
   switch (encoding) {
     case 'br':

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { BaseAddresses } from '../../config/server-settings.js';
 import { StaticContent } from './static-content.js';
 
-/** Relative to /docs: whatever path a proxy puts in front stays there. */
+/** The URLs are relative to /docs, so that a proxy can add a path prefix. */
 const HTML = `<!doctype html>
 <html lang="en">
   <head>
@@ -17,7 +17,7 @@ const HTML = `<!doctype html>
     <link rel="stylesheet" href="docs/index.css">
   </head>
   <body>
-    <noscript>This page needs JavaScript. The description itself: <a href="openapi.yaml">openapi.yaml</a>.</noscript>
+    <noscript>This page needs JavaScript. The interface description: <a href="openapi.yaml">openapi.yaml</a>.</noscript>
     <div id="swagger-ui"></div>
     <script src="docs/swagger-ui-bundle.js"></script>
     <script type="module" src="docs/start.js"></script>
@@ -27,7 +27,7 @@ const HTML = `<!doctype html>
 
 const require = createRequire(import.meta.url);
 
-/** The files that the page loads, by their name under /docs/. */
+/** The files that the page loads, by name under /docs/. */
 const FILES: Readonly<Record<string, () => string>> = {
   'swagger-ui.css': () => require.resolve('swagger-ui-dist/swagger-ui.css'),
   'index.css': () => require.resolve('swagger-ui-dist/index.css'),
@@ -48,7 +48,7 @@ export const DOCS_FILE_NAMES: readonly string[] = Object.keys(FILES);
 
 const loaded = new Map<string, Promise<StaticContent>>();
 
-/** Returns a file of the page, read once. @throws when it cannot be read */
+/** Returns a file of the page, cached after the first read. @throws when it cannot be read */
 export function docsFile(name: string): Promise<StaticContent> {
   let content = loaded.get(name);
   if (!content) {
@@ -64,8 +64,9 @@ async function readDocsFile(name: string): Promise<StaticContent> {
 }
 
 /**
- * Returns the page's Content-Security-Policy: everything from this origin; requests also go to the base
- * addresses. Swagger UI's style sheet holds its icons as `data:`.
+ * Returns the Content-Security-Policy of the page. The page loads files from this origin only and
+ * sends requests to this origin and the base addresses. Swagger UI's style sheet contains icons as
+ * `data:` URLs.
  */
 export function contentSecurityPolicy({ publicUrl, stagingUrl }: BaseAddresses): string {
   const origins = [publicUrl, stagingUrl].flatMap((url) => (url ? [new URL(url).origin] : []));

@@ -2,13 +2,13 @@ import { normalizeIp } from '@nestjs/throttler';
 import { serviceOverloaded } from '../../errors/service-error.js';
 import type { NextFunction, Request, Response, SetRateLimitHeaders } from '../request/request.js';
 
-/** So that one client cannot keep the documentation from all others. */
+/** So that one client cannot block the documentation for all others. */
 const SHARE_OF_AN_ADDRESS = 0.25;
 const IPV6_PREFIX_BITS = 64;
 
 /**
- * Limits how many responses are sent at the same time, in total and to one client address. For content that needs no
- * API key and is not counted in any rate limit.
+ * Limits how many responses are sent at the same time, in total and per client address. It protects
+ * content that needs no API key and has no rate limit.
  */
 export class DownloadLimit {
   private inProgress = 0;
@@ -16,20 +16,20 @@ export class DownloadLimit {
   private rejectedCount = 0;
 
   /**
-   * @param max how many, in total
-   * @param setRateLimitHeaders sets those of a response to a rejected request, without counting the request
+   * @param max the number of responses in total
+   * @param setRateLimitHeaders for rejected requests
    */
   constructor(
     private readonly max: number,
     private readonly setRateLimitHeaders: SetRateLimitHeaders,
   ) {}
 
-  /** How many requests it has rejected since the start. */
+  /** The number of rejected requests. */
   get rejected(): number {
     return this.rejectedCount;
   }
 
-  /** Middleware that rejects a request over the limit with 503. A download ends when the connection has taken all of it. */
+  /** Middleware that rejects a request over the limit with 503. */
   readonly admit = async (
     request: Request,
     response: Response,

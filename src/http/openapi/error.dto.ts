@@ -1,26 +1,27 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ERROR_CODES, type ErrorCode } from '../../errors/catalogue.js';
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ApiModel } from './decorators/api-model.decorator.js';
 
-/** The body of every failure, as the interface description tells it. */
+/** The body of every error response, for the interface description. */
 @ApiModel({
   name: 'Error',
-  description: 'What every failure answers: exactly these three members.',
+  description: 'The body of every error response. It has exactly these three fields.',
   additionalProperties: false,
-  example: { code: 'route_not_found', message: 'There is nothing at this path.', status: 404 },
+  example: { code: 'route_not_found', message: PUBLIC_MESSAGES.routeNotFound, status: 404 },
 })
 export class ErrorBody {
   @ApiProperty({
     enum: ERROR_CODES,
-    description: 'What went wrong, for programs: one of a closed set.',
+    description: 'The kind of error, for programs. The set of codes is closed.',
     example: 'route_not_found',
   })
   code!: ErrorCode;
 
   @ApiProperty({
     type: 'string',
-    description: 'What went wrong, for people to read. Its wording may change.',
-    example: 'There is nothing at this path.',
+    description: 'An explanation for people. The wording can change.',
+    example: PUBLIC_MESSAGES.routeNotFound,
   })
   message!: string;
 

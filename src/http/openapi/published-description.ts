@@ -11,12 +11,12 @@ export interface PublishedTexts {
   yaml: StaticContent;
 }
 
-/** Knows what is published at a moment: an operation only until its sunset. Written once for each state. */
+/** Publishes each operation until its sunset. Caches the texts until an operation is removed. */
 export class PublishedDescription {
   private readonly sunsets: readonly number[];
   private readonly published = new Map<number, PublishedTexts>();
 
-  /** @param document every operation, with its sunset */
+  /** @param document all operations, including removed ones */
   constructor(
     private readonly document: OpenAPIObject,
     private readonly clock: Clock,
@@ -25,7 +25,7 @@ export class PublishedDescription {
     this.sunsets = operations.map(([, operation]) => sunsetOf(operation));
   }
 
-  /** Returns the description as it holds now. */
+  /** Returns the description without the operations that are removed now. */
   current(): PublishedTexts {
     const nowMs = this.clock.now();
     const removed = this.sunsets.filter((sunset) => sunset <= nowMs).length;
@@ -46,7 +46,7 @@ function textsOf(document: OpenAPIObject): PublishedTexts {
   };
 }
 
-/** Returns the document without the operations that are removed by then, and without paths that have none left. */
+/** Returns the document without removed operations and without paths that have no operation. */
 function withoutRemoved(document: OpenAPIObject, nowMs: number): OpenAPIObject {
   const paths: OpenAPIObject['paths'] = {};
   for (const [path, pathItem] of Object.entries(document.paths)) {

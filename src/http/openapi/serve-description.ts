@@ -9,11 +9,11 @@ import { PublishedDescription } from './published-description.js';
 import type { SetRateLimitHeaders } from '../request/request.js';
 
 /**
- * Serves the interface description as `/openapi.json` and `/openapi.yaml`, and Swagger UI as `/docs`, where `/`
- * leads. To be called before the application is initialised: what is registered first stands before the
- * controllers and outside of the guards, so it needs no key and counts against no limit but its own.
+ * Serves the interface description at `/openapi.json` and `/openapi.yaml`, and Swagger UI at `/docs`.
+ * Call it before the application is initialized: Express then matches these routes before the
+ * controllers. They do not pass the guards, so they need no API key and have no rate limit.
  *
- * @returns the limit on how many of these responses are sent at the same time
+ * @returns the limit on simultaneous downloads
  */
 export function serveInterfaceDescription(
   app: NestExpressApplication,

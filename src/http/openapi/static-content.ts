@@ -2,16 +2,16 @@ import { entityTag, matchesEntityTag } from '../response/send-json.js';
 import type { Request, Response } from '../request/request.js';
 import { chooseEncoding, encode, type Encoding } from './content-encoding.js';
 
-/** Content in one coding, with the entity tag of this representation. */
+/** The content in one coding. */
 interface Representation {
   body: Buffer;
   tag: string;
 }
 
-/** Images are compressed already. */
+/** Images are already compressed. */
 const COMPRESSIBLE = /^(?:text|application)\//;
 
-/** Text or bytes that are the same for every caller. Each coding is computed once, when it is first requested. */
+/** Content that is the same for every caller. Each coding is computed at the first request for it. */
 export class StaticContent {
   readonly body: Buffer;
   private readonly representations = new Map<Encoding, Promise<Representation>>();
@@ -24,7 +24,7 @@ export class StaticContent {
     this.body = Buffer.from(body);
   }
 
-  /** Responds to a GET or HEAD: with 304 when the caller has this representation already. */
+  /** Responds to GET or HEAD. The response is 304 if the caller already has this representation. */
   async send(request: Request, response: Response): Promise<void> {
     const encoding = this.encodingFor(request, response);
     const { body, tag } = await this.representation(encoding);

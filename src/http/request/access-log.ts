@@ -5,10 +5,10 @@ import { loggedAddress } from '../../logging/client-address.js';
 import { describeCause } from '../../logging/error-details.js';
 import type { NextFunction, Request, Response } from './request.js';
 
-/** Told once about every request, when its answer is out or its connection is gone. */
+/** Called once per request, when the response has been sent or the connection has closed. */
 export type ResponseObserver = (request: Request, response: Response, durationMs: number) => void;
 
-/** Returns the step that tells the observers (log, metrics) about each request. */
+/** Returns the middleware that reports every request to the log and the metrics. */
 export function observeResponses(observers: readonly ResponseObserver[]) {
   return (request: Request, response: Response, next: NextFunction): void => {
     response.once('close', () => {
@@ -19,7 +19,7 @@ export function observeResponses(observers: readonly ResponseObserver[]) {
   };
 }
 
-/** The path template that served the request, such as `/v1/pets/:petId`; 'unmatched' when none did. */
+/** Returns the path template of the route, such as `/v1/pets/:petId`, or 'unmatched'. */
 export function routeOf(request: Request): string {
   const path: unknown = (request.route as { path?: unknown } | undefined)?.path;
   return typeof path === 'string' && !path.includes('*') ? path : 'unmatched';
@@ -32,10 +32,11 @@ export interface LoggedCaller {
 }
 
 /**
- * Returns the observer that writes one line for each request: health probes at level debug, a 503 at warn with its
- * cause, a 500 at error with the whole error, all others at info. The line has no query, no body, and no API key.
+ * Returns the observer that logs one line per request: health probes at level debug, a 503 at warn
+ * with its cause, a 500 at error with the whole error, all others at info. The line contains no
+ * query, no body and no API key.
  *
- * @param callerOf returns the owner and the API key of a request, also of a known key that is rejected
+ * @param callerOf returns the owner and the id of the API key, also for a revoked or expired key
  */
 export function accessLog(
   logger: Logger,
@@ -76,13 +77,16 @@ function levelOf(route: string, status: number): 'debug' | 'info' | 'warn' | 'er
   return status === 503 ? 'warn' : 'info';
 }
 
-/** The stack only of a defect: during an outage, every request has the same cause. */
+/** Returns the whole error only for internal errors. In an outage, all requests have one cause. */
 function causeOf(failure: ServiceError): { cause: string } | { err: unknown } {
   const cause = failure.cause ?? failure;
   return failure.code === 'service_unavailable' ? { cause: describeCause(cause) } : { err: cause };
 }
 
-/** Returns the decoded path: an API key in percent-encoding would not be masked. Queries can hold secrets. */
+/**
+ * Returns the path without the query, which can contain secrets. It is decoded, because the log
+ * would not mask an API key in percent-encoding.
+ */
 function readablePath(url: string): string | undefined {
   const query = url.indexOf('?');
   const path = query < 0 ? url : url.slice(0, query);

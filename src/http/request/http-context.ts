@@ -1,34 +1,34 @@
 import type { ArgumentsHost, ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from './request.js';
 
-// What `switchToHttp()` hands out, without the three functions that it makes at every call.
+// These return the same as `switchToHttp()`, which creates an object with three functions per call.
 
-/** Returns the request that is being worked on. */
+/** Returns the current request. */
 export function requestOf(host: ArgumentsHost): Request {
   return host.getArgByIndex<Request>(0);
 }
 
-/** Returns the answer to it. */
+/** Returns the response to the current request. */
 export function responseOf(host: ArgumentsHost): Response {
   return host.getArgByIndex<Response>(1);
 }
 
 /**
- * Takes what reads a route's decorators and returns the same, read once a route: metadata is looked for along
- * prototypes, at every request by several guards.
+ * Returns a function that calls `read` once per route and then returns the cached value. Several
+ * guards read the decorators of a route on every request.
  *
- * @param read depends on the handler and its controller alone
+ * @param read depends only on the handler and its controller
  */
 export function perRoute<Value>(
   read: (context: ExecutionContext) => Value,
 ): (context: ExecutionContext) => Value {
-  // By controller first: those that inherit a handler may be decorated in another way.
-  const known = new WeakMap<object, WeakMap<object, { value: Value }>>();
+  // By controller first, because controllers that inherit a handler may have other decorators.
+  const cache = new WeakMap<object, WeakMap<object, { value: Value }>>();
   return (context) => {
     const controller = context.getClass();
     const handler = context.getHandler();
-    let routes = known.get(controller);
-    if (!routes) known.set(controller, (routes = new WeakMap()));
+    let routes = cache.get(controller);
+    if (!routes) cache.set(controller, (routes = new WeakMap()));
     let route = routes.get(handler);
     if (!route) routes.set(handler, (route = { value: read(context) }));
     return route.value;

@@ -2,11 +2,12 @@ import { STATUS_CODES } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { ErrorCode } from '../../errors/catalogue.js';
 import { ErrorTranslator } from '../../errors/error-translator.js';
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError, serviceUnavailable } from '../../errors/service-error.js';
 import { responseOf } from '../request/http-context.js';
 import { sendError } from './send-json.js';
 
-/** Sends every exception in the Error shape. The request's log line has the cause; the response never reveals it. */
+/** Sends every exception as an Error. Only the log line of the request contains the cause. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
   constructor(private readonly translator: ErrorTranslator) {}
@@ -20,13 +21,13 @@ export class ErrorFilter implements ExceptionFilter {
     const translated = this.translator.translate(exception);
     if (translated) return translated;
     if (exception instanceof HttpException) return fromHttpException(exception);
-    return new ServiceError('internal_error', 'The service failed to handle the request.', {
+    return new ServiceError('internal_error', PUBLIC_MESSAGES.internalError, {
       cause: exception,
     });
   }
 }
 
-/** The code for a status that a framework or a library chose. */
+/** The error code for a status that NestJS or a library has set. */
 const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
   400: 'invalid_request',
   401: 'invalid_api_key',
@@ -39,7 +40,7 @@ const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
   503: 'service_unavailable',
 };
 
-/** Keeps the status of what a framework or a library threw; its words stay inside. */
+/** Keeps the status of the exception and hides its message, which may reveal internals. */
 function fromHttpException(exception: HttpException): ServiceError {
   const status = exception.getStatus();
   const code = CODE_OF_STATUS[status] ?? (status < 500 ? 'invalid_request' : 'internal_error');

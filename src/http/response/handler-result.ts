@@ -1,8 +1,10 @@
-/** One page of a list: the items are the body, the rest becomes the `Link` to the next page. */
+// A handler returns a plain value, which is sent as JSON, or one of these.
+
+/** One page of a list. The items are the body, and `next` becomes the `Link` header. */
 export class Page<Item> {
   /**
-   * @param items the page's items
-   * @param next the query parameters of the next page, absent on the last one
+   * @param items the items of the page
+   * @param next the query parameters of the next page; undefined on the last page
    */
   constructor(
     readonly items: readonly Item[],
@@ -10,8 +12,9 @@ export class Page<Item> {
   ) {}
 }
 
-/** An answer whose body is JSON text already, sent byte for byte, with header fields of its own. */
+/** A body that is JSON text already. It is sent byte for byte. */
 export class SerializedJson {
+  /** @param headers additional headers of the response */
   constructor(
     readonly text: string,
     readonly headers: Readonly<Record<string, string>> = {},

@@ -1,17 +1,13 @@
-/** Text that stands in JSON as it is: without quotation mark, backslash, control characters and surrogates. */
+/** Text that needs no escaping: no quotation mark, backslash, control character or surrogate. */
 const PLAIN = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
-/** Of the members that are written again and again; bounded, as a handler may make names up. */
+/** Serialized property names. The bound protects against handlers that generate names. */
 const MAX_NAME_TEXTS = 1_000;
 const nameTexts = new Map<string, string>();
 
 /**
- * Takes what a handler returns and returns it as JSON text (RFC 8259), bigints as integers in full:
- * `JSON.stringify` refuses them. Members that are undefined are left out; Dates and others with
- * `toJSON` print what that returns.
- *
- * A list of 20 animals takes 1.4 times as long as `JSON.stringify` would, had they no bigints; by a call of that for
- * each name and text it took 2.6 times as long.
+ * Serializes a value as JSON (RFC 8259). Unlike `JSON.stringify`, it writes a bigint as an integer
+ * with all digits. It omits undefined properties and calls `toJSON`, as `JSON.stringify` does.
  */
 export function jsonText(value: unknown): string {
   switch (typeof value) {

@@ -6,9 +6,9 @@ import type { Request, Response } from '../request/request.js';
 const JSON_TYPE = 'application/json';
 
 /**
- * Writes a successful answer. A GET or HEAD carries an ETag made of its body and its Link, in one
- * hash, and is answered 304 when the caller has that representation; not where the handler has said
- * by `Cache-Control` how its answer may be kept.
+ * Sends a successful response. A 200 to GET or HEAD gets an ETag computed from the body and the Link
+ * header, and becomes 304 if the caller already has this representation. A handler that sets
+ * `Cache-Control` itself gets no ETag.
  *
  * @param body JSON text
  */
@@ -28,12 +28,12 @@ export function sendJson(request: Request, response: Response, body: string): vo
 
 function sendTagged(request: Request, response: Response, body: string): void {
   const link = String(response.getHeader('link') ?? '');
-  // Written as bytes once, for the tag, the length and the socket.
+  // Encoded once for the tag, the length and the socket.
   const representation = Buffer.from(`${link}\n${body}`);
   const tag = entityTag(representation);
   response.setHeader('ETag', tag);
   response.setHeader('Cache-Control', 'private, no-cache');
-  varyByKey(response);
+  varyByAuthorization(response);
   const ifNoneMatch = request.headers['if-none-match'];
   if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) {
     response.statusCode = 304;
@@ -43,7 +43,7 @@ function sendTagged(request: Request, response: Response, body: string): void {
   endWithJson(response, representation.subarray(Buffer.byteLength(link) + 1));
 }
 
-/** Writes a failure in the Error shape. Closes the connection when nothing can be written any more. */
+/** Sends an error. Closes the connection if a response is already partly sent. */
 export function sendError(response: Response, error: ServiceError): void {
   response.req.slot?.release();
   response.req.failure ??= error;
@@ -58,7 +58,7 @@ export function sendError(response: Response, error: ServiceError): void {
   endWithJson(response, errorBody(error));
 }
 
-/** Returns the Error shape of the interface, as text. */
+/** Returns the Error body as JSON text. */
 export function errorBody({ code, message, status }: ServiceError): string {
   return jsonText({ code, message, status });
 }
@@ -69,20 +69,20 @@ function endWithJson(response: Response, body: string | Buffer): void {
   response.end(body);
 }
 
-function varyByKey(response: Response): void {
+function varyByAuthorization(response: Response): void {
   const vary = response.getHeader('vary');
   response.setHeader('Vary', typeof vary === 'string' ? `${vary}, Authorization` : 'Authorization');
 }
 
-/** Returns a strong entity tag (RFC 9110, 8.8.3) of what identifies the representation. */
+/** Returns the strong entity tag (RFC 9110, section 8.8.3) of a representation. */
 export function entityTag(representation: Buffer): string {
   return `"${hash('sha1', representation, 'base64url')}"`;
 }
 
-/** An entity tag of an `If-None-Match` list, its opaque part with the quotes captured. */
+/** An entity tag in an `If-None-Match` list. Captures the opaque part with its quotes. */
 const LISTED_TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
-/** Whether `If-None-Match` names the entity tag, by weak comparison (RFC 9110, 13.1.2). */
+/** Returns whether `If-None-Match` lists the tag, by weak comparison (RFC 9110, section 13.1.2). */
 export function matchesEntityTag(ifNoneMatch: string, tag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
   if (ifNoneMatch === tag) return true;

@@ -1,22 +1,22 @@
 import type { IRoute } from 'express';
 import type { Request } from '../request/request.js';
 
-/** A layer of the router's stack, as far as it is read here. */
+/** The properties of an Express router layer that this file reads. */
 interface RouteLayer {
   route?: IRoute & { methods: Record<string, boolean> };
   match(path: string): boolean;
 }
 
 /**
- * Returns the methods that routes other than the request's own serve at its path, HEAD and OPTIONS included, for
- * `Allow` (RFC 9110, 10.2.1); none when no route is there. Asks Express's own routes, so that
- * whatever a module registers is told right.
+ * Returns the methods of all routes at the request's path, including HEAD and OPTIONS, for `Allow`
+ * (RFC 9110, section 10.2.1). Empty when no route matches. It reads the router of Express, so that
+ * it covers the routes of every module.
  */
 export function allowedMethods(request: Request): string[] {
   const { stack } = request.app.router as unknown as { stack: RouteLayer[] };
   const methods = new Set<string>();
   for (const layer of stack) {
-    // The catch-all that asks is a route of its own, for all methods.
+    // The request's own route is the catch-all, which has all methods.
     if (!layer.route || layer.route === request.route || !layer.match(request.path)) continue;
     for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
   }

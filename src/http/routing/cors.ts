@@ -20,9 +20,9 @@ const REQUEST_HEADERS =
 const PREFLIGHT_MAX_AGE_SECONDS = '600';
 
 /**
- * Returns the step that lets scripts of the listed origins read every answer, refusals included, and
- * that marks their preflights (Fetch standard, CORS protocol). Keys travel in `Authorization`, so
- * credentials mode is never allowed.
+ * Returns the middleware that lets scripts from the listed origins read every response, including
+ * rejections, and that marks their preflights (Fetch standard, CORS protocol). It never allows
+ * credentials mode, because API keys are sent in `Authorization`.
  */
 export function cors(origins: readonly string[]) {
   const listed = new Set(origins);
@@ -39,7 +39,7 @@ export function cors(origins: readonly string[]) {
   };
 }
 
-/** Sets the answer to a preflight. @param methods the methods that the path takes */
+/** Sets the headers of the response to a preflight. @param methods the allowed methods */
 export function setPreflightHeaders(response: Response, methods: readonly string[]): void {
   response.setHeader('Access-Control-Allow-Methods', methods.join(', '));
   response.setHeader('Access-Control-Allow-Headers', REQUEST_HEADERS);

@@ -13,27 +13,27 @@ import { Clock } from '../../config/clock.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { responseOf } from '../request/http-context.js';
 
-/** Injection token: the start of the URLs in `Link` headers. It is PUBLIC_URL, or '' for relative references. */
+/** Injection token: the prefix of URLs in `Link` headers, '' for relative references. */
 export const LINK_BASE = Symbol('link base');
 
-/** When an operation was deprecated and when it goes, and what replaces it. */
+/** When an operation is deprecated and removed, and its replacement. */
 export interface Deprecation {
-  /** RFC 9745: since when. */
+  /** When the operation was deprecated (RFC 9745). */
   since: Date;
-  /** RFC 8594: from this moment on the operation is answered 410. */
+  /** When the operation is removed (RFC 8594). From then on the response is 410. */
   sunset: Date;
-  /** The path of the operation that replaces it. */
+  /** The path of the replacement. */
   successor: string;
-  /** What the caller of a removed operation is told to use instead. */
+  /** A sentence that tells callers what to use instead. */
   replacement: string;
 }
 
 export const DEPRECATION = 'deprecation';
 
-/** Where the deprecation stands in an operation until the interface description is put together. */
+/** Passes the deprecation to the interface description, which does not publish this extension. */
 export const DEPRECATION_EXTENSION = 'x-deprecation';
 
-/** Announces that an operation is deprecated, and ends it at its sunset by the clock alone. */
+/** Sets the deprecation headers of an operation, and removes the operation at its sunset. */
 export function Deprecated(deprecation: Deprecation): MethodDecorator {
   return applyDecorators(
     SetMetadata(DEPRECATION, deprecation),
@@ -42,12 +42,12 @@ export function Deprecated(deprecation: Deprecation): MethodDecorator {
   );
 }
 
-/** Returns what the caller of a removed operation is told. */
+/** Returns the message for callers of the removed operation. */
 export function removalMessage({ sunset, replacement }: Deprecation): string {
   return `This operation was removed on ${sunset.toISOString().slice(0, 10)}. ${replacement}`;
 }
 
-/** Stands behind the guards for limits and key: what these refuse learns nothing of the operation. */
+/** Runs after the global guards, so that requests without access learn nothing about the route. */
 @Injectable()
 export class DeprecationGuard implements CanActivate {
   constructor(

@@ -1,15 +1,16 @@
 import { isIPv6 } from 'node:net';
 import type { Request } from '../request/request.js';
 
-/** A path that nothing serves, so that the catch-all answers for what cannot be routed. */
+/** A path that matches no route. The catch-all then handles targets that cannot be routed. */
 const UNROUTABLE = '/.unroutable';
 
-/** Visible ASCII without `#`: what RFC 9112 allows in a request target's path and query. */
+/** Visible ASCII without `#`: the characters that RFC 9112 allows in a path and query. */
 const ORIGIN_FORM = /^\/[!"$-~]*$/;
 
 /**
- * Sets the URL that the router reads, and keeps the request target as `originalUrl`. To be called before Express handles
- * the request: Express itself responds to a URL that it cannot parse, with HTML, before the first middleware.
+ * Sets the URL that the router reads, and keeps the request target as `originalUrl`. Call it before
+ * Express handles the request: Express responds with HTML to a URL that it cannot parse, before the
+ * first middleware.
  */
 export function makeRoutable(request: Request): void {
   request.originalUrl = request.url;
@@ -17,9 +18,9 @@ export function makeRoutable(request: Request): void {
 }
 
 /**
- * Takes a request target (RFC 9112, 3.2) and returns the one to route by: the path and query of an
- * origin-form or absolute-form target, else a path that nothing serves. A path that does not decode
- * would make the router answer for itself, without guards and limit headers.
+ * Returns the path and query of a request target in origin form or absolute form (RFC 9112, section
+ * 3.2), otherwise a path that matches no route. The router would respond by itself, without guards
+ * and rate limit headers, to a path that cannot be decoded.
  */
 function routableUrl(target: string): string {
   const url = target.startsWith('/') ? target : pathOfAbsoluteForm(target);
@@ -43,8 +44,9 @@ function decodes(url: string): boolean {
 }
 
 /**
- * `uri-host [ ":" port ]` of RFC 3986, section 3.2: a registered name (which includes IPv4 addresses and may be
- * empty), or an address in brackets. At each position only one alternative can match, so it takes linear time.
+ * `uri-host [ ":" port ]` of RFC 3986, section 3.2: a registered name, which includes IPv4 addresses
+ * and may be empty, or an address in brackets. Only one alternative can match at each position, so
+ * that matching takes linear time.
  */
 const AUTHORITY =
   /^(?:\[(?:([\d:.a-f]+)|v[\da-f]+\.[-\w.~!$&'()*+,;=:]+)\]|(?:[-\w.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i;
@@ -58,8 +60,8 @@ export function isValidHost(value: string): boolean {
 }
 
 /**
- * Returns whether a request target has a valid authority or none. That of an absolute-form target needs a host
- * and must not contain user information (RFC 9110, sections 4.2.1 and 4.2.4).
+ * Returns whether a request target has a valid authority or none. In absolute form the authority
+ * needs a host and must not contain user information (RFC 9110, sections 4.2.1 and 4.2.4).
  */
 export function hasValidAuthority(target: string): boolean {
   if (target.startsWith('/')) return true;

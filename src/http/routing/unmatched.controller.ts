@@ -1,27 +1,30 @@
 import { All, Controller, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { allowedMethods } from './allowed-methods.js';
 import { setPreflightHeaders } from './cors.js';
 import type { Request, Response } from '../request/request.js';
 
 /**
- * Answers for every path and method that no other controller serves, so that these too pass the
- * guards. Its module has to be the last one imported: routes are tried in their order.
+ * The catch-all route. It lets requests that match no other route pass the guards, so that they are
+ * counted and authenticated. Its module must be imported last, because Express tries routes in order.
  */
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class UnmatchedController {
   @All('/{*path}')
-  answer(@Req() request: Request, @Res() response: Response): void {
+  respond(@Req() request: Request, @Res() response: Response): void {
     const methods = allowedMethods(request);
-    if (request.corsPreflight) setPreflightHeaders(response, methods);
-    else if (methods.length === 0) {
-      throw new ServiceError('route_not_found', 'There is nothing at this path.');
-    } else if (request.method === 'OPTIONS') response.setHeader('Allow', methods.join(', '));
-    else {
-      const allow = methods.join(', ');
-      throw new ServiceError('method_not_allowed', `This path takes ${allow}.`, {
+    const allow = methods.join(', ');
+    if (request.corsPreflight) {
+      setPreflightHeaders(response, methods);
+    } else if (methods.length === 0) {
+      throw new ServiceError('route_not_found', PUBLIC_MESSAGES.routeNotFound);
+    } else if (request.method === 'OPTIONS') {
+      response.setHeader('Allow', allow);
+    } else {
+      throw new ServiceError('method_not_allowed', PUBLIC_MESSAGES.methodNotAllowed(allow), {
         headers: { Allow: allow },
       });
     }

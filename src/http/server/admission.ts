@@ -8,21 +8,21 @@ import type {
   SetRateLimitHeaders,
 } from '../request/request.js';
 
-/** How many requests may be in progress. */
+/** The limits on requests in progress. */
 export interface AdmissionBounds {
   maxRequestsInProgress: number;
-  /** Requests that are not known to have a valid API key. */
+  /** Requests without a valid API key, or whose API key is not checked yet. */
   maxUnauthenticatedRequests: number;
 }
 
-/** Why a request was shed. */
+/** The limit because of which a request was shed. */
 export type SheddingBound = 'requests_in_progress' | 'unauthenticated_requests' | 'database_queue';
 
-/** What the decision depends on besides the number of requests in progress. */
+/** The other inputs and effects of the decision. */
 export interface AdmissionInputs {
   /** Whether one more request could find the queue for a database connection full. */
   isDatabaseSaturated(requestsInProgress: number): boolean;
-  /** Whether the request's API key is valid, as far as the cache knows. */
+  /** Whether the cache contains the request's API key and the key is valid. */
   hasCachedKey(request: Request): boolean;
   setRateLimitHeaders: SetRateLimitHeaders;
   /** Called after a request was shed and its response sent. */
@@ -30,12 +30,13 @@ export interface AdmissionInputs {
 }
 
 /**
- * Bounds the requests in progress. The excess gets 503 at once, before anything is counted or
- * looked up; requests without a valid API key go first. Health probes always pass.
+ * Limits the requests in progress. A request over the limit gets 503 immediately, before it is
+ * counted and before its API key is looked up. Requests without a valid API key are shed first.
+ * Health probes are never shed.
  */
 export class Admission {
-  private readonly places: Places = { all: 0, unauthenticated: 0 };
-  /** How many requests were shed, by bound. */
+  private readonly used: UsedSlots = { all: 0, unauthenticated: 0 };
+  /** The number of shed requests by limit. */
   readonly shed: Record<SheddingBound, number> = {
     requests_in_progress: 0,
     unauthenticated_requests: 0,
@@ -47,32 +48,29 @@ export class Admission {
     private readonly inputs: AdmissionInputs,
   ) {}
 
-  /** Requests that have a place now. */
   get requestsInProgress(): number {
-    return this.places.all;
+    return this.used.all;
   }
 
-  /** The step before the router. A response releases the request's place when its head is written. */
-  readonly admit = (
-    request: Request,
-    response: Response,
-    next: NextFunction,
-  ): Promise<void> | undefined => {
+  /** Middleware. The request's slot is released when the head of the response is written. */
+  readonly admit = (request: Request, response: Response, next: NextFunction): void => {
     if (isHealthProbe(request)) {
       next();
-      return undefined;
+      return;
     }
     const bound = this.exceededBound(request);
-    if (bound) return this.reject(request, response, bound);
-    request.slot = new Slot(this.places);
+    if (bound) {
+      this.reject(request, response, bound).catch(next);
+      return;
+    }
+    request.slot = new Slot(this.used);
     next();
-    return undefined;
   };
 
   private exceededBound(request: Request): SheddingBound | undefined {
-    if (this.places.all >= this.bounds.maxRequestsInProgress) return 'requests_in_progress';
-    if (this.inputs.isDatabaseSaturated(this.places.all)) return 'database_queue';
-    return this.places.unauthenticated >= this.bounds.maxUnauthenticatedRequests &&
+    if (this.used.all >= this.bounds.maxRequestsInProgress) return 'requests_in_progress';
+    if (this.inputs.isDatabaseSaturated(this.used.all)) return 'database_queue';
+    return this.used.unauthenticated >= this.bounds.maxUnauthenticatedRequests &&
       !this.inputs.hasCachedKey(request)
       ? 'unauthenticated_requests'
       : undefined;
@@ -82,12 +80,11 @@ export class Admission {
     this.shed[bound]++;
     await this.inputs.setRateLimitHeaders(request, response);
     response.once('close', () => this.inputs.onShed(request));
-    sendError(response, serviceOverloaded(`bound reached: ${bound}`));
+    sendError(response, serviceOverloaded(`limit reached: ${bound}`));
   }
 }
 
-/** How many places are taken. */
-interface Places {
+interface UsedSlots {
   all: number;
   unauthenticated: number;
 }
@@ -96,8 +93,8 @@ class Slot implements RequestSlot {
   private isHeld = false;
   private isAuthenticated = false;
 
-  constructor(private readonly places: Places) {
-    this.takeBack();
+  constructor(private readonly used: UsedSlots) {
+    this.reacquire();
   }
 
   release(): void {
@@ -105,25 +102,25 @@ class Slot implements RequestSlot {
     this.isHeld = false;
   }
 
-  takeBack(): void {
+  reacquire(): void {
     if (!this.isHeld) this.add(1);
     this.isHeld = true;
   }
 
   setAuthenticated(): void {
-    if (this.isHeld && !this.isAuthenticated) this.places.unauthenticated--;
+    if (this.isHeld && !this.isAuthenticated) this.used.unauthenticated--;
     this.isAuthenticated = true;
   }
 
-  private add(places: number): void {
-    this.places.all += places;
-    if (!this.isAuthenticated) this.places.unauthenticated += places;
+  private add(slots: number): void {
+    this.used.all += slots;
+    if (!this.isAuthenticated) this.used.unauthenticated += slots;
   }
 }
 
 const HEALTH_PROBES = new Set(['/health/live', '/health/ready']);
 
-/** Returns whether a request is a health probe: these are never shed and never wait. */
+/** Returns whether a request is a health probe. Health probes are never shed and never wait. */
 export function isHealthProbe({ url }: Request): boolean {
   return HEALTH_PROBES.has(url);
 }

@@ -4,16 +4,20 @@ import type { Server } from 'node:http';
 const REQUESTS_PER_TICK = 2;
 
 /**
- * Keeps event-loop ticks short while clients connect. Node accepts one connection per tick (libuv, since 1.45), so
- * among ticks that each start hundreds of requests, a thousand connections would take many seconds to be accepted, and
- * a health probe behind them as long. While connections arrive, requests start a few per tick, in their order.
+ * Starts only a few requests per event-loop tick while clients connect, in the order of arrival.
+ * This saves waiting time in a burst of connections, also for health probes, because Node accepts
+ * one connection per tick and hundreds of requests make a tick long (see docs/performance.md).
+ * It relies on libuv 1.45 or later accepting one connection per tick, and on `setImmediate` running
+ * once per tick.
+ * If libuv accepts several connections per tick again, the delay has no benefit: remove this class
+ * then, and let Connections call the request listener.
  */
 export class Arrivals {
   private isArriving = false;
   private hasAccepted = false;
   private readonly waiting: (() => void)[] = [];
 
-  /** Watches a server for new connections. */
+  /** Observes the new connections of a server. */
   attach(server: Server): void {
     server.on('connection', () => {
       this.hasAccepted = true;
@@ -23,7 +27,7 @@ export class Arrivals {
     });
   }
 
-  /** Starts a request: at once, or within the next ticks while connections arrive. */
+  /** Starts a request now, or in one of the next ticks while connections arrive. */
   start(request: () => void): void {
     if (this.isArriving) this.waiting.push(request);
     else request();
@@ -33,9 +37,8 @@ export class Arrivals {
     const { hasAccepted } = this;
     this.hasAccepted = false;
     this.isArriving = hasAccepted;
-    const started = this.waiting.splice(0, hasAccepted ? REQUESTS_PER_TICK : Infinity);
-    // A tick without a new connection ends the arrival.
+    const requests = this.waiting.splice(0, hasAccepted ? REQUESTS_PER_TICK : Infinity);
     if (hasAccepted) setImmediate(this.endTick);
-    for (const start of started) start();
+    for (const start of requests) start();
   };
 }

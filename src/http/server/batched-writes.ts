@@ -2,28 +2,32 @@ import type { Socket } from 'node:net';
 
 type Writev = NonNullable<Socket['_writev']>;
 
-interface Held {
+interface HeldWrite {
   socket: Socket;
   chunks: Parameters<Writev>[0];
   done: Parameters<Writev>[1];
 }
 
 /**
- * Holds the answers of one turn of the event loop until its end, and writes them one right after the other. The first
- * wakes the client, or the proxy, and finds it awake from then on: a write that has to wake its reader costs several
- * times as much. A refusal takes a fifth less.
+ * Holds the responses of one event-loop tick, and writes them one after the other when it ends.
+ * This saves CPU in rejections, because a write that wakes a sleeping client or proxy costs several
+ * times as much as the next one (see docs/performance.md).
+ * It relies on `socket._writev`, through which Node writes a head and a body that were corked
+ * together; a property of the instance overrides the method of the prototype.
+ * If a Node release stops calling `_writev`, responses are written at once and stay correct: remove
+ * this class then, and `hold` and `flush` in ServiceAdapter.
  */
 export class BatchedWrites {
-  private held: Held[] = [];
+  private held: HeldWrite[] = [];
 
-  /** Holds what is written on a connection from now on in pieces (a head and a body). */
+  /** From now on, holds the writes of a socket that consist of several chunks. */
   hold(socket: Socket): void {
     socket._writev = (chunks, done) => {
       if (this.held.push({ socket, chunks, done }) === 1) setImmediate(() => this.flush());
     };
   }
 
-  /** Writes at once what is held. */
+  /** Writes all held responses now. */
   flush(): void {
     const { held } = this;
     this.held = [];

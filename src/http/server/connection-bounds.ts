@@ -2,17 +2,17 @@ import { SettingError } from '../../config/setting-error.js';
 import type { Settings } from '../../config/settings.js';
 import type { ConnectionBounds } from './connections.js';
 
-/** Open files that the service needs besides connections: its program, its log, Redis, the embedded database. */
+/** Open files besides client connections: the program, the log, Redis, the embedded database. */
 const RESERVED_DESCRIPTORS = 64;
-/** More would cost memory without being of use to one process. */
+/** One process cannot use more, and each connection costs memory. */
 const MOST_CONNECTIONS = 10_000;
 
 /**
- * Returns the bounds on client connections. By default there are as many as the limit of open files allows, so that
- * the service responds to the excess itself instead of the operating system.
+ * Returns the limits on client connections. By default the service uses as many connections as the
+ * limit of open files allows, so that the service handles the excess and not the operating system.
  *
- * @param descriptorLimit how many files the process may open
- * @throws SettingError when MAX_CONNECTIONS is more than that limit allows
+ * @param descriptorLimit the number of files that the process may open
+ * @throws SettingError when MAX_CONNECTIONS is over that limit
  */
 export function connectionBounds(
   settings: Settings,
@@ -37,7 +37,7 @@ export function connectionBounds(
   };
 }
 
-/** Returns the limit of open files, after Node has raised it as far as it may; Infinity where there is none. */
+/** Returns the limit of open files, which Node raises at start; Infinity when there is none. */
 function openFilesLimit(): number {
   // Windows has no such limit.
   const { userLimits } = process.report.getReport() as {

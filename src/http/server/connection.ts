@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import type { Response } from '../request/request.js';
 
-/** One client connection and what it holds. */
+/** A client connection and the responses that it has not sent completely. */
 export class Connection {
-  /** Responses that have not been sent completely, oldest first. */
+  /** Oldest first. */
   readonly responses = new Set<Response>();
-  /** No further request of this connection is processed. */
+  /** The service processes no further request of this connection. */
   isClosing = false;
   private sentBytes = 0;
   private stalledSinceMs: number | undefined;
@@ -20,24 +20,24 @@ export class Connection {
     return this.responses.size === 0;
   }
 
-  /** Whether the service has nothing to do for it: its responses, if any, only wait for the client to read them. */
+  /** Whether all responses are complete and only wait for the client to read them. */
   get isWaitingForClient(): boolean {
     for (const response of this.responses) if (!response.writableEnded) return false;
     return true;
   }
 
-  /** Returns how many bytes wait for the client to read, in this process. */
+  /** Returns how many bytes this process holds until the client reads them. */
   unsentBytes(): number {
     if (this.isIdle) return this.socket.writableLength;
     let bytes = 0;
-    // The first one's length includes what the socket holds; the others wait for it.
+    // The length of the first response includes the buffer of the socket.
     for (const response of this.responses) bytes += response.writableLength;
     return bytes;
   }
 
   /**
-   * Returns for how long output has been waiting without any progress, in milliseconds; 0 when nothing waits.
-   * Call it regularly: progress is what has changed since the last call.
+   * Returns for how many milliseconds the client has read nothing of its output, 0 when there is none.
+   * It compares with the previous call, so call it regularly.
    *
    * @param nowMs the time of a monotonic clock
    */

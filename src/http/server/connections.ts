@@ -8,20 +8,20 @@ import { lingerThenDestroy } from './lingering-close.js';
 import { Arrivals } from './arrivals.js';
 import { Connection } from './connection.js';
 
-/** How much client connections may hold. */
+/** The limits on client connections. */
 export interface ConnectionBounds {
   maxConnections: number;
-  /** Of one client address; addresses of trusted proxies have no bound of their own. */
+  /** Per client address. It does not apply to the addresses of trusted proxies. */
   maxConnectionsPerAddress: number;
-  /** Requests of one connection that are in progress or whose responses are not sent yet. */
+  /** Requests of a connection that are in progress or whose responses are not sent yet. */
   maxRequestsPerConnection: number;
-  /** Bytes of responses that clients have not read yet, over all connections. */
+  /** Bytes of unread responses, over all connections. */
   maxUnsentBytes: number;
-  /** How long a client may leave its responses unread. */
+  /** How long a client may read nothing of its responses. */
   stalledConnectionTimeoutMs: number;
 }
 
-/** The bounds by which connections have been closed. */
+/** The limit because of which a connection was closed. */
 export type ConnectionBound =
   | 'connections'
   | 'connections_per_address'
@@ -36,21 +36,20 @@ const LOG_INTERVAL_MS = 10_000;
 const IPV6_NETWORK_BITS = 64;
 
 /**
- * Every connection of the main listener, from its first byte to its last, and the bounds on what it may hold.
- * When there are too many, the one that has been idle longest makes room for a new one, or else one whose client
- * does not read.
+ * Tracks the connections of the main listener and enforces their limits. When there are too many, it
+ * closes the connection that has been idle longest, or else one whose client does not read.
  */
 export class Connections {
   private readonly logger = new Logger(Connections.name);
   private readonly arrivals = new Arrivals();
   private readonly bySocket = new Map<Socket, Connection>();
   private readonly byAddress = new Map<string, Set<Connection>>();
-  /** Without a request in progress; the one that has been idle longest comes first. */
+  /** Connections without a request in progress, longest idle first. */
   private readonly idle = new Set<Connection>();
   private loggedAtMs = -Infinity;
   private unlogged = 0;
 
-  /** How many connections were closed, by bound. */
+  /** The number of closed connections by limit. */
   readonly closed: Record<ConnectionBound, number> = {
     connections: 0,
     connections_per_address: 0,
@@ -59,7 +58,7 @@ export class Connections {
     stalled: 0,
   };
 
-  /** @param isTrustedProxy whether an address is one of ours, which many clients share */
+  /** @param isTrustedProxy whether an address belongs to a trusted proxy, which many clients share */
   constructor(
     readonly bounds: ConnectionBounds,
     private readonly isTrustedProxy: (address: string) => boolean,
@@ -69,7 +68,7 @@ export class Connections {
     return this.bySocket.size;
   }
 
-  /** Watches a server's connections until it closes. */
+  /** Observes the connections of a server until it closes. */
   attach(server: Server): void {
     server.on('connection', (socket) => this.add(socket));
     this.arrivals.attach(server);
@@ -78,9 +77,9 @@ export class Connections {
   }
 
   /**
-   * Returns a request listener that passes requests on within the bound of their connection. The connection
-   * ends after the last response within the bound, and what follows is not read (RFC 9112, 9.3.2: the client
-   * sends the rest again on another connection).
+   * Returns a request listener that enforces the limit on requests per connection. At the limit, the
+   * connection closes after its last response and the service does not read further requests. The
+   * client repeats those on another connection (RFC 9112, section 9.3.2).
    */
   bounded(listener: RequestListener): RequestListener {
     return (request, response) => {
@@ -97,15 +96,15 @@ export class Connections {
     };
   }
 
-  /** Processes no further request of the connection: its last response says that it closes. */
+  /** Stops processing requests of the connection, whose last response has `Connection: close`. */
   stopRequests(socket: Socket): void {
     const connection = this.bySocket.get(socket);
     if (connection) connection.isClosing = true;
   }
 
   /**
-   * Reads nothing from the connection for a while, so that a client that does not wait as its response asks
-   * costs little. Not for a trusted proxy's connection, which other clients share.
+   * Stops reading from the connection for a time, so that a client that ignores `Retry-After` costs
+   * little. It does not apply to trusted proxies, because other clients share their connections.
    */
   pauseReading({ socket }: Request, pauseMs: number): void {
     const connection = this.bySocket.get(socket);
@@ -114,12 +113,12 @@ export class Connections {
     setTimeout(() => socket.resume(), pauseMs).unref();
   }
 
-  /** Closes the connections on which no byte has arrived. */
+  /** Closes the connections on which no byte has arrived yet. */
   closeUnused(): void {
     for (const { socket } of this.idle) if (socket.bytesRead === 0) socket.destroy();
   }
 
-  /** Closes every connection, whatever it is doing. */
+  /** Closes every connection immediately. */
   closeAll(): void {
     for (const socket of this.bySocket.keys()) socket.destroy();
   }
@@ -157,7 +156,7 @@ export class Connections {
     yield* this.bySocket.values();
   }
 
-  /** Returns whether one more connection is within the bound; closes one that waits for its client if need be. */
+  /** Returns whether a new connection fits, after closing one that waits for its client if needed. */
   private makeRoom(
     bound: ConnectionBound,
     size: number,
@@ -222,7 +221,7 @@ export class Connections {
     this.log(nowMs);
   }
 
-  /** Closes the connections that have held unread responses longest, until the rest is within the bound. */
+  /** Closes the oldest connections with unread responses until the others are within the limit. */
   private closeHolders(holders: readonly Connection[], unsentBytes: number): void {
     let excess = unsentBytes - this.bounds.maxUnsentBytes;
     for (const connection of holders) {
@@ -236,7 +235,7 @@ export class Connections {
   private log(nowMs: number): void {
     if (this.unlogged === 0 || nowMs - this.loggedAtMs < LOG_INTERVAL_MS) return;
     this.logger.warn({
-      msg: 'too many connections: idle or new ones were closed',
+      msg: 'too many connections, closed idle or new connections',
       closed: this.unlogged,
       connections: this.size,
     });
@@ -246,10 +245,12 @@ export class Connections {
 }
 
 /**
- * Stops Node's HTTP parser within the bytes that it has already read, up to 64 KiB: thousands of further requests
- * would become objects that stay until the connection closes. Relies on `socket.parser.pause()`, which Node does
- * not document; the server then gets a `clientError` with the code HPE_PAUSED. Where it is missing, only
- * that memory is not saved. A test covers it.
+ * Stops Node's HTTP parser within the bytes that it has already read.
+ * This saves memory: up to 64 KiB of further requests would become thousands of objects that stay
+ * until the connection closes.
+ * It relies on `socket.parser.pause()`, which Node does not document. The server then emits a
+ * `clientError` with the code HPE_PAUSED.
+ * If a Node release removes it, the service only uses more memory: remove this function then.
  */
 function stopParsing(socket: Socket): void {
   (socket as Socket & { parser?: { pause?(): void } }).parser?.pause?.();

@@ -2,27 +2,30 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express } from 'express';
 import type { Response } from '../request/request.js';
 
-/**
- * Express sets the prototype of every request and response it handles, and V8 then gives up on their
- * shapes: 170 µs of CPU a request. Objects that are created with that prototype already in place
- * make the call a no-op. The classes must stand in the chain of this one application, so they are made for it.
- */
-export interface MessageClasses {
+/** An Express application, and the classes with which its HTTP server creates messages. */
+export interface ExpressMessages {
   app: Express;
   IncomingMessage: typeof IncomingMessage;
   ServerResponse: typeof ServerResponse;
 }
 
 /**
- * Returns an Express application and the classes its HTTP server has to create messages with.
+ * Creates requests and responses with Express's prototypes. Express otherwise replaces the prototype
+ * of each message that it handles.
+ * This saves a large part of the CPU of every request, because V8 does not optimize objects whose
+ * prototype has changed (see docs/performance.md).
+ * It relies on `app.request` and `app.response`, the documented prototypes of an Express
+ * application, and on Express setting exactly these, so that setting them again changes nothing.
+ * If an Express release sets other prototypes, the service becomes slower and stays correct: create
+ * the server without these classes then, and call `beforeHead` from a patched `writeHead`.
  *
- * @param beforeHead called before the head of each answer is written, whoever writes it
+ * @param beforeHead called before the head of each response is written
  */
-export function createMessageClasses(beforeHead: (response: Response) => void): MessageClasses {
+export function createExpressMessages(beforeHead: (response: Response) => void): ExpressMessages {
   const app = express();
   class ExpressRequest extends IncomingMessage {}
   class ExpressResponse<Message extends IncomingMessage> extends ServerResponse<Message> {
-    // The server calls it too, for an answer whose head nobody wrote.
+    // Node also calls it for a response whose head the handler did not write.
     override writeHead(...head: unknown[]): this {
       beforeHead(this as unknown as Response);
       return super.writeHead(...(head as [number]));

@@ -2,39 +2,40 @@ import { STATUS_CODES, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { errorBody, sendError } from '../response/send-json.js';
 import { hasBody, requestId } from '../request/request-context.js';
-import { hasValidAuthority, isValidHost } from '../routing/request-target.js';
 import type { AddressDecision, NextFunction, Request, Response } from '../request/request.js';
+import { errorBody, sendError } from '../response/send-json.js';
+import { hasValidAuthority, isValidHost } from '../routing/request-target.js';
 import { lingerThenDestroy } from './lingering-close.js';
 
-/** Takes one request from the budget of a socket's address. */
-export type TakeForAddress = (address: string | undefined) => Promise<AddressDecision>;
+/** Counts one request for the address of a socket. */
+export type CountForAddress = (address: string | undefined) => Promise<AddressDecision>;
 
 /**
- * Answers what HTTP forbids, and what Node's server would otherwise answer by itself without limit
- * fields and Error shape: broken messages, missing Host, unknown Expect, timeouts. Counted for the
- * socket's address, as no key was read.
+ * Sends the errors of the HTTP protocol: malformed messages, a missing Host, an unsupported Expect,
+ * timeouts. Node's HTTP server would send them without rate limit headers and without an Error body.
+ * They are counted for the address of the socket, because the API key was not read.
  */
 export class ProtocolErrors {
-  /** The last answer that each connection owes, or has given. */
-  private readonly answers = new WeakMap<Duplex, Response>();
-  private readonly broken = new WeakSet<Duplex>();
+  /** The last response of each connection, sent or not. */
+  private readonly lastResponses = new WeakMap<Duplex, Response>();
+  private readonly malformed = new WeakSet<Duplex>();
 
   constructor(
-    private readonly take: TakeForAddress,
+    private readonly countForAddress: CountForAddress,
     private readonly logger: Logger,
     private readonly loggedAddress: (address: string | undefined) => string | undefined,
   ) {}
 
-  /** Takes over the events of the server that concern broken requests. */
+  /** Handles the server's events about malformed and unusual requests. */
   attach(server: Server): void {
     const app = server.listeners('request')[0] as (request: Request, response: Response) => void;
     const track = (request: Request, response: Response): void => {
-      this.answers.set(request.socket, response);
+      this.lastResponses.set(request.socket, response);
     };
-    // Before the request is handled: that can begin in a later tick than what follows on the connection is parsed.
+    // First, because the request may start in a later tick than the parser reads on.
     server.prependListener('request', track);
     server.on('checkContinue', (request: Request, response: Response) => {
       request.expectsContinue = true;
@@ -50,106 +51,98 @@ export class ProtocolErrors {
     });
     server.on('connect', (_request, socket) => {
       socket.on('error', () => socket.destroy());
-      this.answerNext(socket as Socket, invalidRequest('CONNECT is not supported.'));
+      this.sendAfterLastResponse(socket as Socket, invalidRequest('CONNECT is not supported.'));
     });
   }
 
-  /** The step before the router that refuses a request which was read but is not allowed. */
-  readonly refuse = (
-    request: Request,
-    response: Response,
-    next: NextFunction,
-  ): Promise<void> | undefined => {
+  /** Middleware that rejects a request which the parser accepts but the service does not. */
+  readonly rejectInvalid = (request: Request, response: Response, next: NextFunction): void => {
     const error = violation(request);
-    if (error) return this.answer(request, response, error);
-    // Then what came with the head is parsed too: only of a small body that is known to be complete does
-    // the connection outlive a refusal.
-    if (hasBody(request)) setImmediate(next);
+    if (error) this.reject(request, response, error).catch(next);
+    // In the next tick, Node has also parsed a body that arrived with the head. A rejection closes
+    // the connection unless the body is complete.
+    else if (hasBody(request)) setImmediate(next);
     else next();
-    return undefined;
   };
 
-  private async answer(request: Request, response: Response, error: ServiceError): Promise<void> {
-    const decision = await this.take(request.socket.remoteAddress);
-    setHeaders(response, decision);
+  private async reject(request: Request, response: Response, error: ServiceError): Promise<void> {
+    const { headers, rejection } = await this.countForAddress(request.socket.remoteAddress);
+    for (const [name, value] of headers) response.setHeader(name, value);
     response.setHeader('Connection', 'close');
-    sendError(response, decision.rejection ?? error);
+    sendError(response, rejection ?? error);
   }
 
   private onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-    // The parser was stopped, see Connections: the connection closes after its last response.
+    // Connections paused the parser: the connection closes after its last response.
     if (error.code === 'HPE_PAUSED') return;
-    // The parser fails again on whatever follows what it could not read.
-    if (this.broken.has(socket)) return;
-    this.broken.add(socket);
-    const failure = asServiceError(error);
-    const request = this.answers.get(socket)?.req;
-    // Whoever waits for the body learns it. Nobody may: then the answer is not affected.
-    if (request && !request.complete) failBody(request, failure);
-    else this.answerNext(socket, failure);
+    // The parser fails again on all input after the first malformed message.
+    if (this.malformed.has(socket)) return;
+    this.malformed.add(socket);
+    const serviceError = toServiceError(error);
+    const request = this.lastResponses.get(socket)?.req;
+    if (request && !request.complete) {
+      // The error is in the body. If the service does not read the body, it sends its own response.
+      request.bodyFailure = serviceError;
+      request.emit('bodyFailure');
+    } else {
+      this.sendAfterLastResponse(socket, serviceError);
+    }
   }
 
-  /** Answers what came after the last whole request, when that one has its answer. */
-  private answerNext(socket: Socket, error: ServiceError): void {
-    const last = this.answers.get(socket);
-    if (!last || last.writableFinished) this.answerOnSocket(socket, error);
-    else last.once('close', () => this.answerOnSocket(socket, error));
+  private sendAfterLastResponse(socket: Socket, error: ServiceError): void {
+    const last = this.lastResponses.get(socket);
+    if (!last || last.writableFinished) void this.sendOnSocket(socket, error);
+    else last.once('close', () => void this.sendOnSocket(socket, error));
   }
 
-  private answerOnSocket(socket: Socket, error: ServiceError): void {
-    // Ended after an earlier answer, or by the client: nothing can be told any more.
+  private async sendOnSocket(socket: Socket, error: ServiceError): Promise<void> {
+    // The connection may have ended after the previous response.
     if (!socket.writable) return;
     const { remoteAddress } = socket;
-    this.take(remoteAddress).then(
-      (decision) => this.write(socket, remoteAddress, decision.rejection ?? error, decision),
-      (cause: unknown) => {
-        this.logger.error({ err: cause }, 'broken request not answered');
-        socket.destroy();
-      },
-    );
+    try {
+      const { headers, rejection } = await this.countForAddress(remoteAddress);
+      this.write(socket, remoteAddress, rejection ?? error, headers);
+    } catch (cause) {
+      this.logger.error({ err: cause }, 'failed to respond to a malformed request');
+      socket.destroy();
+    }
   }
 
   private write(
     socket: Socket,
     address: string | undefined,
     error: ServiceError,
-    decision: AddressDecision,
+    rateLimitHeaders: AddressDecision['headers'],
   ): void {
     const id = requestId(undefined);
     const { status, code } = error;
     const clientAddress = this.loggedAddress(address);
-    this.logger.info({ requestId: id, status, code, clientAddress }, 'broken request');
+    this.logger.info({ requestId: id, status, code, clientAddress }, 'malformed request');
     if (!socket.writable) return;
     const body = errorBody(error);
-    const fields = {
+    const headers = {
       Date: new Date().toUTCString(),
       'X-Request-Id': id,
       'X-Content-Type-Options': 'nosniff',
-      ...Object.fromEntries(decision.headers),
+      ...Object.fromEntries(rateLimitHeaders),
       ...error.headers,
       'Cache-Control': 'no-store',
       'Content-Type': 'application/json',
       'Content-Length': Buffer.byteLength(body),
       Connection: 'close',
     };
-    const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(
-      `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${head.join('')}\r\n${body}`,
-    );
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
     lingerThenDestroy(socket);
   }
 }
 
-function setHeaders(response: Response, { headers }: AddressDecision): void {
-  for (const [name, value] of headers) response.setHeader(name, value);
-}
-
 function violation(request: Request): ServiceError | undefined {
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
-    return invalidRequest('The service speaks HTTP/1.1 and HTTP/1.0.');
+    return invalidRequest('The service supports HTTP/1.1 and HTTP/1.0.');
   }
-  // RFC 9112, 3.2
-  const hosts = hostFields(request);
+  // RFC 9112, section 3.2
+  const hosts = countHostHeaders(request);
   if (hosts > 1 || (hosts === 0 && request.httpVersion !== '1.0')) {
     return invalidRequest('An HTTP/1.1 request must have exactly one Host header.');
   }
@@ -159,17 +152,17 @@ function violation(request: Request): ServiceError | undefined {
     );
   }
   const { expect, 'transfer-encoding': coding } = request.headers;
-  // RFC 9112, 6.3: where the body ends would be anybody's guess.
+  // With any other coding, the end of the body is ambiguous (RFC 9112, section 6.3).
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return invalidRequest('Transfer-Encoding takes chunked only.');
+    return invalidRequest('Unsupported Transfer-Encoding header. Only chunked is supported.');
   }
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-    return new ServiceError('invalid_request', 'Expect takes 100-continue only.', { status: 417 });
+    return new ServiceError('invalid_request', PUBLIC_MESSAGES.unsupportedExpect, { status: 417 });
   }
   return undefined;
 }
 
-function hostFields({ rawHeaders }: Request): number {
+function countHostHeaders({ rawHeaders }: Request): number {
   let count = 0;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
@@ -178,25 +171,17 @@ function hostFields({ rawHeaders }: Request): number {
   return count;
 }
 
-function failBody(request: Request, failure: ServiceError): void {
-  request.bodyFailure = failure;
-  request.emit('bodyFailure');
-}
-
-function asServiceError(error: NodeJS.ErrnoException): ServiceError {
+function toServiceError(error: NodeJS.ErrnoException): ServiceError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ServiceError(
-        'headers_too_large',
-        'The header fields of the request are too large.',
-      );
+      return new ServiceError('headers_too_large', PUBLIC_MESSAGES.headersTooLarge);
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new ServiceError(
         'payload_too_large',
         'The chunk extensions of the request are too large.',
       );
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ServiceError('request_timeout', 'The request did not arrive in time.');
+      return new ServiceError('request_timeout', PUBLIC_MESSAGES.requestTimeout);
     default:
       return invalidRequest('The request is not a valid HTTP message.');
   }

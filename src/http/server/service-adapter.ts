@@ -2,7 +2,7 @@ import http from 'node:http';
 import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import { createMessageClasses, type MessageClasses } from './express-messages.js';
+import { createExpressMessages, type ExpressMessages } from './express-messages.js';
 import { sendJson } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { Page, SerializedJson } from '../response/handler-result.js';
@@ -12,49 +12,49 @@ import { makeRoutable } from '../routing/request-target.js';
 import { BatchedWrites } from './batched-writes.js';
 import { closeAfterUnreadBody } from './lingering-close.js';
 
-/** How often the server looks for requests that take too long; they are answered up to this late. */
+/** How often the server checks for request timeouts, and so the longest delay of a 408. */
 const CONNECTIONS_CHECK_MS = 1_000;
 
-/** Express as this service runs it: fast to create messages, exact in its paths, lossless in its JSON. */
+/** Express with exact paths, lossless JSON, limited connections and fast creation of messages. */
 export class ServiceAdapter extends ExpressAdapter {
-  private readonly born: MessageClasses;
+  private readonly express: ExpressMessages;
   private endsConnections = false;
   private readonly writes = new BatchedWrites();
 
   readonly connections: Connections;
 
   /**
-   * @param linkBase what the absolute URLs of Link headers begin with, '' for relative references
-   * @param bounds how much client connections may hold
+   * @param linkBase the prefix of URLs in Link headers, '' for relative references
+   * @param bounds the limits on client connections
    */
   constructor(
     private readonly linkBase: string,
     bounds: ConnectionBounds,
   ) {
-    const born = createMessageClasses((response) => this.beforeHead(response));
-    born.app.set('case sensitive routing', true);
-    born.app.set('strict routing', true);
-    // Without the default's bound, beyond which parameters would be ignored; the head's size bounds them.
-    born.app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
-    born.app.set('x-powered-by', false);
-    // Written once, by sendJson, instead of as a hash of every body.
-    born.app.set('etag', false);
-    super(born.app);
-    this.born = born;
+    const express = createExpressMessages((response) => this.beforeHead(response));
+    express.app.set('case sensitive routing', true);
+    express.app.set('strict routing', true);
+    // Node ignores parameters after the first 1,000 by default. The size of the head limits them.
+    express.app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
+    express.app.set('x-powered-by', false);
+    // sendJson sets the ETag.
+    express.app.set('etag', false);
+    super(express.app);
+    this.express = express;
     this.connections = new Connections(bounds, (address) => {
-      const trusts = born.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+      const trusts = express.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
       return trusts(address, 0);
     });
   }
 
-  /** Overrides ExpressAdapter.initHttpServer: the server has this application's message classes and bounds. */
+  /** Overrides ExpressAdapter.initHttpServer to set the message classes and the limits. */
   override initHttpServer(): void {
-    const { app, IncomingMessage, ServerResponse } = this.born;
+    const { app, IncomingMessage, ServerResponse } = this.express;
     const server = http.createServer(
       {
         IncomingMessage,
         ServerResponse,
-        // The steps before the router send this error in the Error shape.
+        // ProtocolErrors rejects these requests with an Error body.
         requireHostHeader: false,
         connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
       },
@@ -63,21 +63,21 @@ export class ServiceAdapter extends ExpressAdapter {
         app(request, response);
       }) as http.RequestListener,
     );
-    // A client may end its side after its request, and still waits for the response.
+    // A client may end its side of the connection after its request and wait for the response.
     Object.assign(server, { httpAllowHalfOpen: true });
     server.on('connection', (socket) => this.writes.hold(socket));
     this.connections.attach(server);
     this.httpServer = server;
   }
 
-  /** From now on each connection closes after its next response, including those in progress. */
+  /** From now on, each connection closes after its next response. */
   endConnections(): void {
     this.endsConnections = true;
   }
 
-  /** Closes the connections that have no request in progress, including those that were never used. */
+  /** Closes the connections without a request in progress, including unused ones. */
   closeIdleConnections(): void {
-    // The server takes a connection for idle when its response is written, even if it is not sent yet.
+    // Node treats a connection as idle when its response is written, even if BatchedWrites holds it.
     this.writes.flush();
     (this.httpServer as http.Server).closeIdleConnections();
     this.connections.closeUnused();
@@ -92,11 +92,11 @@ export class ServiceAdapter extends ExpressAdapter {
     }
   }
 
-  /** Writes what a handler returned: a page with its Link, JSON text as it is, an object or array as JSON. */
+  /** Overrides ExpressAdapter.reply to send the result of a handler as JSON. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
-    // The client may have disconnected: then no head is written.
+    // No head is written when the client has disconnected.
     response.req.slot?.release();
-    // Its deadline came first.
+    // The response deadline has passed.
     if (response.headersSent) return undefined;
     if (!isJson(body)) return super.reply(response, body, statusCode);
     if (statusCode !== undefined) response.statusCode = statusCode;
@@ -113,7 +113,7 @@ export class ServiceAdapter extends ExpressAdapter {
     return undefined;
   }
 
-  /** `Link` of RFC 8288; made of the route's own path and settings, never of the Host field. */
+  /** Returns the `Link` header (RFC 8288). It never depends on the Host header. */
   private nextLink(request: Request, next: Readonly<Record<string, string>>): string {
     return `<${this.linkBase}${request.path}?${writeQuery(next)}>; rel="next"`;
   }

@@ -1,6 +1,6 @@
-// Runs in the browser, on the page /docs. Served as it is compiled, so it imports nothing.
+// Runs in the browser on the page /docs. The service serves the compiled file, so it has no imports.
 
-/** What of Swagger UI's bundle is used here. */
+/** The part of Swagger UI's bundle that this file uses. */
 declare const SwaggerUIBundle: ((options: object) => void) & { presets: { apis: unknown } };
 declare const location: { href: string };
 
@@ -42,14 +42,14 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   persistAuthorization: true,
   tryItOutEnabled: true,
-  // By default a badge is loaded from another host.
+  // The default loads a badge from another host.
   validatorUrl: null,
 });
 
-/** Shows JSON answers as they came: Swagger UI parses them, which rounds integers beyond 2^53. */
+/** Shows JSON responses unparsed, because Swagger UI rounds integers above 2^53. */
 function exactResponseBodies(system: SwaggerUiSystem): object {
   const responseBody = (Original: unknown) => (props: ResponseBodyProps) => {
-    // Not there yet when the plugin is made.
+    // Undefined until the plugin is loaded.
     const { React, getComponent } = system;
     const { content, contentType = '' } = props;
     if (typeof content !== 'string' || !content || !/^application\/json\b/.test(contentType)) {
@@ -66,7 +66,7 @@ function exactResponseBodies(system: SwaggerUiSystem): object {
   return { wrapComponents: { responseBody } };
 }
 
-/** Returns JSON text with line breaks and indentation, every token as it was. */
+/** Adds line breaks and indentation to JSON text without changing its tokens. */
 function indented(json: string): string {
   const tokens = json.match(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g) ?? [];
   let depth = 0;
@@ -86,7 +86,7 @@ function indented(json: string): string {
   return text;
 }
 
-/** Leaves optional parameters empty: Swagger UI would send their examples as soon as "Execute" is pressed. */
+/** Leaves optional parameters empty, because Swagger UI would send their examples. */
 function withoutOptionalExamples(): object {
   const updateJsonSpec = (original: (description: InterfaceDescription) => unknown) => {
     return (description: InterfaceDescription) => {

@@ -3,10 +3,10 @@ import { ApiResponse } from '@nestjs/swagger';
 import { byStatus, errorResponse, type ErrorExamples } from '../description/error-response.js';
 
 /**
- * Describes the failures of an operation that are its own. Those that hold for every operation (limits,
- * key, body, defects) are described without being named.
+ * Describes the errors of an operation. Every operation has the errors of the guards and the server
+ * without this decorator.
  *
- * @param messages the codes, each with a message as it is answered
+ * @param messages an example message for each code
  */
 export function ApiErrors(messages: ErrorExamples): MethodDecorator {
   const responses = [...byStatus(messages)].map(([status, examples]) =>

@@ -2,16 +2,16 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiSchema, getSchemaPath } from '@nestjs/swagger';
 
 interface ModelOptions {
-  /** The schema's name, where it is not the class's. */
+  /** The name of the schema, if it differs from the name of the class. */
   name?: string;
   description: string;
-  /** A whole object, as it is sent. */
+  /** A complete object. */
   example: Readonly<Record<string, unknown>>;
-  /** false: no members but those of the class. */
+  /** Whether an object can have properties that the class does not have. */
   additionalProperties?: boolean;
 }
 
-/** Describes the schema of a DTO class as a whole; its members are described by `@ApiProperty()`. */
+/** Describes the schema of a DTO class. `@ApiProperty()` describes its properties. */
 export function ApiModel(options: ModelOptions): ClassDecorator {
   return ApiSchema(options);
 }
@@ -22,10 +22,10 @@ interface ListOptions {
   example: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Makes a class the name of a JSON array of models, to be used as the `type` of a response. */
+/** Makes a class the schema of a JSON array of models, for the `type` of a response. */
 export function ApiList(item: Type, options: ListOptions): ClassDecorator {
   const items = { $ref: getSchemaPath(item) };
-  // A class is described as an object with properties: this puts an array in their place.
+  // @nestjs/swagger describes a class as an object. This replaces its properties with items.
   const schema = { ...options, type: 'array', items, properties: undefined };
   return applyDecorators(ApiExtraModels(item), ApiSchema(schema));
 }

@@ -3,13 +3,13 @@ import { ApiOkResponse } from '@nestjs/swagger';
 import { responseHeaders } from '../description/response-headers.js';
 
 interface PageOptions {
-  /** The array, a class with `@ApiList()`. */
+  /** A class with `@ApiList()`. */
   type: Type;
   description: string;
   example: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Describes the answer of an operation that returns a Page. */
+/** Describes the response of an operation that returns a Page. */
 export function ApiPage(options: PageOptions): MethodDecorator {
   return ApiOkResponse({ ...options, headers: responseHeaders('NextPageLink') });
 }

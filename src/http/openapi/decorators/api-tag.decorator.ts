@@ -1,15 +1,14 @@
 import { ApiExtension } from '@nestjs/swagger';
 
-/** Under which an operation is listed. */
 export interface Tag {
   name: string;
   description: string;
 }
 
-/** Where a tag stands in an operation until the description is put together. */
+/** Passes the tag to the interface description, which does not publish this extension. */
 export const TAG = 'x-tag';
 
-/** Lists an operation under a tag, whose description it also gives. */
+/** Lists an operation under a tag. Unlike `@ApiTags()`, it describes the tag. */
 export function ApiTag(tag: Tag): MethodDecorator {
   return ApiExtension(TAG, tag);
 }

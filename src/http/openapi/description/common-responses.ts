@@ -2,40 +2,39 @@ import { PUBLIC_MESSAGES } from '../../../errors/public-messages.js';
 import { errorResponse } from './error-response.js';
 import type { Reference, Response } from './openapi-types.js';
 
-/** Failures that are the same whatever the operation, by the name of their component. */
+/** Error responses that operations share, by the name of their component. */
 const COMPONENTS = {
   Unauthorized: errorResponse(401, {
     missing_api_key: 'An API key is required: send it as Authorization: Bearer <API_KEY>.',
     invalid_api_key: 'The API key is not valid.',
   }),
-  RouteNotFound: errorResponse(404, { route_not_found: 'There is nothing at this path.' }),
+  RouteNotFound: errorResponse(404, { route_not_found: PUBLIC_MESSAGES.routeNotFound }),
   MethodNotAllowed: errorResponse(405, {
-    method_not_allowed: 'This path takes GET, POST, HEAD, OPTIONS.',
+    method_not_allowed: PUBLIC_MESSAGES.methodNotAllowed('GET, POST, HEAD, OPTIONS'),
   }),
-  RequestTimeout: errorResponse(408, { request_timeout: 'The request did not arrive in time.' }),
+  RequestTimeout: errorResponse(408, { request_timeout: PUBLIC_MESSAGES.requestTimeout }),
   PayloadTooLarge: errorResponse(413, {
-    payload_too_large: 'The request body must not be larger than 102400 bytes.',
+    payload_too_large: PUBLIC_MESSAGES.payloadTooLarge(102_400),
   }),
   UnsupportedMediaType: errorResponse(415, {
-    unsupported_media_type:
-      'The Content-Type of the request body must be application/json, in UTF-8.',
+    unsupported_media_type: PUBLIC_MESSAGES.unsupportedContentType,
   }),
   ExpectationFailed: {
-    ...errorResponse(417, { invalid_request: 'Expect takes 100-continue only.' }),
-    description: 'The request has an `Expect` field other than `100-continue`.',
+    ...errorResponse(417, { invalid_request: PUBLIC_MESSAGES.unsupportedExpect }),
+    description: 'The request has an `Expect` header other than `100-continue`.',
   },
   TooManyRequests: errorResponse(429, {
     rate_limit_exceeded: PUBLIC_MESSAGES.rateLimitExceeded(30),
     api_key_banned: PUBLIC_MESSAGES.apiKeyBanned(300),
   }),
   HeadersTooLarge: errorResponse(431, {
-    headers_too_large: 'The header fields of the request are too large.',
+    headers_too_large: PUBLIC_MESSAGES.headersTooLarge,
   }),
   InternalError: errorResponse(500, {
-    internal_error: 'The service failed to handle the request.',
+    internal_error: PUBLIC_MESSAGES.internalError,
   }),
   ServiceUnavailable: errorResponse(503, {
-    service_unavailable: 'The service cannot reach its database at the moment. Try again later.',
+    service_unavailable: PUBLIC_MESSAGES.databaseUnavailable,
   }),
 } as const satisfies Record<string, Response>;
 
@@ -43,7 +42,7 @@ type CommonResponse = keyof typeof COMPONENTS;
 
 export const COMMON_RESPONSES: Readonly<Record<CommonResponse, Response>> = COMPONENTS;
 
-/** What any operation may answer, whatever it does. */
+/** The error responses of every operation. */
 export const EVERY_OPERATION = {
   401: 'Unauthorized',
   408: 'RequestTimeout',
@@ -53,13 +52,13 @@ export const EVERY_OPERATION = {
   503: 'ServiceUnavailable',
 } as const satisfies Record<number, CommonResponse>;
 
-/** What operations with a body may answer besides. */
+/** The additional error responses of operations with a body. */
 export const OPERATION_WITH_BODY = {
   413: 'PayloadTooLarge',
   415: 'UnsupportedMediaType',
 } as const satisfies Record<number, CommonResponse>;
 
-/** Returns references to the responses, by status. */
+/** Returns references to these components, by status. */
 export function commonResponses(
   names: Readonly<Record<number, CommonResponse>>,
 ): Record<string, Reference> {

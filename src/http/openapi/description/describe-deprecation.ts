@@ -8,15 +8,15 @@ import { errorResponse } from './error-response.js';
 import type { Operation, Reference, Response } from './openapi-types.js';
 import { responseHeaders } from './response-headers.js';
 
-/** From when on an operation is removed: an RFC 3339 date and time. */
+/** When the operation is removed, as an RFC 3339 date and time. */
 const SUNSET = 'x-sunset';
 
-/** These statuses are answered before the operation is looked at, or only by what has no fields of its own. */
-const BEFORE_OPERATION = Object.keys({ ...EVERY_OPERATION, ...OPERATION_WITH_BODY }).filter(
+/** The statuses of responses without deprecation headers, because they are sent before the route is known. */
+const BEFORE_ROUTE = Object.keys({ ...EVERY_OPERATION, ...OPERATION_WITH_BODY }).filter(
   (status) => status !== '500' && status !== '503',
 );
 
-/** Describes what `@Deprecated()` does to an operation: fields in its answers, its removal, its successor. */
+/** Adds to an operation what `@Deprecated()` does: response headers, the removal, the successor. */
 export function describeDeprecation(operation: Operation): Operation {
   const { [DEPRECATION_EXTENSION]: deprecation, ...rest } = operation as Operation & {
     [DEPRECATION_EXTENSION]?: Deprecation;
@@ -30,14 +30,14 @@ export function describeDeprecation(operation: Operation): Operation {
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, response]) => [
         status,
-        BEFORE_OPERATION.includes(status) ? response : announcing(response),
+        BEFORE_ROUTE.includes(status) ? response : withDeprecationHeaders(response),
       ]),
     ),
     ...{ [SUNSET]: deprecation.sunset.toISOString() },
   };
 }
 
-/** Returns from when on the operation is removed, in milliseconds since the epoch; Infinity for never. */
+/** Returns when the operation is removed, in milliseconds since the epoch; Infinity for never. */
 export function sunsetOf(operation: Operation): number {
   const sunset = (operation as Operation & { [SUNSET]?: string })[SUNSET];
   return sunset === undefined ? Infinity : Date.parse(sunset);
@@ -47,8 +47,8 @@ function removal(deprecation: Deprecation): Response {
   return errorResponse(410, { endpoint_removed: removalMessage(deprecation) });
 }
 
-/** The response with the fields that announce the removal; a shared one becomes the operation's own. */
-function announcing(response: Response | Reference): Response {
+/** Returns the response with the deprecation headers. A shared response is copied. */
+function withDeprecationHeaders(response: Response | Reference): Response {
   const own = '$ref' in response ? referredTo(response) : response;
   const announcement = responseHeaders('Deprecation', 'Sunset', 'SuccessorLink');
   return { ...own, headers: { ...own.headers, ...announcement } };
@@ -60,7 +60,7 @@ function referredTo({ $ref }: Reference): Response {
 }
 
 function notice({ since, sunset, replacement }: Deprecation): string {
-  return `**Deprecated** since ${longDate(since)}, removed on ${longDate(sunset)}: from then on it answers 410. ${replacement}`;
+  return `**Deprecated** since ${longDate(since)}, removed on ${longDate(sunset)}. After that date the response is 410. ${replacement}`;
 }
 
 function longDate(date: Date): string {

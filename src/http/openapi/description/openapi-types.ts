@@ -1,12 +1,11 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
-// The parts of a description that @nestjs/swagger has types for, but does not export.
+// Types that @nestjs/swagger does not export.
 export type Components = NonNullable<OpenAPIObject['components']>;
 export type PathItem = OpenAPIObject['paths'][string];
 export type Operation = NonNullable<PathItem['get']>;
 export type Parameter = Exclude<NonNullable<Components['parameters']>[string], Reference>;
 export type Response = Exclude<NonNullable<Components['responses']>[string], Reference>;
-export type Schema = Exclude<NonNullable<Components['schemas']>[string], Reference>;
 export type Header = Exclude<NonNullable<Components['headers']>[string], Reference>;
 export type Headers = NonNullable<Response['headers']>;
 

@@ -5,14 +5,14 @@ const COMPONENTS = {
     name: 'X-Request-Id',
     in: 'header',
     description:
-      "The caller's name for the request: comes back in the answer and stands in the logs of the service. 1 to 128 letters, digits, `_` and `-`; in place of anything else a new one is made.",
+      'Identifies the request in the response and in the logs of the service. 1 to 128 letters, digits, `_` and `-`. The service generates a new value if the header is missing or invalid.',
     schema: { type: 'string' },
     example: 'adoption-4711',
   },
   traceparent: {
     name: 'traceparent',
     in: 'header',
-    description: 'W3C Trace Context: the trace id stands in the logs of the service.',
+    description: 'W3C Trace Context. The logs of the service contain the trace id.',
     schema: { type: 'string' },
     example: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
   },
@@ -20,7 +20,7 @@ const COMPONENTS = {
     name: 'If-None-Match',
     in: 'header',
     description:
-      'The ETag of the answer that the caller has, several of them, or `*` (RFC 9110, 13.1.2): answered 304 when it is still the right one.',
+      'One or more ETags of earlier responses, or `*` (RFC 9110, section 13.1.2). The response is 304 if the representation still has one of them.',
     schema: { type: 'string' },
     example: '"mWV0aGluZyBsaWtlIHRoaXM0Mg"',
   },
@@ -28,7 +28,7 @@ const COMPONENTS = {
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      "Makes a retry safe: with the same key and an equal body it gets the first answer again, for 24 hours, and nothing is done twice. Keys are the owner's, over all API keys. 1 to 255 visible ASCII characters, such as a UUID, bare or as a quoted string (RFC 9651), which is the same key.",
+      "Makes retries safe. For 24 hours, a request with the same key and an equal body gets the first response again and changes nothing. Keys belong to the owner and apply to all of the owner's API keys. 1 to 255 visible ASCII characters, such as a UUID. A quoted string (RFC 9651) is the same key as the bare value.",
     schema: {
       type: 'string',
       pattern: String.raw`^(?:[!#-~][!-~]{0,254}|"(?:[!#-\[\]-~]|\\["\\]){1,255}")$`,
@@ -37,12 +37,11 @@ const COMPONENTS = {
   },
 } as const satisfies Record<string, Parameter>;
 
-/** A header field of requests, by its name. */
 export type RequestHeader = keyof typeof COMPONENTS;
 
 export const REQUEST_HEADERS: Readonly<Record<RequestHeader, Parameter>> = COMPONENTS;
 
-/** Returns the parameters for these fields, as references to their components. */
+/** Returns references to the parameters of these headers. */
 export function requestHeaders(...names: readonly RequestHeader[]): Reference[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }

@@ -1,24 +1,24 @@
 import { ERROR_CODES, ERROR_STATUS } from '../../../errors/catalogue.js';
-import { ERROR_DESCRIPTIONS } from './error-descriptions.js';
+import { ERROR_DESCRIPTIONS } from './error-response.js';
 
 const errorTable = ERROR_CODES.map(
   (code) => `| ${ERROR_STATUS[code]} | \`${code}\` | ${ERROR_DESCRIPTIONS[code]} |`,
 ).join('\n');
 
 const text = `
-A store of individual animals that are available for adoption: list them, add them, get one of them.
+A store of individual animals that are available for adoption. Clients list, add and get animals.
 
-Requests and answers are JSON in UTF-8, failures included. Identifiers are 64-bit integers: read them with a
-parser that keeps all of their digits (JavaScript's \`JSON.parse\` rounds beyond 2^53).
+Requests and responses are JSON in UTF-8, including errors. Identifiers are 64-bit integers. Use a parser that keeps
+all of their digits: JavaScript's \`JSON.parse\` rounds integers above 2^53.
 
 ## Authentication
 
-Every operation needs an API key: \`Authorization: Bearer <API_KEY>\`. Without a valid one the answer is 401.
+Every operation needs an API key: \`Authorization: Bearer <API_KEY>\`. Without a valid API key, the response is 401.
 
-## Limits
+## Rate limits
 
-Requests are limited by the plan of the key's owner, over all of the owner's keys, in two windows that each begin
-with the first request in them.
+The plan of the API key's owner limits the number of requests, counted over all of the owner's API keys. There are two
+windows. Each begins with the first request in it.
 
 | plan | per minute | per day |
 | --- | --- | --- |
@@ -27,53 +27,53 @@ with the first request in them.
 | Business | 1,000 | 100,000 |
 | Enterprise | custom | custom |
 
-Every answer carries \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (a Unix timestamp in
-seconds): they tell of the window with the fewest requests remaining. \`RateLimit\` and \`RateLimit-Policy\` tell of both.
+Every response has the headers \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (a Unix
+timestamp in seconds). They describe the window with the fewest remaining requests. \`RateLimit\` and
+\`RateLimit-Policy\` describe both windows.
 
-A request over the limit is answered 429 with \`Retry-After\` and is not counted. Wait at least that long, then retry with
-exponential backoff: double the wait after each further refusal, and vary it at random, so that clients do not come back all
-at once. The same holds for 503. A key that goes on regardless is banned for a time (\`api_key_banned\`).
+The response to a request over the limit is 429 with \`Retry-After\`. The request is not counted. Wait at least that
+long, then retry with exponential backoff: double the wait after each further rejection, and vary it at random so that
+clients do not all return at once. Do the same after a 503. An API key that keeps sending requests over its limit is
+temporarily banned (\`api_key_banned\`).
 
-## Paging
+## Pagination
 
-A list is answered in pages, in ascending order of \`id\`. When more follows, the answer has a \`Link\` with \`rel="next"\`
-(RFC 8288): follow it as it is, until an answer has none. A walk visits everything that was there when it began exactly
-once. Cursors do not expire.
+A list has pages, in ascending order of \`id\`. If more items follow, the response has a \`Link\` header with
+\`rel="next"\` (RFC 8288). Follow this URL unchanged until a response has no such header. You then get every item that
+existed when you requested the first page exactly once. Cursors do not expire.
 
 ## Conditional requests
 
-What is read has an \`ETag\`. Sent back as \`If-None-Match\`, it is answered 304 without a body while nothing has changed. Such
-a request counts like any other.
+Responses to reads have an \`ETag\`. Send it as \`If-None-Match\`: if nothing has changed, the response is 304 without a
+body. Conditional requests are counted like all other requests.
 
 ## Retries
 
-An operation that takes an \`Idempotency-Key\` can be sent again without being done twice: with the same key and an equal
-body, the first successful answer comes back for 24 hours, byte for byte, with \`Idempotent-Replayed: true\`. Only successes
-are kept: after a failure the key is as good as new. While the first request is under way the answer is 409, for another
-body 422. Keys belong to the owner, over all of the owner's API keys. A retry counts like any request.
+An operation that accepts an \`Idempotency-Key\` can be retried safely. For 24 hours, a request with the same key and
+an equal body gets the first successful response again, byte for byte, with \`Idempotent-Replayed: true\`. The service
+stores only successful responses, so after an error you can use the same key again. The response is 409 while the first
+request is in progress, and 422 if the body differs. Keys belong to the owner and apply to all of the owner's API keys.
+Retries are counted like all other requests.
 
 ## Versions
 
-The version is the path segment \`v1\`. A deprecated operation answers with \`Deprecation\` (RFC 9745), \`Sunset\` (RFC 8594)
-and a \`Link\` to its successor. It stays available until its removal date; from then on it answers 410 and is no longer
-described here.
+The version is the path segment \`v1\`. Responses of a deprecated operation have the headers \`Deprecation\` (RFC 9745),
+\`Sunset\` (RFC 8594) and a \`Link\` to the successor. The operation stays available until its removal date. After that,
+the response is 410 and this description does not contain the operation.
 
 ## Errors
 
-Every failure has a body of the shape \`Error\`. Its \`code\` is one of a closed set:
+Every error response has a body of type \`Error\`. The set of values of \`code\` is closed:
 
 | status | code | when |
 | --- | --- | --- |
 ${errorTable}
 
-Beside the operations: a path that does not exist is 404 \`route_not_found\` (paths are exact, without a slash at the end), a
-method that a path does not take is 405 with \`Allow\`, a request that HTTP does not allow is 400, and an \`Expect\` other than
-\`100-continue\` is 417, the last two with \`invalid_request\`. HEAD answers as GET, without the body; OPTIONS answers 204 with
-\`Allow\`.
+Some errors do not belong to an operation. The response is 404 \`route_not_found\` if no route matches the path (paths
+are exact and have no trailing slash), and 405 with \`Allow\` if the path does not allow the method. It is 400
+\`invalid_request\` if the request violates HTTP, and 417 \`invalid_request\` if \`Expect\` is not \`100-continue\`. HEAD
+returns the same as GET without the body. OPTIONS returns 204 with \`Allow\`.
 `.trim();
 
-/**
- * What the interface description says before the operations, in Markdown, each paragraph on a line:
- * Swagger UI shows every line break.
- */
+/** The introduction, in Markdown. Each paragraph is one line, because Swagger UI shows line breaks. */
 export const SERVICE_DESCRIPTION = text.replace(/(?<=[^\n|])\n(?=[^\n|#])/g, ' ');
