@@ -1,9 +1,8 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { Clock } from '../config/clock.js';
+import { Clock, MINUTE_MS } from '../config/clock.js';
 import { BackgroundJob } from '../database/background-job.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
-const DELETE_INTERVAL_MS = 60_000;
 /** Rows per statement. A statement takes a small part of its time limit. */
 const BATCH_SIZE = 1_000;
 /** Bounds the time for which a backlog occupies a connection. The next run continues. */
@@ -12,7 +11,7 @@ const MAX_BATCHES = 500;
 /** Deletes expired idempotency records in the background, in small batches, on every replica. */
 @Injectable()
 export class ExpiredRecords implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly job = new BackgroundJob(ExpiredRecords.name, DELETE_INTERVAL_MS, (stopSignal) =>
+  private readonly job = new BackgroundJob(ExpiredRecords.name, MINUTE_MS, (stopSignal) =>
     this.deleteAll(stopSignal),
   );
 

@@ -2,10 +2,11 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { requestOf } from '../http/request/http-context.js';
 import { isIdempotent } from './idempotent.decorator.js';
 
-/** Hands a method with `@Idempotent()` the idempotency key, undefined when none was sent. */
+/** Passes the `Idempotency-Key` to an `@Idempotent()` handler, undefined if the request has none. */
 export const IdempotencyKey = createParamDecorator(
   (_data: unknown, context: ExecutionContext): string | undefined => {
-    if (!isIdempotent(context)) throw new Error('@IdempotencyKey() without @Idempotent()');
+    if (!isIdempotent(context))
+      throw new Error('@IdempotencyKey() requires @Idempotent() on the handler.');
     return requestOf(context).idempotencyKey;
   },
 );

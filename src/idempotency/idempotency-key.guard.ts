@@ -5,14 +5,14 @@ import { isIdempotent } from './idempotent.decorator.js';
 
 declare module 'express-serve-static-core' {
   interface Request {
-    /** Set on handlers with `@Idempotent()`, where the caller has sent one. */
+    /** Set on `@Idempotent()` handlers if the request has an `Idempotency-Key`. */
     idempotencyKey?: string | undefined;
   }
 }
 
 /**
- * Refuses an `Idempotency-Key` without the form of one, before the body is read; handlers that are
- * not `@Idempotent()` ignore the field.
+ * Rejects a malformed `Idempotency-Key` before the body is read. Handlers that are not
+ * `@Idempotent()` ignore the header.
  */
 @Injectable()
 export class IdempotencyKeyGuard implements CanActivate {

@@ -1,6 +1,6 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** The first answer that an owner got with an idempotency key. */
+/** The first response to the requests of an owner with an idempotency key. */
 @Entity('idempotency_keys')
 @Check('idempotency_keys_fingerprint_check', 'octet_length(fingerprint) = 32')
 export class IdempotencyRecord {
@@ -17,13 +17,13 @@ export class IdempotencyRecord {
   })
   key!: string;
 
-  /** SHA-256 of what the request asked for. */
+  /** SHA-256 of the request's content. */
   @Column('bytea')
   fingerprint!: Buffer;
 
-  /** The body of the answer, byte for byte. */
-  @Column('text')
-  answer!: string;
+  /** The body of the response, byte for byte. */
+  @Column('text', { name: 'answer' })
+  response!: string;
 
   @Index('idempotency_keys_expires_at_idx')
   @Column('timestamptz', { name: 'expires_at' })

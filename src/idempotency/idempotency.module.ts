@@ -5,7 +5,7 @@ import { IdempotencyRecord } from './idempotency-record.entity.js';
 import { Idempotency } from './idempotency.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
-/** First answers to requests with an idempotency key; imported by a module with `@Idempotent()` handlers. */
+/** Makes requests safe to retry. A module with `@Idempotent()` handlers imports it. */
 @Module({
   imports: [TypeOrmModule.forFeature([IdempotencyRecord])],
   providers: [ExpiredRecords, Idempotency, IdempotencyRepository],

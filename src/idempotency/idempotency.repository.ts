@@ -7,16 +7,16 @@ import { boundedTransaction } from '../database/bounded-transaction.js';
 import { IdempotencyRecord } from './idempotency-record.entity.js';
 
 /**
- * The lock and the row in one round trip. The row is looked for on a snapshot that is older than the
- * lock: one that was committed in between is missed here, and met by SAVE.
+ * Locks the key and finds the stored response in one round trip. The snapshot can be older than the
+ * lock. SAVE detects a response that was committed in between.
  */
 const LOCK_AND_FIND = `
-  SELECT pg_try_advisory_xact_lock($1) AS locked, record.fingerprint, record.answer
+  SELECT pg_try_advisory_xact_lock($1) AS locked, record.fingerprint, record.answer AS response
     FROM (VALUES (true)) AS one (row)
     LEFT JOIN idempotency_keys AS record
       ON record.owner_id = $2 AND record.key = $3 AND record.expires_at > $4`;
 
-/** Takes the place of an expired row; returns none where there is another one. */
+/** Replaces an expired row. Returns no row if an unexpired one exists. */
 const SAVE = `
   INSERT INTO idempotency_keys AS old (owner_id, key, fingerprint, answer, expires_at)
   VALUES ($1, $2, $3, $4, $5)
@@ -25,23 +25,22 @@ const SAVE = `
    WHERE old.expires_at <= $6
   RETURNING true AS saved`;
 
-/** By the rows' places, which cannot change once they are locked: by their keys, the whole table is read for a batch. */
+/** Uses ctid, which does not change while rows are locked. With keys, PostgreSQL reads the whole table. */
 const DELETE_EXPIRED = `
   DELETE FROM idempotency_keys
    WHERE ctid = ANY (ARRAY(
            SELECT ctid FROM idempotency_keys
             WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))`;
 
-/** A key, and whose. */
+/** An idempotency key and the owner that sent it. */
 export interface OwnedKey {
   ownerId: bigint;
   key: string;
 }
 
-/** A first answer. */
-export type FirstAnswer = Pick<IdempotencyRecord, 'fingerprint' | 'answer'>;
+export type StoredResponse = Pick<IdempotencyRecord, 'fingerprint' | 'response'>;
 
-/** The first answers in PostgreSQL. Times are milliseconds since the epoch, by the service's clock. */
+/** First responses in PostgreSQL. Times are milliseconds since the epoch, on the service's clock. */
 @Injectable()
 export class IdempotencyRepository {
   constructor(
@@ -49,50 +48,50 @@ export class IdempotencyRepository {
     private readonly settings: Settings,
   ) {}
 
-  /** Does the work in one transaction, which has as long as a statement has. */
+  /** Does the work in one transaction, which has the time limit of a statement. */
   inTransaction<Result>(work: (transaction: EntityManager) => Promise<Result>): Promise<Result> {
     const { dataSource } = this.records.manager;
     return boundedTransaction(dataSource, this.settings.database.statementTimeoutMs, work);
   }
 
   /**
-   * Takes the lock of the key until the transaction ends, and returns the answer it has, null when none.
-   * Never waits: 'locked' when another transaction has the lock.
+   * Locks the key until the transaction ends. Returns the stored response, null if there is none,
+   * or 'locked', without waiting, if another transaction holds the lock.
    */
   async lockAndFind(
     transaction: EntityManager,
     { ownerId, key }: OwnedKey,
     nowMs: number,
-  ): Promise<FirstAnswer | null | 'locked'> {
-    const [row] = await transaction.query<[{ locked: boolean } & FirstAnswer]>(LOCK_AND_FIND, [
+  ): Promise<StoredResponse | null | 'locked'> {
+    const [row] = await transaction.query<[{ locked: boolean } & StoredResponse]>(LOCK_AND_FIND, [
       lockOf({ ownerId, key }),
       ownerId,
       key,
       new Date(nowMs),
     ]);
     if (!row.locked) return 'locked';
-    return (row.answer as string | null) === null ? null : row;
+    return (row.response as string | null) === null ? null : row;
   }
 
-  /** Returns whether the answer was kept: false when there is one of the key by now. */
+  /** Returns false if another response has been stored for the key. */
   async save(
     transaction: EntityManager,
     { ownerId, key }: OwnedKey,
-    { fingerprint, answer }: FirstAnswer,
+    { fingerprint, response }: StoredResponse,
     times: { nowMs: number; expiresAtMs: number },
   ): Promise<boolean> {
     const saved = await transaction.query<unknown[]>(SAVE, [
       ownerId,
       key,
       fingerprint,
-      answer,
+      response,
       new Date(times.expiresAtMs),
       new Date(times.nowMs),
     ]);
     return saved.length > 0;
   }
 
-  /** Deletes up to `limit` expired answers that nobody else is deleting. Returns how many. */
+  /** Deletes up to `limit` expired responses that no other replica is deleting. Returns their number. */
   async deleteExpired(nowMs: number, limit: number): Promise<number> {
     const [, deleted] = await this.records.query<[unknown, number]>(DELETE_EXPIRED, [
       new Date(nowMs),
@@ -102,7 +101,7 @@ export class IdempotencyRepository {
   }
 }
 
-/** Returns the advisory lock of a key: 64 bits that two keys under way do not share by chance. */
+/** Returns the advisory lock of a key: 64 bits of its hash, so that collisions are negligible. */
 function lockOf({ ownerId, key }: OwnedKey): bigint {
   return createHash('sha256').update(`${ownerId} ${key}`).digest().readBigInt64BE();
 }

@@ -1,24 +1,24 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Clock } from '../config/clock.js';
+import { Clock, DAY_MS } from '../config/clock.js';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError } from '../errors/service-error.js';
 import { SerializedJson } from '../http/response/handler-result.js';
 import { jsonText } from '../http/response/json-text.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
 
-/** For how long a first answer is kept. */
-const RETENTION_MS = 86_400_000;
+/** How long a first response is stored. */
+const RETENTION_MS = DAY_MS;
 const RETRY_SECONDS = 1;
 
-/** A request that is sent with an idempotency key. */
+/** A request with an idempotency key. */
 export interface IdempotentRequest extends OwnedKey {
-  /** What has to be the same for a request to be the same: the operation, then each value that it takes. */
+  /** The operation and its validated values. Requests with equal content are the same request. */
   content: readonly (string | bigint | number | boolean | null)[];
 }
 
-/** Does once what is asked for several times with the same idempotency key. */
+/** Executes a request once, however often it is sent with the same idempotency key. */
 @Injectable()
 export class Idempotency {
   constructor(
@@ -27,12 +27,12 @@ export class Idempotency {
   ) {}
 
   /**
-   * Does the work and keeps its answer for 24 hours, both in one transaction; or returns the answer
-   * that is kept, byte for byte. Work that throws leaves nothing behind.
+   * Does the work and stores its result for 24 hours, in one transaction. If a response is stored,
+   * returns it instead, byte for byte. If the work throws, the transaction is rolled back.
    *
-   * @param work runs its statements on the manager that it is handed, and returns what is answered
-   * @throws ServiceError idempotency_key_in_progress at once while the first one is under way, on any
-   *   replica; idempotency_key_reused when the key belongs to another request
+   * @param work runs its statements with the given manager and returns the body of the response
+   * @throws ServiceError idempotency_key_in_progress, without waiting, while any replica handles the
+   *   first request; idempotency_key_reused if the key belongs to a different request
    */
   once(
     { content, ...owned }: IdempotentRequest,
@@ -45,19 +45,24 @@ export class Idempotency {
       if (first === 'locked') throw inProgress();
       if (first) {
         if (!first.fingerprint.equals(fingerprint)) throw reused();
-        return new SerializedJson(first.answer, { 'Idempotent-Replayed': 'true' });
+        return new SerializedJson(first.response, { 'Idempotent-Replayed': 'true' });
       }
-      const answer = jsonText(await work(transaction));
+      const response = jsonText(await work(transaction));
       const times = { nowMs, expiresAtMs: nowMs + RETENTION_MS };
-      const saved = await this.repository.save(transaction, owned, { fingerprint, answer }, times);
-      // Another one ended while this one began: what was done here is rolled back.
+      const saved = await this.repository.save(
+        transaction,
+        owned,
+        { fingerprint, response },
+        times,
+      );
+      // Another request stored its response in the meantime: this transaction is rolled back.
       if (!saved) throw inProgress();
-      return new SerializedJson(answer);
+      return new SerializedJson(response);
     });
   }
 }
 
-/** Only bigints become objects: no two contents have the same text. */
+/** The content has no objects, so bigints written as objects cannot equal another value. */
 function fingerprintOf(content: IdempotentRequest['content']): Buffer {
   const text = JSON.stringify(content, (_index, value: unknown) =>
     typeof value === 'bigint' ? { int64: value.toString() } : value,

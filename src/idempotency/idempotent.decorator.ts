@@ -5,13 +5,14 @@ import { perRoute } from '../http/request/http-context.js';
 const IDEMPOTENT = 'idempotent';
 
 /**
- * Lets a handler take an `Idempotency-Key`, and describes it in the interface description. The handler
- * gets the key by `@IdempotencyKey()` and answers with what `Idempotency.once` returns.
+ * Marks a handler that accepts an `Idempotency-Key`, and describes the header in the interface
+ * description. The handler gets the key from `@IdempotencyKey()` and returns the result of
+ * `Idempotency.once`.
  */
 export const Idempotent = (): MethodDecorator =>
   applyDecorators(SetMetadata(IDEMPOTENT, true), ApiIdempotent());
 
-/** Whether the handler that is being asked for is `@Idempotent()`. */
+/** Returns whether the handler of the request is `@Idempotent()`. */
 export const isIdempotent = perRoute((context) =>
   Reflect.hasMetadata(IDEMPOTENT, context.getHandler()),
 );

@@ -7,8 +7,8 @@ import { IdempotencyRepository } from '../../src/idempotency/idempotency.reposit
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 const NOW_MS = Date.parse('2027-03-01T12:00:00.000Z');
-/** Twice the time between two runs at the most, for this is drawn by lot. */
-const LONG_MS = 90_000;
+/** The longest random time between two runs. */
+const MAX_INTERVAL_MS = 90_000;
 
 let database: TestDatabase;
 let dataSource: DataSource;
@@ -42,7 +42,7 @@ afterEach(async () => {
   jest.restoreAllMocks();
 });
 
-/** Adds rows that expire at a time. */
+/** Adds rows that expire at the given time. */
 const add = (count: number, expiresAtMs: number) =>
   database.query(
     `INSERT INTO idempotency_keys
@@ -50,47 +50,47 @@ const add = (count: number, expiresAtMs: number) =>
     [expiresAtMs, new Date(expiresAtMs), count],
   );
 
-async function left(): Promise<number> {
+async function rowCount(): Promise<number> {
   const [row] = await database.query<{ count: number }>(
     'SELECT count(*)::int FROM idempotency_keys',
   );
   return row!.count;
 }
 
-/** Lets the time of a run come, and waits for its end. */
+/** Advances the clock to the next run and waits until it has ended. */
 async function run(): Promise<void> {
   const deletions = jest.spyOn(repository, 'deleteExpired');
-  jest.advanceTimersByTime(LONG_MS);
-  for (let known = -1; known !== deletions.mock.calls.length;) {
-    known = deletions.mock.calls.length;
+  jest.advanceTimersByTime(MAX_INTERVAL_MS);
+  for (let seen = -1; seen !== deletions.mock.calls.length;) {
+    seen = deletions.mock.calls.length;
     await Promise.allSettled(deletions.mock.results.map(({ value }) => value as Promise<number>));
     await new Promise(setImmediate);
   }
 }
 
-describe('expired first answers', () => {
-  it('are deleted in batches after a while, all of them, and no others', async () => {
+describe('expired responses', () => {
+  it('are all deleted in batches after the interval, and no others', async () => {
     await add(2_500, NOW_MS);
     await add(10, NOW_MS + 1);
     expired.onApplicationBootstrap();
-    expect(await left()).toBe(2_510);
+    expect(await rowCount()).toBe(2_510);
     const deletions = jest.spyOn(repository, 'deleteExpired');
     await run();
 
     expect(deletions.mock.calls.map(([, limit]) => limit)).toEqual([1_000, 1_000, 1_000]);
-    expect(await left()).toBe(10);
+    expect(await rowCount()).toBe(10);
   });
 
-  it('are deleted again and again', async () => {
+  it('are deleted in every run', async () => {
     expired.onApplicationBootstrap();
     for (const expiresAtMs of [NOW_MS, NOW_MS - 1]) {
       await add(1, expiresAtMs);
       await run();
-      expect(await left()).toBe(0);
+      expect(await rowCount()).toBe(0);
     }
   });
 
-  it('that another replica is deleting are left to it', async () => {
+  it('are skipped while another replica deletes them', async () => {
     await add(3, NOW_MS);
     await database.query(`BEGIN; SELECT FROM idempotency_keys WHERE key = '2' FOR UPDATE`);
     try {
@@ -98,11 +98,11 @@ describe('expired first answers', () => {
     } finally {
       await database.query('ROLLBACK');
     }
-    expect(await left()).toBe(1);
+    expect(await rowCount()).toBe(1);
   });
 
   it.each(['force_generic_plan', 'force_custom_plan'])(
-    'are deleted without reading the others, by a plan of %s',
+    'are deleted without reading other rows, with a plan of %s',
     async (mode) => {
       await add(1_000, NOW_MS);
       await add(20_000, NOW_MS + 1);
@@ -127,7 +127,7 @@ describe('expired first answers', () => {
     },
   );
 
-  it('that cannot be deleted cost one line in the log, and the next run is tried', async () => {
+  it('cause one log line if they cannot be deleted, and are deleted in the next run', async () => {
     const lines = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
     await add(1, NOW_MS);
     expired.onApplicationBootstrap();
@@ -137,17 +137,17 @@ describe('expired first answers', () => {
 
     expect(lines).toHaveBeenCalledTimes(1);
     await run();
-    expect(await left()).toBe(0);
+    expect(await rowCount()).toBe(0);
   });
 
-  it('are not deleted once the service stops, which waits for a batch under way', async () => {
+  it('are not deleted after the service stops, which waits for the batch in progress', async () => {
     await add(2_500, NOW_MS);
     expired.onApplicationBootstrap();
-    jest.advanceTimersByTime(LONG_MS);
+    jest.advanceTimersByTime(MAX_INTERVAL_MS);
     await expired.onModuleDestroy();
 
-    expect(await left()).toBe(1_500);
+    expect(await rowCount()).toBe(1_500);
     await run();
-    expect(await left()).toBe(1_500);
+    expect(await rowCount()).toBe(1_500);
   });
 });

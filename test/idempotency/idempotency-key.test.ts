@@ -1,13 +1,13 @@
 import { readIdempotencyKey } from '../../src/idempotency/idempotency-key.js';
 
-const read = (field: string): string | undefined =>
-  readIdempotencyKey({ 'idempotency-key': field });
+const read = (header: string): string | undefined =>
+  readIdempotencyKey({ 'idempotency-key': header });
 
 const VISIBLE = Array.from({ length: 94 }, (_, index) => String.fromCharCode(0x21 + index));
 const quoted = (text: string): string => `"${text.replace(/[\\"]/g, '\\$&')}"`;
 
 describe('the idempotency key of a request', () => {
-  it('is none without the field', () => {
+  it('is undefined without the header', () => {
     expect(readIdempotencyKey({})).toBeUndefined();
   });
 
@@ -22,7 +22,7 @@ describe('the idempotency key of a request', () => {
     "'",
     VISIBLE.filter((character) => character !== '"').join(''),
     'x'.repeat(255),
-  ])('is, bare, the field itself, and quoted the same: %s', (text) => {
+  ])('is the same bare and quoted: %s', (text) => {
     expect(read(text)).toBe(text);
     expect(read(quoted(text))).toBe(text);
   });
@@ -33,35 +33,35 @@ describe('the idempotency key of a request', () => {
     ['"\\\\\\""', '\\"'],
     [quoted('"'.repeat(255)), '"'.repeat(255)],
     [quoted(VISIBLE.join('')), VISIBLE.join('')],
-  ])('is what the quoted string %s says', (field, key) => {
-    expect(read(field)).toBe(key);
+  ])('is the unescaped content of the quoted string %s', (header, key) => {
+    expect(read(header)).toBe(key);
   });
 
   it.each([
     ['empty', ''],
     ['an empty string', '""'],
-    ['a lone quote', '"'],
-    ['an open string', '"a'],
-    ['an open string that ends in an escape', '"a\\"'],
+    ['a single quote', '"'],
+    ['an unterminated string', '"a'],
+    ['an unterminated string that ends in an escape', '"a\\"'],
     ['a quote within a string', '"a"b"'],
-    ['another escape', '"\\a"'],
+    ['an invalid escape', '"\\a"'],
     ['two strings', '"a", "b"'],
-    ['two that are joined to look like one', '"a, b"'],
-    ['two', 'a, b'],
-    ['one and an empty one', 'a, '],
+    ['two headers whose joined value looks like one string', '"a, b"'],
+    ['two keys', 'a, b'],
+    ['a key and an empty one', 'a, '],
     ['with a parameter', '"a";b=1'],
     ['with a space', 'a b'],
     ['with a space in a string', '"a b"'],
     ['with a tab', 'a\tb'],
-    ['with a control', 'a\x7f'],
-    ['beyond ASCII', 'é'],
-    ['beyond ASCII in a string', '"é"'],
+    ['with a control character', 'a\x7f'],
+    ['with a non-ASCII character', 'é'],
+    ['with a non-ASCII character in a string', '"é"'],
     ['of 256 characters', 'x'.repeat(256)],
     ['of 256 characters in a string', quoted('x'.repeat(256))],
     ['of 256 escaped characters', quoted('"'.repeat(256))],
-    ['with a line end', 'a\n'],
-  ])('is refused: %s', (_what, field) => {
-    expect(() => read(field)).toThrow(
+    ['with a line feed', 'a\n'],
+  ])('is rejected: %s', (_title, header) => {
+    expect(() => read(header)).toThrow(
       expect.objectContaining({
         code: 'invalid_request',
         message: expect.stringMatching(/^Idempotency-Key must be 1 to 255 visible ASCII/),
@@ -69,7 +69,7 @@ describe('the idempotency key of a request', () => {
     );
   });
 
-  it.each(VISIBLE)('may be %s in a string', (character) => {
+  it.each(VISIBLE)('may contain %s in a string', (character) => {
     expect(read(quoted(character))).toBe(character);
   });
 });

@@ -9,7 +9,7 @@ import { startService, type TestService } from '../harness/service/service.js';
 const DAY_MS = 86_400_000;
 const FRANK = { name: 'Frank', categoryId: 7 };
 const FORM_MESSAGE =
-  'Idempotency-Key must be 1 to 255 visible ASCII characters, bare or as a quoted string, and be sent once.';
+  'Idempotency-Key must be 1 to 255 visible ASCII characters, bare or as a quoted string, and must be sent only once.';
 
 let database: TestDatabase;
 let service: TestService;
