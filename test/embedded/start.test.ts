@@ -118,7 +118,7 @@ ofLinux('the embedded database, from its first start on (Linux only)', () => {
     afterAll(endUsers);
 
     test('finds what the first one committed', async () => {
-      expect(await query(opened, 'select answer from kept')).toEqual([{ response: 42 }]);
+      expect(await query(opened, 'select answer from kept')).toEqual([{ answer: 42 }]);
     });
 
     test('heeds no PG* variables, locales and options of Node in the environment', () => {

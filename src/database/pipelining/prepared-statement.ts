@@ -1,5 +1,4 @@
-import { columnReader, type TypeId } from './column-types.js';
-import type { ColumnReader, RowMessage } from './row-parser.js';
+import { type ColumnParser, columnTypes, type TypeId } from './column-types.js';
 
 /** What a statement may be given: pg's mappings of other types are left out. */
 export type Parameter = string | number | bigint | null;
@@ -28,7 +27,11 @@ export interface RowDescription {
   fields: readonly { dataTypeID: TypeId }[];
 }
 
-type Readers = readonly ColumnReader[];
+export interface DataRow {
+  fields: readonly (string | null)[];
+}
+
+type Readers = readonly ColumnParser[];
 
 /** How to read the columns of what each connection has prepared, by name. */
 const columnReaders = new WeakMap<Connection, Map<string, Readers>>();
@@ -73,13 +76,15 @@ export class PreparedStatement<Row> {
   }
 
   describeRows({ fields }: RowDescription): void {
-    this.readers = fields.map(({ dataTypeID }) => columnReader(dataTypeID));
+    this.readers = fields.map(({ dataTypeID }) => columnTypes.getTypeParser(dataTypeID));
     if (this.name !== undefined) this.known?.set(this.name, this.readers);
   }
 
-  addRow(row: RowMessage): void {
+  addRow({ fields }: DataRow): void {
+    const { readers = [] } = this;
     try {
-      this.rows.push(this.toRow(row.columns(this.readers ?? []) as never));
+      const columns = fields.map((text, index) => (text === null ? null : readers[index]?.(text)));
+      this.rows.push(this.toRow(columns as never));
     } catch (error) {
       this.failure = error as Error;
     }

@@ -4,7 +4,6 @@ import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { ConnectionFailedError } from '../pools/connection-failed-error.js';
 import { type Parameter, PreparedStatement, type RowMaker } from './prepared-statement.js';
-import { tellRowsAsTheyArrive } from './row-parser.js';
 import { type BatchDone, StatementBatch } from './statement-batch.js';
 
 /** Prepared statements a connection may hold: generated SQL in many shapes must not fill the server's memory. */
@@ -37,7 +36,6 @@ export class ServiceClient extends pg.Client {
 
   constructor(config: ServiceClientConfig) {
     super(config);
-    tellRowsAsTheyArrive(inside(this).connection);
     const { responseTimeoutMs } = config;
     if (responseTimeoutMs === undefined) return;
     const sentAtMs: number[] = [];

@@ -1,6 +1,5 @@
 import pg from 'pg';
-import type { Connection, PreparedStatement, RowDescription } from './prepared-statement.js';
-import type { RowMessage } from './row-parser.js';
+import type { Connection, DataRow, PreparedStatement, RowDescription } from './prepared-statement.js';
 
 /**
  * Told once: of no error, and all statements are done; or of what the server or the connection says, and none is. Then
@@ -44,7 +43,7 @@ export class StatementBatch {
     this.statements[this.current]?.describeRows(description);
   }
 
-  handleDataRow(row: RowMessage): void {
+  handleDataRow(row: DataRow): void {
     this.statements[this.current]?.addRow(row);
   }
 

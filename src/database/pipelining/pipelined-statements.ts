@@ -1,0 +1,128 @@
+// Collects the statements of one event-loop tick and sends up to eight of them on one connection.
+// It saves system calls, commits, and wake-ups of the server (docs/performance.md).
+// It relies on StatementBatch, and on setImmediate running after Node.js has read the requests that have arrived.
+// If either breaks, implement `read` and `insert` with one `pool.query` per statement.
+import type { Pool, PoolClient } from 'pg';
+import { isUnavailable } from '../database-errors.js';
+import type { Parameter, RowMapper } from './prepared-statement.js';
+import type { ServiceClient } from './service-client.js';
+
+/** More statements per batch save nothing, and a slow one delays the others. */
+const MAX_BATCH_SIZE = 8;
+
+interface Statement {
+  sql: string;
+  values: readonly Parameter[];
+  toRow: RowMapper<unknown>;
+  resolve: (rows: unknown[]) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Runs statements on the connections of a pool.
+ *
+ * Statements that wait for a connection at the same time share it and one transaction (docs/decisions/0010). If the
+ * server rejects one of them, only this one fails. If the server is unavailable or late, all of them fail.
+ */
+export class PipelinedStatements {
+  private readonly reads: BatchQueue;
+  private readonly inserts: BatchQueue;
+
+  /** @param pool of ServiceClients; its owner closes it */
+  constructor(pool: Pool) {
+    this.reads = new BatchQueue(pool);
+    this.inserts = new BatchQueue(pool);
+  }
+
+  /**
+   * Returns the rows of a statement that is fast and takes no locks.
+   *
+   * @param toRow builds a row from its columns, in the order of the statement
+   * @throws the error of the pool or the server, see `isUnavailable`
+   */
+  read<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
+    return this.reads.add(sql, values, toRow);
+  }
+
+  /**
+   * Runs an INSERT and returns its rows after the commit. Inserts share batches only with inserts, so that reads do not
+   * wait for the disk. The table must have no foreign key and no unique constraint on the inserted values: with those,
+   * transactions of several inserts could deadlock.
+   */
+  insert<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
+    return this.inserts.add(sql, values, toRow);
+  }
+}
+
+/** Statements that wait for a connection. Each connection runs the oldest ones, so batches grow with the load. */
+class BatchQueue {
+  private readonly waiting: Statement[] = [];
+  private isScheduled = false;
+  /** Connections that the pool has been asked for and has not returned yet. */
+  private requested = 0;
+
+  constructor(private readonly pool: Pool) {}
+
+  add<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ sql, values, toRow, resolve, reject } as Statement);
+      if (this.isScheduled) return;
+      this.isScheduled = true;
+      setImmediate(() => this.requestConnections());
+    });
+  }
+
+  private requestConnections(): void {
+    this.isScheduled = false;
+    while (this.requested * MAX_BATCH_SIZE < this.waiting.length) {
+      this.requested++;
+      this.pool.connect((error, client) => {
+        this.requested--;
+        this.runOn(client, this.waiting.splice(0, MAX_BATCH_SIZE), error);
+      });
+    }
+  }
+
+  /** @param connectError why there is no client */
+  private runOn(
+    client: PoolClient | undefined,
+    batch: readonly Statement[],
+    connectError: Error | undefined,
+  ): void {
+    if (client) this.run(client as PoolClient & ServiceClient, batch);
+    else for (const { reject } of batch) reject(connectError);
+  }
+
+  private run(client: PoolClient & ServiceClient, batch: readonly Statement[]): void {
+    const statements = batch.map(({ sql, values, toRow }) => client.statement(sql, values, toRow));
+    // The batch reports a broken connection. Without a listener, the event would end the process.
+    client.on('error', ignore);
+    client.run(statements, (error, failed) => {
+      client.removeListener('error', ignore);
+      client.release(error ?? undefined);
+      if (error) return this.fail(batch, error, failed);
+      for (const [index, { rows, failure }] of statements.entries()) {
+        if (failure) batch[index]?.reject(failure);
+        else batch[index]?.resolve(rows);
+      }
+    });
+  }
+
+  /** @param failed the index of the rejected statement; the others were rolled back and run again */
+  private fail(batch: readonly Statement[], error: Error, failed?: number): void {
+    const isOwn = failed !== undefined && !isUnavailable(error);
+    for (const [index, statement] of batch.entries()) {
+      if (isOwn && index !== failed) this.runAlone(statement);
+      else statement.reject(error);
+    }
+  }
+
+  /** Prevents a statement that always fails from failing the same others again. */
+  private runAlone(statement: Statement): void {
+    this.pool.connect((error, client) => this.runOn(client, [statement], error));
+  }
+}
+
+function ignore(): void {
+  // The batch reports the error to each of its statements.
+}

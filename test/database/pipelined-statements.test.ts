@@ -1,0 +1,402 @@
+import { setImmediate as nextTick, setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { isUnavailable } from '../../src/database/database-errors.js';
+import { PipelinedStatements } from '../../src/database/pipelining/pipelined-statements.js';
+import type { Parameter } from '../../src/database/pipelining/prepared-statement.js';
+import {
+  connectionOf,
+  UnpreparedServiceClient,
+  ServiceClient,
+  type ServiceClientConfig,
+} from '../../src/database/pipelining/service-client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+
+const MAX_TOGETHER = 8;
+const WHO = 'SELECT pg_backend_pid() AS pid, $1::int AS number';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let statements: PipelinedStatements;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
+beforeEach(() => openPool({}));
+afterEach(() => pool.end());
+
+function openPool(config: ServiceClientConfig & pg.PoolConfig): void {
+  pool = new pg.Pool({
+    connectionString: database.url,
+    ...({ Client: ServiceClient } as object),
+    max: 4,
+    connectionTimeoutMillis: 5_000,
+    ...config,
+  });
+  pool.on('error', () => undefined);
+  statements = new PipelinedStatements(pool);
+}
+
+const who = (number: number): Promise<{ pid: number; number: number }[]> =>
+  statements.read(WHO, [number], ([pid, asked]: [number, number]) => ({ pid, number: asked }));
+
+const columnsOf = (sql: string, values: readonly Parameter[]): Promise<unknown[][]> =>
+  statements.read(sql, values, (columns) => columns);
+
+const whoAre = async (count: number): Promise<{ pid: number; number: number }[]> =>
+  (await Promise.all(Array.from({ length: count }, (_, number) => who(number)))).flat();
+
+describe('reads that are asked for in one turn', () => {
+  it('share a connection, and each has its own answer', async () => {
+    const responses = await whoAre(MAX_TOGETHER);
+
+    expect(responses.map(({ number }) => number)).toEqual([...Array(MAX_TOGETHER).keys()]);
+    expect(new Set(responses.map(({ pid }) => pid)).size).toBe(1);
+    expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
+  });
+
+  it('go out together, before the first is answered', async () => {
+    await who(0);
+    const idle = new Set<string>();
+    pool.once('acquire', (client) => {
+      const { stream } = (client as unknown as { connection: { stream: NodeJS.WritableStream } })
+        .connection;
+      const write = jest.spyOn(stream as never, '_writev' as never);
+      client.once('drain', () => idle.add(String(write.mock.calls.length)));
+    });
+
+    await whoAre(3);
+    await delay(10);
+
+    expect([...idle]).toEqual(['1']);
+  });
+
+  it('take another connection when they are many', async () => {
+    const responses = await whoAre(2 * MAX_TOGETHER + 1);
+
+    expect(new Set(responses.map(({ pid }) => pid)).size).toBe(3);
+  });
+
+  it('share a connection with later ones that wait for it, too', async () => {
+    openPool({ max: 1 });
+    const busy = await pool.connect();
+    const reads = [];
+    for (let number = 0; number < 3; number++) {
+      reads.push(columnsOf('SELECT now()::text, $1::int', [number]));
+      await nextTick();
+    }
+    busy.release();
+
+    const rows = (await Promise.all(reads)).flat();
+
+    expect(rows.map(([, number]) => number)).toEqual([0, 1, 2]);
+    // now() is the time at which the transaction began.
+    expect(new Set(rows.map(([startedAt]) => startedAt)).size).toBe(1);
+  });
+
+  it('fail one by one', async () => {
+    const [{ pid } = { pid: 0 }] = await who(0);
+    const [before, failure, after] = await Promise.allSettled([
+      who(1),
+      columnsOf('SELECT 1 / $1::int AS number', [0]),
+      who(2),
+    ]);
+
+    expect([before, after]).toMatchObject([
+      { status: 'fulfilled', value: [{ number: 1 }] },
+      { status: 'fulfilled', value: [{ number: 2 }] },
+    ]);
+    expect(failure).toMatchObject({ status: 'rejected', reason: { code: '22012' } });
+    // A connection on which something failed is not used again.
+    const [next] = await who(3);
+    expect(next).toMatchObject({ number: 3 });
+    expect(next?.pid).not.toBe(pid);
+  });
+
+  it.each([
+    ['an empty one', '', { status: 'fulfilled', value: [] }],
+    ['a COPY to us', 'COPY (SELECT 1) TO STDOUT', { status: 'fulfilled', value: [] }],
+    ['a COPY from us', 'COPY pets FROM STDIN', { status: 'rejected' }],
+  ])('keep their own rows beside what has none: %s', async (_what, sql, expected) => {
+    const [odd, next] = await Promise.allSettled([columnsOf(sql, []), who(1)]);
+
+    expect(odd).toMatchObject(expected);
+    if (expected.status === 'fulfilled') {
+      expect(next).toMatchObject({ status: 'fulfilled', value: [{ number: 1 }] });
+    }
+    expect(await who(2)).toMatchObject([{ number: 2 }]);
+  });
+
+  it('fail together when the server has given one up', async () => {
+    openPool({ statement_timeout: 200 });
+    const results = await Promise.allSettled([
+      who(1),
+      columnsOf('SELECT pg_sleep($1)', [5]),
+      who(2),
+    ]);
+
+    for (const result of results) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { code: '57014' } });
+    }
+    expect(pool.totalCount).toBe(0);
+  });
+
+  it('have one answer, after the last of them', async () => {
+    await who(0);
+    const seen: string[] = [];
+    pool.once('acquire', (client) => {
+      const connection = connectionOf(client);
+      for (const name of ['commandComplete', 'readyForQuery']) {
+        connection.on(name, () => seen.push(name));
+      }
+    });
+    await whoAre(3);
+
+    expect(seen).toEqual([...Array<string>(3).fill('commandComplete'), 'readyForQuery']);
+  });
+
+  it('fail together when their connection breaks', async () => {
+    const [{ pid } = { pid: 0 }] = await who(0);
+    const slow = [columnsOf('SELECT pg_sleep($1)', [5]), who(1)];
+    const settled = Promise.allSettled(slow);
+    await delay(50);
+    await database.query('SELECT pg_terminate_backend($1)', [pid]);
+
+    for (const result of await settled) {
+      expect(result.status).toBe('rejected');
+      expect(result.status === 'rejected' && isUnavailable(result.reason)).toBe(true);
+    }
+    expect(await who(2)).toMatchObject([{ number: 2 }]);
+  });
+});
+
+describe('inserts', () => {
+  const XACT = 'pg_current_xact_id()::text';
+
+  const insert = (table: string, number: number): Promise<unknown[][]> =>
+    statements.insert(
+      `INSERT INTO ${table} VALUES ($1::int) RETURNING number, ${XACT}`,
+      [number],
+      (columns) => columns,
+    );
+  const numbersIn = async (table: string): Promise<unknown[]> =>
+    (await columnsOf(`SELECT number FROM ${table} WHERE $1 ORDER BY number`, ['t'])).flat();
+
+  it('that are asked for in one turn are one transaction', async () => {
+    await database.query('CREATE TABLE together (number int)');
+    const inserted = await Promise.all([1, 2, 3].map((number) => insert('together', number)));
+
+    expect(inserted.flat().map(([number]) => number)).toEqual([1, 2, 3]);
+    expect(new Set(inserted.flat().map(([, transaction]) => transaction)).size).toBe(1);
+    expect(await numbersIn('together')).toEqual([1, 2, 3]);
+    expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
+  });
+
+  it.each([
+    ['the first', 0],
+    ['one in the middle', 1],
+    ['the last', 2],
+  ])('fail one by one, and the others are made once: %s', async (_which, failing) => {
+    await database.query('CREATE TABLE positive (number int CHECK (number > 0))');
+    const numbers = [1, 2, 3].map((number, index) => (index === failing ? -number : number));
+    try {
+      const results = await Promise.allSettled(numbers.map((number) => insert('positive', number)));
+
+      for (const [index, result] of results.entries()) {
+        if (index === failing) {
+          expect(result).toMatchObject({ status: 'rejected', reason: { code: '23514' } });
+        } else {
+          expect(result).toMatchObject({
+            status: 'fulfilled',
+            value: [[index + 1, expect.anything()]],
+          });
+        }
+      }
+      expect(await numbersIn('positive')).toEqual(numbers.filter((number) => number > 0));
+    } finally {
+      await database.query('DROP TABLE positive');
+    }
+  });
+
+  it('are done when they are committed, not before', async () => {
+    await database.query(
+      'CREATE TABLE single (number int CONSTRAINT once UNIQUE DEFERRABLE INITIALLY DEFERRED)',
+    );
+    const results = await Promise.allSettled([1, 2, 1].map((number) => insert('single', number)));
+
+    // What fails at the commit is nobody's alone.
+    for (const result of results) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { constraint: 'once' } });
+    }
+    expect(await numbersIn('single')).toEqual([]);
+  });
+
+  it('share no connection with reads, and keep none waiting', async () => {
+    const order: string[] = [];
+    await Promise.all([
+      statements
+        .insert('SELECT pg_sleep($1)', [0.3], (columns) => columns)
+        .then(() => order.push('insert')),
+      who(1).then(() => order.push('read')),
+    ]);
+
+    expect(order).toEqual(['read', 'insert']);
+    expect(pool.totalCount).toBe(2);
+  });
+
+  it('that fail cost their connection', async () => {
+    const failure = statements.insert('SELECT 1 / $1::int', [0], (columns) => columns);
+
+    await expect(failure).rejects.toMatchObject({ code: '22012' });
+    expect(pool.totalCount).toBe(0);
+  });
+});
+
+describe('a connection that owes an answer', () => {
+  it('is given up when that is overdue, with all that waits on it', async () => {
+    openPool({ responseTimeoutMs: 200 });
+    await who(0);
+    const startedAt = performance.now();
+
+    const results = await Promise.allSettled([columnsOf('SELECT pg_sleep($1)', [5]), who(1)]);
+
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(results.every((result) => isUnavailable((result as PromiseRejectedResult).reason))).toBe(
+      true,
+    );
+    expect(await who(2)).toMatchObject([{ number: 2 }]);
+  });
+
+  it('has the time anew for each statement', async () => {
+    openPool({ responseTimeoutMs: 400, max: 1 });
+
+    for (let number = 0; number < 4; number++) {
+      await columnsOf('SELECT pg_sleep($1)', [0.2]);
+    }
+
+    expect(await who(1)).toMatchObject([{ number: 1 }]);
+  });
+});
+
+it('tells each read that no connection is to be had', async () => {
+  openPool({ connectionTimeoutMillis: 200, max: 1 });
+  const holder = await pool.connect();
+
+  const results = await Promise.allSettled([who(1), who(2)]);
+
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(isUnavailable((results[1] as PromiseRejectedResult).reason)).toBe(true);
+  holder.release();
+});
+
+describe('the columns of a read', () => {
+  const TYPES =
+    'SELECT $1::bigint, $2::int, $3::text, $4::text, $1::bigint + 1 = 9223372036854775807, now()';
+
+  it('are read by their types, the first time and the next', async () => {
+    for (let time = 0; time < 2; time++) {
+      const [row] = await columnsOf(TYPES, [9223372036854775806n, 7, 'x', null]);
+
+      expect(row).toEqual([9223372036854775806n, 7, 'x', null, true, expect.any(Date)]);
+    }
+  });
+
+  it.each([
+    0n,
+    -1n,
+    999_999_999_999_999n,
+    -999_999_999_999_999n,
+    1_000_000_000_000_000n,
+    9_007_199_254_740_993n,
+    9_223_372_036_854_775_807n,
+    -9_223_372_036_854_775_808n,
+  ])('are exact: %s', async (number) => {
+    expect(await columnsOf('SELECT $1::bigint', [number])).toEqual([[number]]);
+  });
+
+  it.each(['', 'Frank', 'Zoë', '猫', '🐈\n'])(
+    'are texts as they were written: %j',
+    async (text) => {
+      const sql = 'SELECT $1::text, NULL::text, $1::text, 1::bigint';
+
+      expect(await columnsOf(sql, [text])).toEqual([[text, null, text, 1n]]);
+    },
+  );
+
+  it('are whole when the server sends them in several pieces', async () => {
+    const sql =
+      "SELECT number, repeat('ä', number::int * 40) FROM generate_series(1, $1::bigint) AS number";
+    const [rows, again] = await Promise.all([columnsOf(sql, [500n]), columnsOf(sql, [500n])]);
+
+    expect(rows).toHaveLength(500);
+    for (const [index, [number, text]] of rows.entries()) {
+      expect(number).toBe(BigInt(index + 1));
+      expect(text).toBe('ä'.repeat((index + 1) * 40));
+    }
+    expect(again).toEqual(rows);
+  });
+
+  it('are as many as the row has, of as many rows as there are', async () => {
+    const sql = 'SELECT number, -number FROM generate_series(1, $1::int) AS number';
+
+    expect(await columnsOf(sql, [0])).toEqual([]);
+    expect(await columnsOf(sql, [3])).toEqual([
+      [1, -1],
+      [2, -2],
+      [3, -3],
+    ]);
+  });
+
+  it('are described once for a connection and a statement', async () => {
+    openPool({ max: 1 });
+    const described: string[] = [];
+    pool.on('connect', (client) => {
+      connectionOf(client).on('rowDescription', () => described.push('once'));
+    });
+
+    const first = await who(1);
+    const next = await Promise.all([who(2), who(3), columnsOf('SELECT $1::text', ['x'])]);
+    const last = await Promise.all([who(4), columnsOf('SELECT $1::text', ['y'])]);
+
+    expect(described).toHaveLength(2);
+    expect(first[0]?.number).toBe(1);
+    expect(next).toMatchObject([[{ number: 2 }], [{ number: 3 }], [['x']]]);
+    expect(last).toMatchObject([[{ number: 4 }], [['y']]]);
+  });
+
+  it('are described each time where statements cannot be prepared', async () => {
+    openPool({ ...({ Client: UnpreparedServiceClient } as object) });
+
+    for (const number of [1, 2]) expect(await who(number)).toMatchObject([{ number }]);
+    expect((await whoAre(3)).map(({ number }) => number)).toEqual([0, 1, 2]);
+    expect(await columnsOf('SELECT name FROM pg_prepared_statements WHERE $1', ['t'])).toEqual([]);
+  });
+
+  it('that nothing can be made of fail their read alone', async () => {
+    const results = await Promise.allSettled([
+      who(1),
+      statements.read(WHO, [2], () => {
+        throw new Error('no row');
+      }),
+      who(3),
+    ]);
+
+    expect(results).toMatchObject([
+      { status: 'fulfilled', value: [{ number: 1 }] },
+      { status: 'rejected', reason: { message: 'no row' } },
+      { status: 'fulfilled', value: [{ number: 3 }] },
+    ]);
+    expect(await who(4)).toMatchObject([{ number: 4 }]);
+  });
+});
+
+it('prepares again what failed to be prepared', async () => {
+  openPool({ max: 1 });
+  const sql = 'SELECT number FROM made_later WHERE number = $1';
+  await expect(columnsOf(sql, [1])).rejects.toMatchObject({ code: '42P01' });
+  await database.query('CREATE TABLE made_later AS SELECT 1 AS number');
+
+  expect(await columnsOf(sql, [1])).toEqual([[1]]);
+});
