@@ -157,7 +157,7 @@ export default {
           '^src/http/response/handler-result\\.ts$',
           '^src/auth/(?:caller|cached-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
           '^src/database/database-errors\\.ts$',
-          '^src/database/pipelining/pooled-statements\\.ts$',
+          '^src/database/pipelining/pipelined-statements\\.ts$',
           '^src/database/standbys/append-only-reader\\.ts$',
           '^src/config/(?:clock|settings)\\.ts$',
           `${FEATURE}[^/]+\\.(?:module|service)\\.ts$`,

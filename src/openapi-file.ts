@@ -15,7 +15,7 @@ import { ServiceAdapter } from './http/server/service-adapter.js';
 export async function openapiFile(): Promise<string> {
   const settings = new Settings({});
   const clock = { now: () => 0 };
-  const database = { pooled: {}, direct: {}, embedded: false, close: () => Promise.resolve() };
+  const database = { requests: {}, direct: {}, embedded: false, close: () => Promise.resolve() };
   const app = await NestFactory.create(
     platformModule({ settings, clock, database }),
     new ServiceAdapter('', connectionBounds(settings)),

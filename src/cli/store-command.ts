@@ -4,7 +4,7 @@ import { KeyAdministration } from '../auth/administration/key-administration.js'
 import { currentOperator } from '../auth/administration/operator.js';
 import { OwnerAdministration } from '../auth/administration/owner-administration.js';
 import type { DatabaseTarget } from '../database/database-target.js';
-import type { StatementRunner } from '../database/pipelining/statement-runner.js';
+import type { StatementRunner } from '../database/statement-runner.js';
 import type { DatabaseOptions } from './store-session.js';
 
 /** What commands work on. */

@@ -10,7 +10,7 @@ import {
 import { type DatabaseTarget, databaseTarget } from '../database/database-target.js';
 import { migrationStatus } from '../database/schema/migration-status.js';
 import { PlainConnection } from '../database/plain-connection.js';
-import type { StatementRunner } from '../database/pipelining/statement-runner.js';
+import type { StatementRunner } from '../database/statement-runner.js';
 import { CommandError } from './command-error.js';
 
 /** An operator waits rather than tries again: a batch of animals, or statistics of a large table, take their time. */

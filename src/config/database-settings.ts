@@ -6,10 +6,10 @@ import { isDecodable, parseUrl } from './url.js';
 export interface DatabaseSettings {
   /** undefined: the embedded server in `dataDir`. */
   readonly url: string | undefined;
-  /** The address that bypasses a pooler; `url` by default. */
+  /** The address that bypasses a connection pooler; `url` by default. */
   readonly directUrl: string | undefined;
-  /** Whether `url` and `directUrl` differ in more than the role, so that `url` leads to a pooler. */
-  readonly isPooled: boolean;
+  /** Whether `url` and `directUrl` differ in more than the role, so that `url` leads to a connection pooler such as PgBouncer. */
+  readonly usesConnectionPooler: boolean;
   /** Streaming standbys for reads. */
   readonly replicaUrls: readonly string[];
   readonly poolSize: number;
@@ -47,7 +47,7 @@ export function readDatabaseSettings(read: EnvironmentReader): DatabaseSettings 
 
 function databaseUrls(
   read: EnvironmentReader,
-): Pick<DatabaseSettings, 'url' | 'directUrl' | 'isPooled' | 'replicaUrls'> {
+): Pick<DatabaseSettings, 'url' | 'directUrl' | 'usesConnectionPooler' | 'replicaUrls'> {
   const url = databaseUrl(read, 'DATABASE_URL');
   const directUrl = databaseUrl(read, 'DATABASE_DIRECT_URL') ?? url;
   const replicaUrls = databaseReplicaUrls(read);
@@ -55,8 +55,8 @@ function databaseUrls(
     if (directUrl !== undefined) throw onlyWithDatabaseUrl('DATABASE_DIRECT_URL');
     if (replicaUrls.length > 0) throw onlyWithDatabaseUrl('DATABASE_REPLICA_URLS');
   }
-  const isPooled = withoutCredentials(url) !== withoutCredentials(directUrl);
-  return { url, directUrl, isPooled, replicaUrls };
+  const usesConnectionPooler = withoutCredentials(url) !== withoutCredentials(directUrl);
+  return { url, directUrl, usesConnectionPooler, replicaUrls };
 }
 
 function databaseUrl(read: EnvironmentReader, name: string): string | undefined {

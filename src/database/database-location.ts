@@ -2,18 +2,18 @@ import type { ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../config/database-settings.js';
 import type { EmbeddedOptions } from '../embedded-postgres/embedded-postgres.js';
 
-/** Where the database is, and who closes it. */
+/** Where the database is, and how to stop it. */
 export interface DatabaseLocation {
-  /** For requests; may lead through a pooler. */
-  readonly pooled: ClientConfig;
-  /** Straight to the server: migrations, advisory locks, LISTEN. */
+  /** For requests; may lead through a connection pooler. */
+  readonly requests: ClientConfig;
+  /** Bypasses the connection pooler: for migrations, advisory locks, LISTEN. */
   readonly direct: ClientConfig;
   readonly embedded: boolean;
-  /** Stops the embedded server when nobody else uses it; nothing to do for one of its own. */
+  /** Stops the embedded server if no other process uses it. Does nothing for other servers. */
   close(): Promise<void>;
 }
 
-/** Whether there is a database to connect to; whether a server elsewhere has it, only a connection shows. */
+/** Whether there is a database to connect to. True for every DATABASE_URL: only a connection would show more. */
 export async function databaseExists({ url, dataDir }: DatabaseSettings): Promise<boolean> {
   if (url !== undefined) return true;
   const { hasEmbeddedDatabase } = await import('../embedded-postgres/embedded-postgres.js');
@@ -21,10 +21,10 @@ export async function databaseExists({ url, dataDir }: DatabaseSettings): Promis
 }
 
 /**
- * Returns the database that the settings name, or starts the embedded one in `dataDir`.
+ * Returns the database of DATABASE_URL, or starts the embedded one in `dataDir`.
  *
- * @param use whether the caller is the service (one per folder) or a command beside it
- * @throws EmbeddedDatabaseError with one line that says what to do
+ * @param use 'service' (one per folder) or 'command' (any number)
+ * @throws EmbeddedDatabaseError with a message of one line that says what to do
  */
 export async function locateDatabase(
   settings: DatabaseSettings,
@@ -32,19 +32,19 @@ export async function locateDatabase(
 ): Promise<DatabaseLocation> {
   if (settings.url !== undefined) {
     return {
-      pooled: { connectionString: settings.url },
+      requests: { connectionString: settings.url },
       direct: { connectionString: settings.directUrl },
       embedded: false,
       close: () => Promise.resolve(),
     };
   }
-  // Loaded only now: with a database of one's own none of it is needed.
+  // Loaded on demand: DATABASE_URL needs none of it.
   const { openEmbeddedDatabase } = await import('../embedded-postgres/embedded-postgres.js');
   const database = await openEmbeddedDatabase({ dataDir: settings.dataDir, use });
-  // Said here, or PGSSLMODE of the environment would have a say.
+  // Otherwise the environment variable PGSSLMODE could turn TLS on.
   const connection = { ...database.connection, ssl: false };
   return {
-    pooled: connection,
+    requests: connection,
     direct: connection,
     embedded: true,
     close: () => database.close(),

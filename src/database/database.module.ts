@@ -9,26 +9,25 @@ import { DatabaseErrors } from './database-errors.js';
 import { DatabaseLoad } from './pools/database-load.js';
 import type { DatabaseLocation } from './database-location.js';
 import { LookupPools } from './pools/lookup-pools.js';
-import { PooledStatements } from './pipelining/pooled-statements.js';
+import { PipelinedStatements } from './pipelining/pipelined-statements.js';
 import { AppendOnlyReader } from './standbys/append-only-reader.js';
 import { createStandbys, Standbys } from './standbys/standbys.js';
 
-/** Injection token: where the database is. */
+/** Injection token of the DatabaseLocation. */
 export const DATABASE_LOCATION = Symbol('database location');
 
-/** The connection pool, for every module that has entities, and the standbys. */
+/** The connection pool of all modules with entities, and the standbys. */
 @Global()
 @Module({})
 export class DatabaseModule {
   static forRoot(location: DatabaseLocation, settings: Settings): DynamicModule {
-    const pooled = settings.database.isPooled;
     return {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRoot({
-          ...dataSourceOptions(location.pooled, settings.database, { pooled, forRequests: true }),
+          ...dataSourceOptions(location.requests, settings.database, { forRequests: true }),
           autoLoadEntities: true,
-          // A server that cannot be reached ends the start with one line; whoever runs it starts it again.
+          // The process exits with one line if the server is unreachable. A supervisor restarts it.
           retryAttempts: 0,
         }),
       ],
@@ -36,9 +35,10 @@ export class DatabaseModule {
         { provide: DATABASE_LOCATION, useValue: location },
         { provide: ErrorTranslator, useClass: DatabaseErrors },
         {
-          provide: PooledStatements,
+          provide: PipelinedStatements,
           inject: [DataSource],
-          useFactory: (dataSource: DataSource) => new PooledStatements(connectionPool(dataSource)),
+          useFactory: (dataSource: DataSource) =>
+            new PipelinedStatements(connectionPool(dataSource)),
         },
         {
           provide: DatabaseLoad,
@@ -49,7 +49,7 @@ export class DatabaseModule {
           provide: LookupPools,
           inject: [DataSource],
           useFactory: (dataSource: DataSource) =>
-            new LookupPools(location.pooled, settings, connectionPool(dataSource)),
+            new LookupPools(location.requests, settings, connectionPool(dataSource)),
         },
         { provide: Standbys, useFactory: () => createStandbys(settings.database) },
         AppendOnlyReader,
@@ -60,7 +60,7 @@ export class DatabaseModule {
         DatabaseLoad,
         ErrorTranslator,
         LookupPools,
-        PooledStatements,
+        PipelinedStatements,
         Standbys,
       ],
     };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { PooledStatements } from '../database/pipelining/pooled-statements.js';
+import { PipelinedStatements } from '../database/pipelining/pipelined-statements.js';
 import { AppendOnlyReader } from '../database/standbys/append-only-reader.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
@@ -41,7 +41,7 @@ const toPet = ([id, name, categoryId, status]: Columns): PublicPet => ({
 export class PetsRepository {
   constructor(
     private readonly reader: AppendOnlyReader,
-    private readonly statements: PooledStatements,
+    private readonly statements: PipelinedStatements,
   ) {}
 
   /** Returns up to `limit` animals with a greater id than `afterId`, in ascending order. */

@@ -2,7 +2,7 @@ import { Client, type ClientConfig } from 'pg';
 import type { PetStatus } from '../../src/pets/pet-status.js';
 import { Settings } from '../../src/config/settings.js';
 import { clientConfig } from '../../src/database/pools/client-config.js';
-import type { PooledStatements } from '../../src/database/pipelining/pooled-statements.js';
+import type { PipelinedStatements } from '../../src/database/pipelining/pipelined-statements.js';
 import { AppendOnlyReader } from '../../src/database/standbys/append-only-reader.js';
 import { Standbys } from '../../src/database/standbys/standbys.js';
 import { PetsRepository } from '../../src/pets/pets.repository.js';
@@ -71,7 +71,7 @@ async function explain(run: (pets: PetsRepository) => Promise<unknown>): Promise
       return [];
     },
   };
-  const statements = explaining as unknown as PooledStatements;
+  const statements = explaining as unknown as PipelinedStatements;
   await run(new PetsRepository(new AppendOnlyReader(new Standbys([]), statements), statements));
   return plan!;
 }

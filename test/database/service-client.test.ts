@@ -4,7 +4,7 @@ import { columnTypes } from '../../src/database/pipelining/column-types.js';
 import { ConnectionFailedError } from '../../src/database/pools/connection-failed-error.js';
 import { isUnavailable } from '../../src/database/database-errors.js';
 import {
-  PooledServiceClient,
+  UnpreparedServiceClient,
   ServiceClient,
 } from '../../src/database/pipelining/service-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
@@ -69,7 +69,7 @@ describe('a connection', () => {
   });
 
   it('prepares nothing where a pooler may stand between', async () => {
-    expect(await preparedNames(PooledServiceClient)).toEqual([]);
+    expect(await preparedNames(UnpreparedServiceClient)).toEqual([]);
   });
 
   it.each([

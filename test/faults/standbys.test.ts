@@ -154,9 +154,12 @@ const services: TestService[] = [];
 
   it('GET /v1/pets/{id} › 200 from the primary while the queue for a standby is full, which stays in rotation', async () => {
     const relay = await DatabaseRelay.open(near.url);
+    // Admission limits the requests in progress by the number of standbys. With one, its queue never fills up.
+    const unreachable = Array<string>(9).fill('postgres://nobody@127.0.0.1:1/none');
     const { service, client } = await start([{ url: relay.url }], {
+      DATABASE_REPLICA_URLS: [relay.url, ...unreachable].join(', '),
       DATABASE_POOL_SIZE: '1',
-      DATABASE_QUEUE_SIZE: '5',
+      DATABASE_QUEUE_SIZE: '2',
     });
     await pause(near);
     try {
@@ -168,9 +171,9 @@ const services: TestService[] = [];
         expect(status).toBe(200);
         names.push(json.name as string);
       };
-      // Six of twelve reads find a place at the standby, the others at the primary, with the same bound.
+      // The standby accepts three batches of eight reads. The primary, with the same limits, serves the others.
       await Promise.all(
-        Array.from({ length: 12 }, async () => {
+        Array.from({ length: 28 }, async () => {
           for (let time = 0; time < 5; time++) await read();
         }),
       );
@@ -178,7 +181,8 @@ const services: TestService[] = [];
       relay.slow(0);
       await read();
       expect(names.at(-1)).toBe('Settled 2');
-      expect(timesLogged(service, 'standby left out')).toBe(0);
+      const removed = service.logs().filter(({ msg }) => msg === 'standby left out');
+      expect(removed.map(({ standby }) => standby)).not.toContain(0);
     } finally {
       await primary.query(`UPDATE pets SET name = 'Settled 2' WHERE id = 2`);
       await resume(near);

@@ -259,13 +259,16 @@ test.each([
   ['postgres://owner:other@localhost:5432/pets', false],
   ['postgres://localhost:6432/pets', true],
   ['postgres://localhost:5432/other', true],
-])('with DATABASE_DIRECT_URL %s, DATABASE_URL leads to a pooler: %s', (direct, isPooled) => {
-  const { database } = new Settings({
-    DATABASE_URL: 'postgres://service:secret@localhost:5432/pets',
-    DATABASE_DIRECT_URL: direct,
-  });
-  expect(database.isPooled).toBe(isPooled);
-});
+])(
+  'with DATABASE_DIRECT_URL %s, DATABASE_URL leads to a pooler: %s',
+  (direct, usesConnectionPooler) => {
+    const { database } = new Settings({
+      DATABASE_URL: 'postgres://service:secret@localhost:5432/pets',
+      DATABASE_DIRECT_URL: direct,
+    });
+    expect(database.usesConnectionPooler).toBe(usesConnectionPooler);
+  },
+);
 
 describe('DATABASE_REPLICA_URLS', () => {
   const [near, far] = [

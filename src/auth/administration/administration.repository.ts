@@ -1,4 +1,4 @@
-import type { StatementRunner } from '../../database/pipelining/statement-runner.js';
+import type { StatementRunner } from '../../database/statement-runner.js';
 import { KEY_CHANGES_CHANNEL, keyChangePayload } from '../key-cache/key-change.js';
 import type { StoredPlan } from './plan-choice.js';
 

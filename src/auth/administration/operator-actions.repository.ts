@@ -1,4 +1,4 @@
-import type { StatementRunner } from '../../database/pipelining/statement-runner.js';
+import type { StatementRunner } from '../../database/statement-runner.js';
 
 const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
 

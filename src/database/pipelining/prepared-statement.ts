@@ -1,12 +1,16 @@
+// Sends one statement in PostgreSQL's extended query protocol and builds its rows.
+// It saves the column description of each response and pg's result objects (docs/performance.md).
+// It relies on undocumented members of pg's Connection (`parse`, `bind`, `describe`, `execute`, `parsedStatements`).
+// If an upgrade of pg changes these, the tests of this folder fail; use `pool.query` with `rowMode: 'array'` instead.
 import { type ColumnParser, columnTypes, type TypeId } from './column-types.js';
 
-/** What a statement may be given: pg's mappings of other types are left out. */
+/** The values that a statement accepts. */
 export type Parameter = string | number | bigint | null;
 
-/** Makes a row of an array of its columns, in the order of the statement: it alone knows their types. */
-export type RowMaker<Row> = (columns: never) => Row;
+/** Builds a row from its columns, in the order of the statement. The caller knows their types. */
+export type RowMapper<Row> = (columns: never) => Row;
 
-/** What pg's types leave out of a connection. */
+/** Members of pg's Connection that its types omit. */
 export interface Connection {
   readonly parsedStatements: Readonly<Record<string, string>>;
   readonly submittedNamedStatements: Record<string, string>;
@@ -23,67 +27,63 @@ export interface Connection {
   sendCopyFail(reason: string): void;
 }
 
+/** PostgreSQL's RowDescription message. */
 export interface RowDescription {
   fields: readonly { dataTypeID: TypeId }[];
 }
 
+/** PostgreSQL's DataRow message: a text for each column. */
 export interface DataRow {
   fields: readonly (string | null)[];
 }
 
-type Readers = readonly ColumnParser[];
+type Parsers = readonly ColumnParser[];
 
-/** How to read the columns of what each connection has prepared, by name. */
-const columnReaders = new WeakMap<Connection, Map<string, Readers>>();
+/** The column parsers of the prepared statements of each connection, by statement name. */
+const columnParsers = new WeakMap<Connection, Map<string, Parsers>>();
 
-/**
- * One statement and its rows. What its columns are is asked once for a connection and a prepared statement: they stay
- * the same.
- *
- * pg's own query has them described for each, and makes an event emitter, a result, and rows member by member: a
- * twentieth of a list in all.
- */
+/** One execution of a statement. The server describes the columns of a prepared statement once per connection. */
 export class PreparedStatement<Row> {
   readonly rows: Row[] = [];
-  /** Why a row could not be made of its columns. */
+  /** The error of the row mapper. */
   failure: Error | null = null;
-  private readers: Readers | undefined;
-  private known: Map<string, Readers> | undefined;
+  private parsers: Parsers = [];
+  private described: Map<string, Parsers> | undefined;
 
-  /** @param name of the prepared statement, made of the text; undefined: prepared for this once */
+  /** @param name of the prepared statement, derived from the text; undefined: not to be prepared */
   constructor(
     readonly name: string | undefined,
     readonly text: string,
     private readonly values: readonly Parameter[],
-    private readonly toRow: RowMaker<Row>,
+    private readonly toRow: RowMapper<Row>,
   ) {}
 
-  /** Sends it without a Sync: the server answers when one follows. */
+  /** Sends the statement without a Sync message. The server responds after the next Sync. */
   send(connection: Connection): void {
-    this.known = readersOf(connection);
-    if (isPrepared(connection, this.name)) this.readers = this.known.get(this.name);
-    else this.prepare(connection);
-    const { name, values } = this;
-    connection.bind({ statement: name, values, valueMapper: parameterText });
-    if (!this.readers) connection.describe({ type: 'P' });
+    const { name, text, values } = this;
+    this.described = parsersOf(connection);
+    let parsers: Parsers | undefined;
+    if (name !== undefined && isPrepared(connection, name)) {
+      parsers = this.described.get(name);
+    } else {
+      connection.parse({ name, text });
+      if (name !== undefined) connection.submittedNamedStatements[name] = text;
+    }
+    connection.bind({ statement: name, values, valueMapper: toText });
+    if (parsers) this.parsers = parsers;
+    else connection.describe({ type: 'P' });
     connection.execute();
   }
 
-  private prepare(connection: Connection): void {
-    const { name, text } = this;
-    connection.parse({ name, text });
-    if (name !== undefined) connection.submittedNamedStatements[name] = text;
-  }
-
   describeRows({ fields }: RowDescription): void {
-    this.readers = fields.map(({ dataTypeID }) => columnTypes.getTypeParser(dataTypeID));
-    if (this.name !== undefined) this.known?.set(this.name, this.readers);
+    this.parsers = fields.map(({ dataTypeID }) => columnTypes.getTypeParser(dataTypeID));
+    if (this.name !== undefined) this.described?.set(this.name, this.parsers);
   }
 
   addRow({ fields }: DataRow): void {
-    const { readers = [] } = this;
+    const { parsers } = this;
     try {
-      const columns = fields.map((text, index) => (text === null ? null : readers[index]?.(text)));
+      const columns = fields.map((text, index) => (text === null ? null : parsers[index]?.(text)));
       this.rows.push(this.toRow(columns as never));
     } catch (error) {
       this.failure = error as Error;
@@ -91,17 +91,16 @@ export class PreparedStatement<Row> {
   }
 }
 
-function readersOf(connection: Connection): Map<string, Readers> {
-  let readers = columnReaders.get(connection);
-  if (!readers) columnReaders.set(connection, (readers = new Map<string, Readers>()));
-  return readers;
+function parsersOf(connection: Connection): Map<string, Parsers> {
+  let parsers = columnParsers.get(connection);
+  if (!parsers) columnParsers.set(connection, (parsers = new Map<string, Parsers>()));
+  return parsers;
 }
 
-function isPrepared(connection: Connection, name: string | undefined): name is string {
-  if (name === undefined) return false;
+function isPrepared(connection: Connection, name: string): boolean {
   return name in connection.parsedStatements || name in connection.submittedNamedStatements;
 }
 
-function parameterText(value: Parameter): string | null {
+function toText(value: Parameter): string | null {
   return value === null ? null : String(value);
 }

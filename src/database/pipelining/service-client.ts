@@ -1,22 +1,25 @@
+// A pg client that prepares its statements, runs batches of them, and limits the time of each response.
+// It saves planning in the server, and one timer per statement (docs/performance.md).
+// It relies on undocumented members of pg's Client and Connection (`connection`, `stream`, the event `readyForQuery`).
+// If an upgrade of pg changes these, the tests of this folder fail; use pg's `query_timeout` and named queries instead.
 import { hash } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { ConnectionFailedError } from '../pools/connection-failed-error.js';
-import { type Parameter, PreparedStatement, type RowMaker } from './prepared-statement.js';
+import { type Parameter, PreparedStatement, type RowMapper } from './prepared-statement.js';
 import { type BatchDone, StatementBatch } from './statement-batch.js';
 
-/** Prepared statements a connection may hold: generated SQL in many shapes must not fill the server's memory. */
+/** The maximum of prepared statements, so that generated SQL in many shapes does not fill the server's memory. */
 const MAX_NAMED_STATEMENTS = 256;
 
 const statementNames = new Map<string, string>();
 
-/** How often a connection is looked at that owes an answer. */
-const WATCH_EVERY_MS = 50;
+const OVERDUE_CHECK_INTERVAL_MS = 50;
 
-/** As pg's configuration, with a time limit for answers. */
+/** pg's configuration, with a time limit for responses. */
 export interface ServiceClientConfig extends pg.ClientConfig {
-  /** How long an answer may take; without it, as long as it takes. */
+  /** How long a response may take; undefined: no limit. */
   responseTimeoutMs?: number;
 }
 
@@ -25,13 +28,12 @@ type ConnectCallback = (error: Error | null, client: pg.Client) => void;
 type Query = (...query: unknown[]) => unknown;
 
 /**
- * A connection as the service uses it: statements with parameters are prepared once per connection
- * (a third less CPU here and in the server), and one that does not answer in time is given up whole:
- * the next question would wait behind this one.
+ * A connection of the service. It prepares a statement with parameters once. It closes when a response is late, because
+ * the next statement would have to wait for the late one.
  */
 export class ServiceClient extends pg.Client {
   protected readonly preparesStatements: boolean = true;
-  /** When the statements were sent that are not answered yet, by `performance.now()`; undefined: nobody asks. */
+  /** When each statement without a response was sent, by `performance.now()`; undefined: no time limit. */
   private readonly sentAtMs: number[] | undefined;
 
   constructor(config: ServiceClientConfig) {
@@ -39,12 +41,12 @@ export class ServiceClient extends pg.Client {
     const { responseTimeoutMs } = config;
     if (responseTimeoutMs === undefined) return;
     const sentAtMs: number[] = [];
-    // Already now: a pool sends the first statement before pg emits `connect`.
+    // A pool sends the first statement before pg emits `connect`.
     this.sentAtMs = sentAtMs;
-    this.once('connect', () => this.watch(sentAtMs, responseTimeoutMs));
+    this.once('connect', () => this.closeWhenOverdue(sentAtMs, responseTimeoutMs));
   }
 
-  /** @throws ConnectionFailedError whatever the reason (TLS, authentication, too many connections, a protocol error) */
+  /** @throws ConnectionFailedError for any reason: TLS, authentication, too many connections, a protocol error */
   override connect = ((callback?: ConnectCallback): Promise<pg.Client> | undefined => {
     if (callback === undefined) {
       return super.connect().catch((error: unknown) => {
@@ -57,7 +59,7 @@ export class ServiceClient extends pg.Client {
     return undefined;
   }) as pg.Client['connect'];
 
-  // pg declares query with a dozen overloads; all of them pass through here.
+  // pg declares a dozen overloads of query. This implements all of them.
   override query = ((config: unknown, values?: unknown, callback?: unknown): unknown => {
     const named =
       this.preparesStatements &&
@@ -66,60 +68,59 @@ export class ServiceClient extends pg.Client {
       values.length > 0
         ? { name: statementName(config), text: config, values: values as unknown[] }
         : undefined;
-    this.sentAtMs?.push(performance.now());
     return named ? this.send(named, callback) : this.send(config, values, callback);
   }) as pg.Client['query'];
 
-  /** Returns a statement for `run`, prepared where that can be. */
+  /** Creates a statement for `run`. */
   statement<Row>(
     sql: string,
     values: readonly Parameter[],
-    toRow: RowMaker<Row>,
+    toRow: RowMapper<Row>,
   ): PreparedStatement<Row> {
     const name = this.preparesStatements ? statementName(sql) : undefined;
     return new PreparedStatement(name, sql, values, toRow);
   }
 
-  /** Runs statements as one transaction; whatever becomes of them is told to `done`. */
+  /** Runs statements as one transaction. */
   run(statements: readonly PreparedStatement<unknown>[], done: BatchDone): void {
-    this.sentAtMs?.push(performance.now());
     this.send(new StatementBatch(statements, done));
   }
 
+  /** Closes the connection at once, without waiting for statements. The server rolls back their transaction. */
+  abandon(): void {
+    connectionOf(this).stream.destroy();
+  }
+
   private send(...query: unknown[]): unknown {
+    this.sentAtMs?.push(performance.now());
     return (pg.Client.prototype.query as Query).apply(this, query);
   }
 
-  /** Breaks the connection, whatever it is at: the server rolls back, and the pool makes another one. */
-  abandon(): void {
-    inside(this).connection.stream.destroy();
-  }
-
-  /** Abandons the connection when an answer takes longer. By one timer for all: pg would set one a statement. */
-  private watch(sentAtMs: number[], limitMs: number): void {
-    inside(this).connection.on('readyForQuery', () => sentAtMs.shift());
+  /** Uses one timer per connection. pg's `query_timeout` would set one per statement. */
+  private closeWhenOverdue(sentAtMs: number[], limitMs: number): void {
+    connectionOf(this).on('readyForQuery', () => sentAtMs.shift());
     const timer = setInterval(() => {
       const [oldestMs = Infinity] = sentAtMs;
       if (performance.now() - oldestMs > limitMs) this.abandon();
-    }, WATCH_EVERY_MS).unref();
+    }, OVERDUE_CHECK_INTERVAL_MS).unref();
     this.once('end', () => clearInterval(timer));
   }
 }
 
 /**
- * A connection that may lead through a pooler: the server's end of it changes between statements,
- * and what was prepared on one end is not there, or is another process's, on the next.
+ * A connection that may lead through a connection pooler such as PgBouncer. The pooler may run each transaction in
+ * another session of the server, where the prepared statements of this connection do not exist.
  */
-export class PooledServiceClient extends ServiceClient {
+export class UnpreparedServiceClient extends ServiceClient {
   protected override readonly preparesStatements = false;
 }
 
-/** Returns the part of pg's client that its type leaves out. */
-export function inside(client: pg.ClientBase): { connection: EventEmitter & { stream: Duplex } } {
-  return client as unknown as { connection: EventEmitter & { stream: Duplex } };
+/** Returns pg's Connection, which the type of Client omits. */
+export function connectionOf(client: pg.ClientBase): EventEmitter & { stream: Duplex } {
+  return (client as unknown as { connection: EventEmitter & { stream: Duplex } }).connection;
 }
 
-/** Made of the text: no process means another statement by the same name. */
+/** Derives the name from the text, so that all processes use the same name for the same statement. */
 function statementName(text: string): string | undefined {
   let name = statementNames.get(text);
   if (name === undefined && statementNames.size < MAX_NAMED_STATEMENTS) {

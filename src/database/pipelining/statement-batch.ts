@@ -1,27 +1,38 @@
+// Runs several statements as one transaction with one round trip to the server.
+// It saves system calls, commits, and wake-ups of the server (docs/performance.md).
+// It relies on pg's undocumented protocol for submitted queries (`submit`, `handle…`) and on PostgreSQL's pipelining.
+// If an upgrade of pg changes this, the tests of this folder fail; run each statement on its own with `pool.query`.
 import pg from 'pg';
-import type { Connection, DataRow, PreparedStatement, RowDescription } from './prepared-statement.js';
+import type {
+  Connection,
+  DataRow,
+  PreparedStatement,
+  RowDescription,
+} from './prepared-statement.js';
 
 /**
- * Told once: of no error, and all statements are done; or of what the server or the connection says, and none is. Then
- * `failed` is the place of the statement that the server refused, undefined where no single one is to blame.
+ * Called once: without an error when all statements have succeeded, otherwise with the error, and then no statement has
+ * taken effect.
+ *
+ * @param failed the index of the statement that the server rejected; undefined if the error concerns all of them
  */
 export type BatchDone = (error: Error | null, failed?: number) => void;
 
 /**
- * Statements that go out in one write and are one transaction: the server answers once, commits once, and when one
- * fails it leaves out those that follow and takes back those before (PostgreSQL's documentation, "Pipelining" of
- * the extended query protocol). pg takes it for one query.
+ * Statements that are sent in one write and form one transaction. The server commits once. When a statement fails, the
+ * server rolls back the previous ones and skips the next ones (see "Pipelining" in PostgreSQL's documentation of the
+ * extended query protocol). pg treats a batch as one query.
  */
 export class StatementBatch {
   private current = 0;
 
-  /** @param callback by this name pg finds it */
+  /** @param callback pg looks for this name */
   constructor(
     private readonly statements: readonly PreparedStatement<unknown>[],
     readonly callback: BatchDone,
   ) {}
 
-  /** By these pg remembers what a connection has prepared. */
+  /** pg reads `name` and `text` to record which statements a connection has prepared. */
   get name(): string | undefined {
     return this.statements[this.current]?.name;
   }
@@ -51,30 +62,28 @@ export class StatementBatch {
     this.current++;
   }
 
-  /** Instead of CommandComplete, where there was nothing to do. */
+  /** The server sends this instead of CommandComplete for an empty statement. */
   handleEmptyQuery(): void {
     this.current++;
   }
 
-  /** COPY has no place here: refused, it fails as any other statement. */
+  /** A batch sends no data, so COPY fails as any other statement. */
   handleCopyInResponse(connection: Connection): void {
-    connection.sendCopyFail('no COPY from here');
+    connection.sendCopyFail('COPY FROM STDIN is not supported');
   }
 
   handleCopyData(): void {
-    // Nobody asked for it.
+    // The output of COPY is not used.
   }
 
-  /** The transaction has ended: only now is done what was written. */
+  /** The transaction has ended. The statements have no effect before this. */
   handleReadyForQuery(): void {
     this.callback(null);
   }
 
   handleError(error: Error): void {
-    const isServers = error instanceof pg.DatabaseError;
-    this.callback(
-      error,
-      isServers && this.current < this.statements.length ? this.current : undefined,
-    );
+    const isOfStatement =
+      error instanceof pg.DatabaseError && this.current < this.statements.length;
+    this.callback(error, isOfStatement ? this.current : undefined);
   }
 }

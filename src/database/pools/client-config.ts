@@ -2,60 +2,85 @@ import type { ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../../config/database-settings.js';
 import { type ApplicationName, APPLICATION_NAMES } from '../application-names.js';
 import { columnTypes } from '../pipelining/column-types.js';
-import type { ServiceClientConfig } from '../pipelining/service-client.js';
+import {
+  ServiceClient,
+  type ServiceClientConfig,
+  UnpreparedServiceClient,
+} from '../pipelining/service-client.js';
+import type { BoundedPoolConfig } from './bounded-pool.js';
 
-/** What is answered late anyway may be answered by the server's own time limit first. */
+/** The client waits this much longer than the server's time limit, so that the server's error arrives first. */
 export const CLIENT_TIMEOUT_MARGIN_MS = 250;
 
 /**
- * A prepared statement is planned once, for any values: with its LIMIT a parameter, PostgreSQL would plan a page anew
- * each time, which is half of its work. So the plan must hold however the table grows: by an index (docs/decisions/0003).
+ * PostgreSQL plans a prepared statement once, for all values. Otherwise it would plan a page for each request, because
+ * its LIMIT is a parameter. The plan must stay fast however large the table grows: by an index (docs/decisions/0003).
  */
 const LASTING_PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off';
 
-/** What a connection is for. */
+/** What a connection is used for. */
 export interface ConnectionUse {
-  /** Whether a pooler may stand between, which knows no start-up parameters and may not know prepared statements. */
-  pooled?: boolean;
-  /** Whether it answers requests: few statements, over and over. */
+  /**
+   * Whether the connection serves requests: few statements, repeated often, maybe through a connection pooler. All
+   * other connections go straight to the server.
+   */
   forRequests?: boolean;
-  /** By default that of connections that serve requests. */
   applicationName?: ApplicationName;
-  /** By default DATABASE_POOL_WAIT_SECONDS. */
   connectionTimeoutMs?: number;
-  /** By default DATABASE_STATEMENT_TIMEOUT_SECONDS. */
   statementTimeoutMs?: number;
 }
 
+export type PoolUse = ConnectionUse & { poolSize?: number };
+
 /**
- * Returns pg's configuration of a connection of the service. Every wait in it is bounded.
+ * Returns pg's configuration of a connection. Every wait in it is bounded.
  *
- * @param connection where the server is; `options` in its address come instead of those for requests
+ * @param connection where the server is; `options` in its URL replace those for requests
  */
 export function clientConfig(
   connection: ClientConfig,
   settings: DatabaseSettings,
   {
-    pooled = false,
     forRequests = false,
     applicationName = APPLICATION_NAMES.requests,
     connectionTimeoutMs = settings.poolWaitMs,
     statementTimeoutMs = settings.statementTimeoutMs,
-  }: ConnectionUse = {},
+  }: ConnectionUse,
 ): ServiceClientConfig {
   const serverLimits = {
     statement_timeout: statementTimeoutMs,
     lock_timeout: settings.lockTimeoutMs,
     idle_in_transaction_session_timeout: 2 * statementTimeoutMs,
   };
+  // A connection pooler rejects start-up parameters that it does not know.
+  const mayBePooler = forRequests && settings.usesConnectionPooler;
   return {
     ...connection,
-    ...(pooled ? {} : serverLimits),
-    ...(forRequests && !pooled && { options: LASTING_PLANS }),
+    ...(!mayBePooler && serverLimits),
+    ...(!mayBePooler && forRequests && { options: LASTING_PLANS }),
     types: columnTypes,
     application_name: applicationName,
     keepAlive: true,
     connectionTimeoutMillis: connectionTimeoutMs,
     responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,
+  };
+}
+
+/**
+ * Returns the configuration of a pool of such connections.
+ *
+ * @param poolSize the maximum number of connections
+ */
+export function poolConfig(
+  connection: ClientConfig,
+  settings: DatabaseSettings,
+  { poolSize = settings.poolSize, ...use }: PoolUse,
+): BoundedPoolConfig {
+  const mayBePooler = use.forRequests === true && settings.usesConnectionPooler;
+  return {
+    ...clientConfig(connection, settings, use),
+    max: poolSize,
+    maxWaiting: settings.queueSize,
+    Client: mayBePooler ? UnpreparedServiceClient : ServiceClient,
   };
 }

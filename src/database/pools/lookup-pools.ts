@@ -3,10 +3,9 @@ import pg, { type ClientConfig } from 'pg';
 import type { Settings } from '../../config/settings.js';
 import { APPLICATION_NAMES } from '../application-names.js';
 import { BoundedPool, DatabaseQueueFullError } from './bounded-pool.js';
-import { clientConfig } from './client-config.js';
+import { poolConfig } from './client-config.js';
 import { ConnectionFailedError } from './connection-failed-error.js';
 import { isUnavailable } from '../database-errors.js';
-import { PooledServiceClient, ServiceClient } from '../pipelining/service-client.js';
 
 /** After this time, the failure of a query no longer shows that the database is unreachable. */
 const UNREACHABLE_FOR_MS = 3_000;
@@ -38,18 +37,15 @@ export class LookupPools implements OnApplicationShutdown {
     { database, bounds }: Settings,
     private readonly requests: BoundedPool,
   ) {
-    const pooled = database.isPooled;
     const config = {
-      ...clientConfig(connection, database, {
-        pooled,
+      ...poolConfig(connection, database, {
         forRequests: true,
         applicationName: APPLICATION_NAMES.lookups,
+        poolSize: database.lookupPoolSize,
       }),
       min: database.lookupPoolSize,
-      max: database.lookupPoolSize,
-      Client: pooled ? PooledServiceClient : ServiceClient,
     };
-    this.cached = new BoundedPool({ ...config, maxWaiting: database.queueSize });
+    this.cached = new BoundedPool(config);
     this.uncached = new BoundedPool({ ...config, maxWaiting: bounds.maxQueuedKeyLookups });
     // An idle connection broke. The next lookup opens another one.
     for (const pool of [this.cached, this.uncached]) pool.on('error', () => undefined);

@@ -4,7 +4,7 @@ import { APPLICATION_NAMES } from '../application-names.js';
 import { dataSourceOptions } from '../data-source-options.js';
 import type { DatabaseLocation } from '../database-location.js';
 import { executedMigrations, migrationStatus } from './migration-status.js';
-import type { StatementRunner } from '../pipelining/statement-runner.js';
+import type { StatementRunner } from '../statement-runner.js';
 
 /** The advisory lock that lets one process migrate at a time; any number that nothing else uses. */
 const MIGRATION_LOCK = 7_236_114_901n;
@@ -111,6 +111,7 @@ async function withDataSource<Result>(
 ): Promise<Result> {
   const dataSource = new DataSource(
     dataSourceOptions(location.direct, settings, {
+      // One holds the lock, the other migrates.
       poolSize: 2,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       applicationName: APPLICATION_NAMES.migrations,

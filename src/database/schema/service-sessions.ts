@@ -1,5 +1,5 @@
 import { APPLICATION_NAMES } from '../application-names.js';
-import type { StatementRunner } from '../pipelining/statement-runner.js';
+import type { StatementRunner } from '../statement-runner.js';
 
 /** The advisory lock of all running services; any number that nothing else uses. */
 const SERVICE_LOCK = 7_236_114_902n;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { PooledStatements } from '../pipelining/pooled-statements.js';
-import type { Parameter, RowMaker } from '../pipelining/prepared-statement.js';
+import { PipelinedStatements } from '../pipelining/pipelined-statements.js';
+import type { Parameter, RowMapper } from '../pipelining/prepared-statement.js';
 import { Standbys } from './standbys.js';
 
 /**
@@ -11,14 +11,14 @@ import { Standbys } from './standbys.js';
 export class AppendOnlyReader {
   constructor(
     private readonly standbys: Standbys,
-    private readonly primary: PooledStatements,
+    private readonly primary: PipelinedStatements,
   ) {}
 
   /** Returns the row that a unique column identifies, or null. A row on a standby is final. */
   async find<Row>(
     sql: string,
     values: readonly Parameter[],
-    toRow: RowMaker<Row>,
+    toRow: RowMapper<Row>,
   ): Promise<Row | null> {
     const [row] = await this.standbys.read(
       async (standby) => {
@@ -40,7 +40,7 @@ export class AppendOnlyReader {
     sql: string,
     values: readonly Parameter[],
     limit: number,
-    toRow: RowMaker<Row>,
+    toRow: RowMapper<Row>,
   ): Promise<Row[]> {
     return this.standbys.read(
       async (standby) => {

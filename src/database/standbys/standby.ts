@@ -1,11 +1,7 @@
 import { Logger } from '@nestjs/common';
-import {
-  BoundedPool,
-  type BoundedPoolConfig,
-  DatabaseQueueFullError,
-} from '../pools/bounded-pool.js';
+import { type BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.js';
 import { isUnavailable } from '../database-errors.js';
-import { PooledStatements } from '../pipelining/pooled-statements.js';
+import { PipelinedStatements } from '../pipelining/pipelined-statements.js';
 
 /** What was known of a standby's state before a question was sent to it. Times are texts, exact to the microsecond. */
 export interface ReplayState {
@@ -18,7 +14,7 @@ export interface ReplayState {
 /** A standby as it was when a read began. */
 export interface ReadableStandby {
   readonly replay: ReplayState;
-  readonly query: PooledStatements['read'];
+  readonly query: PipelinedStatements['read'];
 }
 
 const PROBE = `
@@ -28,8 +24,7 @@ const PROBE = `
 /** A streaming standby: its connections, and whether it is in service. */
 export class Standby {
   private readonly logger = new Logger(Standby.name);
-  private readonly pool: BoundedPool;
-  private readonly statements: PooledStatements;
+  private readonly statements: PipelinedStatements;
   /** null: left out; undefined: not asked yet. */
   private replay: ReplayState | null | undefined;
   private probing = false;
@@ -38,16 +33,15 @@ export class Standby {
 
   /**
    * @param index by which it is told: its address holds a password
-   * @param connection with every wait bounded
+   * @param pool connections to the standby; this class closes it
    * @param horizonMs what was added so long before the last transaction that it has replayed is settled
    */
   constructor(
     private readonly index: number,
-    connection: BoundedPoolConfig,
+    private readonly pool: BoundedPool,
     private readonly horizonMs: number,
   ) {
-    this.pool = new BoundedPool(connection);
-    this.statements = new PooledStatements(this.pool);
+    this.statements = new PipelinedStatements(this.pool);
     // A connection that nobody used at the moment broke.
     this.pool.on('error', (error) => this.leaveOut(error));
   }

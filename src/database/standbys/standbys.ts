@@ -1,8 +1,8 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import type { DatabaseSettings } from '../../config/database-settings.js';
 import { APPLICATION_NAMES } from '../application-names.js';
-import { clientConfig } from '../pools/client-config.js';
-import { PooledServiceClient, ServiceClient } from '../pipelining/service-client.js';
+import { BoundedPool } from '../pools/bounded-pool.js';
+import { poolConfig } from '../pools/client-config.js';
 import { type ReadableStandby, Standby } from './standby.js';
 
 const PROBE_EVERY_MS = 1_000;
@@ -76,24 +76,18 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-/** Returns the standbys that the settings name. */
+/** Creates the standbys of DATABASE_REPLICA_URLS. */
 export function createStandbys(settings: DatabaseSettings): Standbys {
-  const pooled = settings.isPooled;
+  const use = {
+    forRequests: true,
+    applicationName: APPLICATION_NAMES.standbyReads,
+    connectionTimeoutMs: Math.min(settings.poolWaitMs, MAX_WAIT_MS),
+    statementTimeoutMs: Math.min(settings.statementTimeoutMs, MAX_WAIT_MS),
+  };
   const horizonMs = HORIZON_STATEMENTS * settings.statementTimeoutMs;
   const standbys = settings.replicaUrls.map((connectionString, index) => {
-    const connection = {
-      ...clientConfig({ connectionString }, settings, {
-        pooled,
-        forRequests: true,
-        applicationName: APPLICATION_NAMES.standbyReads,
-        connectionTimeoutMs: Math.min(settings.poolWaitMs, MAX_WAIT_MS),
-        statementTimeoutMs: Math.min(settings.statementTimeoutMs, MAX_WAIT_MS),
-      }),
-      max: settings.poolSize,
-      maxWaiting: settings.queueSize,
-      Client: pooled ? PooledServiceClient : ServiceClient,
-    };
-    return new Standby(index, connection, horizonMs);
+    const pool = new BoundedPool(poolConfig({ connectionString }, settings, use));
+    return new Standby(index, pool, horizonMs);
   });
   return new Standbys(standbys);
 }
