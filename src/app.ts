@@ -138,7 +138,7 @@ function createAdmission(
       connections.pauseReading(request, min + Math.random() * (max - min));
     },
   });
-  observeAdmission(app.get(ServiceMetrics).registry, admission, connections);
+  observeAdmission(app.get(ServiceMetrics).observed, admission, connections);
   return admission;
 }
 

@@ -1,46 +1,33 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Admission } from '../http/server/admission.js';
 import type { Connections } from '../http/server/connections.js';
+import type { ObservedMetrics } from './observed-metrics.js';
 
-/** Registers what operators watch of the bounds on connections and requests. */
+/** Registers the metrics of the bounds on connections and requests. */
 export function observeAdmission(
-  registry: Registry,
+  metrics: ObservedMetrics,
   admission: Admission,
   connections: Connections,
 ): void {
-  const registers = [registry];
-  const open: Gauge = new Gauge({
-    name: 'pets_connections',
-    help: 'Client connections that are open',
-    registers,
-    collect: () => open.set(connections.size),
-  });
-  new Gauge({
-    name: 'pets_connections_max',
-    help: 'Client connections that may be open (MAX_CONNECTIONS)',
-    registers,
-  }).set(connections.bounds.maxConnections);
-  const requests: Gauge = new Gauge({
-    name: 'pets_requests_in_progress',
-    help: 'Requests in progress, without health probes and requests whose body has not arrived',
-    registers,
-    collect: () => requests.set(admission.requestsInProgress),
-  });
-  new Gauge({
-    name: 'pets_requests_in_progress_max',
-    help: 'Requests that may be in progress (MAX_REQUESTS_IN_PROGRESS)',
-    registers,
-  }).set(admission.bounds.maxRequestsInProgress);
-  const shed: Counter = new Counter({
-    name: 'pets_shed_total',
-    help: 'Requests that got 503 and connections that were closed because a bound was reached, by bound',
-    labelNames: ['bound'],
-    registers,
-    collect: () => {
-      shed.reset();
-      for (const [bound, count] of Object.entries({ ...admission.shed, ...connections.closed })) {
-        shed.labels(bound).inc(count);
-      }
-    },
-  });
+  metrics.gauge('pets_connections', 'Open client connections', () => connections.size);
+  metrics.gauge(
+    'pets_connections_max',
+    'Maximum number of client connections (MAX_CONNECTIONS)',
+    () => connections.bounds.maxConnections,
+  );
+  metrics.gauge(
+    'pets_requests_in_progress',
+    'Requests in progress, without health probes and requests whose body has not arrived',
+    () => admission.requestsInProgress,
+  );
+  metrics.gauge(
+    'pets_requests_in_progress_max',
+    'Maximum number of requests in progress (MAX_REQUESTS_IN_PROGRESS)',
+    () => admission.bounds.maxRequestsInProgress,
+  );
+  metrics.counters(
+    'pets_shed_total',
+    'Requests that got 503 and connections that were closed because a bound was reached, by bound',
+    ['bound'],
+    () => Object.entries({ ...admission.shed, ...connections.closed }),
+  );
 }

@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import type { Registry } from 'prom-client';
 
-/** Scrapers need one or two; each costs open files and memory that requests need. */
+/** Scrapers need one or two. Each connection costs an open file and memory that requests need. */
 const MAX_CONNECTIONS = 32;
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Returns a server of its own for metrics, so that they are reachable for operators and not for callers. */
+/** Returns the metrics listener. It is separate from the main listener, so that callers cannot reach it. */
 export function createMetricsServer(registry: Registry): Server {
   const server = createServer((request, response) => {
     response.setHeader('X-Content-Type-Options', 'nosniff');
@@ -21,7 +21,7 @@ export function createMetricsServer(registry: Registry): Server {
   server.maxConnections = MAX_CONNECTIONS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.headersTimeout = REQUEST_TIMEOUT_MS;
-  // Also ends a connection whose client does not read.
+  // Also closes a connection whose client does not read.
   server.timeout = REQUEST_TIMEOUT_MS;
   return server;
 }
