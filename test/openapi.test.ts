@@ -19,13 +19,13 @@ const PRINT_FILE = `import(${JSON.stringify(join(__dirname, '../dist/openapi-fil
   .then(({ openapiFile }) => openapiFile())
   .then((text) => process.stdout.write(text))`;
 
-/** Reads an answer that came over a socket of one's own. */
+/** Parses the response of `sendRaw`. */
 function parsed(raw: string): ApiResponse {
   const [head = '', text = ''] = raw.split('\r\n\r\n');
-  const [statusLine = '', ...fields] = head.split('\r\n');
-  const headers = fields.map((field) => {
-    const colon = field.indexOf(':');
-    return [field.slice(0, colon).toLowerCase(), field.slice(colon + 1).trim()] as const;
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = lines.map((line) => {
+    const colon = line.indexOf(':');
+    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
   });
   return {
     status: Number(statusLine.split(' ')[1]),
@@ -68,7 +68,7 @@ describe('the interface description', () => {
     expect(description.document.servers).toEqual([{ url: '/v1', description: 'This server' }]);
   });
 
-  it('asks for a bearer key in every operation', () => {
+  it('requires a bearer token for every operation', () => {
     const [requirement, ...others] = description.document.security;
     expect(others).toEqual([]);
     const [scheme = ''] = Object.keys(requirement);
@@ -82,12 +82,12 @@ describe('the interface description', () => {
     ['GET /pets', [200, 304, 400, 401, 408, 429, 431, 500, 503]],
     ['POST /pets', [201, 400, 401, 408, 409, 413, 415, 422, 429, 431, 500, 503]],
     ['GET /pets/{petId}', [200, 304, 401, 404, 408, 410, 429, 431, 500, 503]],
-  ])('names every status of %s', (name, statuses) => {
+  ])('lists every status of %s', (name, statuses) => {
     const { responses } = description.operation(name);
     expect(Object.keys(responses).map(Number).sort()).toEqual(statuses);
   });
 
-  it('describes every operation in words and under a tag that is described too', () => {
+  it('describes every operation and its tag', () => {
     const tags = description.document.tags.map(({ name }: { name: string }) => name);
     for (const operation of description.operations().values()) {
       expect(operation).toMatchObject({
@@ -98,7 +98,7 @@ describe('the interface description', () => {
     }
   });
 
-  it('says nothing of how it is put together', () => {
+  it('publishes no internal extension', () => {
     const extensions = JSON.stringify(description.document).match(/"x-[a-z-]+":/g);
     expect(new Set(extensions)).toEqual(new Set(['"x-sunset":']));
   });
@@ -131,21 +131,21 @@ describe('the interface description', () => {
     });
   });
 
-  it('deprecates getPet, with the day of its removal and its replacement', () => {
+  it('deprecates getPet, with its removal date and its replacement', () => {
     const operation = description.operation('GET /pets/{petId}');
     expect(operation).toMatchObject({ deprecated: true, 'x-sunset': '2030-12-05T00:00:00.000Z' });
     expect(operation.description).toMatch(/5 December 2030.*GET \/v1\/pets/);
     expect(description.operation('GET /pets').deprecated).toBeUndefined();
   });
 
-  it('tells the limits of the plans', () => {
+  it('lists the limits of the plans', () => {
     for (const [plan, { perMinute, perDay }] of Object.entries(PLAN_LIMITS)) {
       const row = `| ${plan} | ${perMinute.toLocaleString('en')} | ${perDay.toLocaleString('en')} |`;
       expect(description.document.info.description.toLowerCase()).toContain(row);
     }
   });
 
-  it('refers to nothing that is not there, and has an example of everything, which is valid', () => {
+  it('has no dangling reference, and a valid example of everything', () => {
     const { document } = description;
     for (const [, ref = ''] of JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)) {
       expect([ref, description.resolve(ref)]).toEqual([ref, expect.anything()]);
@@ -170,9 +170,9 @@ describe('the interface description', () => {
     }
     for (const [name, operation] of description.operations()) {
       for (const parameter of operation.parameters) {
-        const { name: field, example, schema } = description.resolved(parameter);
+        const { name: parameterName, example, schema } = description.resolved(parameter);
         const whole = description.resolved(schema);
-        examples.push([`${name} ${field}`, example ?? whole.example, schema]);
+        examples.push([`${name} ${parameterName}`, example ?? whole.example, schema]);
       }
       const contents = [operation.requestBody, ...Object.values(operation.responses)].flatMap(
         (part) => (part ? Object.values(description.resolved(part).content ?? {}) : []),
@@ -192,7 +192,7 @@ describe('the interface description', () => {
     expect(load(text)).toEqual(description.document);
   });
 
-  it('is what openapi.yaml holds (else: npm run openapi)', async () => {
+  it('equals openapi.yaml (to update it: npm run openapi)', async () => {
     const committed = await readFile(join(__dirname, '../openapi.yaml'), 'utf8');
     const { stdout } = await promisify(execFile)(process.execPath, ['-e', PRINT_FILE]);
     expect(stdout).toBe(committed);
@@ -200,7 +200,7 @@ describe('the interface description', () => {
     expect(text).toBe(committed);
   });
 
-  describe('and what serves it', () => {
+  describe('and its routes', () => {
     let key: string;
 
     beforeAll(async () => {
@@ -216,7 +216,7 @@ describe('the interface description', () => {
     ].map((name) => `/docs/${name}`);
 
     it.each(['/openapi.json', '/openapi.yaml', '/docs', ...DOCS_FILES])(
-      'GET %s › 200 without a key and outside of the limits, 304 when nothing has changed',
+      'GET %s › 200 without an API key and without a rate limit, 304 if unchanged',
       async (path) => {
         const { status, headers, text } = await send(service, path);
         expect(status).toBe(200);
@@ -239,7 +239,7 @@ describe('the interface description', () => {
       },
     );
 
-    it('GET / › leads to /docs', async () => {
+    it('GET / › 302 to /docs', async () => {
       const { status, headers } = await send(service, '/');
       expect([status, headers.location, headers['x-content-type-options']]).toEqual([
         302,
@@ -255,7 +255,7 @@ describe('the interface description', () => {
       '/Docs',
       '/openapi.json/',
       '/openapi',
-    ])('GET %s › 401 without a key, 404 with one', async (path) => {
+    ])('GET %s › 401 without an API key, 404 with one', async (path) => {
       const { status, json } = await send(service, path);
       expect([status, json.code]).toEqual([401, 'missing_api_key']);
       const known = await new ApiClient(service, key).get(path);
@@ -263,7 +263,7 @@ describe('the interface description', () => {
     });
 
     it.each(['/docs', '/openapi.json', '/docs/swagger-ui.css'])(
-      'POST %s › 401 without a key, 405 with one',
+      'POST %s › 401 without an API key, 405 with one',
       async (path) => {
         expect((await send(service, path, { method: 'POST' })).status).toBe(401);
         const { status, headers } = await new ApiClient(service, key).send(path, {
@@ -273,7 +273,7 @@ describe('the interface description', () => {
       },
     );
 
-    it('GET /docs › loads nothing from another host, and may not', async () => {
+    it('GET /docs › loads nothing from another host, and its policy forbids it', async () => {
       const { headers, text } = await send(service, '/docs');
       expect(headers).toMatchObject({
         'content-type': 'text/html; charset=utf-8',
@@ -294,11 +294,13 @@ describe('the interface description', () => {
     });
   });
 
-  describe('and the real answers', () => {
-    /** Sends a request and expects the answer to be just as it is described. */
-    function expectAsDescribed(operation: string, status: number, answer: ApiResponse): void {
-      expect(answer.status).toBe(status);
-      expect(description.differences(answer, description.response(operation, status))).toEqual([]);
+  describe('and the real responses', () => {
+    /** Expects a response to match its description. */
+    function expectAsDescribed(operation: string, status: number, response: ApiResponse): void {
+      expect(response.status).toBe(status);
+      expect(description.differences(response, description.response(operation, status))).toEqual(
+        [],
+      );
     }
 
     let owner: TestOwner;
@@ -329,7 +331,7 @@ describe('the interface description', () => {
       expectAsDescribed('POST /pets', 201, created);
     });
 
-    it('POST /pets with an Idempotency-Key › 201 again, 422 and 409, with the messages that are described', async () => {
+    it('POST /pets with an Idempotency-Key › 201 again, 422 and 409, with the described messages', async () => {
       const key = { 'Idempotency-Key': 'described' };
       const minka = { name: 'Minka', categoryId: 2 };
       await client.post('/v1/pets', minka, key);
@@ -346,23 +348,23 @@ describe('the interface description', () => {
       await lock.release();
       expect((await first).status).toBe(201);
       await patient.close();
-      for (const answer of [reused, early]) {
-        expectAsDescribed('POST /pets', answer.json.status, answer);
-        const { content } = description.response('POST /pets', answer.status);
-        expect(content?.['application/json']?.examples?.[answer.json.code]?.value).toEqual(
-          answer.json,
+      for (const response of [reused, early]) {
+        expectAsDescribed('POST /pets', response.json.status, response);
+        const { content } = description.response('POST /pets', response.status);
+        expect(content?.['application/json']?.examples?.[response.json.code]?.value).toEqual(
+          response.json,
         );
       }
       expect([reused.status, early.status]).toEqual([422, 409]);
     });
 
-    it('POST /pets › 400, with the message that is described', async () => {
+    it('POST /pets › 400, with the described message', async () => {
       const examples = description.response('POST /pets', 400).content?.['application/json']
         ?.examples;
       for (const body of [{ categoryId: 1, status: 'lost' }, '{']) {
-        const refused = await client.post('/v1/pets', body);
-        expectAsDescribed('POST /pets', 400, refused);
-        expect(examples?.[refused.json.code]?.value).toEqual(refused.json);
+        const rejected = await client.post('/v1/pets', body);
+        expectAsDescribed('POST /pets', 400, rejected);
+        expect(examples?.[rejected.json.code]?.value).toEqual(rejected.json);
       }
     });
 
@@ -396,10 +398,10 @@ describe('the interface description', () => {
       const request = (caller: ApiClient): Promise<ApiResponse> =>
         method === 'POST' ? caller.post(path, { name: 'Frank', categoryId: 1 }) : caller.get(path);
 
-      it('401, without a key and with an invalid one', async () => {
+      it('401 without an API key and with an invalid one', async () => {
         for (const key of [undefined, 'wrong']) {
-          const refused = await request(new ApiClient(service, key));
-          expectAsDescribed(operation, 401, refused);
+          const rejected = await request(new ApiClient(service, key));
+          expectAsDescribed(operation, 401, rejected);
         }
       });
 
@@ -409,10 +411,10 @@ describe('the interface description', () => {
         const limited = new ApiClient(service, key);
         await request(limited);
         const codes = new Set<string>();
-        for (let refused = 0; refused < 2; refused++) {
-          const answer = await request(limited);
-          codes.add(answer.json.code);
-          expectAsDescribed(operation, 429, answer);
+        for (let rejected = 0; rejected < 2; rejected++) {
+          const response = await request(limited);
+          codes.add(response.json.code);
+          expectAsDescribed(operation, 429, response);
         }
         expect(codes).toContain('api_key_banned');
       });
@@ -422,7 +424,7 @@ describe('the interface description', () => {
         expectAsDescribed(operation, 431, parsed(await sendRaw(service, raw)));
       });
 
-      it('500, when the table is not what it should be', async () => {
+      it('500 when the table has changed', async () => {
         await service.database.query('ALTER TABLE pets RENAME TO pets_elsewhere');
         try {
           expectAsDescribed(operation, 500, await request(client));
@@ -432,7 +434,7 @@ describe('the interface description', () => {
       });
     });
 
-    it('503, of every operation', async () => {
+    it('503 for every operation', async () => {
       const { database } = service;
       await database.query('BEGIN');
       await database.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
@@ -446,7 +448,7 @@ describe('the interface description', () => {
       }
     });
 
-    it('408, of every operation', async () => {
+    it('408 for every operation', async () => {
       const late = parsed(await sendRaw(service, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n'));
       for (const operation of description.operations().keys()) {
         expectAsDescribed(operation, 408, late);
@@ -458,16 +460,16 @@ describe('the interface description', () => {
       ['MethodNotAllowed', 405, 'DELETE', '/v1/pets', {}],
       ['ExpectationFailed', 417, 'GET', '/v1/pets', { Expect: 'more' }],
     ])('%s, %d', async (name, status, method, path, headers) => {
-      const answer = await client.send(path, {
+      const response = await client.send(path, {
         method,
         headers,
       });
-      expect(answer.status).toBe(status);
-      const response = description.document.components.responses[name];
-      expect(description.differences(answer, response)).toEqual([]);
+      expect(response.status).toBe(status);
+      const described = description.document.components.responses[name];
+      expect(description.differences(response, described)).toEqual([]);
     });
 
-    it('GET /pets/{petId} › 410, from the sunset on', async () => {
+    it('GET /pets/{petId} › 410 from the sunset on', async () => {
       await service.setClock(SUNSET_MS);
       expectAsDescribed('GET /pets/{petId}', 410, await client.get('/v1/pets/1'));
     });
@@ -487,7 +489,7 @@ describe('the interface description of another service', () => {
   });
   afterAll(() => published.close());
 
-  it('names the base addresses that are set', async () => {
+  it('lists the configured base addresses', async () => {
     const { document } = await Description.of(published);
     expect(document.servers).toEqual([
       { url: 'https://api.example.org/store/v1', description: 'Production' },
@@ -500,7 +502,7 @@ describe('the interface description of another service', () => {
     );
   });
 
-  it('describes an operation no longer that has reached its sunset, by the clock alone', async () => {
+  it('omits an operation from its sunset on', async () => {
     const before = await send(published, '/openapi.json');
     expect(Object.keys(before.json.paths)).toEqual(['/pets', '/pets/{petId}']);
 

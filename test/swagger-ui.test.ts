@@ -23,7 +23,7 @@ if (command === undefined) {
     browser.on('Network.requestWillBeSent', ({ request }) => {
       requested.push((request as { url: string }).url);
     });
-    // What the Content-Security-Policy refuses is told here too.
+    // The browser reports violations of the Content-Security-Policy here.
     browser.on('Log.entryAdded', ({ entry }) => complaints.push(entry));
     browser.on('Runtime.consoleAPICalled', ({ type, args }) => {
       if (type === 'error' || type === 'warning') complaints.push(args);
@@ -45,11 +45,11 @@ if (command === undefined) {
   async function open(id: string): Promise<void> {
     await browser.click(`${operation(id)} .opblock-summary-control`);
     await browser.waitFor(`${operation(id)} .execute`);
-    // Its references are resolved only now that it is open: before that there is nothing to execute.
+    // Swagger UI resolves the references of an operation when it opens.
     await browser.waitFor(`${operation(id)} .responses-wrapper .model-example .highlight-code`);
   }
 
-  /** Executes an opened operation. Returns the status and body that the page then shows. */
+  /** Executes an open operation. Returns the status and body that the page shows. */
   async function execute(id: string): Promise<{ status: string; body: string }> {
     await browser.click(`${operation(id)} .execute`);
     const response = `${operation(id)} .live-responses-table .response`;
@@ -73,7 +73,7 @@ if (command === undefined) {
     ).toBe(true);
   });
 
-  it('executes an operation with the key that was given', async () => {
+  it('executes an operation with the entered API key', async () => {
     await browser.click('.auth-wrapper .authorize');
     await browser.type('.auth-container input', key);
     await browser.click('.auth-btn-wrapper .authorize');
@@ -84,7 +84,7 @@ if (command === undefined) {
     expect(JSON.parse(body)).toHaveLength(3);
   });
 
-  it('keeps the key over a reload', async () => {
+  it('keeps the API key after a reload', async () => {
     await browser.open(`${service.url}/docs`);
     await browser.waitFor(operation('listPets'));
     await open('listPets');
@@ -101,7 +101,7 @@ if (command === undefined) {
     expect(JSON.parse(body)).toMatchObject({ name: 'Wal {"Otto"}, [x]: 1' });
   });
 
-  it('has left no request to another host, and the browser nothing to complain of', async () => {
+  it('sends no request to another host and causes no browser error', async () => {
     if (process.env['SCREENSHOT'])
       await writeFile(process.env['SCREENSHOT'], await browser.screenshot({ fullPage: true }));
     const hosts = requested

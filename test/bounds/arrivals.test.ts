@@ -35,7 +35,7 @@ function open(): Socket {
   return socket;
 }
 
-/** How many connections the system lets wait, whatever a program asks for. */
+/** The limit of the system on connections that wait to be accepted. */
 function systemBacklog(): number {
   try {
     return Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'));
@@ -49,7 +49,7 @@ const canStopProcesses = process.platform === 'linux' && systemBacklog() > ARRIV
 (canStopProcesses ? test : test.skip)(
   'GET /health/live › 200 after 1,000 connections arrived at once, none of which the system dropped',
   async () => {
-    // A stopped process accepts nothing: what does not fit in the backlog is dropped, and repeated seconds later.
+    // A stopped process accepts nothing. The system drops connections over the backlog, and clients retry.
     service.process.kill('SIGSTOP');
     try {
       await Promise.all(Array.from({ length: ARRIVALS }, () => once(open(), 'connect')));
@@ -77,6 +77,6 @@ test('GET /health/live › 200 on a new connection within 3,000 requests, while 
   const before = responses;
   for (let count = 0; count < ARRIVALS; count++) open().write(list);
   expect((await send(service, '/health/live')).status).toBe(200);
-  // Counted in requests, not in seconds: a machine that is busy with something else delays both.
+  // Counted in requests and not in seconds, because a busy machine delays both.
   expect(responses - before).toBeLessThan(3_000);
 });

@@ -42,7 +42,7 @@ async function start(env: Environment): Promise<{ service: BuiltService; port: n
   return { service, port: Number(new URL(service.url).port) };
 }
 
-/** Opens a connection from one of this machine's loopback addresses, and sends the start of a request. */
+/** Opens a connection from a loopback address, and sends the start of a request. */
 async function open(port: number, localAddress = '127.0.0.1'): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', localAddress });
   socket.on('error', () => undefined).resume();
@@ -57,13 +57,13 @@ const openMany = (count: number, port: number, localAddress?: string): Promise<S
 const stillOpen = (sockets: readonly Socket[]): number =>
   sockets.filter(({ closed }) => !closed).length;
 
-/** Waits until the service has accepted and judged everything that was opened so far. */
+/** Waits until the service has accepted or closed all connections. */
 async function settled(port: number): Promise<void> {
   expect((await send({ port }, '/health/live')).status).toBe(200);
   await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
-test('over MAX_CONNECTIONS the connection that has been idle longest makes room', async () => {
+test('MAX_CONNECTIONS › a new connection replaces the one that has been idle longest', async () => {
   const { service, port } = await start({
     MAX_CONNECTIONS: '20',
     MAX_CONNECTIONS_PER_ADDRESS: '20',
@@ -73,7 +73,7 @@ test('over MAX_CONNECTIONS the connection that has been idle longest makes room'
   await settled(port);
 
   expect(stillOpen(second)).toBe(10);
-  // One more has made room for the probe.
+  // The probe has replaced one more.
   expect(stillOpen(first)).toBe(9);
   expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
   expect(await metric(service, 'pets_connections_max')).toBe(20);
@@ -84,7 +84,7 @@ test('over MAX_CONNECTIONS the connection that has been idle longest makes room'
   ).toMatchObject({ level: 40, closed: expect.any(Number) });
 });
 
-test('a connection with a request in progress makes no room: a new one is closed', async () => {
+test('MAX_CONNECTIONS › a connection with a request in progress stays, and a new one is closed', async () => {
   const { service, port } = await start({
     MAX_CONNECTIONS: '3',
     MAX_CONNECTIONS_PER_ADDRESS: '3',
@@ -105,7 +105,7 @@ test('a connection with a request in progress makes no room: a new one is closed
   for (const connection of busy) expect((await connection.response()).status).toBe(200);
 });
 
-test('when no connection is idle, one whose client does not read makes room', async () => {
+test('MAX_CONNECTIONS › without an idle connection, one whose client does not read is closed', async () => {
   const { service, port } = await start({
     MAX_CONNECTIONS: '3',
     MAX_CONNECTIONS_PER_ADDRESS: '3',
@@ -114,7 +114,7 @@ test('when no connection is idle, one whose client does not read makes room', as
   await database.query(
     `INSERT INTO pets (name, category_id, status) SELECT repeat('ä', 255), 1, 'available' FROM generate_series(1, 100)`,
   );
-  // A burst with an API key that is not in the cache yet would be shed in part.
+  // The service would shed part of a burst with an API key that is not in the cache.
   expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
   const lists = `GET /v1/pets?limit=100 HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
   const unread = await Promise.all(
@@ -136,7 +136,7 @@ test('when no connection is idle, one whose client does not read makes room', as
   for (const socket of unread) socket.destroy();
 });
 
-test('one address has at most MAX_CONNECTIONS_PER_ADDRESS, and others are not affected', async () => {
+test('MAX_CONNECTIONS_PER_ADDRESS › limits one address and does not affect others', async () => {
   const { service, port } = await start({
     MAX_CONNECTIONS: '100',
     MAX_CONNECTIONS_PER_ADDRESS: '10',
@@ -150,7 +150,7 @@ test('one address has at most MAX_CONNECTIONS_PER_ADDRESS, and others are not af
 });
 
 test.each(['1', '127.0.0.3, 10.0.0.0/8'])(
-  'TRUST_PROXY=%s: connections of a trusted proxy have no bound of their own',
+  'TRUST_PROXY=%s: a trusted proxy has no limit per address',
   async (TRUST_PROXY) => {
     const { port } = await start({ MAX_CONNECTIONS_PER_ADDRESS: '10', TRUST_PROXY });
     const proxied = await openMany(50, port, '127.0.0.3');
@@ -167,8 +167,8 @@ test('MAX_CONNECTIONS over the limit of open files stops the start with one line
   );
 });
 
-test('with few open files allowed, 300 unfinished requests leave the service serving', async () => {
-  // By a shell, because the limit is inherited.
+test('with a low limit of open files, 300 incomplete requests do not stop the service', async () => {
+  // Through a shell, because a process inherits the limit.
   const child = spawn(
     'sh',
     [

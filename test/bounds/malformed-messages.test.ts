@@ -72,7 +72,7 @@ test('POST /v1/pets › 401 without a reset for an unread body, on a connection 
   const closed = once(socket, 'close');
   for (let sent = 0; sent < MEBIBYTE; sent += body.length) {
     socket.write(body);
-    // Long enough for a reset to come back.
+    // Long enough for a reset to arrive.
     await delay(20);
   }
   socket.end();

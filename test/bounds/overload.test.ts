@@ -40,7 +40,7 @@ async function start(env: Environment = {}): Promise<BuiltService> {
   return service;
 }
 
-/** Returns a client with an owner of its own, whose key the service has in its cache. */
+/** Returns a client with a new owner and a cached API key. */
 async function cachedClient(service: BuiltService): Promise<ApiClient> {
   const client = new ApiClient(service, (await createOwner(database)).key);
   expect((await client.get('/v1/pets?limit=1')).status).toBe(200);
@@ -50,7 +50,7 @@ async function cachedClient(service: BuiltService): Promise<ApiClient> {
 const inProgress = (service: BuiltService, count: number): Promise<void> =>
   untilMetric(service, 'pets_requests_in_progress', (value) => value === count);
 
-/** Expects a 503 for overload that shows the budget of the address. @param left what is left of it */
+/** Expects a 503 for overload with the limit of the address. @param left the remaining requests */
 function expectShed(response: ApiResponse, left = 300): void {
   expectError(response, 503, 'service_unavailable');
   expect(response.headers).toMatchObject({
@@ -63,7 +63,7 @@ function expectShed(response: ApiResponse, left = 300): void {
 const remaining = ({ headers }: ApiResponse): number => Number(headers['x-ratelimit-remaining']);
 
 describe('MAX_REQUESTS_IN_PROGRESS', () => {
-  test('GET /v1/pets › 503 with Retry-After at once for the excess, which is counted nowhere', async () => {
+  test('GET /v1/pets › 503 with Retry-After for requests over the limit, which are not counted', async () => {
     const service = await start({ MAX_REQUESTS_IN_PROGRESS: '5' });
     const client = await cachedClient(service);
     const lock = await holdPets(database);
@@ -85,7 +85,7 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     expect(served.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     const next = await client.get('/v1/pets');
     expect(next.status).toBe(200);
-    // The first request, the five and this one: of those that were shed, none was counted.
+    // The first request, the five and this one. No shed request was counted.
     expect(remaining(next)).toBe(1_000_000 - 7);
     expect(remaining(await send(service, '/v1/pets'))).toBe(299);
     // Every scrape reports the same total.
@@ -95,7 +95,7 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
   });
 
-  test('POST /v1/pets › a body that arrives slowly takes no place', async () => {
+  test('POST /v1/pets › a body that arrives slowly uses no slot', async () => {
     const service = await start({ MAX_REQUESTS_IN_PROGRESS: '2' });
     const owner = await createOwner(database);
     const client = new ApiClient(service, owner.key);
@@ -124,7 +124,7 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
   });
 
-  test('POST /v1/pets › a request takes a place again when its body has arrived', async () => {
+  test('POST /v1/pets › a request uses a slot again when its body has arrived', async () => {
     const service = await start({ MAX_REQUESTS_IN_PROGRESS: '2' });
     const client = await cachedClient(service);
     const lock = await holdPets(database);
@@ -135,7 +135,7 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     expect((await Promise.all(adding)).map(({ status }) => status)).toEqual([201, 201]);
   });
 
-  test('clients that disconnect give their places back when their requests end', async () => {
+  test('a disconnected client keeps its slot until its request ends', async () => {
     const service = await start({ MAX_REQUESTS_IN_PROGRESS: '5' });
     const client = await cachedClient(service);
     const { key } = await createOwner(database);
@@ -149,7 +149,7 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
       await inProgress(service, index + 1);
       connection.close();
     }
-    // The statements go on, so the places stay taken: disconnecting does not make room for more work.
+    // The statements continue, so the slots stay in use.
     expectShed(await client.get('/v1/pets'));
     await lock.release();
     await inProgress(service, 0);
@@ -172,7 +172,7 @@ test('MAX_UNAUTHENTICATED_REQUESTS › unknown keys are shed first, and cached k
   );
   await inProgress(service, 3);
 
-  // The three lookups are reserved in the budget of the address.
+  // The three lookups are counted for the address.
   expectShed(await new ApiClient(service, generateKey()).get('/v1/pets'), 297);
   expectShed(await send(service, '/v1/pets'), 297);
   const served = await client.get('/v1/pets');
@@ -182,7 +182,7 @@ test('MAX_UNAUTHENTICATED_REQUESTS › unknown keys are shed first, and cached k
   await relay.cut();
 });
 
-test('DATABASE_QUEUE_SIZE › 503 for the excess before anything is counted', async () => {
+test('DATABASE_QUEUE_SIZE › 503 for requests over the limit before they are counted', async () => {
   const service = await start({ DATABASE_POOL_SIZE: '1', DATABASE_QUEUE_SIZE: '2' });
   const client = await cachedClient(service);
   const lock = await holdPets(database);
@@ -200,7 +200,7 @@ test('DATABASE_QUEUE_SIZE › 503 for the excess before anything is counted', as
   expect(await metric(service, 'pets_shed_total{bound="database_queue"}')).toBe(1);
 });
 
-test('the log has a line for each shed request, with the bound', async () => {
+test('the log has a line for each shed request, with the limit', async () => {
   const service = await start({ MAX_REQUESTS_IN_PROGRESS: '1' });
   const client = await cachedClient(service);
   const lock = await holdPets(database);

@@ -75,7 +75,7 @@ test.each<[title: string, requests: () => string]>([
     const before = canReadMemory ? peakMemoryBytes(service) : 0;
     const bytes = requests();
     const sockets = await Promise.all(Array.from({ length: 10 }, () => flood(bytes)));
-    // Others are served meanwhile, several times over.
+    // Other clients are served at the same time.
     for (let round = 0; round < 20; round++) {
       const listed = await send(service, '/v1/pets', {
         headers: { Authorization: `Bearer ${key}` },
@@ -87,7 +87,7 @@ test.each<[title: string, requests: () => string]>([
   },
 );
 
-test('the requests within the bound get their responses in order, and the last one closes', async () => {
+test('the requests within the limit get their responses in order, and the last one closes', async () => {
   const shed = 'pets_shed_total{bound="requests_per_connection"}';
   const before = await metric(service, shed);
   const ids = Array.from({ length: 60 }, (_, index) => `request-${index}`);
@@ -102,7 +102,7 @@ test('the requests within the bound get their responses in order, and the last o
   expect(await metric(service, shed)).toBe(before + 1);
 });
 
-test('requests that are sent one by one are not limited', async () => {
+test('requests sent one after the other are not limited', async () => {
   const connection = await RawConnection.open({ port });
   for (let round = 0; round < 3 * BOUND; round++) {
     const response = await connection.write(request('/v1/pets', authorized())).response();
@@ -111,7 +111,7 @@ test('requests that are sent one by one are not limited', async () => {
   connection.close();
 });
 
-test('a request after one that closes its connection is not executed', async () => {
+test('a request after the last one of a connection is not executed', async () => {
   const [before] = await database.query<{ count: string }>('SELECT count(*) FROM pets');
   const body = `${create('Content-Type: application/json', `Content-Length: ${PET.length}`)}${PET}`;
   // The unread body of the first one makes the service close the connection.

@@ -106,7 +106,7 @@ test.concurrent.each(SLOW)(
       const response = await closed;
       expectError(response, 408, 'request_timeout');
       expect(response.headers['connection']).toBe('close');
-      // The limit ended it, not the end of the request.
+      // The limit closed the connection before the request ended.
       expect(next).toBeLessThan(bytes.length);
     } finally {
       clearInterval(drip);

@@ -11,7 +11,7 @@ import {
 } from '../harness/service/service.js';
 
 const LIMIT_SECONDS = 2;
-/** The promise is the limit and five seconds; this machine may be busy besides. */
+/** The service promises the limit plus five seconds. The rest is for a busy machine. */
 const LATEST_MS = (LIMIT_SECONDS + 5) * 1_000 + 3_000;
 
 let database: TestDatabase;
@@ -20,7 +20,7 @@ const services: BuiltService[] = [];
 
 beforeAll(async () => {
   database = await createDatabase();
-  // A page of these is larger than the buffers of a connection can hold many times over.
+  // A page of these is far larger than the buffers of a connection.
   await database.query(
     `INSERT INTO pets (name, category_id, status) SELECT repeat('ä', 255), 1, 'available' FROM generate_series(1, 100)`,
   );
@@ -36,7 +36,7 @@ async function start(env: Environment = {}): Promise<{ service: BuiltService; po
     DATABASE_URL: database.url,
     METRICS_PORT: '0',
     STALLED_CONNECTION_TIMEOUT_SECONDS: String(LIMIT_SECONDS),
-    // Only the bounds of this test are to be reached.
+    // Other limits must not be reached.
     MAX_REQUESTS_PER_CONNECTION: '1000',
     MAX_REQUESTS_IN_PROGRESS: '100000',
     DATABASE_QUEUE_SIZE: '100000',
@@ -61,7 +61,7 @@ async function openPaused(port: number, bytes: string): Promise<Socket> {
   return socket;
 }
 
-/** Returns after how many milliseconds the service has no connection any more. */
+/** Returns after how many milliseconds the service has no more connections. */
 async function emptyAfterMs(service: BuiltService): Promise<number> {
   const startedAt = performance.now();
   while ((await metric(service, 'pets_connections')) > 0) {
@@ -74,24 +74,21 @@ async function emptyAfterMs(service: BuiltService): Promise<number> {
 test.each<[title: string, bytes: () => string]>([
   ['pipelined lists', () => list().repeat(MANY)],
   [
-    'CONNECT after responses that are not read',
+    'CONNECT after unread responses',
     () => `${list().repeat(MANY - 1)}CONNECT pets:80 HTTP/1.1\r\nHost: pets:80\r\n\r\n`,
   ],
   [
-    'Upgrade after responses that are not read',
+    'Upgrade after unread responses',
     () =>
       `${list().repeat(MANY - 1)}GET /v1/pets HTTP/1.1\r\nHost: pets\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
   ],
-  [
-    'a broken message after responses that are not read',
-    () => `${list().repeat(MANY - 1)}BROKEN\r\n\r\n`,
-  ],
+  ['an invalid message after unread responses', () => `${list().repeat(MANY - 1)}BROKEN\r\n\r\n`],
 ])(
   '%s: a client that never reads is disconnected within the stall limit',
   async (_title, bytes) => {
     const { service, port } = await start();
     const sockets = await Promise.all([1, 2, 3].map(() => openPaused(port, bytes())));
-    // Others are served meanwhile.
+    // Other clients are served at the same time.
     expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
     expect(await emptyAfterMs(service)).toBeLessThan(LATEST_MS);
     expect(await metric(service, 'pets_shed_total{bound="stalled"}')).toBe(3);
@@ -137,7 +134,7 @@ test('a client that reads slowly but steadily gets everything', async () => {
   expect(await metric(service, 'pets_shed_total{bound="stalled"}')).toBe(0);
 });
 
-test('over MAX_UNSENT_MEBIBYTES the clients that have not read for longest are disconnected', async () => {
+test('MAX_UNSENT_MEBIBYTES › the clients that have read nothing for longest are disconnected', async () => {
   const { service, port } = await start({
     STALLED_CONNECTION_TIMEOUT_SECONDS: '600',
     MAX_UNSENT_MEBIBYTES: '1',
@@ -154,7 +151,7 @@ test('over MAX_UNSENT_MEBIBYTES the clients that have not read for longest are d
 test.each<[title: string, bytes: () => string]>([
   ['responses that are not read', () => list().repeat(MANY)],
   [
-    'CONNECT behind responses that are not read',
+    'CONNECT after unread responses',
     () => `${list().repeat(MANY - 1)}CONNECT pets:80 HTTP/1.1\r\nHost: pets:80\r\n\r\n`,
   ],
 ])('SIGTERM › exit code 0 within delay and grace, with %s', async (_title, bytes) => {
@@ -167,7 +164,7 @@ test.each<[title: string, bytes: () => string]>([
   await untilMetric(service, 'pets_connections', (value) => value >= 3);
   const startedAt = performance.now();
   expect(await service.stop()).toBe(0);
-  // A busy machine takes its time, but nothing waits for the clients.
+  // A busy machine may be slow, but the service does not wait for the clients.
   expect(performance.now() - startedAt).toBeLessThan(6_000);
   for (const socket of sockets) socket.destroy();
 });

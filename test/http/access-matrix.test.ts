@@ -22,18 +22,18 @@ interface Route {
 interface Caller {
   name: string;
   headers: Record<string, string>;
-  /** The code of the only response that this caller gets where an API key is needed; undefined when its API key is accepted. */
+  /** The error code of this caller's responses, undefined when its API key is accepted. */
   code: ErrorCode | undefined;
 }
 
-/** Returns every route of the application, HEAD and OPTIONS included, with values for the parameters of its path. */
+/** Returns every route, including HEAD and OPTIONS, with values for its path parameters. */
 async function routesOf(service: TestService, key: string): Promise<Route[]> {
   const { json } = await new ApiClient(service, key).get('/v1/routes');
   expect(json.nestedRouters).toBe(0);
   const routes = new Map<string, Route>();
   for (const { path, methods } of json.routes as { path: string; methods: string[] }[]) {
     const concrete = path.replace(/\{\*\w+\}|\*\w+/g, 'nothing').replace(/:\w+/g, '1');
-    // CONNECT has no path, and never reaches the router.
+    // CONNECT has no path and never reaches the router.
     const served = methods.filter((method) => method !== 'connect');
     for (const method of [...served, ...(served.includes('get') ? ['head'] : []), 'options']) {
       const route = { method: method.toUpperCase(), path: concrete };
@@ -71,12 +71,12 @@ async function callersOf({ database }: TestService): Promise<Caller[]> {
   ];
 }
 
-/** Sends two requests too many, which leads to the ban. */
+/** Sends two requests over the limit, which causes the ban. */
 async function ban(service: TestService, { headers }: Caller): Promise<void> {
   for (let count = 0; count < 2; count++) await send(service, '/v1/pets', { headers });
 }
 
-/** Returns what is wrong with the response to a caller that the service must reject before it looks at the route. */
+/** Returns the mistakes in the response to a caller that the guards must reject before the route. */
 function rejectionDefects(response: ApiResponse, isHead: boolean, code: ErrorCode): string[] {
   const status = ERROR_STATUS[code];
   const defects: string[] = [];
@@ -93,7 +93,7 @@ function rejectionDefects(response: ApiResponse, isHead: boolean, code: ErrorCod
   return defects;
 }
 
-/** Sends the requests of all callers to all routes. Returns one line for each response that is not as the rules say. */
+/** Sends requests of all callers to all routes. Returns one line per response that breaks a rule. */
 async function accessDefects(
   service: TestService,
   routes: Route[],
@@ -159,7 +159,7 @@ describe.each([
   });
   afterAll(() => service.close());
 
-  test('every route is in the matrix, those of features and the catch-all included', () => {
+  test('the matrix contains every route, including features and the catch-all', () => {
     expect(routes.map(({ method, path }) => `${method} ${path}`)).toEqual(
       expect.arrayContaining([
         'GET /v1/pets',
@@ -175,7 +175,7 @@ describe.each([
     );
   });
 
-  test('every route gives each caller what the rules say', async () => {
+  test('every route responds to each caller as the rules require', async () => {
     const defects = await accessDefects(service, routes, callers);
     const cells = open.flatMap((route) => callers.map(({ name }) => `${route} with ${name}`));
     expect(new Set(defects.map((defect) => defect.split(':')[0]))).toEqual(new Set(cells));

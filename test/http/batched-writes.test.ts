@@ -19,7 +19,7 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-/** Returns both ends of a new connection, of which the server's is held. */
+/** Returns both ends of a new connection. Writes on the server's end are held. */
 async function connection(): Promise<{ client: Socket; held: Socket }> {
   const accepted = once(server, 'connection');
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
@@ -38,11 +38,11 @@ function response(socket: Socket, head: string, body: string): void {
   socket.uncork();
 }
 
-/** Counts the bytes that are out. */
-const isOut = ({ bytesWritten, writableLength }: Socket): boolean =>
+/** Returns whether the socket has written all bytes. */
+const isWritten = ({ bytesWritten, writableLength }: Socket): boolean =>
   bytesWritten > 0 && writableLength === 0;
 
-it('writes the answers of one turn at its end, each whole and in order', async () => {
+it('writes the responses of an event-loop tick when it ends, complete and in order', async () => {
   const [first, second] = [await connection(), await connection()];
 
   response(first.held, 'head ', 'body ');
@@ -56,25 +56,25 @@ it('writes the answers of one turn at its end, each whole and in order', async (
   expect(await text(second.client)).toBe('other one');
 });
 
-it('writes at once when it is told to', async () => {
+it('writes immediately on flush', async () => {
   const { held } = await connection();
 
   response(held, 'head ', 'body');
-  expect(isOut(held)).toBe(false);
+  expect(isWritten(held)).toBe(false);
   writes.flush();
 
-  expect(isOut(held)).toBe(true);
+  expect(isWritten(held)).toBe(true);
 });
 
-it('tells the writer of a connection that was destroyed meanwhile, and writes the others', async () => {
-  const [gone, there] = [await connection(), await connection()];
-  const told = new Promise((resolve) => gone.held.on('close', resolve));
+it('closes a connection that was destroyed in the meantime and writes the others', async () => {
+  const [destroyed, open] = [await connection(), await connection()];
+  const closed = new Promise((resolve) => destroyed.held.on('close', resolve));
 
-  response(gone.held, 'head ', 'body');
-  response(there.held, 'head ', 'body');
-  gone.held.destroy();
-  there.held.end();
+  response(destroyed.held, 'head ', 'body');
+  response(open.held, 'head ', 'body');
+  destroyed.held.destroy();
+  open.held.end();
 
-  expect(await text(there.client)).toBe('head body');
-  await told;
+  expect(await text(open.client)).toBe('head body');
+  await closed;
 });

@@ -25,8 +25,8 @@ const EXPOSED = [
   'X-Request-Id',
 ];
 
-const itemsOf = (field: unknown): string[] => String(field).split(', ');
-const corsFields = (headers: object): string[] =>
+const itemsOf = (header: unknown): string[] => String(header).split(', ');
+const corsHeaders = (headers: object): string[] =>
   Object.keys(headers).filter((name) => name.startsWith('access-control-'));
 
 describe('with CORS_ORIGINS', () => {
@@ -45,7 +45,7 @@ describe('with CORS_ORIGINS', () => {
     send(service, path, { method: 'OPTIONS', headers: { Origin: origin, ...PREFLIGHT } });
 
   test.each(['/v1/pets', '/v1/pets/1', '/v1/nope'])(
-    'OPTIONS %s as a preflight is 204 without a key',
+    'OPTIONS %s › 204 for a preflight without an API key',
     async (path) => {
       const response = await preflight(path, LISTED);
       expect(response.status).toBe(204);
@@ -66,7 +66,7 @@ describe('with CORS_ORIGINS', () => {
     },
   );
 
-  test('a preflight tells the methods of its path', async () => {
+  test('a preflight returns the methods of its path', async () => {
     const { headers } = await preflight('/v1/pets', LISTED);
     expect(itemsOf(headers['access-control-allow-methods'])).toEqual(
       expect.arrayContaining(['GET', 'POST']),
@@ -82,13 +82,13 @@ describe('with CORS_ORIGINS', () => {
     expect(Number(headers['x-ratelimit-remaining'])).toBe(before - 1);
   });
 
-  test('a preflight of another origin is an OPTIONS without a key: 401', async () => {
+  test('401 for a preflight from an origin that is not listed', async () => {
     const response = await preflight('/v1/pets', 'https://evil.example');
     expectError(response, 401, 'missing_api_key');
-    expect(corsFields(response.headers)).toEqual([]);
+    expect(corsHeaders(response.headers)).toEqual([]);
   });
 
-  test('OPTIONS without Access-Control-Request-Method is no preflight', async () => {
+  test('OPTIONS without Access-Control-Request-Method is not a preflight', async () => {
     const response = await send(service, '/v1/pets', {
       method: 'OPTIONS',
       headers: { Origin: LISTED },
@@ -97,7 +97,7 @@ describe('with CORS_ORIGINS', () => {
   });
 
   test.each(['GET', 'HEAD', 'POST', 'PUT'])(
-    '401 for a %s without a key that has the fields of a preflight',
+    '401 for a %s without an API key that has the headers of a preflight',
     async (method) => {
       const response = await send(service, petPath, {
         method,
@@ -132,7 +132,7 @@ describe('with CORS_ORIGINS', () => {
       return response.headers;
     };
 
-    test('may be read by scripts of listed origins, with all its fields', async () => {
+    test('is readable with all headers for scripts from listed origins', async () => {
       for (const origin of [LISTED, OTHER_LISTED]) {
         const headers = await from(origin);
         expect(headers['access-control-allow-origin']).toBe(origin);
@@ -146,12 +146,12 @@ describe('with CORS_ORIGINS', () => {
       `${LISTED}.evil.example`,
       `${LISTED}:443`,
       LISTED.toUpperCase(),
-    ])('may not be read by scripts of %s', async (origin) => {
-      expect(corsFields(await from(origin))).toEqual([]);
+    ])('is not readable for scripts from %s', async (origin) => {
+      expect(corsHeaders(await from(origin))).toEqual([]);
     });
   });
 
-  test('a body that breaks off: the refusal may be read too', async () => {
+  test('the rejection of an incomplete body is readable', async () => {
     const response = await RawConnection.exchange(
       service,
       `POST /v1/pets HTTP/1.1\r\nHost: pets\r\nOrigin: ${LISTED}\r\nTransfer-Encoding: chunked\r\n\r\nzzz\r\n`,
@@ -160,7 +160,7 @@ describe('with CORS_ORIGINS', () => {
   });
 });
 
-test('without CORS_ORIGINS no answer has CORS fields, and a preflight is 401', async () => {
+test('without CORS_ORIGINS no response has CORS headers, and a preflight is 401', async () => {
   const service = await startService();
   const { key } = await createOwner(service.database);
   const headers = { Origin: LISTED, ...PREFLIGHT };
@@ -168,7 +168,7 @@ test('without CORS_ORIGINS no answer has CORS fields, and a preflight is 401', a
   const preflight = await send(service, '/v1/pets', { method: 'OPTIONS', headers });
   expectError(preflight, 401, 'missing_api_key');
   for (const response of [page, preflight]) {
-    expect(corsFields(response.headers)).toEqual([]);
+    expect(corsHeaders(response.headers)).toEqual([]);
     expect(response.headers.vary ?? '').not.toContain('Origin');
   }
   await service.close();

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Returns the body's bytes; `send` reads it as text. */
+/** Returns the bytes of the body. `send` decodes it as text. */
 function bytesOf(path: string, headers: Record<string, string>): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({ host: '127.0.0.1', port: service.port, path, headers });
@@ -40,7 +40,7 @@ function get(path: string, acceptEncoding?: string): Promise<ApiResponse> {
   return send(service, path, { headers });
 }
 
-describe('GET /docs and what it loads › 200 in the coding that the client prefers', () => {
+describe('GET /docs and its files › 200 in the coding that the client prefers', () => {
   it.each<[acceptEncoding: string | undefined, coding: string | undefined]>([
     [undefined, undefined],
     ['', undefined],
@@ -147,7 +147,7 @@ describe('MAX_DOCS_DOWNLOADS', () => {
     expect(line).toMatchObject({ code: 'service_unavailable', cause: 'MAX_DOCS_DOWNLOADS' });
   });
 
-  it('GET /docs › 503 for every address while all downloads are taken, 200 once they have ended', async () => {
+  it('GET /docs › 503 for every address while all downloads are taken, 200 after they have ended', async () => {
     const addresses = ['192.0.2.1', '192.0.2.3', '2001:db8::1', '2001:db8:0:1::1'];
     const downloads = await Promise.all(addresses.map(unreadDownloads));
     const ask = (): Promise<ApiResponse> => probe('192.0.2.9');
@@ -158,14 +158,14 @@ describe('MAX_DOCS_DOWNLOADS', () => {
       },
       ({ status }) => status === 503,
     );
-    // What is not a download goes on.
+    // Other requests are served.
     expect((await send(service, '/health/live')).status).toBe(200);
     expect((await send(service, '/v1/pets')).status).toBe(401);
-    // The limit on stalled connections ends them: the clients neither read nor close.
+    // The limit on stalled connections closes them, because the clients neither read nor close.
     await askUntil(ask, ({ status }) => status === 200, 20_000);
   });
 
-  it('GET /docs › addresses of one IPv6 network share a quarter', async () => {
+  it('GET /docs › the addresses of an IPv6 network share a quarter', async () => {
     const download = await unreadDownloads('2001:db8:0:2::1');
     await askUntil(
       () => {

@@ -3,7 +3,7 @@ import { entityTag, matchesEntityTag } from '../../src/http/response/send-json.j
 const tagOf = (representation: string): string => entityTag(Buffer.from(representation));
 
 describe('entityTag', () => {
-  it('is a strong tag of what it is made of', () => {
+  it('is a strong tag that depends on the representation', () => {
     expect(tagOf('body')).toMatch(/^"[\w-]{20,}"$/);
     expect(tagOf('body')).toBe(tagOf('body'));
   });
@@ -12,7 +12,7 @@ describe('entityTag', () => {
     ['a', 'b'],
     ['', '\n'],
     ['é', 'e\u0301'],
-  ])('of %j is another than of %j', (some, other) => {
+  ])('differs for %j and %j', (some, other) => {
     expect(tagOf(some)).not.toBe(tagOf(other));
   });
 });
@@ -29,8 +29,8 @@ describe('matchesEntityTag', () => {
     '"x,y" , "abc"',
     '"", "abc"',
     '"é", "abc"',
-  ])('finds "abc" in %s', (field) => {
-    expect(matchesEntityTag(field, '"abc"')).toBe(true);
+  ])('finds "abc" in %s', (header) => {
+    expect(matchesEntityTag(header, '"abc"')).toBe(true);
   });
 
   it.each([
@@ -49,11 +49,11 @@ describe('matchesEntityTag', () => {
     '"x,abc"',
     'W/"ab", "bc"',
     "'abc'",
-  ])('does not find "abc" in %s', (field) => {
-    expect(matchesEntityTag(field, '"abc"')).toBe(false);
+  ])('does not find "abc" in %s', (header) => {
+    expect(matchesEntityTag(header, '"abc"')).toBe(false);
   });
 
-  it('answers within a moment whatever the field', () => {
+  it('takes linear time for any header', () => {
     const start = performance.now();
     for (const piece of ['"', 'W/"', '"a', ', ', '"a"', 'W/']) {
       expect(matchesEntityTag(piece.repeat(5_000), '"abc"')).toBe(false);

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Sends a request target that HTTP clients do not send. */
+/** Sends a request target that HTTP clients cannot send. */
 function sendTarget(
   target: string,
   method = 'GET',
@@ -36,7 +36,7 @@ function sendTarget(
   );
 }
 
-describe('every success carries the limit fields and a request id', () => {
+describe('every successful response has the rate limit headers and a request id', () => {
   test.each<[status: number, title: string, path: () => string, options?: RequestOptions]>([
     [200, 'GET /v1/pets', () => '/v1/pets'],
     [200, 'GET /v1/pets/{petId}', () => `/v1/pets/${petId}`],
@@ -74,7 +74,7 @@ describe('every success carries the limit fields and a request id', () => {
     expectRateLimitHeaders(response);
   });
 
-  test('200 and 304 may be kept by the caller alone, and are asked for again', async () => {
+  test('200 and 304 are private and must be revalidated', async () => {
     for (const headers of [{}, { 'If-None-Match': '*' }]) {
       expect((await client.get('/v1/pets', headers)).headers).toMatchObject({
         'cache-control': 'private, no-cache',
@@ -84,7 +84,7 @@ describe('every success carries the limit fields and a request id', () => {
   });
 });
 
-describe('every failure has the Error shape, the limit fields and no-store', () => {
+describe('every error has an Error body, the rate limit headers and no-store', () => {
   const post = (headers: Record<string, string>, body: RequestOptions['body']): RequestOptions => ({
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
@@ -97,12 +97,12 @@ describe('every failure has the Error shape, the limit fields and no-store', () 
     [400, 'invalid_request', 'a bad limit', '/v1/pets?limit=0'],
     [400, 'invalid_cursor', 'a bad cursor', '/v1/pets?cursor=nonsense'],
     [400, 'invalid_request', 'no body', '/v1/pets', { method: 'POST' }],
-    [400, 'invalid_request', 'bad fields', '/v1/pets', post({}, '{"name":1}')],
+    [400, 'invalid_request', 'invalid fields', '/v1/pets', post({}, '{"name":1}')],
     [400, 'malformed_json', 'a body that does not parse', '/v1/pets', post({}, '{"name"')],
     [
       400,
       'malformed_json',
-      'a body that does not decompress',
+      'a body that cannot be decompressed',
       '/v1/pets',
       post({ 'Content-Encoding': 'gzip' }, 'x'),
     ],
@@ -123,7 +123,7 @@ describe('every failure has the Error shape, the limit fields and no-store', () 
     [500, 'internal_error', 'a handler that throws', '/v1/failing/error'],
     [500, 'internal_error', 'a handler whose promise rejects', '/v1/failing/rejection'],
     [500, 'internal_error', 'a handler that throws a text', '/v1/failing/text'],
-    [500, 'internal_error', 'an answer that cannot be printed', '/v1/failing/unprintable'],
+    [500, 'internal_error', 'a result that cannot be serialized', '/v1/failing/unprintable'],
     [400, 'invalid_request', "a framework's 400", '/v1/failing/http400'],
     [503, 'service_unavailable', "a framework's 503", '/v1/failing/http503'],
   ])('%i %s: %s', async (status, code, _title, path, options = {}) => {
@@ -145,14 +145,14 @@ describe('every failure has the Error shape, the limit fields and no-store', () 
     ['an encoded letter', '/v1/p%65ts'],
     ['a path below an animal', '/v1/pets/1/photos'],
     ['dot segments', '/v1/../v1/pets'],
-    ['a path that does not decode', '/v1/pets/%E0%A4%A'],
-    ['a percent sign alone', '/%'],
+    ['a path that cannot be decoded', '/v1/pets/%E0%A4%A'],
+    ['a single percent sign', '/%'],
     ['a fragment', '/v1/pets#top'],
     ['a path of the metrics listener', '/metrics'],
-    ['a slash after a path beside the interface', '/health/live/'],
+    ['a trailing slash after a health path', '/health/live/'],
     ['another scheme', 'ftp://pets/v1/pets'],
     ['another scheme with an authority that cannot be parsed', 'ftp://[/v1/pets'],
-    ['an authority alone, below a path', 'http://pets/nope'],
+    ['an absolute-form target with an unknown path', 'http://pets/nope'],
   ])('404 route_not_found: %s', async (_title, target) => {
     expectError(await sendTarget(target), 404, 'route_not_found');
   });
@@ -161,13 +161,13 @@ describe('every failure has the Error shape, the limit fields and no-store', () 
     expectError(await sendTarget('*', 'OPTIONS'), 404, 'route_not_found');
   });
 
-  test('401 rather than 404 at an unknown path without a key', async () => {
+  test('401 and not 404 at an unknown path without an API key', async () => {
     for (const path of ['/v1/nope', '/nope', '/%', '//']) {
       expectError(await new ApiClient(service).get(path), 401, 'missing_api_key');
     }
   });
 
-  test('429 with Retry-After at a known and at an unknown path', async () => {
+  test('429 with Retry-After at existing and unknown paths', async () => {
     const owner = await createOwner(service.database, { limits: { perMinute: 1, perDay: 10 } });
     const limited = new ApiClient(service, owner.key);
     await limited.get('/v1/pets');
@@ -178,7 +178,7 @@ describe('every failure has the Error shape, the limit fields and no-store', () 
     }
   });
 
-  test('500: the cause is in the log, under the id of the request', async () => {
+  test('500: the log contains the cause and the id of the request', async () => {
     const { headers } = await client.get('/v1/failing/error');
     const line = await service.waitForLog(
       ({ requestId, code }) => requestId === headers['x-request-id'] && code === 'internal_error',
@@ -193,11 +193,11 @@ describe('every failure has the Error shape, the limit fields and no-store', () 
     });
   });
 
-  test('500: no ETag, though the handler would have sent one', async () => {
+  test('500: no ETag, even if the handler set one', async () => {
     expect((await client.get('/v1/failing/error')).headers).not.toHaveProperty('etag');
   });
 
-  test('503: Retry-After, whoever threw it', async () => {
+  test('503 from a handler has Retry-After', async () => {
     expect((await client.get('/v1/failing/http503')).headers['retry-after']).toMatch(/^[1-9]\d*$/);
   });
 

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 test.each(['/health/live', '/health/ready'])(
-  'GET %s is 200 without a key, and not limited',
+  'GET %s › 200 without an API key and without a rate limit',
   async (path) => {
     for (let count = 0; count < 5; count++) {
       const response = await send(service, path);
@@ -25,13 +25,13 @@ test.each(['/health/live', '/health/ready'])(
   },
 );
 
-test('GET /health/ready tells what it looked at', async () => {
+test('GET /health/ready › 200 with the result of each check', async () => {
   const { json } = await send(service, '/health/ready');
   expect(json.checks).toMatchObject({ database: 'up', shutdown: 'no' });
   expect(json.checks).not.toHaveProperty('redis');
 });
 
-test('GET / leads to /docs', async () => {
+test('GET / › 302 to /docs', async () => {
   const response = await send(service, '/');
   expect(response.status).toBe(302);
   expect(response.headers.location).toBe('/docs');

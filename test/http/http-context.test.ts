@@ -9,7 +9,7 @@ const other = (): void => undefined;
 const route = (controller: object, handler: object): ExecutionContext =>
   ({ getClass: () => controller, getHandler: () => handler }) as unknown as ExecutionContext;
 
-it('reads a route once, and each route for itself, those of a controller that inherits its handler included', () => {
+it('reads each route once, including a handler that a controller inherits', () => {
   const read = jest.fn(
     (context: ExecutionContext) => `${context.getClass().name}.${context.getHandler().name}`,
   );
@@ -23,7 +23,7 @@ it('reads a route once, and each route for itself, those of a controller that in
   expect(read).toHaveBeenCalledTimes(3);
 });
 
-it('remembers what is undefined', () => {
+it('caches undefined', () => {
   const read = jest.fn(() => undefined);
   const nothing = perRoute(read);
 

@@ -10,7 +10,7 @@ describe('jsonText', () => {
     [{ when: new Date(0) }, '{"when":"1970-01-01T00:00:00.000Z"}'],
     [{ toJSON: () => ({ id: 1n }) }, '{"id":1}'],
     [undefined, 'null'],
-  ])('prints %p', (value, text) => {
+  ])('serializes %p', (value, text) => {
     expect(jsonText(value)).toBe(text);
   });
 
@@ -48,7 +48,7 @@ describe('jsonText', () => {
       ),
     ],
     [new Date(1e12)],
-  ])('prints %j as JSON.stringify does', (value) => {
+  ])('serializes %j like JSON.stringify', (value) => {
     expect(jsonText(value)).toBe(JSON.stringify(value));
   });
 });

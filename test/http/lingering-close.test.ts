@@ -6,7 +6,7 @@ import { RawConnection } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
 import type { ErrorCode } from '../../src/errors/catalogue.js';
 
-/** What the service takes in of a body that it refused, at the most; more than the sockets' buffers hold. */
+/** The most that the service reads of a rejected body. More than the buffers of the sockets hold. */
 const SWALLOWED_BYTES = 30_000_000;
 const GIGABYTE = 1_000_000_000;
 const PET = '{"name":"Frank","categoryId":1}';
@@ -27,9 +27,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-function head(method: string, path: string, as: string | undefined, ...fields: string[]): string {
+function head(method: string, path: string, as: string | undefined, ...headers: string[]): string {
   const authorization = as === undefined ? [] : [`Authorization: Bearer ${as}`];
-  return [`${method} ${path} HTTP/1.1`, 'Host: pets', ...authorization, ...fields, '', ''].join(
+  return [`${method} ${path} HTTP/1.1`, 'Host: pets', ...authorization, ...headers, '', ''].join(
     '\r\n',
   );
 }
@@ -43,17 +43,17 @@ type Rejected = [
   as: () => string | undefined,
 ];
 
-const REFUSED: Rejected[] = [
+const REJECTED: Rejected[] = [
   ['without a key', 401, 'missing_api_key', 'POST', '/v1/pets', () => undefined],
   ['over the limit', 429, 'rate_limit_exceeded', 'POST', '/v1/pets', () => spentKey],
   ['at an unknown path', 404, 'route_not_found', 'POST', '/v1/nope', () => key],
   ['with another method', 405, 'method_not_allowed', 'PUT', '/v1/pets', () => key],
-  ['that is too large', 413, 'payload_too_large', 'POST', '/v1/pets', () => key],
+  ['over the size limit', 413, 'payload_too_large', 'POST', '/v1/pets', () => key],
 ];
 
-describe('a refused body', () => {
-  test.each(REFUSED)(
-    '%s: %i comes at once, with the body unsent',
+describe('a rejected body', () => {
+  test.each(REJECTED)(
+    '%s: %i before the body is sent',
     async (_title, status, code, method, path, as) => {
       const connection = await RawConnection.open(
         service,
@@ -69,24 +69,24 @@ describe('a refused body', () => {
     },
   );
 
-  test.each(REFUSED)(
+  test.each(REJECTED)(
     '%s: %i instead of 100 Continue',
     async (_title, status, code, method, path, as) => {
-      const fields = [
+      const headers = [
         'Content-Type: application/json',
         `Content-Length: ${GIGABYTE}`,
         'Expect: 100-continue',
       ];
       expectError(
-        await RawConnection.exchange(service, head(method, path, as(), ...fields)),
+        await RawConnection.exchange(service, head(method, path, as(), ...headers)),
         status,
         code,
       );
     },
   );
 
-  test.each(REFUSED)(
-    '%s: a client that goes on sending reads %i',
+  test.each(REJECTED)(
+    '%s: a client that keeps sending reads %i',
     async (_title, status, code, method, path, as) => {
       const body = Buffer.alloc(1_000_000, ' ');
       const request = httpRequest({
@@ -112,7 +112,7 @@ describe('a refused body', () => {
   );
 
   test.each([
-    ['a refusal', () => head('POST', '/v1/pets', undefined, `Content-Length: ${GIGABYTE}`)],
+    ['a rejection', () => head('POST', '/v1/pets', undefined, `Content-Length: ${GIGABYTE}`)],
     [
       'a body that is too large in chunks',
       () =>
@@ -124,14 +124,17 @@ describe('a refused body', () => {
           'Transfer-Encoding: chunked',
         ),
     ],
-    ['an answer to OPTIONS', () => head('OPTIONS', '/v1/pets', key, `Content-Length: ${GIGABYTE}`)],
-    ['an answer to GET', () => head('GET', '/v1/pets', key, `Content-Length: ${GIGABYTE}`)],
     [
-      'an answer beside the interface',
+      'a response to OPTIONS',
+      () => head('OPTIONS', '/v1/pets', key, `Content-Length: ${GIGABYTE}`),
+    ],
+    ['a response to GET', () => head('GET', '/v1/pets', key, `Content-Length: ${GIGABYTE}`)],
+    [
+      'a response outside of /v1',
       () => head('GET', '/openapi.json', undefined, `Content-Length: ${GIGABYTE}`),
     ],
-    ['a broken message', () => head('GET', '/v1/pets', undefined, 'Bad field')],
-  ])('after %s, a bounded part of what goes on coming is taken in', async (_title, message) => {
+    ['an invalid message', () => head('GET', '/v1/pets', undefined, 'Bad header')],
+  ])('after %s, the service reads a limited part of further input', async (_title, message) => {
     const connection = await RawConnection.open(service, message());
     const chunk = Buffer.from(`10000\r\n${' '.repeat(65_536)}\r\n`);
     const { socket } = connection;
@@ -146,7 +149,7 @@ describe('a refused body', () => {
     expect(sent).toBeLessThan(SWALLOWED_BYTES);
   });
 
-  test('of the size of one body: the connection serves the next request', async () => {
+  test('a small complete body: the connection serves the next request', async () => {
     const connection = await RawConnection.open(service);
     for (const as of [undefined, key]) {
       const body = 'x'.repeat(100);
@@ -168,7 +171,7 @@ describe('Expect: 100-continue', () => {
     'Expect: 100-Continue',
   ];
 
-  test('100 once the guards are passed, then 201', async () => {
+  test('100 after the guards, then 201', async () => {
     const connection = await RawConnection.open(
       service,
       head('POST', '/v1/pets', key, ...expecting),
@@ -178,7 +181,7 @@ describe('Expect: 100-continue', () => {
     connection.close();
   });
 
-  test('a client that does not wait gets 201 too', async () => {
+  test('201 for a client that does not wait', async () => {
     const connection = await RawConnection.open(
       service,
       head('POST', '/v1/pets', key, ...expecting) + PET,
@@ -188,7 +191,7 @@ describe('Expect: 100-continue', () => {
     connection.close();
   });
 
-  test('415 instead of 100 when the type is refused', async () => {
+  test('415 instead of 100 for an unsupported media type', async () => {
     const response = await RawConnection.exchange(
       service,
       head(
@@ -204,7 +207,7 @@ describe('Expect: 100-continue', () => {
   });
 });
 
-test('refusals without a body keep the connection', async () => {
+test('rejections of requests without a body keep the connection', async () => {
   const connection = await RawConnection.open(service);
   const cases: [path: string, as: string | undefined, status: number][] = [
     ['/v1/pets', undefined, 401],

@@ -29,7 +29,7 @@ test.each([
   ['/openapi.json', READ_ONLY],
   ['/openapi.yaml', READ_ONLY],
   ['/', READ_ONLY],
-])('%s: OPTIONS is 204 and another method 405, both with Allow: %s', async (path, allow) => {
+])('OPTIONS %s › 204, other methods 405, both with Allow: %s', async (path, allow) => {
   const options = await client.send(path, { method: 'OPTIONS' });
   expect([options.status, options.text]).toEqual([204, '']);
   expectRateLimitHeaders(options);
@@ -50,7 +50,7 @@ test.each([
   }
 });
 
-test('OPTIONS asks for a key, and for a path', async () => {
+test('OPTIONS › 401 without an API key, 404 at an unknown path', async () => {
   expectError(await send(service, '/v1/pets', { method: 'OPTIONS' }), 401, 'missing_api_key');
   expectError(await client.send('/v1/nope', { method: 'OPTIONS' }), 404, 'route_not_found');
 });
@@ -62,19 +62,19 @@ test.each([
   ['/v1/nope', {}],
   ['/v1/pets/0', {}],
   ['/health/live', {}],
-])('HEAD %s %j answers as GET, without the body', async (path, headers) => {
+])('HEAD %s %j › the response to GET without the body', async (path, headers) => {
   const get = await client.send(path, { headers });
   const head = await client.send(path, { method: 'HEAD', headers });
   expect([head.status, head.text]).toEqual([get.status, '']);
-  // Those differ between any two requests.
-  const { 'x-request-id': _id, date: _date, ...told } = get.headers;
+  // These headers differ between any two requests.
+  const { 'x-request-id': _id, date: _date, ...getHeaders } = get.headers;
   const same = Object.fromEntries(
-    Object.entries(told).filter(([name]) => !name.includes('ratelimit')),
+    Object.entries(getHeaders).filter(([name]) => !name.includes('ratelimit')),
   );
   expect(head.headers).toMatchObject(same);
 });
 
-test('HEAD of an animal has its length and ETag, and is counted', async () => {
+test('HEAD /v1/pets/{petId} › has Content-Length and ETag, and is counted', async () => {
   const get = await client.get(petPath);
   const head = await client.send(petPath, { method: 'HEAD' });
   expect(head.headers).toMatchObject({

@@ -42,11 +42,11 @@ describe('exactNumber', () => {
     ['1'.repeat(101), NaN],
     [`5.${'0'.repeat(99)}`, NaN],
     [`0.${'0'.repeat(99)}`, NaN],
-  ])('reads %s as %p', (token, value) => {
+  ])('parses %s as %p', (token, value) => {
     expect(exactNumber(token)).toBe(value);
   });
 
-  it('reads any integer of int64 exactly, wherever its decimal point is moved', () => {
+  it('parses every int64 exactly in every notation', () => {
     const random = seededRandom(1);
     const wrong = Array.from({ length: 20_000 }, () => {
       const bits = BigInt(Math.floor(random() * 64));
@@ -59,7 +59,7 @@ describe('exactNumber', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('agrees with rational arithmetic on any token', () => {
+  it('agrees with rational arithmetic for random tokens', () => {
     const random = seededRandom(2);
     const wrong = Array.from({ length: 20_000 }, () => randomToken(random)).filter((token) => {
       const integer = integerOf(token);
@@ -71,19 +71,19 @@ describe('exactNumber', () => {
   });
 });
 
-/** An integer as it is to be read: as a number where that holds it exactly. */
+/** Returns the expected value of an integer: a number if a number is exact. */
 function numberOf(integer: bigint): number | bigint {
   const double = Number(integer);
   return Number.isSafeInteger(double) ? double : integer;
 }
 
-/** The nearest double of a token that is no integer; none that is one. */
+/** Returns the nearest double of a token that is not an integer. Never returns an integer. */
 function fractionOf(token: string): number {
   const double = Number(token);
   return Number.isInteger(double) ? NaN : double;
 }
 
-/** Writes an integer in one of the ways in which JSON allows it. */
+/** Writes an integer in one of the notations of JSON. */
 function respell(value: bigint, random: () => number): string {
   const digits = `${'0'.repeat(25)}${value < 0n ? -value : value}`;
   const shift = Math.floor(random() * 25);
@@ -106,7 +106,7 @@ function randomToken(random: () => number): string {
   return `${sign}${digits(22).replace(/^0+(?=\d)/, '')}${fraction}${exponent}`;
 }
 
-/** Returns the integer that a token denotes, or undefined when it denotes none. */
+/** Returns the integer value of a token, or undefined when its value is not an integer. */
 function integerOf(token: string): bigint | undefined {
   const [mantissa = '', exponent = '0'] = token.split('e');
   const [whole = '', fraction = ''] = mantissa.split('.');
@@ -134,12 +134,12 @@ describe('parseJson', () => {
     ['{"a":9007199254740993,"a":1}', { a: 1 }],
     ['{"a":{"b":1e0},"a":{}}', { a: {} }],
     ['{"a":[1e0],"a":[2]}', { a: [2] }],
-  ])('reads %s', (text, value) => {
+  ])('parses %s', (text, value) => {
     expect(parse(text)).toEqual(value);
   });
 
   it.each(['{"__proto__":{"a":1}}', '{"__proto__":{"a":1e0}}'])(
-    'makes an ordinary member of %s',
+    'creates an ordinary property from %s',
     (text) => {
       const value = parse(text) as object;
 
@@ -148,7 +148,7 @@ describe('parseJson', () => {
     },
   );
 
-  it('reads whatever the native parser reads in the same way where numbers are read exactly', () => {
+  it('returns the same as the native parser for exact numbers', () => {
     const random = seededRandom(3);
     const wrong = Array.from({ length: 5_000 }, () => `[1e0,${randomJson(random, 4)}]`).filter(
       (text) => JSON.stringify(parse(text)) !== JSON.stringify(JSON.parse(text)),
@@ -157,7 +157,7 @@ describe('parseJson', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('refuses whatever the native parser refuses, and nothing else', () => {
+  it('rejects exactly the texts that the native parser rejects', () => {
     const random = seededRandom(4);
     const texts = Array.from({ length: 5_000 }, () =>
       damaged(`[1e0,${randomJson(random, 3)}]`, random),
@@ -210,7 +210,7 @@ function randomJson(random: () => number, depth: number): string {
   }
 }
 
-/** Takes out, doubles or replaces a character. */
+/** Removes, doubles or replaces a character. */
 function damaged(text: string, random: () => number): string {
   const at = Math.floor(random() * text.length);
   const what = ['', text[at]!.repeat(2), '"', ',', '}', '0', '\\', '\n', 'e'][

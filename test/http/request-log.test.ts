@@ -22,7 +22,7 @@ const lineOf = (requestId: unknown): Promise<LogLine> =>
   service.waitForLog((line) => line.msg === 'request' && line['requestId'] === requestId);
 
 describe('X-Request-Id', () => {
-  test.each(['a', 'A-z_0-9', '0', '-', 'x'.repeat(128)])('%s is taken over', async (id) => {
+  test.each(['a', 'A-z_0-9', '0', '-', 'x'.repeat(128)])('%s is used', async (id) => {
     expect((await client.get('/v1/pets', { 'X-Request-Id': id })).headers['x-request-id']).toBe(id);
   });
 
@@ -32,15 +32,15 @@ describe('X-Request-Id', () => {
     ['with a space', 'a b'],
     ['with a dot', 'a.b'],
     ['with a comma', 'a,b'],
-    ['beyond ASCII', 'caf\xe9'],
-    ['with a line of its own', 'a%0d%0ab'],
+    ['with a non-ASCII character', 'caf\xe9'],
+    ['with an encoded line break', 'a%0d%0ab'],
     ['given twice', ['a', 'b']],
   ])('one %s is replaced', async (_title, id) => {
     const { headers } = await client.send('/v1/pets', { headers: { 'X-Request-Id': id } });
     expect(headers['x-request-id']).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   });
 
-  test('each request without one gets its own', async () => {
+  test('each request without one gets a new id', async () => {
     const ids = await Promise.all(
       Array.from(
         { length: 10 },
@@ -138,7 +138,7 @@ describe('the log line of a request', () => {
     }
   });
 
-  test('of a 500 is at level error and has the error, but nothing of the body', async () => {
+  test('of a 500 is at level error and has the error, but not the body', async () => {
     await service.database.query('ALTER TABLE pets ALTER category_id TYPE boolean USING true');
     const { headers } = await client.post('/v1/pets', { name: 'Mr. Secret', categoryId: 778899 });
     await service.database.query('ALTER TABLE pets ALTER category_id TYPE bigint USING 1');
@@ -167,7 +167,7 @@ describe('the log line of a request', () => {
     expect(service.output()).not.toContain('/health/');
   });
 
-  test('of a broken message has the id of the answer', async () => {
+  test('of an invalid message has the id of the response', async () => {
     const { headers } = await RawConnection.exchange(service, 'hello\r\n\r\n');
     const line = await service.waitForLog(({ requestId }) => requestId === headers['x-request-id']);
     expect(line).toMatchObject({
@@ -177,15 +177,15 @@ describe('the log line of a request', () => {
     });
   });
 
-  test('of a client that went away says so', async () => {
+  test('of a client that disconnected has aborted: true', async () => {
     const lock = await holdPets(service.database);
     const connection = await RawConnection.open(
       service,
-      `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nX-Request-Id: gone\r\nAuthorization: Bearer ${owner.key}\r\n\r\n`,
+      `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nX-Request-Id: disconnected\r\nAuthorization: Bearer ${owner.key}\r\n\r\n`,
     );
     await lock.waitedFor();
     connection.socket.resetAndDestroy();
-    const line = await lineOf('gone').finally(() => lock.release());
+    const line = await lineOf('disconnected').finally(() => lock.release());
     expect(line).toMatchObject({ aborted: true, clientAddress: '127.0.0.1' });
   });
 });
@@ -256,7 +256,7 @@ describe('traceparent', () => {
   });
 });
 
-test('no key is in the log, wherever a caller puts it', async () => {
+test('the log contains no API key, wherever a caller sends it', async () => {
   const { key } = owner;
   const escaped = key.replace('_', '%5F');
   const places: [path: string, options?: RequestOptions][] = [
@@ -276,7 +276,7 @@ test('no key is in the log, wherever a caller puts it', async () => {
   ];
   for (const [path, options] of places) await client.send(path, options);
   await RawConnection.exchange(service, `${key}\r\n\r\n`);
-  // A failure of the database is logged with its statement and what was to be stored.
+  // The log of a database error could contain the statement and its values.
   await service.database.query('ALTER TABLE pets RENAME TO pets_away');
   const failed = await client.post('/v1/pets', { name: key, categoryId: 1 });
   await service.database.query('ALTER TABLE pets_away RENAME TO pets');

@@ -5,7 +5,7 @@ import { RawConnection } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
-/** The limit of the tests, and how often the server looks. */
+/** The limit of these tests, the server's check interval, and a margin. */
 const LATEST_MS = 300 + 1_000 + 1_500;
 
 let service: TestService;
@@ -24,8 +24,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const head = (...fields: string[]): string =>
-  [`POST /v1/pets HTTP/1.1`, 'Host: pets', ...fields, '', ''].join('\r\n');
+const head = (...headers: string[]): string =>
+  [`POST /v1/pets HTTP/1.1`, 'Host: pets', ...headers, '', ''].join('\r\n');
 const authorized = (): string => `Authorization: Bearer ${key}`;
 const BODY = ['Content-Type: application/json', `Content-Length: ${PET.length}`];
 
@@ -53,7 +53,7 @@ test.concurrent.each<[title: string, limit: 'address' | 'owner', bytes: () => st
   if (response.status === 100) response = await connection.response();
   expectError(response, 408, 'request_timeout');
   expect(performance.now() - startedAt).toBeLessThan(LATEST_MS);
-  // Counted once: for the key, when that had been read.
+  // Counted once: for the owner if the API key was read, otherwise for the address.
   expect(response.headers['ratelimit-policy']).toContain(
     limit === 'owner' ? '"day"' : '"minute";q=1000000;w=60',
   );
@@ -61,7 +61,7 @@ test.concurrent.each<[title: string, limit: 'address' | 'owner', bytes: () => st
   await connection.serverEnd();
 });
 
-test('408: a byte now and then does not help', async () => {
+test('408 for a client that sends a byte now and then', async () => {
   const connection = await RawConnection.open(service, 'GET /v1/pets HTTP/1.1\r\n');
   const drip = setInterval(() => connection.write('X-A: b\r\n'), 50);
   expectError(await connection.response(), 408, 'request_timeout');
@@ -69,19 +69,19 @@ test('408: a byte now and then does not help', async () => {
   connection.close();
 });
 
-test('401 comes at once and is the answer, however slow the body', async () => {
+test('401 before a slow body has arrived', async () => {
   const connection = await RawConnection.open(service, head(...BODY) + PET.slice(0, 9));
   expectError(await connection.response(), 401, 'missing_api_key');
   await connection.serverEnd();
 });
 
-test('a connection that is kept is closed, without a word, when no request follows', async () => {
+test('a kept-alive connection closes without a response when no request follows', async () => {
   const connection = await RawConnection.open(service, head());
   expect((await connection.response()).headers).toMatchObject({ connection: 'keep-alive' });
   await connection.serverEnd();
 });
 
-test('thousands of idle connections do not keep others from being served, and are closed', async () => {
+test('1,000 idle connections do not block other clients, and are closed', async () => {
   const idle = await Promise.all(Array.from({ length: 1_000 }, () => RawConnection.open(service)));
   expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
   const responses = await Promise.all(idle.map((connection) => connection.response()));

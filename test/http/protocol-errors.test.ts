@@ -5,7 +5,7 @@ import { startService, type TestService } from '../harness/service/service.js';
 import type { ErrorCode } from '../../src/errors/catalogue.js';
 
 const LONG = 'a'.repeat(20_000);
-/** Far more than what is read of a message that is refused at once. */
+/** Far more than the service reads of a message that it rejects. */
 const FLOOD = Buffer.alloc(1_000_000, 'a');
 
 let service: TestService;
@@ -18,9 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** Returns the head of a request with a key. */
-function head(line: string, ...fields: string[]): string {
-  return `${line}\r\n${authorized}${fields.map((field) => `${field}\r\n`).join('')}\r\n`;
+/** Returns the head of a request with an API key. */
+function head(line: string, ...headers: string[]): string {
+  return `${line}\r\n${authorized}${headers.map((header) => `${header}\r\n`).join('')}\r\n`;
 }
 
 const LIST = 'GET /v1/pets HTTP/1.1';
@@ -28,18 +28,18 @@ const ADD = 'POST /v1/pets HTTP/1.1';
 const JSON_TYPE = 'Content-Type: application/json';
 const CHUNKED = 'Transfer-Encoding: chunked';
 
-describe('a message that HTTP does not allow is refused in the Error shape, and ends the connection', () => {
+describe('an invalid HTTP message gets an Error and closes the connection', () => {
   test.each<[title: string, status: number, code: ErrorCode, message: () => string]>([
-    ['no HTTP at all', 400, 'invalid_request', () => 'hello\r\n\r\n'],
+    ['not HTTP', 400, 'invalid_request', () => 'hello\r\n\r\n'],
     ['binary', 400, 'invalid_request', () => '\x00\x01\xfe\xff\r\n\r\n'],
     [
-      'the beginning of TLS',
+      'a TLS handshake',
       400,
       'invalid_request',
       () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
     ],
     ['the preface of HTTP/2', 400, 'invalid_request', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ['a target that is none', 400, 'invalid_request', () => head('GET v1/pets HTTP/1.1')],
+    ['an invalid target', 400, 'invalid_request', () => head('GET v1/pets HTTP/1.1')],
     ['an unknown method', 400, 'invalid_request', () => head('FETCH /v1/pets HTTP/1.1')],
     ['a method in lower case', 400, 'invalid_request', () => head('get /v1/pets HTTP/1.1')],
     ['HTTP/0.9', 400, 'invalid_request', () => head('GET /v1/pets HTTP/0.9')],
@@ -47,24 +47,24 @@ describe('a message that HTTP does not allow is refused in the Error shape, and 
     ['HTTP/2.0', 400, 'invalid_request', () => head('GET /v1/pets HTTP/2.0')],
     ['a NUL in the target', 400, 'invalid_request', () => head('GET /v1/\0 HTTP/1.1')],
     [
-      'a target with a byte beyond ASCII',
+      'a target with a non-ASCII byte',
       400,
       'invalid_request',
       () => head('GET /v1/p\xe9ts HTTP/1.1'),
     ],
-    ['a field without a colon', 400, 'invalid_request', () => head(LIST, 'Bad field')],
+    ['a header without a colon', 400, 'invalid_request', () => head(LIST, 'Bad header')],
     ['white space before the colon', 400, 'invalid_request', () => head(LIST, 'X-A : b')],
-    ['a folded field', 400, 'invalid_request', () => head(LIST, 'X-A: a\r\n b')],
-    ['a NUL in a field', 400, 'invalid_request', () => head(LIST, 'X-A: a\0b')],
+    ['a folded header', 400, 'invalid_request', () => head(LIST, 'X-A: a\r\n b')],
+    ['a NUL in a header', 400, 'invalid_request', () => head(LIST, 'X-A: a\0b')],
     [
-      'lines that end with LF alone',
+      'lines that end with LF only',
       400,
       'invalid_request',
       () => head(LIST).replaceAll('\r\n', '\n'),
     ],
     ['no Host', 400, 'invalid_request', () => `${LIST}\r\n\r\n`],
     ['two Hosts', 400, 'invalid_request', () => head(LIST, 'Host: other')],
-    ['two Hosts that are equal', 400, 'invalid_request', () => head(LIST, 'HOST: pets')],
+    ['two equal Hosts', 400, 'invalid_request', () => head(LIST, 'HOST: pets')],
     ...[
       'pe ts',
       'pets/',
@@ -106,71 +106,71 @@ describe('a message that HTTP does not allow is refused in the Error shape, and 
       ],
     ),
     [
-      'two lengths',
+      'two Content-Length headers',
       400,
       'invalid_request',
       () => head(ADD, 'Content-Length: 5', 'Content-Length: 6'),
     ],
-    ['a negative length', 400, 'invalid_request', () => head(ADD, 'Content-Length: -1')],
+    ['a negative Content-Length', 400, 'invalid_request', () => head(ADD, 'Content-Length: -1')],
     [
-      'a length beyond all numbers',
+      'a Content-Length that overflows',
       400,
       'invalid_request',
       () => head(ADD, `Content-Length: ${'9'.repeat(40)}`),
     ],
     [
-      'a length and chunks',
+      'Content-Length and chunked',
       400,
       'invalid_request',
       () => `${head(ADD, JSON_TYPE, 'Content-Length: 5', CHUNKED)}0\r\n\r\n`,
     ],
     [
-      'chunks and a length',
+      'chunked and Content-Length',
       400,
       'invalid_request',
       () => `${head(ADD, JSON_TYPE, CHUNKED, 'Content-Length: 5')}0\r\n\r\n`,
     ],
     [
-      'chunks that are not last',
+      'chunked is not the last coding',
       400,
       'invalid_request',
       () => `${head(ADD, JSON_TYPE, 'Transfer-Encoding: chunked, gzip')}0\r\n\r\n`,
     ],
     [
-      'another coding before the chunks',
+      'another coding before chunked',
       400,
       'invalid_request',
       () => `${head(ADD, JSON_TYPE, 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n`,
     ],
     [
-      'another coding alone',
+      'another coding without chunked',
       400,
       'invalid_request',
       () => head(ADD, JSON_TYPE, 'Transfer-Encoding: identity'),
     ],
     ['CONNECT', 400, 'invalid_request', () => head('CONNECT pets:443 HTTP/1.1')],
     [
-      'an expectation beside the known one',
+      'an unsupported expectation in addition to 100-continue',
       417,
       'invalid_request',
       () => head(ADD, JSON_TYPE, 'Content-Length: 2', 'Expect: 100-continue, tea'),
     ],
-    ['a large field', 431, 'headers_too_large', () => head(LIST, `X-A: ${LONG}`)],
+    ['a large header', 431, 'headers_too_large', () => head(LIST, `X-A: ${LONG}`)],
     ['a long target', 431, 'headers_too_large', () => head(`GET /v1/pets?${LONG} HTTP/1.1`)],
     [
-      'garbage as a chunk',
+      'an invalid chunk',
       400,
       'invalid_request',
       () => `${head(ADD, JSON_TYPE, CHUNKED)}5\r\nhello\r\nzzz\r\n`,
     ],
     [
-      'a chunk longer than it says',
+      'a chunk longer than its size',
       400,
       'invalid_request',
       () => `${head(ADD, JSON_TYPE, CHUNKED)}2\r\nhello\r\n`,
     ],
     [
-      'a chunk size beyond all numbers',
+      'a chunk size that overflows',
       400,
       'invalid_request',
       () => `${head(ADD, JSON_TYPE, CHUNKED)}${'f'.repeat(40)}\r\n`,
@@ -189,7 +189,7 @@ describe('a message that HTTP does not allow is refused in the Error shape, and 
     await connection.serverEnd();
   });
 
-  test('a body that the client breaks off: 400', async () => {
+  test('400 when the client ends the body early', async () => {
     const connection = await RawConnection.open(
       service,
       `${head(ADD, JSON_TYPE, 'Content-Length: 9')}{"na`,
@@ -199,12 +199,12 @@ describe('a message that HTTP does not allow is refused in the Error shape, and 
     await connection.serverEnd();
   });
 
-  test('it is counted once for the address, whatever follows, and not for the key', async () => {
-    const first = await RawConnection.exchange(service, head(LIST, 'Bad field'));
-    const connection = await RawConnection.open(service, head(LIST, 'Bad field'));
+  test('it is counted once for the address and not for the API key', async () => {
+    const first = await RawConnection.exchange(service, head(LIST, 'Bad header'));
+    const connection = await RawConnection.open(service, head(LIST, 'Bad header'));
     for (let count = 0; count < 5; count++) connection.write('more\r\n\r\n');
     const second = await connection.response();
-    const third = await RawConnection.exchange(service, head(LIST, 'Bad field'));
+    const third = await RawConnection.exchange(service, head(LIST, 'Bad header'));
     const remaining = [first, second, third].map(({ headers }) =>
       Number(headers['x-ratelimit-remaining']),
     );
@@ -213,10 +213,10 @@ describe('a message that HTTP does not allow is refused in the Error shape, and 
   });
 
   test.each([
-    ['a bad field', () => head(LIST, 'Bad field')],
-    ['a large field', () => `${LIST}\r\nHost: pets\r\nX-A: ${LONG}`],
-    ['a broken chunk', () => `${head(ADD, JSON_TYPE, CHUNKED)}zzz\r\n`],
-  ])('%s: a client that goes on sending gets the answer, not a reset', async (_title, message) => {
+    ['an invalid header', () => head(LIST, 'Bad header')],
+    ['a large header', () => `${LIST}\r\nHost: pets\r\nX-A: ${LONG}`],
+    ['an invalid chunk', () => `${head(ADD, JSON_TYPE, CHUNKED)}zzz\r\n`],
+  ])('%s: a client that keeps sending gets the response and no reset', async (_title, message) => {
     const connection = await RawConnection.open(service, message());
     connection.write(FLOOD).write(FLOOD);
     const response = await connection.response();
@@ -225,8 +225,8 @@ describe('a message that HTTP does not allow is refused in the Error shape, and 
   });
 });
 
-describe('what follows a good request', () => {
-  test('pipelined requests are answered in their order', async () => {
+describe('after a valid request', () => {
+  test('pipelined requests get their responses in order', async () => {
     const connection = await RawConnection.open(
       service,
       head(LIST) + head('GET /v1/nope HTTP/1.1') + head('GET /v1/pets/1 HTTP/1.1') + head(LIST),
@@ -237,7 +237,7 @@ describe('what follows a good request', () => {
     connection.close();
   });
 
-  test('garbage is refused after the answers that are owed', async () => {
+  test('an invalid message is rejected after the pending responses', async () => {
     const connection = await RawConnection.open(
       service,
       `${head(LIST)}${head(LIST)}garbage\r\n\r\n`,
@@ -248,14 +248,14 @@ describe('what follows a good request', () => {
     await connection.serverEnd();
   });
 
-  test('garbage on a connection that was kept is refused', async () => {
+  test('an invalid message on a kept-alive connection is rejected', async () => {
     const connection = await RawConnection.open(service, head(LIST));
     expect((await connection.response()).headers['connection']).toBe('keep-alive');
     expectError(await connection.write('garbage\r\n\r\n').response(), 400, 'invalid_request');
     await connection.serverEnd();
   });
 
-  test('CONNECT is refused after the answers that are owed', async () => {
+  test('CONNECT is rejected after the pending responses', async () => {
     const connection = await RawConnection.open(
       service,
       head(LIST) + head('CONNECT pets:1 HTTP/1.1'),
@@ -266,14 +266,11 @@ describe('what follows a good request', () => {
   });
 });
 
-describe('what HTTP allows is served', () => {
+describe('a valid HTTP message is served', () => {
   test.each([
+    ['an unsupported upgrade', () => head(LIST, 'Connection: Upgrade', 'Upgrade: websocket')],
     [
-      'an upgrade that is not understood',
-      () => head(LIST, 'Connection: Upgrade', 'Upgrade: websocket'),
-    ],
-    [
-      'HTTP/2 offered in clear text',
+      'an upgrade to clear-text HTTP/2',
       () =>
         head(
           LIST,
@@ -284,7 +281,7 @@ describe('what HTTP allows is served', () => {
     ],
     ['HTTP/1.0 without a Host', () => head('GET /v1/pets HTTP/1.0').replace('Host: pets\r\n', '')],
     [
-      'thousands of small fields before the key',
+      'thousands of small headers before the API key',
       () => `${LIST}\r\n${'A: b\r\n'.repeat(4_000)}${authorized}\r\n`,
     ],
     ...[
@@ -307,14 +304,14 @@ describe('what HTTP allows is served', () => {
       () => head(`GET http://${authority}/v1/pets HTTP/1.1`),
     ]),
     ['an empty line before the request', () => `\r\n${head(LIST)}`],
-    ['a body that GET does not take', () => `${head(LIST, 'Content-Length: 5')}hello`],
-    ['a broken body that nobody reads', () => `${head(LIST, CHUNKED)}zzz\r\n`],
+    ['a GET with a body', () => `${head(LIST, 'Content-Length: 5')}hello`],
+    ['an invalid body that the service does not read', () => `${head(LIST, CHUNKED)}zzz\r\n`],
   ])('%s: 200', async (_title, message) => {
     const response = await RawConnection.exchange(service, message());
     expect([response.status, response.text]).toEqual([200, '[]']);
   });
 
-  test('a client that ends its side after the request gets the answer', async () => {
+  test('a client that ends its side after the request gets the response', async () => {
     const connection = await RawConnection.open(service);
     connection.socket.end(head(LIST));
     expect((await connection.response()).status).toBe(200);
@@ -322,6 +319,6 @@ describe('what HTTP allows is served', () => {
   });
 });
 
-test('no broken message was taken for a defect', () => {
+test('no invalid message is logged as an internal error', () => {
   expect(service.logs().filter(({ level }) => Number(level) >= 50)).toEqual([]);
 });

@@ -7,14 +7,14 @@ import { createKey, createOwner } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
-const ANSWERED_WITHIN_MS = 5_000;
+const RESPONSE_LIMIT_MS = 5_000;
 
 let database: TestDatabase;
 let relay: DatabaseRelay;
 let service: TestService;
 let client: ApiClient;
-/** With a key that the service has not met. */
-let stranger: ApiClient;
+/** Has an API key that the service has not looked up yet. */
+let newClient: ApiClient;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -24,7 +24,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   const owner = await createOwner(database);
   client = new ApiClient(service, owner.key);
-  stranger = new ApiClient(service, (await createKey(database, owner.id)).key);
+  newClient = new ApiClient(service, (await createKey(database, owner.id)).key);
   await until(async () => (await client.get('/v1/pets')).status === 200);
 });
 afterEach(() => relay.restore());
@@ -34,7 +34,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** Resolves when the condition holds. @throws when that takes longer than any recovery may */
+/** Resolves when the condition is true. @throws after 10 seconds */
 async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (!(await condition())) {
@@ -46,7 +46,7 @@ describe.each([
   ['cut', () => relay.cut()],
   ['stalled', () => relay.stall()],
 ])('while the connection to the database is %s', (_title, interrupt) => {
-  test('every operation is 503 with Retry-After within 5 seconds, and then serves again by itself', async () => {
+  test('every operation is 503 with Retry-After within 5 seconds, and recovers automatically', async () => {
     await interrupt();
     const startedAt = performance.now();
     const responses = await Promise.all([
@@ -56,7 +56,7 @@ describe.each([
       client.post('/v1/pets', { name: 'Frank', categoryId: 1 }),
       client.post('/v1/pets', { name: 'Frank', categoryId: 1 }, { 'Idempotency-Key': 'a' }),
     ]);
-    expect(performance.now() - startedAt).toBeLessThan(ANSWERED_WITHIN_MS);
+    expect(performance.now() - startedAt).toBeLessThan(RESPONSE_LIMIT_MS);
     for (const response of responses) {
       expectError(response, 503, 'service_unavailable');
       expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
@@ -73,17 +73,17 @@ describe.each([
     await until(async () => (await send(service, '/health/ready')).status === 200);
   });
 
-  test('a key that is not known is 503, and shows the budget of its address', async () => {
+  test('503 with the limit of the address for an API key that is not cached', async () => {
     await interrupt();
     const startedAt = performance.now();
-    const response = await stranger.get('/v1/pets');
-    expect(performance.now() - startedAt).toBeLessThan(ANSWERED_WITHIN_MS);
+    const response = await newClient.get('/v1/pets');
+    expect(performance.now() - startedAt).toBeLessThan(RESPONSE_LIMIT_MS);
     expectError(response, 503, 'service_unavailable');
     expect(response.headers['x-ratelimit-limit']).toBe('300');
     expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
   });
 
-  test('what needs no database is answered: 401, 404, 405, liveness', async () => {
+  test('401, 404, 405 and liveness need no database', async () => {
     await interrupt();
     expectError(await send(service, '/v1/pets'), 401, 'missing_api_key');
     expectError(await client.get('/v1/nope'), 404, 'route_not_found');
@@ -91,14 +91,14 @@ describe.each([
     expect((await send(service, '/health/live')).status).toBe(200);
   });
 
-  test('the service is not ready, and however many ask, one question goes to the database', async () => {
+  test('the service is not ready, and any number of probes share one query', async () => {
     await interrupt();
     const { accepted } = relay;
     const startedAt = performance.now();
     const responses = await Promise.all(
       Array.from({ length: 100 }, () => send(service, '/health/ready')),
     );
-    expect(performance.now() - startedAt).toBeLessThan(ANSWERED_WITHIN_MS);
+    expect(performance.now() - startedAt).toBeLessThan(RESPONSE_LIMIT_MS);
     expect(relay.accepted - accepted).toBeLessThan(3);
     for (const { status, json } of responses) {
       expect([status, json.status, json.checks.database]).toEqual([503, 'unavailable', 'down']);
@@ -106,20 +106,20 @@ describe.each([
   });
 });
 
-test('GET /v1/pets › 503 within 5 seconds when a slow look-up of the key and a slow query add up to more', async () => {
-  // Its connections are lost: a new one, the look-up and the list take so long each.
+test('GET /v1/pets › 503 within 5 seconds when a slow lookup and a slow query together take longer', async () => {
+  // The pool has lost its connections. Connecting, the lookup and the list take this long each.
   await relay.restore();
   relay.slow(1_900);
   const startedAt = performance.now();
-  const response = await stranger.get('/v1/pets');
-  expect(performance.now() - startedAt).toBeLessThan(ANSWERED_WITHIN_MS);
+  const response = await newClient.get('/v1/pets');
+  expect(performance.now() - startedAt).toBeLessThan(RESPONSE_LIMIT_MS);
   expectError(response, 503, 'service_unavailable');
   expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
   expect(response.headers['x-ratelimit-limit']).toBe('1000000');
 });
 
-test('what comes after such a 503 is dropped, and is no failure of the service', async () => {
-  // Connection, look-up and list take more than 1.5 seconds together, the limit then.
+test('GET /v1/pets › the result after such a 503 is discarded without an error', async () => {
+  // Connecting, the lookup and the list together take longer than the limit of 1.5 seconds.
   const hasty = await startService({
     database,
     env: {
@@ -137,7 +137,7 @@ test('what comes after such a 503 is dropped, and is no failure of the service',
   await hasty.close();
 });
 
-test('POST /v1/pets › 201 however long the body takes to arrive: that is no wait for the database', async () => {
+test('POST /v1/pets › 201 for a body that arrives slowly, because only waits for the database count', async () => {
   const hasty = await startService({
     database,
     env: { DATABASE_POOL_WAIT_SECONDS: '0.1', DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.1' },

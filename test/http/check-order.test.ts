@@ -10,7 +10,7 @@ const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 let service: TestService;
 let key: string;
-/** Its owner's budget is used up. */
+/** Its owner is over the limit. */
 let spentKey: string;
 
 beforeAll(async () => {
@@ -25,7 +25,7 @@ afterAll(() => service.close());
 
 type Key = 'spent' | 'none' | 'bad' | 'good';
 
-// Each request commits the violation that its title names first, and all that stand behind it in the order.
+// Each request fails the check that its title names first, and all later checks.
 test.each<
   [title: string, status: number, code: ErrorCode, as: Key, path: string, options: RequestOptions]
 >([
@@ -39,19 +39,26 @@ test.each<
     '/v1/pets',
     { method: 'POST', body: LARGE },
   ],
-  ['key before path', 401, 'missing_api_key', 'none', '/v1/nope', {}],
+  ['API key before path', 401, 'missing_api_key', 'none', '/v1/nope', {}],
   [
-    'key before method',
+    'API key before method',
     401,
     'invalid_api_key',
     'bad',
     '/v1/pets',
     { method: 'DELETE', body: LARGE },
   ],
-  ['key before OPTIONS', 401, 'missing_api_key', 'none', '/v1/pets', { method: 'OPTIONS' }],
-  ['key before body', 401, 'missing_api_key', 'none', '/v1/pets', { method: 'POST', body: LARGE }],
-  ['key before parameters', 401, 'missing_api_key', 'none', '/v1/pets?limit=0', {}],
-  ['key before the animal', 401, 'missing_api_key', 'none', '/v1/pets/1', {}],
+  ['API key before OPTIONS', 401, 'missing_api_key', 'none', '/v1/pets', { method: 'OPTIONS' }],
+  [
+    'API key before body',
+    401,
+    'missing_api_key',
+    'none',
+    '/v1/pets',
+    { method: 'POST', body: LARGE },
+  ],
+  ['API key before parameters', 401, 'missing_api_key', 'none', '/v1/pets?limit=0', {}],
+  ['API key before the animal', 401, 'missing_api_key', 'none', '/v1/pets/1', {}],
   [
     'path before media type',
     404,
@@ -77,7 +84,7 @@ test.each<
     { method: 'PUT' },
   ],
   [
-    'key before the form of the idempotency key',
+    'API key before the format of Idempotency-Key',
     401,
     'missing_api_key',
     'none',
@@ -85,7 +92,7 @@ test.each<
     { method: 'POST', headers: BAD_FORM, body: LARGE },
   ],
   [
-    'path before the form of the idempotency key',
+    'path before the format of Idempotency-Key',
     404,
     'route_not_found',
     'good',
@@ -93,7 +100,7 @@ test.each<
     { method: 'POST', headers: BAD_FORM, body: LARGE },
   ],
   [
-    'method before the form of the idempotency key',
+    'method before the format of Idempotency-Key',
     405,
     'method_not_allowed',
     'good',
@@ -101,7 +108,7 @@ test.each<
     { method: 'PUT', headers: BAD_FORM, body: LARGE },
   ],
   [
-    'form of the idempotency key before media type',
+    'format of Idempotency-Key before media type',
     400,
     'invalid_request',
     'good',
@@ -133,7 +140,7 @@ test.each<
     { method: 'POST', headers: JSON_TYPE, body: LARGE },
   ],
   [
-    'JSON before fields',
+    'JSON before its fields',
     400,
     'malformed_json',
     'good',
@@ -145,7 +152,7 @@ test.each<
   expectError(await new ApiClient(service, keys[as]).send(path, options), status, code);
 });
 
-test('the limit of an address before the key', async () => {
+test('the limit of an address before the API key', async () => {
   const limited = await startService({
     database: service.database,
     env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1' },
