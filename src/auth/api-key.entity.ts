@@ -11,7 +11,7 @@ import {
 } from 'typeorm';
 import { Owner } from './owner.entity.js';
 
-/** An API key, known by its hash alone. Rows are never deleted: a revoked key stays refused. */
+/** An API key, of which only the hash is stored. Rows are never deleted. */
 @Entity('api_keys')
 @Unique('api_keys_hash_key', ['hash'])
 @Check('api_keys_hash_check', 'octet_length(hash) = 32')
@@ -32,21 +32,21 @@ export class ApiKey {
   owner!: Relation<Owner>;
 
   /**
-   * The first key of the line that rotation made this one of, null for a first key. Refusals are
-   * counted, and bans hold, for the whole line.
+   * The first key of the rotation lineage, or null if this is the first key. Rejections are counted
+   * for the whole lineage, and a ban applies to all of it.
    */
   @Index('api_keys_first_key_id_idx')
   @Column('bigint', { name: 'first_key_id', nullable: true })
   firstKeyId!: bigint | null;
 
-  /** SHA-256 of the key. */
+  /** SHA-256 of the API key. */
   @Column('bytea')
   hash!: Buffer;
 
   @Column('text')
   hint!: string;
 
-  /** Counts the times a ban of the line was lifted: a ban recorded under a lower number is void. */
+  /** How often the lineage was unbanned. A ban that was recorded with a lower count is void. */
   @Column('integer', { name: 'unban_count', default: 0 })
   unbanCount!: number;
 

@@ -1,4 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError, serviceUnavailable } from '../errors/service-error.js';
 import { requestOf } from '../http/request/http-context.js';
 import type { AnonymousCaller } from './caller.js';
@@ -7,8 +8,8 @@ import { isPublic } from './public.decorator.js';
 const CHALLENGE = 'Bearer realm="pets"';
 
 /**
- * Lets in only callers with a valid key; stands behind PlanThrottlerGuard, which has found out who
- * calls, so that a refused request is counted too.
+ * Rejects callers without a valid API key. Runs after PlanThrottlerGuard, which identifies the
+ * caller, so that rejected requests are counted.
  */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
@@ -17,23 +18,21 @@ export class ApiKeyGuard implements CanActivate {
     const request = requestOf(context);
     if (isPublic(context) || request.corsPreflight) return true;
     if (!request.caller)
-      throw new Error('ApiKeyGuard stands before the guard that identifies callers');
-    if (request.caller.kind === 'anonymous') throw refusal(request.caller);
+      throw new Error('ApiKeyGuard must run after the guard that identifies callers');
+    if (request.caller.kind === 'anonymous') throw rejection(request.caller);
     return true;
   }
 }
 
-// The same for everybody, so made once.
-const MISSING_KEY = new ServiceError(
-  'missing_api_key',
-  'An API key is required: send it as Authorization: Bearer <API_KEY>.',
-  { headers: { 'WWW-Authenticate': CHALLENGE } },
-);
-const INVALID_KEY = new ServiceError('invalid_api_key', 'The API key is not valid.', {
+// The same for every request.
+const MISSING_KEY = new ServiceError('missing_api_key', PUBLIC_MESSAGES.missingApiKey, {
+  headers: { 'WWW-Authenticate': CHALLENGE },
+});
+const INVALID_KEY = new ServiceError('invalid_api_key', PUBLIC_MESSAGES.invalidApiKey, {
   headers: { 'WWW-Authenticate': `${CHALLENGE}, error="invalid_token"` },
 });
 
-function refusal({ reason, cause }: AnonymousCaller): ServiceError {
+function rejection({ reason, cause }: AnonymousCaller): ServiceError {
   switch (reason) {
     case 'missing':
       return MISSING_KEY;

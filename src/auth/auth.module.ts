@@ -9,7 +9,7 @@ import { LastUsed } from './last-used.js';
 import { OperatorAction } from './administration/operator-action.entity.js';
 import { Owner } from './owner.entity.js';
 
-/** Who calls: owners, their plans and keys. */
+/** Owners, their plans and API keys; identifies the caller of a request. */
 @Module({
   imports: [TypeOrmModule.forFeature([Owner, ApiKey, OperatorAction])],
   providers: [Authenticator, KeyCache, KeyChanges, KeyLookupRepository, LastUsed],

@@ -19,7 +19,7 @@ export class Authenticator {
     private readonly clock: Clock,
   ) {}
 
-  /** Whether the request has an API key that was valid when it was last looked up. Has no effects. */
+  /** Whether the cached state of the request's API key is valid. Has no side effects. */
   hasCachedKey(request: Pick<IncomingMessage, 'headers'>): boolean {
     const token = bearerToken(request);
     const key = hasKeyForm(token) ? this.cache.peek(hashKey(token)) : undefined;
@@ -27,9 +27,11 @@ export class Authenticator {
   }
 
   /**
-   * Returns the caller of a request. Never rejects: a caller that cannot be identified is anonymous, with the reason.
+   * Returns the caller of a request. Never rejects: a caller that cannot be identified is
+   * anonymous, with the reason.
    *
-   * @param reserveLookup called before an API key that is not in the cache causes a query; returns whether it may
+   * @param reserveLookup called before an API key that is not in the cache causes a query; returns
+   *   whether it may
    */
   async identify(
     request: Pick<IncomingMessage, 'headers'>,
@@ -57,7 +59,7 @@ export class Authenticator {
   }
 }
 
-/** Returns what follows the scheme, '' when nothing does or another scheme is used. */
+/** Returns the token after the scheme, or '' if there is none or the scheme is different. */
 function bearerToken({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const { authorization = '' } = headers;
   const scheme = SCHEME.exec(authorization)?.[0];

@@ -1,20 +1,20 @@
 import type { Plan, PlanLimits } from './plan.js';
 
-/** What the service knows of a key that exists: enough to decide on a request without a query. */
+/** The cached state of an API key. Immutable; a refresh replaces the object. */
 export interface CachedKey {
   readonly id: bigint;
   readonly ownerId: bigint;
   readonly plan: Plan;
   readonly limits: PlanLimits;
-  /** The first key of the line that rotation made this one of; bans hold for the line. */
+  /** The first key of the rotation lineage. A ban applies to the lineage. */
   readonly firstKeyId: bigint;
   readonly unbanCount: number;
-  /** Milliseconds since the epoch; undefined: never. */
+  /** Milliseconds since the epoch; undefined: the API key does not expire. */
   readonly expiresAtMs: number | undefined;
   readonly revoked: boolean;
 }
 
-/** Whether a key may be used. @param nowMs milliseconds since the epoch */
+/** Whether an API key is valid. @param nowMs milliseconds since the epoch */
 export function isUsable(key: CachedKey, nowMs: number): boolean {
   return !key.revoked && (key.expiresAtMs === undefined || nowMs < key.expiresAtMs);
 }

@@ -2,11 +2,12 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { requestOf } from '../http/request/http-context.js';
 import type { CachedKey } from './cached-key.js';
 
-/** Hands a controller method the key that the request is made with. */
+/** Injects the request's API key into a controller method. */
 export const CallerKey = createParamDecorator(
   (_data: unknown, context: ExecutionContext): CachedKey => {
     const { caller } = requestOf(context);
-    if (caller?.kind !== 'key') throw new Error('@CallerKey() on a route that takes no key');
+    if (caller?.kind !== 'key')
+      throw new Error('@CallerKey() is used on a route that requires no API key');
     return caller.key;
   },
 );

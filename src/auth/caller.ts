@@ -1,32 +1,32 @@
 import type { CachedKey } from './cached-key.js';
 
-/** A request with a valid key. */
+/** A caller with a valid API key. */
 export interface KeyCaller {
   kind: 'key';
   key: CachedKey;
 }
 
-/** A request without a valid key, known by its address alone. */
+/** A caller without a valid API key, identified by its address only. */
 export interface AnonymousCaller {
   kind: 'anonymous';
   /**
-   * missing: no bearer token was sent; invalid: malformed, unknown, expired or revoked;
-   * unverified: the address has used up its look-ups, so the key was not looked for;
-   * unavailable: the key could not be looked up, the database being away.
+   * missing: no bearer token was sent. invalid: malformed, unknown, expired or revoked.
+   * unverified: the address exceeded its limit of lookups, so the API key was not looked up.
+   * unavailable: the lookup failed because the database is unavailable.
    */
   reason: 'missing' | 'invalid' | 'unverified' | 'unavailable';
-  /** The key, where it exists but has expired or was revoked; for the log. */
+  /** The expired or revoked API key, for the log. */
   rejectedKey?: CachedKey;
-  /** What kept the key from being looked up. */
+  /** Why the lookup failed. */
   cause?: unknown;
 }
 
-/** Who makes a request. */
+/** The caller of a request. */
 export type Caller = KeyCaller | AnonymousCaller;
 
 declare module 'express-serve-static-core' {
   interface Request {
-    /** Set by the first guard; absent on routes that take no key. */
+    /** Set by PlanThrottlerGuard; undefined on public routes. */
     caller?: Caller;
   }
 }

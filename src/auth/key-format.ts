@@ -17,22 +17,22 @@ export function generateKey(): string {
   return key + checksum(key);
 }
 
-/** Whether text has the form of a key and the right checksum: one that was issued, or a very lucky guess. */
+/** Whether a text has the form and the checksum of an API key. Needs no lookup. */
 export function hasKeyForm(text: string): boolean {
   return KEY.test(text) && text.endsWith(checksum(text.slice(0, UNCHECKED_LENGTH)));
 }
 
-/** Returns the SHA-256 of a key in hex: what is stored of it. */
+/** Returns the SHA-256 of an API key in hex. Only the hash is stored. */
 export function hashKey(key: string): string {
   return hash('sha256', key);
 }
 
-/** Returns what operators may see of a key, to tell one from another. */
+/** Returns the part of an API key by which operators identify it. */
 export function keyHint(key: string): string {
   return `${key.slice(0, PREFIX.length + 4)}…${key.slice(-4)}`;
 }
 
-/** CRC-32 of the text in six base62 digits, most significant first. */
+/** Returns the CRC-32 of the text as six base62 digits, most significant first. */
 function checksum(text: string): string {
   let rest = crc32(text);
   let digits = '';

@@ -1,7 +1,7 @@
 import { Check, Column, Entity, PrimaryGeneratedColumn, Unique } from 'typeorm';
 import type { Plan } from './plan.js';
 
-/** Who keys are issued to. Limits are counted per owner. */
+/** The owner of API keys. Requests are counted per owner. */
 @Entity('owners')
 @Unique('owners_name_key', ['name'])
 @Check('owners_plan_check', `plan IN ('free', 'pro', 'business', 'enterprise')`)
@@ -26,7 +26,7 @@ export class Owner {
   @Column('text')
   plan!: Plan;
 
-  /** Custom limits, of an enterprise owner only. */
+  /** A custom limit. Only owners with the enterprise plan have one. */
   @Column('integer', { name: 'limit_per_minute', nullable: true })
   limitPerMinute!: number | null;
 

@@ -1,4 +1,4 @@
-/** A command that cannot be done; the message is one line that tells why, and what to do. */
+/** A command failed. The message is one line with the reason and what to do. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { DatabaseTarget } from '../database/database-target.js';
 import { CommandError } from './command-error.js';
 
-const ANSWER_LIMIT_MS = 600_000;
+const RESPONSE_TIMEOUT_MS = 600_000;
 
 export interface ConfirmationOptions {
   yes?: true;
@@ -37,17 +37,17 @@ export async function confirm(
   }
 }
 
-/** Returns a line of standard input, or an empty string at its end or after ten minutes. */
+/** Returns a line of standard input, or '' at its end or after ten minutes. */
 async function readLine(): Promise<string> {
   const lines = createInterface({
     input: process.stdin,
-    signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
+    signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
   });
   try {
     for await (const line of lines) return line.trim();
     return '';
   } finally {
-    // Standard input would keep the process.
+    // Otherwise, standard input keeps the process running.
     lines.close();
   }
 }

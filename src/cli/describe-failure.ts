@@ -6,6 +6,6 @@ export function describeFailure(error: unknown): string {
     .replace(/\s+/g, ' ')
     .trim();
   return error instanceof ConnectionFailedError
-    ? `the database cannot be reached: ${message}`
+    ? `The database cannot be reached: ${message}`
     : message;
 }

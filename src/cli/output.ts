@@ -1,19 +1,19 @@
 import { jsonText } from '../http/response/json-text.js';
 
-/** The option that every command takes. */
+/** The option that every command accepts. */
 export interface OutputOptions {
   json?: true;
 }
 
 /**
- * Prints the result of a command, as one line of JSON when that was asked for. Resolves when it is
- * written: what is still in a pipe's buffer would be lost at exit.
+ * Prints the result of a command, with --json as one line of JSON. Resolves when it is written,
+ * because data in a pipe's buffer is lost at exit.
  */
 export function printResult({ json }: OutputOptions, result: object, text: string): Promise<void> {
   return write(process.stdout, json ? `${jsonText(result)}\n` : text);
 }
 
-/** Tells a person who watches how far the work is; nothing when nobody does. */
+/** Shows the progress if standard error is a terminal. */
 export function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
 }
@@ -21,7 +21,7 @@ export function showProgress(text: string): void {
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(text, (error?: NodeJS.ErrnoException | null) => {
-      // Whoever reads has seen enough (`| head`): not a failure of the command.
+      // EPIPE: the reader, such as `head`, has closed the pipe. This is not a failure.
       if (!error || error.code === 'EPIPE') resolve();
       else reject(error);
     });

@@ -3,12 +3,12 @@ import { addDatabaseCommands } from './commands/database-commands.js';
 import { addKeysCommands } from './commands/keys-commands.js';
 import { addOwnersCommands } from './commands/owners-commands.js';
 
-/** Returns all commands. They throw a CommanderError where commander would end the process, and write no errors. */
+/** Returns all commands. They throw CommanderError instead of ending the process. */
 export function createProgram(): Command {
   const program = new Command('pets')
-    .description('Operates the animal adoption store: its keys, owners and database.')
+    .description('Manage the API keys, owners and database of the animal adoption store.')
     .exitOverride()
-    // The one line that is written of an error is written where the error arrives.
+    // run() prints the error.
     .configureOutput({ writeErr: () => undefined, outputError: () => undefined })
     .showSuggestionAfterError();
   addKeysCommands(program);

@@ -4,8 +4,9 @@ import { createProgram } from './program.js';
 
 const FAILURE = 1;
 const WRONG_USAGE = 2;
+const HELP_HINT = 'Run `pets --help`.';
 
-/** Runs the command of the arguments. Returns the exit code; a failure is one line on standard error. */
+/** Runs a command and prints a failure as one line. Returns the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
     await createProgram().parseAsync(args, { from: 'user' });
@@ -15,7 +16,7 @@ export async function run(args: readonly string[]): Promise<number> {
       console.error(describeFailure(error));
       return FAILURE;
     }
-    // Help that was asked for.
+    // --help
     if (error.exitCode === 0) return 0;
     console.error(describeUsageError(error));
     return WRONG_USAGE;
@@ -23,13 +24,12 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 function describeUsageError({ code, message }: CommanderError): string {
-  const reason =
-    code === 'commander.help'
-      ? 'a command is missing'
-      : message
-          .replace(/^error: /, '')
-          .replace(/\s+/g, ' ')
-          // A key in the place of its number: standard error often ends up in logs.
-          .replace(/aas_\w+/g, 'aas_…');
-  return `${reason} — the option --help tells how a command is used`;
+  if (code === 'commander.help') return `Missing command. ${HELP_HINT}`;
+  const reason = message
+    .replace(/^error: /, '')
+    .replace(/\s+/g, ' ')
+    // Standard error is often logged. Hide a key that was given instead of its id.
+    .replace(/aas_\w+/g, 'aas_…')
+    .replace(/\.$/, '');
+  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}. ${HELP_HINT}`;
 }

@@ -7,22 +7,22 @@ import type { DatabaseTarget } from '../database/database-target.js';
 import type { StatementRunner } from '../database/statement-runner.js';
 import type { DatabaseOptions } from './store-session.js';
 
-/** What commands work on. */
+/** The objects that commands use. */
 export interface Store {
   readonly keys: KeyAdministration;
   readonly owners: OwnerAdministration;
   readonly database: StatementRunner;
   readonly target: DatabaseTarget;
-  /** Who runs the command, as `user@host`. */
+  /** The user who runs the command, as `user@host`. */
   readonly operator: string;
 }
 
-/** Opens the store for a command, and closes it afterwards. */
+/** Opens the store for a command and closes it afterwards. */
 export async function onStore(
   work: (store: Store) => Promise<void>,
   options: DatabaseOptions = {},
 ): Promise<void> {
-  // Loaded only now: help and wrong usage are answered without the database's libraries.
+  // Loaded here, so that help and usage errors do not load the database's libraries.
   const { withStore } = await import('./store-session.js');
   await withStore(options, async (database, { target }) => {
     const repository = new AdministrationRepository(database);
@@ -37,7 +37,7 @@ export async function onStore(
   });
 }
 
-/** Adds --json, which every command takes. */
+/** Adds --json, which every command accepts. */
 export function addJsonOption(command: Command): Command {
   return command.option('--json', 'print the result as JSON');
 }

@@ -13,10 +13,10 @@ import { PlainConnection } from '../database/plain-connection.js';
 import type { StatementRunner } from '../database/statement-runner.js';
 import { CommandError } from './command-error.js';
 
-/** An operator waits rather than tries again: a batch of animals, or statistics of a large table, take their time. */
+/** Adding a batch of animals or analyzing a large table may take minutes. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 
-/** What a command works on. */
+/** The database of a command. */
 export interface CommandDatabase {
   readonly settings: DatabaseSettings;
   readonly target: DatabaseTarget;
@@ -29,10 +29,11 @@ export interface DatabaseOptions {
 }
 
 /**
- * Does the work on the database that the settings select, whether the service is running or not, and
- * closes the database afterwards. Prints on standard error which database it is.
+ * Runs the work on the database that the settings select and closes the database afterwards. The
+ * service may be running. Prints the database's description on standard error.
  *
- * @throws SettingError, EmbeddedDatabaseError, what the work throws, or CommandError when there is no database
+ * @throws SettingError, EmbeddedDatabaseError, errors of the work, or CommandError if there is no
+ *   database
  */
 export async function withDatabase(
   { create = false }: DatabaseOptions,
@@ -54,7 +55,7 @@ export async function withDatabase(
   }
 }
 
-/** As withDatabase, with a connection to it. */
+/** Like withDatabase, with a connection. */
 export async function withConnection(
   options: DatabaseOptions,
   work: (connection: PlainConnection, database: CommandDatabase) => Promise<void>,
@@ -71,10 +72,10 @@ export async function withConnection(
 }
 
 /**
- * As withConnection, on a schema that is up to date. The schema of the embedded database is brought up to date
- * first. Operators migrate any other database.
+ * Like withConnection, with a current schema. Migrates the embedded database first. Operators
+ * migrate any other database.
  *
- * @throws CommandError when the schema is behind
+ * @throws CommandError if migrations are pending
  */
 export async function withStore(
   options: DatabaseOptions,
@@ -82,21 +83,21 @@ export async function withStore(
 ): Promise<void> {
   await withConnection(options, async (connection, database) => {
     const { pending } = await migrationStatus(connection);
-    if (pending.length > 0) await bringUpToDate(database);
+    if (pending.length > 0) await migrateEmbedded(database);
     await work(connection, database);
   });
 }
 
 /** Executes all pending migrations and records it. Returns their names, oldest first. */
 export async function migrateDatabase({ location, settings }: CommandDatabase): Promise<string[]> {
-  // Loaded only now: TypeORM takes longer to load than most commands run.
+  // Loaded here, because loading TypeORM takes longer than most commands.
   const { migrate } = await import('../database/schema/migrate.js');
   return migrate(location, settings, (database, migrations) =>
     new OperatorActionsRepository(database, currentOperator()).record('db migrate', { migrations }),
   );
 }
 
-async function bringUpToDate(database: CommandDatabase): Promise<void> {
+async function migrateEmbedded(database: CommandDatabase): Promise<void> {
   if (!database.location.embedded || !database.settings.migrateOnStart) {
     throw new CommandError('The schema of the database is not up to date. Run `db migrate` first.');
   }

@@ -1,7 +1,7 @@
-/** What a cell of a table holds. */
+/** A value in a cell of a table. */
 export type Cell = string | number | bigint | Date | null;
 
-/** Returns rows under their headings, in columns separated by two spaces; a line each. */
+/** Returns the headings and the rows, one line each, with aligned columns. */
 export function textTable(headings: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const lines = [headings, ...rows.map((row) => row.map(cellText))];
   const widths = headings.map((_, column) =>
@@ -10,7 +10,7 @@ export function textTable(headings: readonly string[], rows: readonly (readonly 
   return lines.map((line) => alignedLine(line, widths)).join('');
 }
 
-/** Returns names and values below each other; a line each. */
+/** Returns names and values, one line each, with aligned values. */
 export function textList(entries: readonly (readonly [name: string, value: Cell])[]): string {
   const width = Math.max(...entries.map(([name]) => lengthOf(name)));
   return entries.map(([name, value]) => alignedLine([name, cellText(value)], [width])).join('');

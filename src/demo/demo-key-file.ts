@@ -1,9 +1,9 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
-const OWNER_ALONE = 0o600;
+const OWNER_ONLY = 0o600;
 
-/** Where the key of the demo owner is kept, readable by whoever runs the service alone. */
+/** The file with the demo owner's API key. Only the user who runs the service can read it. */
 export class DemoKeyFile {
   private readonly path: string;
 
@@ -12,13 +12,13 @@ export class DemoKeyFile {
     this.path = join(dataDir, 'demo-key');
   }
 
-  /** Keeps a key in the place of any other. It is on the disk when this resolves, whole or not at all. */
+  /** Replaces the stored key. The key is on the disk when this resolves. The write is atomic. */
   async write(key: string): Promise<void> {
     const draft = `${this.path}.new`;
-    // One that was left by a start that was interrupted.
+    // An interrupted start may have left a draft.
     await rm(draft, { force: true });
-    // Only a file made here: an existing one, or a link, could be somebody else's.
-    const file = await open(draft, 'wx', OWNER_ALONE);
+    // 'wx' creates the file: an existing file or link could belong to another user.
+    const file = await open(draft, 'wx', OWNER_ONLY);
     try {
       await file.writeFile(`${key}\n`);
       await file.sync();
@@ -28,7 +28,7 @@ export class DemoKeyFile {
     await rename(draft, this.path);
   }
 
-  /** Returns what is in the file, or null when it cannot be read. */
+  /** Returns the stored key, or null if the file cannot be read. */
   async read(): Promise<string | null> {
     try {
       return (await readFile(this.path, 'utf8')).trim();

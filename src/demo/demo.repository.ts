@@ -15,11 +15,12 @@ const INSERT_ANIMALS = `
            WITH ORDINALITY AS animal (name, category_id, status, position)
    ORDER BY position`;
 
-/** The statements that the demo needs, in the transaction of the manager that it is made with. */
+/** The statements of the demo. */
 export class DemoRepository {
+  /** @param manager of a transaction */
   constructor(private readonly manager: EntityManager) {}
 
-  /** Returns whether this has marked the database: false when it was before. */
+  /** Marks the database as having the demo data. Returns false if it was already marked. */
   async markAdded(actor: string): Promise<boolean> {
     const marked = await this.manager.query<unknown[]>(MARK_ADDED, [actor, ACTION]);
     return marked.length > 0;

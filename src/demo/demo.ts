@@ -9,11 +9,11 @@ import { SAMPLE_ANIMALS } from './sample-animals.js';
 
 export const DEMO_OWNER = 'demo';
 
-/** What a newcomer finds in the embedded database: a few animals, and an owner with a key. */
+/** The demo data of the embedded database: a few animals, and an owner with an API key. */
 export class Demo {
   private readonly keyFile: DemoKeyFile;
 
-  /** @param dataDir where the key is kept */
+  /** @param dataDir folder of the file with the API key */
   constructor(
     private readonly manager: EntityManager,
     dataDir: string,
@@ -21,25 +21,25 @@ export class Demo {
     this.keyFile = new DemoKeyFile(dataDir);
   }
 
-  /** Returns the demo owner's key, or null when there is none that works. */
+  /** Adds the demo data if necessary. Returns the demo API key, or null if it is not valid. */
   async prepare(): Promise<string | null> {
     await this.addOnce();
-    return this.findWorkingKey();
+    return this.findValidKey();
   }
 
-  /** Adds all of it to a database that never had it; what was removed from one does not come back. */
+  /** Adds the demo data once. Demo data that an operator removed is not restored. */
   private async addOnce(): Promise<void> {
     await this.manager.transaction(async (manager) => {
       const repository = new DemoRepository(manager);
       if (!(await repository.markAdded(currentOperator()))) return;
       await repository.insertAnimals(SAMPLE_ANIMALS);
       const { key } = await issueKey(keysOf(manager));
-      // Before the commit: of a start that is interrupted in between, the next one replaces the file.
+      // Written before the commit. If the start is interrupted here, the next one replaces it.
       await this.keyFile.write(key);
     });
   }
 
-  private async findWorkingKey(): Promise<string | null> {
+  private async findValidKey(): Promise<string | null> {
     const key = await this.keyFile.read();
     if (key === null) return null;
     try {
@@ -61,7 +61,7 @@ async function issueKey(keys: KeyAdministration) {
     return await keys.issue({ owner: DEMO_OWNER, plan: { plan: 'business' } });
   } catch (error) {
     if (!(error instanceof AdministrationError)) throw error;
-    // An operator was here first, and has made an owner of this name with another plan.
+    // An operator has already created an owner of this name with a different plan.
     return keys.issue({ owner: DEMO_OWNER });
   }
 }

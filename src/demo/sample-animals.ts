@@ -1,4 +1,4 @@
-/** An animal to try the service with. */
+/** An animal of the demo data. */
 export interface SampleAnimal {
   name: string;
   categoryId: number;

@@ -1,21 +1,23 @@
 import { DEMO_OWNER } from './demo.js';
 
 /**
- * Returns what the service on the embedded database says once it listens: where, and how to call it.
+ * Returns the text that a service with the embedded database prints when it listens.
  *
- * @param address where it listens
- * @param key a key that works, or null to tell how to get one
+ * @param address the URL that it listens on
+ * @param key a valid API key, or null to explain how to issue one
  */
 export function welcomeText(address: string, key: string | null): string {
   const url = reachable(address);
   return `
-The animal adoption store is at ${url}, its documentation at ${url}/docs
+The animal adoption store: ${url}
+Documentation: ${url}/docs
+
 ${key === null ? howToGetKey() : howToCall(url, key)}
 `;
 }
 
 function howToCall(url: string, key: string): string {
-  // The Windows command line knows no single quotes.
+  // The Windows command line does not support single quotes.
   const quote = process.platform === 'win32' ? '"' : "'";
   return `Try it:
 
@@ -23,12 +25,12 @@ function howToCall(url: string, key: string): string {
 }
 
 function howToGetKey(): string {
-  return `There is no demo key that works. For a new one:
+  return `There is no valid demo API key. To issue a new one:
 
   npm run cli -- keys issue --owner ${DEMO_OWNER}`;
 }
 
-/** A server listens on all addresses, a client calls one. */
+/** Replaces the address for all interfaces by a loopback address, which a client can call. */
 function reachable(address: string): string {
   return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }

@@ -1,5 +1,7 @@
 /** Messages that the service sends and that the interface description quotes as examples. */
 export const PUBLIC_MESSAGES = {
+  missingApiKey: 'An API key is required. Send it as Authorization: Bearer <API_KEY>.',
+  invalidApiKey: 'The API key is not valid.',
   routeNotFound: 'No route matches this path.',
   methodNotAllowed: (allowedMethods: string): string =>
     `Method not allowed. Allowed methods: ${allowedMethods}.`,

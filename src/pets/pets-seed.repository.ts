@@ -11,12 +11,14 @@ const NAMES = (
   'Björn, Zoë'
 ).split(', ');
 
-/** Appended to a name; four of ten are empty. Full names repeat about as often as in a real shelter. */
+/**
+ * Appended to a name; four of ten are empty. Full names repeat about as often as in a real shelter.
+ */
 const EPITHETS = ',,,, Jr., II, the Brave, of the Barn, Blue, the Second'.split(',');
 
 /**
- * The multiplier is a prime near 2^32 divided by the golden ratio. It gives consecutive numbers very
- * different values, and the same ones in every run.
+ * The multiplier is a prime near 2^32 divided by the golden ratio. It gives consecutive numbers
+ * very different values, and the same ones in every run.
  */
 const INSERT_BATCH = `
   INSERT INTO pets (name, category_id, status)

@@ -13,8 +13,8 @@ const LIST = `SELECT ${COLUMNS} FROM pets WHERE id > $1 ORDER BY id LIMIT $2`;
 
 /**
  * Compares (status, id) instead of `status = $3`. For an equality, the planner may walk the primary
- * key and skip any number of animals with other statuses. Only the index of both columns serves this
- * condition, and a page is one range of that index.
+ * key and skip any number of animals with other statuses. Only the index of both columns serves
+ * this condition, and a page is one range of that index.
  */
 const LIST_BY_STATUS = `
   SELECT ${COLUMNS} FROM pets

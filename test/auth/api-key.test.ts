@@ -31,7 +31,7 @@ describe('GET /v1/pets', () => {
     const response = await send(service, '/v1/pets');
     expect(response.json).toEqual({
       code: 'missing_api_key',
-      message: 'An API key is required: send it as Authorization: Bearer <API_KEY>.',
+      message: 'An API key is required. Send it as Authorization: Bearer <API_KEY>.',
       status: 401,
     });
     expect(response.headers['www-authenticate']).toBe('Bearer realm="pets"');

@@ -5,7 +5,7 @@ import { runInTerminal } from '../harness/processes/terminal.js';
 
 const OLDEST = 'CreateStore1795132800000';
 
-describe('the commands for the schema', () => {
+describe('the schema commands', () => {
   let database: TestDatabase;
   let cli: Cli;
 
@@ -16,7 +16,7 @@ describe('the commands for the schema', () => {
 
   afterEach(() => database.close());
 
-  test('db status, migrate and revert run the migrations and report them, to programs and to a person', async () => {
+  test('db status, migrate and revert run the migrations and report them as text and as JSON', async () => {
     const before = await cli.json('db', 'status');
     expect(before).toEqual({ executed: [], pending: expect.arrayContaining([OLDEST]) });
     const all: string[] = before.pending;
@@ -32,7 +32,7 @@ describe('the commands for the schema', () => {
     expect((await cli.run('db', 'revert', '--yes')).stdout).toMatch(/^Reverted \w+\.\n$/);
   });
 
-  test('no other command touches a schema that is behind', async () => {
+  test('no other command runs on a schema with pending migrations', async () => {
     expect(await cli.failure(1, 'keys', 'list')).toMatch(/not up to date\. .*db migrate/);
     const tables = `SELECT FROM pg_tables WHERE schemaname = 'public'`;
     expect(await database.query(tables)).toEqual([]);
@@ -54,8 +54,8 @@ describe('db seed', () => {
     await database.close();
   });
 
-  test('adds so many animals, of varied names, categories and statuses, for the planner to know', async () => {
-    // More than a batch, and not a whole number of them.
+  test('adds N animals with varied names, categories and statuses, and updates the planner statistics', async () => {
+    // More than one batch, and not a multiple of its size.
     const { code, json, stderr } = await cli.run(
       'db',
       'seed',
@@ -85,7 +85,7 @@ describe('db seed', () => {
     expect(table!.rows).toBe(60_001);
   });
 
-  test('adds the same animals again when it is run again', async () => {
+  test('adds the same animals again in a second run', async () => {
     await database.query('TRUNCATE pets');
     const again = ['db', 'seed', '--animals', '50', '--yes'];
     expect((await cli.run(...again)).stdout).toBe('Added 50 animals.\n');
@@ -106,7 +106,7 @@ describe('db seed', () => {
     expect(await database.query('SELECT FROM operator_actions')).toEqual([]);
   });
 
-  test('adds animals when the operator types the name of the database, and records who did it', async () => {
+  test('adds animals when the operator types the name of the database, and records the actor', async () => {
     await database.query('TRUNCATE pets, operator_actions');
     const seed = (keys: string) =>
       runInTerminal(cli, ['db', 'seed', '--animals', '5', '--json'], () => keys);
@@ -120,7 +120,7 @@ describe('db seed', () => {
     ]);
   });
 
-  test('exits with 1 after Ctrl-C, and says how many animals it has added', async () => {
+  test('exits with 1 after Ctrl-C and prints the number of animals added', async () => {
     await database.query('TRUNCATE pets');
     const seed = cli.start('db', 'seed', '--animals', '100000000', '--yes');
     child = seed;

@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { startBuiltService } from '../harness/service/service.js';
 import { Cli } from '../harness/processes/command.js';
 
-describe('a command on the embedded database, with no service running', () => {
+describe('a command on the embedded database while no service runs', () => {
   let dataDir: string;
 
   beforeEach(() => {
     dataDir = mkdtempSync(join(tmpdir(), 'cli-'));
-    // The server's user, when there is one, has to pass.
+    // The server's operating system user, if any, needs access to the folder.
     chmodSync(dataDir, 0o755);
   });
 
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  test('the first two at once create the database and its schema and share the server, and the next ones find their work', async () => {
+  test('two concurrent commands create the database and share the server, and later ones see their data', async () => {
     const cli = new Cli({ DATA_DIR: dataDir });
     const migrated = await Promise.all([cli.json('db', 'migrate'), cli.json('db', 'migrate')]);
     expect(migrated.filter(({ executed }) => executed.length > 0)).toHaveLength(1);

@@ -37,7 +37,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** Puts a key, and its owner when that is new, into the database: for tests of something else than issuing. */
+/** Inserts a key, and its owner if necessary, for tests that do not test issuing. */
 async function insertKey(owner = 'acme', plan = 'free', lifetime: string | null = null) {
   const key = generateKey();
   const limit = plan === 'enterprise' ? 5 : null;
@@ -54,7 +54,7 @@ async function insertKey(owner = 'acme', plan = 'free', lifetime: string | null 
   return key;
 }
 
-/** Issues a key; the first one of an owner is given a plan. */
+/** Issues a key. The first key of an owner needs a plan. */
 function issue(owner: string, ...options: string[]) {
   return cli.json('keys', 'issue', '--owner', owner, ...options);
 }
@@ -71,14 +71,14 @@ function actions(): Promise<Action[]> {
   return database.query('SELECT actor, action, details FROM operator_actions ORDER BY id');
 }
 
-/** Notifications arrive on their own: a query's answer comes after those that were sent before. */
+/** Notifications arrive on their own. Those sent before a query arrive before its result. */
 async function notifications(): Promise<string[]> {
   await listener.query('SELECT');
   return notified;
 }
 
 /** Resolves when another session waits for a row of this one. */
-async function untilSomebodyWaits(): Promise<void> {
+async function untilSessionWaits(): Promise<void> {
   const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
   while ((await listener.query(waiting)).rows.length === 0)
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -90,7 +90,7 @@ async function count(table: 'api_keys' | 'owners' | 'operator_actions'): Promise
 }
 
 describe('keys issue', () => {
-  test('makes a new owner with its plan, prints exactly the members of the contract, records who issued it and notifies the replicas', async () => {
+  test('creates a new owner with its plan, prints exactly the properties of the contract, records the actor and notifies the replicas', async () => {
     const issued = await issue(' acme ', '--plan', 'pro');
     expect(issued).toEqual({
       id: 1,
@@ -112,7 +112,7 @@ describe('keys issue', () => {
     expect(await notifications()).toEqual(['1']);
   });
 
-  test('shows a person the key once, says so, and stores its hash and a hint, and nowhere the key', async () => {
+  test('shows the key once, says so, and stores only its hash and a hint', async () => {
     const { code, stdout } = await cli.run('keys', 'issue', '--owner', 'acme', '--plan', 'free');
     expect(code).toBe(0);
     expect(stdout).toContain('not shown again');
@@ -131,7 +131,7 @@ describe('keys issue', () => {
     expect(JSON.stringify(rows)).not.toContain(key.slice(8, -4));
   });
 
-  test('gives a known owner another key, without its plan or with it', async () => {
+  test('issues another key for an existing owner, with or without --plan', async () => {
     await insertKey('acme', 'pro');
     expect(await issue('acme')).toMatchObject({ plan: 'pro' });
     expect(await issue('acme', '--plan', 'pro')).toMatchObject({ plan: 'pro' });
@@ -139,33 +139,33 @@ describe('keys issue', () => {
     expect(await count('api_keys')).toBe(3);
   });
 
-  test('needs a plan for a new owner', async () => {
+  test('requires a plan for a new owner', async () => {
     expect(await cli.failure(1, 'keys', 'issue', '--owner', 'acme')).toMatch(
-      /no owner "acme" .*--plan/,
+      /owner "acme" does not exist.*--plan/,
     );
     expect(await count('api_keys')).toBe(0);
   });
 
-  test('changes no plan, and tells the command that does', async () => {
+  test('does not change a plan, and names the command for that', async () => {
     await insertKey('acme', 'pro');
-    const told = await cli.failure(1, 'keys', 'issue', '--owner', 'acme', '--plan', 'free');
-    expect(told).toContain('owners set-plan');
+    const printed = await cli.failure(1, 'keys', 'issue', '--owner', 'acme', '--plan', 'free');
+    expect(printed).toContain('owners set-plan');
     expect(await count('api_keys')).toBe(1);
     expect(await count('operator_actions')).toBe(0);
   });
 
-  test('stores the limits of an enterprise owner, and refuses others for it', async () => {
+  test('stores the limits of an enterprise owner and rejects different ones', async () => {
     const plan = ['--plan', 'enterprise', '--per-minute', '5', '--per-day'];
     expect(await issue('big', ...plan, '70')).toMatchObject({ plan: 'enterprise' });
     expect(await database.query('SELECT limit_per_minute, limit_per_day FROM owners')).toEqual([
       { limit_per_minute: 5, limit_per_day: 70 },
     ]);
     expect(await cli.failure(1, 'keys', 'issue', '--owner', 'big', ...plan, '71')).toContain(
-      'other limits',
+      'different limits',
     );
   });
 
-  test('lets the key expire when it is told to', async () => {
+  test('sets the expiry of --expires-in', async () => {
     const { id, expiresAt } = await issue('acme', '--plan', 'free', '--expires-in', '90d');
     const { createdMs, expiresMs } = await timesOf(id);
     expect(expiresMs! - createdMs).toBe(90 * DAY_MS);
@@ -189,7 +189,7 @@ describe('keys issue', () => {
     );
   });
 
-  test('makes one owner when two operators issue its first keys at once', async () => {
+  test('creates one owner when two operators issue its first keys at the same time', async () => {
     const plan = ['--plan', 'free'];
     const issued = await Promise.all([issue('acme', ...plan), issue('acme', ...plan)]);
     expect(new Set(issued.map(({ key }) => key)).size).toBe(2);
@@ -198,7 +198,7 @@ describe('keys issue', () => {
 });
 
 describe('keys list', () => {
-  test('lists all keys in the order they were made, or those of one owner', async () => {
+  test('lists all keys in the order of their creation, or those of one owner', async () => {
     await insertKey();
     await insertKey('other', 'pro', '1 hour');
     await database.query('UPDATE api_keys SET revoked_at = now() WHERE id = 1');
@@ -230,7 +230,7 @@ describe('keys list', () => {
     expect(await cli.json('keys', 'list', '--owner', 'other')).toEqual([other]);
   });
 
-  test('shows a person aligned columns, and no key', async () => {
+  test('prints aligned columns and no key', async () => {
     await insertKey('a');
     await insertKey('longer name', 'enterprise');
     const { stdout } = await cli.run('keys', 'list');
@@ -252,18 +252,18 @@ describe('keys list', () => {
     expect(stdout).not.toMatch(KEY);
   });
 
-  test('is empty when there are no keys, and tells an owner without keys from one that is not there', async () => {
+  test('is empty when there are no keys, and fails only for an owner that does not exist', async () => {
     await database.query(`INSERT INTO owners (name, plan) VALUES ('keyless', 'free')`);
     expect((await cli.run('keys', 'list')).stdout).toBe('There are no keys.\n');
     expect(await cli.json('keys', 'list', '--owner', 'keyless')).toEqual([]);
     expect(await cli.failure(1, 'keys', 'list', '--owner', 'nobody')).toContain(
-      'no owner "nobody"',
+      'owner "nobody" does not exist',
     );
   });
 });
 
 describe('keys rotate', () => {
-  test('makes a key of the same owner and line, and prints it as issue does', async () => {
+  test('creates a key of the same owner and lineage, and prints it as issue does', async () => {
     const oldKey = await insertKey('acme', 'pro');
     await database.query('UPDATE api_keys SET unban_count = 3');
     const second = await cli.json('keys', 'rotate', '1');
@@ -271,18 +271,18 @@ describe('keys rotate', () => {
     expect(second).toMatchObject({ owner: 'acme', plan: 'pro', expiresAt: null });
     expect(second.key).not.toBe(oldKey);
     const third = await cli.json('keys', 'rotate', String(second.id));
-    const lines =
+    const lineage =
       'SELECT owner_id, first_key_id, unban_count FROM api_keys WHERE id = ANY($1) ORDER BY id';
-    expect(await database.query(lines, [[second.id, third.id]])).toEqual([
+    expect(await database.query(lineage, [[second.id, third.id]])).toEqual([
       { owner_id: '1', first_key_id: '1', unban_count: 3 },
       { owner_id: '1', first_key_id: '1', unban_count: 3 },
     ]);
   });
 
-  test('tells a person until when the old key works: for 24 hours when nothing is said', async () => {
+  test('prints how long the old key is valid, 24 hours by default', async () => {
     await insertKey();
     const { stdout } = await cli.run('keys', 'rotate', '1');
-    expect(stdout).toMatch(/Key 1 works until \d{4}-\d{2}-\d{2}T/);
+    expect(stdout).toMatch(/Key 1 is valid until \d{4}-\d{2}-\d{2}T/);
     expect(stdout.match(new RegExp(KEY, 'g'))).toHaveLength(1);
     const { createdMs: rotatedMs } = await timesOf(2);
     expect((await timesOf(1)).expiresMs).toBe(rotatedMs + DAY_MS);
@@ -292,7 +292,7 @@ describe('keys rotate', () => {
     ['30m', HOUR_MS / 2],
     ['0', 0],
   ])(
-    'lets the old key expire after the overlap of %s, records who did it and notifies the replicas',
+    'makes the old key expire after the overlap of %s, records the actor and notifies the replicas',
     async (overlap, overlapMs) => {
       await insertKey();
       const { id } = await cli.json('keys', 'rotate', '1', '--overlap', overlap);
@@ -311,14 +311,14 @@ describe('keys rotate', () => {
     },
   );
 
-  test('never lets the old key live longer than it would have', async () => {
+  test('never extends the lifetime of the old key', async () => {
     await insertKey('acme', 'free', '1 hour');
     const { expiresMs } = await timesOf(1);
     await cli.json('keys', 'rotate', '1', '--overlap', '7d');
     expect((await timesOf(1)).expiresMs).toBe(expiresMs);
   });
 
-  test('gives the new key the lifetime that the old one was issued with, also when it is rotated twice', async () => {
+  test('gives the new key the lifetime that the old key was issued with, even after two rotations', async () => {
     await insertKey('acme', 'free', '2160 hours');
     await database.query(
       `UPDATE api_keys SET created_at = created_at - interval '80 days', expires_at = expires_at - interval '80 days'`,
@@ -334,16 +334,18 @@ describe('keys rotate', () => {
   test.each([
     ['expired', `UPDATE api_keys SET expires_at = now() - interval '1 second'`],
     ['revoked', 'UPDATE api_keys SET revoked_at = now()'],
-  ])('refuses a key that is %s', async (_, change) => {
+  ])('rejects a key that is %s', async (_, change) => {
     await insertKey();
     await database.query(change);
-    expect(await cli.failure(1, 'keys', 'rotate', '1')).toMatch(/expired or revoked: .*keys issue/);
+    expect(await cli.failure(1, 'keys', 'rotate', '1')).toMatch(
+      /expired or revoked\. .*keys issue/,
+    );
     expect(await count('api_keys')).toBe(1);
   });
 });
 
 describe('keys revoke', () => {
-  test('revokes the key, records it and notifies the replicas; done again, it leaves the key as it is', async () => {
+  test('revokes the key, records it and notifies the replicas; a second time, it changes nothing', async () => {
     await insertKey();
     const revoked = await cli.json('keys', 'revoke', '1');
     expect(revoked).toMatchObject({ id: 1, owner: 'acme', revokedAt: expect.any(String) });
@@ -357,7 +359,7 @@ describe('keys revoke', () => {
 });
 
 describe('keys unban', () => {
-  test('voids the bans of the whole line and of no other key, records it and notifies the replicas', async () => {
+  test('lifts the ban of the lineage and of no other key, records it and notifies the replicas', async () => {
     await insertKey();
     await insertKey();
     await insertKey();
@@ -374,20 +376,20 @@ describe('keys unban', () => {
   });
 });
 
-describe('keys rotate and keys unban of one line at once', () => {
-  test('the new key does not miss the unban that was under way', async () => {
+describe('keys rotate and keys unban of one lineage at the same time', () => {
+  test('the new key does not miss the unban in progress', async () => {
     await insertKey();
     await database.query('BEGIN');
     await database.query('UPDATE api_keys SET unban_count = unban_count + 1');
     const rotation = cli.json('keys', 'rotate', '1');
-    await untilSomebodyWaits();
+    await untilSessionWaits();
     await database.query('COMMIT');
     const { id } = await rotation;
     const key = 'SELECT unban_count FROM api_keys WHERE id = $1';
     expect(await database.query(key, [id])).toEqual([{ unban_count: 1 }]);
   });
 
-  test('the unban does not miss the new key of a rotation that was under way', async () => {
+  test('the unban does not miss the new key of a rotation in progress', async () => {
     await insertKey();
     await database.query('BEGIN');
     await database.query('SELECT FROM api_keys WHERE id = 1 FOR NO KEY UPDATE');
@@ -395,7 +397,7 @@ describe('keys rotate and keys unban of one line at once', () => {
       `INSERT INTO api_keys (owner_id, first_key_id, hash, hint) VALUES (1, 1, sha256(''), '')`,
     );
     const unban = cli.json('keys', 'unban', '1');
-    await untilSomebodyWaits();
+    await untilSessionWaits();
     await database.query('COMMIT');
     await unban;
     expect(await database.query('SELECT DISTINCT unban_count FROM api_keys')).toEqual([
@@ -405,7 +407,7 @@ describe('keys rotate and keys unban of one line at once', () => {
 });
 
 describe('keys inspect', () => {
-  test('tells the same of a key by its number and by itself', async () => {
+  test('shows the same details by id and by key', async () => {
     const key = await insertKey('big', 'enterprise');
     const byId = await cli.json('keys', 'inspect', '1');
     expect(byId).toMatchObject({
@@ -425,33 +427,35 @@ describe('keys inspect', () => {
   test.each([
     ['expired', `UPDATE api_keys SET expires_at = now()`],
     ['revoked', 'UPDATE api_keys SET revoked_at = now()'],
-  ])('tells that a key is %s', async (status, change) => {
+  ])('shows that a key is %s', async (status, change) => {
     await insertKey();
     await database.query(change);
     expect(await cli.json('keys', 'inspect', '1')).toMatchObject({ status });
   });
 
-  test('tells a mistyped key from one that was never issued', async () => {
+  test('distinguishes a mistyped key from one that was never issued', async () => {
     const key = await insertKey();
     const mistyped = key.slice(0, 20) + (key[20] === 'a' ? 'b' : 'a') + key.slice(21);
-    expect(await cli.failure(1, 'keys', 'inspect', mistyped)).toMatch(/not an API key: .*checksum/);
+    expect(await cli.failure(1, 'keys', 'inspect', mistyped)).toMatch(
+      /not an API key\. .*checksum/,
+    );
     await database.query('TRUNCATE api_keys, owners');
-    expect(await cli.failure(1, 'keys', 'inspect', key)).toContain('not issued by this store');
+    expect(await cli.failure(1, 'keys', 'inspect', key)).toContain('this store did not issue it');
   });
 });
 
-describe('a key that is not there', () => {
+describe('a key that does not exist', () => {
   test.each(['rotate', 'revoke', 'unban', 'inspect'])(
-    'keys %s ends with 1 and one line',
+    'keys %s exits with 1 and one line',
     async (command) => {
-      expect(await cli.failure(1, 'keys', command, '4711')).toBe('there is no key 4711');
+      expect(await cli.failure(1, 'keys', command, '4711')).toBe('The key 4711 does not exist.');
       expect(await count('operator_actions')).toBe(0);
     },
   );
 });
 
 describe('standard output', () => {
-  test('a reader that goes away early is not a failure', async () => {
+  test('a reader that closes the pipe early is not a failure', async () => {
     const child = cli.start('keys', 'list');
     child.stdout.destroy();
     expect(await resultOf(child)).toMatchObject({

@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterAll(() => database.close());
 
 describe('owners list', () => {
-  test('lists owners by name, with the limits of their plans and how many of their keys work', async () => {
+  test('lists owners by name with their limits and the number of active keys', async () => {
     await database.query(
       `INSERT INTO api_keys (owner_id, hash, hint, expires_at, revoked_at)
        SELECT 1, sha256(n::text::bytea), '', CASE n WHEN 1 THEN now() END, CASE n WHEN 2 THEN now() END
@@ -59,12 +59,12 @@ describe('owners set-plan', () => {
   test.each([
     ['business', [], { perMinute: 1_000, perDay: 100_000 }],
     ['enterprise', ['--per-minute', '7', '--per-day', '9'], { perMinute: 7, perDay: 9 }],
-  ])('gives an owner the plan %s', async (plan, options, limits) => {
+  ])("changes the owner's plan to %s", async (plan, options, limits) => {
     const changed = await cli.json('owners', 'set-plan', 'acme', '--plan', plan, ...options);
     expect(changed).toMatchObject({ id: 2, name: 'acme', plan, ...limits });
   });
 
-  test('takes custom limits away with the plan that they belong to, and records who did it, with the plan before and after', async () => {
+  test('removes custom limits together with the enterprise plan, and records the actor and both plans', async () => {
     await database.query(
       `UPDATE owners SET plan = 'enterprise', limit_per_minute = 7, limit_per_day = 9 WHERE id = 2`,
     );
@@ -90,9 +90,9 @@ describe('owners set-plan', () => {
     ]);
   });
 
-  test('ends with 1 and one line when there is no such owner', async () => {
+  test('exits with 1 and one line when the owner does not exist', async () => {
     expect(await cli.failure(1, 'owners', 'set-plan', 'nobody', '--plan', 'pro')).toBe(
-      'there is no owner "nobody"',
+      'The owner "nobody" does not exist.',
     );
   });
 });

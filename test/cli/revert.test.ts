@@ -35,7 +35,7 @@ async function revertOne(): Promise<void> {
   expect(await cli.run('db', 'revert', '--yes', '--discard-data')).toMatchObject({ code: 0 });
 }
 
-/** Reverts all migrations but the oldest. */
+/** Reverts all migrations except the oldest. */
 async function revertToOldest(): Promise<void> {
   while ((await executed()).length > 1) await revertOne();
 }
@@ -52,7 +52,7 @@ async function addAnimals(count: number): Promise<void> {
 }
 
 describe('db revert', () => {
-  test('exits with 0 after it named the database and what it deletes', async () => {
+  test('exits with 0 and prints the database and what it deletes', async () => {
     const [newest] = await executed();
     const { code, stdout, stderr } = await cli.run('db', 'revert', '--yes', '--json');
     expect({ code, json: JSON.parse(stdout) }).toEqual({ code: 0, json: { reverted: newest } });
@@ -70,7 +70,7 @@ describe('db revert', () => {
     expect(await cli.failure(1, 'db', 'revert', '--yes')).toBe('There is no migration to revert.');
   });
 
-  test('exits with 1 and names each table that holds rows, unless --discard-data is given', async () => {
+  test('exits with 1 and lists each table with rows, unless --discard-data is set', async () => {
     await revertToOldest();
     await addAnimals(12);
     await database.query(`INSERT INTO owners (name, plan) VALUES ('acme', 'free')`);
@@ -94,10 +94,10 @@ describe('db revert', () => {
     expect(await database.query(`SELECT to_regclass('pets') AS pets`)).toEqual([{ pets: null }]);
   });
 
-  test('exits with 1 when a column that it drops holds values', async () => {
+  test('exits with 1 when a dropped column holds values', async () => {
     await revertToOldest();
     await addAnimals(3);
-    // The revert also changes a table that stays, as a later migration's would.
+    // The revert also changes a table that remains, as that of a later migration may.
     await database.query(`
       CREATE TABLE shelters (city text, rooms integer);
       INSERT INTO shelters VALUES ('Ulm', 7), ('Bern', NULL);
@@ -171,7 +171,7 @@ describe('the confirmation of db revert', () => {
     expect(await executed()).toEqual(before);
   });
 
-  test('exits with 1 when the rows have changed before the operator answers', async () => {
+  test('exits with 1 when the rows change before the operator responds', async () => {
     await revertToOldest();
     await addAnimals(1);
     const { code, screen } = await runInTerminal(
@@ -192,7 +192,7 @@ describe('the confirmation of db revert', () => {
 
 describe('db revert and a service', () => {
   const children: ChildProcess[] = [];
-  // None outlives a test that fails.
+  // No process outlives a failed test.
   afterEach(() => children.splice(0).forEach((child) => child.kill('SIGKILL')));
 
   const revert = () => cli.failure(1, 'db', 'revert', '--yes', '--discard-data');
@@ -209,7 +209,7 @@ describe('db revert and a service', () => {
     }
   }
 
-  test('exits with 1 while a service is connected, and names its connections', async () => {
+  test('exits with 1 while a service is connected, and lists its connections', async () => {
     const before = await executed();
     await withService({}, async () => {
       expect(await revert()).toMatch(
@@ -221,7 +221,7 @@ describe('db revert and a service', () => {
     expect(await executed()).toHaveLength(before.length - 1);
   });
 
-  test('exits with 1 while a service is connected by another name', async () => {
+  test('exits with 1 while a service is connected with another application name', async () => {
     const url = new URL(database.url);
     url.searchParams.set('application_name', 'pooler');
     await withService({ DATABASE_URL: url.href }, async () => {
@@ -255,7 +255,7 @@ describe('db revert and a service', () => {
     }
   });
 
-  /** Begins a revert, and does the work when the tables are dropped and the revert is not committed. */
+  /** Starts a revert. Runs the work after the tables are dropped and before the commit. */
   async function duringRevert(work: () => Promise<unknown>): Promise<void> {
     await database.query('BEGIN');
     await database.query('SELECT FROM migrations FOR UPDATE');
@@ -271,7 +271,7 @@ describe('db revert and a service', () => {
 
   /** Resolves when a session of the database is in the state. */
   async function untilSession(condition: string): Promise<void> {
-    // A connection of its own: within a transaction, pg_stat_activity stays as it was.
+    // A separate connection: within a transaction, pg_stat_activity does not change.
     const observer = new Client({ connectionString: database.url });
     await observer.connect();
     try {
@@ -289,7 +289,7 @@ describe('db revert and a service', () => {
 
   const blocked = (name: string) => `application_name = '${name}' AND wait_event_type = 'Lock'`;
 
-  test('a service that starts during a revert waits, and exits with 1 and one line when it may not migrate', async () => {
+  test('a service that starts during a revert waits, then exits with 1 and one line if it may not migrate', async () => {
     let service!: BuiltProcess;
     let ended!: Promise<unknown[]>;
     await duringRevert(() => {
@@ -303,7 +303,7 @@ describe('db revert and a service', () => {
     expect(service.logs().map(({ msg }) => msg)).not.toContain('listening');
   });
 
-  test('a service that starts during a revert waits, and migrates then', async () => {
+  test('a service that starts during a revert waits, then migrates', async () => {
     let service!: BuiltProcess;
     const before = await executed();
     await duringRevert(async () => {

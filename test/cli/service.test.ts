@@ -3,17 +3,17 @@ import { ApiClient } from '../harness/http/client.js';
 import { startService, type TestService } from '../harness/service/service.js';
 import { Cli } from '../harness/processes/command.js';
 
-// What is promised on every replica: within five seconds.
+// Changes take effect on every replica within five seconds.
 const HOLDS_WITHIN_MS = 5_000;
 
-describe('what operators change', () => {
+describe('changes by operators', () => {
   let database: TestDatabase;
   let service: TestService;
   let cli: Cli;
 
   beforeAll(async () => {
     database = await createDatabase();
-    // The database's clock is the real one, and keys are judged by the service's.
+    // The database uses the real clock, and the service validates keys by its own.
     service = await startService({ database, nowMs: Date.now(), env: { BAN_AFTER_REFUSALS: '1' } });
     cli = new Cli({ DATABASE_URL: database.url });
   });
@@ -41,21 +41,21 @@ describe('what operators change', () => {
     expect(await responses(key)).toMatchObject(expected);
   }
 
-  test('a key works from the moment it is issued until it is revoked', async () => {
+  test('a key is valid from its creation until its revocation', async () => {
     const { id, key } = await cli.json('keys', 'issue', '--owner', 'revoked', '--plan', 'business');
     expect(await responses(key)).toMatchObject({ status: 200 });
     await cli.json('keys', 'revoke', String(id));
     await expectSoon(key, { status: 401, code: 'invalid_api_key' });
   });
 
-  test('a plan holds for a key that is in use', async () => {
+  test('a plan change applies to a key in use', async () => {
     const { key } = await cli.json('keys', 'issue', '--owner', 'planned', '--plan', 'business');
     expect(await responses(key)).toMatchObject({ limit: '1000' });
     await cli.json('owners', 'set-plan', 'planned', '--plan', 'pro');
     await expectSoon(key, { status: 200, limit: '300' });
   });
 
-  test('a rotated key inherits the ban of the old one, and both are free after an unban', async () => {
+  test('a rotated key inherits the ban of the old key, and an unban lifts both', async () => {
     const plan = ['--plan', 'enterprise', '--per-minute', '2', '--per-day', '1000'];
     const old = await cli.json('keys', 'issue', '--owner', 'banned', ...plan);
     await responses(old.key);
@@ -63,7 +63,7 @@ describe('what operators change', () => {
     expect(await responses(old.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
     const rotated = await cli.json('keys', 'rotate', String(old.id));
     expect(await responses(rotated.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
-    // The minute is over, the ban is not.
+    // The minute has ended. The ban has not.
     await service.advance(61_000);
     expect(await responses(rotated.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
     await cli.json('keys', 'unban', String(old.id));

@@ -1,23 +1,23 @@
 import { parseDuration, parseLifetime } from '../../src/cli/commands/option-values.js';
 import { Cli, runHere } from '../harness/processes/command.js';
 
-// Nothing listens there: what is told of wrong usage is told without a database.
+// No server listens on this port. Usage errors need no database.
 const cli = new Cli({ DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/pets' });
 
-const WRONG_USAGE: readonly (readonly [args: string, line: RegExp])[] = [
-  ['', /a command is missing/],
-  ['keys', /a command is missing/],
-  ['nonsense', /unknown command 'nonsense'/],
-  ['keys isue', /unknown command 'isue' \(Did you mean issue\?\)/],
-  ['keys list --nonsense', /unknown option '--nonsense'/],
-  ['keys list extra', /too many arguments/],
+const USAGE_ERRORS: readonly (readonly [args: string, line: RegExp])[] = [
+  ['', /^Missing command\. Run `pets --help`\.$/],
+  ['keys', /^Missing command\. Run `pets --help`\.$/],
+  ['nonsense', /^Unknown command 'nonsense'\. Run `pets --help`\.$/],
+  ['keys isue', /Unknown command 'isue' \(Did you mean issue\?\)/],
+  ['keys list --nonsense', /Unknown option '--nonsense'/],
+  ['keys list extra', /Too many arguments/],
   ['keys issue --plan free', /'--owner <name>' not specified/],
   ['keys issue --owner= --plan free', /--owner.*1 to 255 characters/],
   ['keys issue --owner a --plan gold', /--plan.*free, pro, business, enterprise/],
-  ['keys issue --owner a --plan enterprise', /both --per-minute and --per-day/],
-  ['keys issue --owner a --plan enterprise --per-minute 5', /both --per-minute and --per-day/],
-  ['keys issue --owner a --plan free --per-day 5', /with --plan enterprise only/],
-  ['keys issue --owner a --per-minute 5 --per-day 5', /with --plan enterprise only/],
+  ['keys issue --owner a --plan enterprise', /requires --per-minute and --per-day/],
+  ['keys issue --owner a --plan enterprise --per-minute 5', /requires --per-minute and --per-day/],
+  ['keys issue --owner a --plan free --per-day 5', /require --plan enterprise/],
+  ['keys issue --owner a --per-minute 5 --per-day 5', /require --plan enterprise/],
   [
     'keys issue --owner a --plan enterprise --per-minute 0 --per-day 5',
     /--per-minute.*integer from 1 to/,
@@ -30,7 +30,7 @@ const WRONG_USAGE: readonly (readonly [args: string, line: RegExp])[] = [
   ['keys issue --owner a --expires-in 5x', /--expires-in.*90d, 24h, 30m/],
   ['keys issue --owner a --expires-in 1.5h', /--expires-in/],
   ['keys issue --owner a --expires-in 36501d', /--expires-in.*36500d/],
-  ['keys rotate', /missing required argument 'id'/],
+  ['keys rotate', /Missing required argument 'id'/],
   ['keys rotate abc', /'id'/],
   ['keys rotate 1 --overlap -1h', /--overlap/],
   ['keys rotate 1 --overlap soon', /--overlap/],
@@ -38,16 +38,16 @@ const WRONG_USAGE: readonly (readonly [args: string, line: RegExp])[] = [
   ['keys revoke 01', /'id'/],
   ['keys revoke 9223372036854775808', /'id'/],
   ['keys unban 1e3', /'id'/],
-  ['keys inspect', /missing required argument 'key-or-id'/],
+  ['keys inspect', /Missing required argument 'key-or-id'/],
   ['keys inspect 0', /'key-or-id'/],
-  ['owners set-plan --plan pro', /missing required argument 'name'/],
+  ['owners set-plan --plan pro', /Missing required argument 'name'/],
   ['owners set-plan acme', /'--plan <plan>' not specified/],
   ['db seed', /'--animals <n>' not specified/],
   ['db seed --animals 0', /--animals.*integer from 1 to/],
   ['db seed --animals 1e3', /--animals/],
 ];
 
-/** Gives a command wrong usage, in this process. Returns its one line. */
+/** Runs a command with a usage error in this process. Returns the line that it prints. */
 async function usageError(...args: string[]): Promise<string> {
   const { stderr, ...rest } = await runHere(...args);
   expect(rest).toEqual({ code: 2, stdout: '' });
@@ -55,33 +55,38 @@ async function usageError(...args: string[]): Promise<string> {
   return stderr.trimEnd();
 }
 
-describe('wrong usage', () => {
-  test.each(WRONG_USAGE)(
-    '"%s" ends with 2 and one line that says why and where to look',
+describe('a usage error', () => {
+  test.each(USAGE_ERRORS)(
+    '"%s" exits with 2 and prints one line with the reason and a hint',
     async (args, line) => {
-      const told = await usageError(...args.split(' ').filter((arg) => arg !== ''));
-      expect(told).toMatch(line);
-      expect(told).toContain('--help');
+      const printed = await usageError(...args.split(' ').filter((arg) => arg !== ''));
+      expect(printed).toMatch(line);
+      expect(printed).toContain('--help');
     },
   );
 
-  test('of a process ends it with 2, and a key in the place of its number is not repeated', async () => {
-    const told = await cli.failure(2, 'keys', 'revoke', 'aas_BCboKxlId1O3srGhGNVbucB7NiLAJc1Q9r5F');
-    expect(told).toMatch(/'id'.*--help/);
-    expect(told).not.toContain('BCbo');
+  test('a process exits with 2 and does not print a key that was given instead of its id', async () => {
+    const printed = await cli.failure(
+      2,
+      'keys',
+      'revoke',
+      'aas_BCboKxlId1O3srGhGNVbucB7NiLAJc1Q9r5F',
+    );
+    expect(printed).toMatch(/'id'.*--help/);
+    expect(printed).not.toContain('BCbo');
   });
 
   test.each([
     ['a tab', 'a\tb'],
     ['an escape sequence', 'a\u001b[31m'],
     ['256 characters', 'x'.repeat(256)],
-    ['white space alone', '  '],
-  ])('a name of an owner cannot have %s', async (_, name) => {
+    ['only white space', '  '],
+  ])('the name of an owner cannot have %s', async (_, name) => {
     expect(await usageError('keys', 'issue', '--owner', name)).toContain('1 to 255 characters');
   });
 });
 
-describe('the maximum of a number', () => {
+describe('the maximum of an option', () => {
   const enterprise = 'keys issue --owner a --plan enterprise';
   test.each([
     ['keys rotate', '9223372036854775807', '9223372036854775808'],
@@ -98,14 +103,14 @@ describe('the maximum of a number', () => {
     ['db seed --animals', '100000000', '100000001'],
   ])('%s accepts %s, and exits with 2 for %s', async (command, max, more) => {
     const args = command.split(' ');
-    expect(await cli.failure(1, ...args, max)).toMatch(/^the database cannot be reached/);
+    expect(await cli.failure(1, ...args, max)).toMatch(/^The database cannot be reached/);
     await usageError(...args, more);
   });
 });
 
 describe('help', () => {
   test.each(['--help', 'keys --help', 'owners set-plan --help', 'db --help'])(
-    '"%s" ends with 0 and tells on standard output how commands are used',
+    '"%s" exits with 0 and prints the usage on standard output',
     async (args) => {
       const { code, stdout, stderr } = await runHere(...args.split(' '));
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -113,7 +118,7 @@ describe('help', () => {
     },
   );
 
-  test('of a process is written whole before it ends', async () => {
+  test('a process writes all of it before it exits', async () => {
     const { stdout } = await runHere('keys', '--help');
     expect(await cli.run('keys', '--help')).toMatchObject({ code: 0, stdout, stderr: '' });
   });
@@ -122,42 +127,42 @@ describe('help', () => {
     ...['issue', 'list', 'rotate', 'revoke', 'unban', 'inspect'].map((name) => `keys ${name}`),
     ...['list', 'set-plan'].map((name) => `owners ${name}`),
     ...['migrate', 'revert', 'status', 'seed'].map((name) => `db ${name}`),
-  ])('"%s" takes --json', async (command) => {
+  ])('"%s" accepts --json', async (command) => {
     const { stdout } = await runHere(...command.split(' '), '--help');
     expect(stdout).toContain('--json');
   });
 });
 
-describe('a time', () => {
+describe('a duration', () => {
   test.each([
     ['90d', 90 * 24 * 3_600_000],
     ['24h', 24 * 3_600_000],
     ['30m', 1_800_000],
     ['45s', 45_000],
-  ])('%s is as long as it says', (text, ms) => {
+  ])('%s is parsed to milliseconds', (text, ms) => {
     expect(parseDuration(text)).toBe(ms);
     expect(parseLifetime(text)).toBe(ms);
   });
 });
 
-describe('a command that cannot be done', () => {
-  test('ends with 1 and one line, without the password, when the database cannot be reached', async () => {
+describe('a failed command', () => {
+  test('exits with 1 and one line without the password when the database cannot be reached', async () => {
     const { code, stderr } = await cli.run('keys', 'list');
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /^Database: pets on 127\.0\.0\.1:1\nthe database cannot be reached: .*ECONNREFUSED.*\n$/,
+      /^Database: pets on 127\.0\.0\.1:1\nThe database cannot be reached: .*ECONNREFUSED.*\n$/,
     );
     expect(stderr).not.toContain('secret');
   });
 
-  test('ends with 1 and one line when a setting is invalid', async () => {
+  test('exits with 1 and one line when a setting is invalid', async () => {
     const invalid = new Cli({ DATABASE_URL: 'mysql://user:secret@localhost/pets' });
-    const told = await invalid.failure(1, 'owners', 'list');
-    expect(told).toMatch(/^DATABASE_URL is invalid/);
-    expect(told).not.toContain('secret');
+    const printed = await invalid.failure(1, 'owners', 'list');
+    expect(printed).toMatch(/^DATABASE_URL is invalid/);
+    expect(printed).not.toContain('secret');
   });
 
-  test('ends with 1 and one line when the embedded database cannot be had', async () => {
+  test('exits with 1 and one line when the embedded database cannot be created', async () => {
     const misplaced = new Cli({ DATA_DIR: '/dev/null/data' });
     expect(await misplaced.failure(1, 'db', 'status')).toContain('/dev/null/data');
   });

@@ -1,4 +1,4 @@
-/** An operator's change that cannot be made; the message is one line that tells why, and what to do. */
+/** An operator's change is not possible. The message is one line with the reason and what to do. */
 export class AdministrationError extends Error {
   override readonly name = 'AdministrationError';
 }

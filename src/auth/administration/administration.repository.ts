@@ -27,15 +27,15 @@ const INSERT_KEY = `
   RETURNING id`;
 
 /**
- * All that changes a whole line of keys holds the row of its first key: a key that rotation adds
- * meanwhile would miss the change.
+ * Every change of a whole lineage locks the row of its first key. Otherwise, a key that a
+ * concurrent rotation adds would miss the change.
  */
-const LOCK_LINE = `
+const LOCK_LINEAGE = `
   SELECT id FROM api_keys
    WHERE id = (SELECT coalesce(first_key_id, id) FROM api_keys WHERE id = $1)
      FOR NO KEY UPDATE`;
 
-/** The lifetime is read off the newest key of the line: rotation has shortened that of all others. */
+/** The newest key of the lineage gives the lifetime. Rotation has shortened that of all others. */
 const INSERT_SUCCESSOR = `
   INSERT INTO api_keys (owner_id, first_key_id, hash, hint, unban_count, expires_at)
   SELECT old.owner_id, $2::bigint, $3, $4, old.unban_count,
@@ -48,7 +48,7 @@ const INSERT_SUCCESSOR = `
      AND (old.expires_at IS NULL OR old.expires_at > now())
   RETURNING id`;
 
-/** least() passes over null. */
+/** `least` ignores null. */
 const SHORTEN_KEY = `
   UPDATE api_keys
      SET expires_at = least(expires_at, now() + $2::float8 * interval '1 millisecond')
@@ -56,7 +56,7 @@ const SHORTEN_KEY = `
 
 const REVOKE_KEY = 'UPDATE api_keys SET revoked_at = now() WHERE id = $1 AND revoked_at IS NULL';
 
-const UNBAN_LINE = `
+const UNBAN_LINEAGE = `
   UPDATE api_keys SET unban_count = unban_count + 1 WHERE id = $1 OR first_key_id = $1`;
 
 const INSERT_OWNER = `
@@ -90,13 +90,13 @@ const RECORD = `
               'ownerId', $3::bigint, 'keyId', $4::bigint, 'newKeyId', $5::bigint)) || $6::jsonb))
   SELECT pg_notify($7, $8)`;
 
-/** A key as operators see it. */
+/** An API key as operators see it. */
 export interface KeyRecord extends StoredPlan {
   readonly id: bigint;
   readonly ownerId: bigint;
   /** The owner's name. */
   readonly owner: string;
-  /** The first key of the line that rotation made this one of; the key itself when it is that. */
+  /** The first key of the rotation lineage, which may be this key. */
   readonly firstKeyId: bigint;
   readonly hint: string;
   readonly status: 'active' | 'expired' | 'revoked';
@@ -114,32 +114,30 @@ export interface OwnerRecord extends StoredPlan {
   readonly createdAt: Date;
 }
 
-/** What is stored of a key that is to be made. */
+/** The stored part of a new API key. */
 export interface KeySecret {
   readonly hash: Buffer;
   readonly hint: string;
 }
 
-/** A change that was made, for the record and for the replicas. */
+/** A change to record and to report to the replicas. */
 export interface Change {
   readonly actor: string;
   /** The command, such as `keys revoke`. */
   readonly action: string;
   readonly ownerId: bigint;
   readonly keyId?: bigint;
-  /** The key that takes the place of the other. */
+  /** The key that replaces `keyId`. */
   readonly newKeyId?: bigint;
   readonly details?: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/**
- * The statements that administration needs, on the connection or the transaction that it is made
- * with. Every time that is stored is the database's.
- */
+/** The statements of the administration. All stored times are those of the database's clock. */
 export class AdministrationRepository {
+  /** @param database a connection or a transaction */
   constructor(private readonly database: StatementRunner) {}
 
-  /** Does the work in one transaction, of which it is handed a repository. */
+  /** Runs the work in one transaction. @param work receives a repository of the transaction */
   inTransaction<Result>(
     work: (repository: AdministrationRepository) => Promise<Result>,
   ): Promise<Result> {
@@ -151,18 +149,18 @@ export class AdministrationRepository {
     return key ?? null;
   }
 
-  /** @param hash SHA-256 of the key */
+  /** @param hash SHA-256 of the API key */
   async findKeyByHash(hash: Buffer): Promise<KeyRecord | null> {
     const [key] = await this.database.query<KeyRecord[]>(FIND_KEY_BY_HASH, [hash]);
     return key ?? null;
   }
 
-  /** Returns the keys in the order they were made, of one owner when a name is given. */
+  /** Returns the keys of an owner, or all keys, in the order of their creation. */
   listKeys(owner?: string): Promise<KeyRecord[]> {
     return this.database.query<KeyRecord[]>(LIST_KEYS, [owner ?? null]);
   }
 
-  /** Returns the new key's id, or null when there is no such owner. */
+  /** Returns the new key's id, or null if the owner does not exist. */
   async insertKey(
     owner: string,
     { hash, hint }: KeySecret,
@@ -178,15 +176,15 @@ export class AdministrationRepository {
   }
 
   /**
-   * Keeps other changes of the key's line waiting until the transaction ends. Returns the id of the
-   * line's first key, or null when there is no such key.
+   * Locks the key's lineage until the transaction ends. Returns the id of the lineage's first key,
+   * or null if the key does not exist.
    */
-  async lockLine(keyId: bigint): Promise<bigint | null> {
-    const [first] = await this.database.query<{ id: bigint }[]>(LOCK_LINE, [keyId]);
+  async lockLineage(keyId: bigint): Promise<bigint | null> {
+    const [first] = await this.database.query<{ id: bigint }[]>(LOCK_LINEAGE, [keyId]);
     return first?.id ?? null;
   }
 
-  /** Returns the id of the key that follows `oldId`, or null when that one no longer works. */
+  /** Returns the id of the key that replaces `oldId`, or null if that key is expired or revoked. */
   async insertSuccessor(
     oldId: bigint,
     firstKeyId: bigint,
@@ -201,31 +199,31 @@ export class AdministrationRepository {
     return key?.id ?? null;
   }
 
-  /** Lets a key expire after `remainingMs`, if it does not do so before. */
+  /** Makes a key expire after `remainingMs`, unless it expires earlier. */
   async shortenKey(id: bigint, remainingMs: number): Promise<void> {
     await this.database.query(SHORTEN_KEY, [id, remainingMs]);
   }
 
-  /** Returns whether this has revoked the key: false when it was revoked before, or is not there. */
+  /** Returns false if the key was already revoked or does not exist. */
   async revokeKey(id: bigint): Promise<boolean> {
     const [, revoked] = await this.database.query<[unknown, number]>(REVOKE_KEY, [id]);
     return revoked > 0;
   }
 
-  /** Makes bans void that were recorded for the line of keys that begins with `firstKeyId`. */
-  async unbanLine(firstKeyId: bigint): Promise<void> {
-    await this.database.query(UNBAN_LINE, [firstKeyId]);
+  /** Lifts the ban of a lineage, if any. */
+  async unbanLineage(firstKeyId: bigint): Promise<void> {
+    await this.database.query(UNBAN_LINEAGE, [firstKeyId]);
   }
 
-  /** Returns whether this has made the owner: false when there is one of that name. */
+  /** Creates an owner. Returns false if the name is taken. */
   async insertOwner(name: string, plan: StoredPlan): Promise<boolean> {
-    const made = await this.database.query<unknown[]>(INSERT_OWNER, [
+    const created = await this.database.query<unknown[]>(INSERT_OWNER, [
       name,
       plan.plan,
       plan.limitPerMinute,
       plan.limitPerDay,
     ]);
-    return made.length > 0;
+    return created.length > 0;
   }
 
   async findOwner(name: string): Promise<OwnerRecord | null> {
@@ -233,12 +231,12 @@ export class AdministrationRepository {
     return owner ?? null;
   }
 
-  /** Returns all owners, by name. */
+  /** Returns all owners in the order of their names. */
   listOwners(): Promise<OwnerRecord[]> {
     return this.database.query<OwnerRecord[]>(LIST_OWNERS);
   }
 
-  /** Returns the plan that the owner had before, or null when there is no such owner. */
+  /** Returns the owner's previous plan, or null if the owner does not exist. */
   async setPlan(name: string, plan: StoredPlan): Promise<string | null> {
     const [[previous]] = await this.database.query<[{ plan: string }[], number]>(SET_PLAN, [
       name,
@@ -249,7 +247,7 @@ export class AdministrationRepository {
     return previous?.plan ?? null;
   }
 
-  /** Writes down who changed what, and tells the replicas, both when the transaction commits. */
+  /** Records who changed what and notifies the replicas. Both take effect with the commit. */
   async record(change: Change): Promise<void> {
     const { actor, action, ownerId, keyId, newKeyId, details = {} } = change;
     await this.database.query(RECORD, [

@@ -13,125 +13,125 @@ export const DEFAULT_OVERLAP_MS = 86_400_000;
 export interface NewKey {
   /** The owner's name. */
   readonly owner: string;
-  /** Needed when the owner is new; for another one it has to be the plan that it has. */
+  /** Required for a new owner. For an existing owner, it must be the current plan. */
   readonly plan?: PlanChoice | undefined;
-  /** undefined: the key does not expire. */
+  /** undefined: the API key does not expire. */
   readonly lifetimeMs?: number | undefined;
 }
 
-/** A key that was just made: the only time that it is known. */
+/** A new API key. Only now is the key itself known. */
 export interface IssuedKey extends KeyRecord {
   readonly key: string;
 }
 
-/** A key made by rotation, and what became of the one that it follows. */
+/** An API key that replaces another one. */
 export interface RotatedKey extends IssuedKey {
   readonly oldKeyExpiresAt: Date | null;
 }
 
 /**
- * What operators do with keys. Every change is one transaction, recorded with who made it, and holds
- * on every replica within seconds.
+ * The operations on API keys for operators. Each change is one transaction, is recorded with its
+ * actor, and takes effect on every replica within seconds.
  */
 export class KeyAdministration {
-  /** @param actor whose changes they are, as `user@host` */
+  /** @param actor who makes the changes, as `user@host` */
   constructor(
     private readonly repository: AdministrationRepository,
     private readonly actor: string,
   ) {}
 
   /**
-   * Makes a key, and its owner when that is new.
+   * Issues an API key and creates its owner if the owner does not exist.
    *
-   * @throws AdministrationError when a new owner is given no plan, or a known one another plan
+   * @throws AdministrationError if a new owner has no plan, or an existing owner a different one
    */
   async issue({ owner, plan, lifetimeMs }: NewKey): Promise<IssuedKey> {
     const name = toOwnerName(owner);
     const storedPlan = plan && toStoredPlan(plan);
-    const [key, secret] = makeKey();
+    const [key, secret] = createKey();
     return this.repository.inTransaction(async (repository) => {
       const isNewOwner =
         storedPlan !== undefined && (await repository.insertOwner(name, storedPlan));
       const id = await repository.insertKey(name, secret, lifetimeMs);
       if (id === null) {
         throw new AdministrationError(
-          `there is no owner "${name}" yet: a new one needs a plan (--plan)`,
+          `The owner "${name}" does not exist. To create an owner, set --plan.`,
         );
       }
-      const made = await getKey(repository, id);
-      if (storedPlan && !isSamePlan(made, storedPlan)) {
+      const created = await getKey(repository, id);
+      if (storedPlan && !isSamePlan(created, storedPlan)) {
         throw new AdministrationError(
-          `owner "${name}" has the plan ${made.plan}${made.plan === storedPlan.plan ? ' with other limits' : ''}: leave --plan out, or change it with "owners set-plan"`,
+          `The owner "${name}" has the plan ${created.plan}${created.plan === storedPlan.plan ? ' with different limits' : ''}. Omit --plan, or change the owner's plan with "owners set-plan".`,
         );
       }
       await repository.record({
         actor: this.actor,
         action: 'keys issue',
-        ownerId: made.ownerId,
+        ownerId: created.ownerId,
         keyId: id,
         details: {
           owner: name,
-          plan: made.plan,
+          plan: created.plan,
           isNewOwner,
-          expiresAt: made.expiresAt?.toISOString() ?? null,
+          expiresAt: created.expiresAt?.toISOString() ?? null,
         },
       });
-      return { ...made, key };
+      return { ...created, key };
     });
   }
 
-  /** @throws AdministrationError when there is no such owner */
+  /** @throws AdministrationError if the owner does not exist */
   async list(owner?: string): Promise<KeyRecord[]> {
     if (owner === undefined) return this.repository.listKeys();
     const name = toOwnerName(owner);
     const keys = await this.repository.listKeys(name);
     if (keys.length === 0 && !(await this.repository.findOwner(name))) {
-      throw new AdministrationError(`there is no owner "${name}"`);
+      throw new AdministrationError(`The owner "${name}" does not exist.`);
     }
     return keys;
   }
 
   /**
-   * Makes a key that takes the place of another: of the same owner and line, so that a ban holds for
-   * it too, and with a lifetime as long as the other was issued with, beginning now. The old key
-   * expires after the overlap, or when it would have, whichever comes first.
+   * Replaces an API key. The new key has the same owner, lineage and ban, and the lifetime that the
+   * old key was issued with, starting now. The old key expires after the overlap, or at its own
+   * expiry if that is earlier.
    *
-   * @param overlapMs for how long both keys work; 0: the old one stops at once
-   * @throws AdministrationError when there is no such key, or it no longer works
+   * @param overlapMs how long both keys are valid; 0: the old key expires at once
+   * @throws AdministrationError if the key does not exist, has expired or was revoked
    */
   async rotate(id: bigint, overlapMs = DEFAULT_OVERLAP_MS): Promise<RotatedKey> {
-    const [key, secret] = makeKey();
+    const [key, secret] = createKey();
     return this.repository.inTransaction(async (repository) => {
-      const firstKeyId = await lockLine(repository, id);
+      const firstKeyId = await lockLineage(repository, id);
       const newId = await repository.insertSuccessor(id, firstKeyId, secret);
       if (newId === null) {
         throw new AdministrationError(
-          `key ${id} is expired or revoked: issue a new one with "keys issue"`,
+          `The key ${id} is expired or revoked. Issue a new one with "keys issue".`,
         );
       }
       await repository.shortenKey(id, overlapMs);
-      const made = await getKey(repository, newId);
+      const created = await getKey(repository, newId);
       const { expiresAt: oldKeyExpiresAt } = await getKey(repository, id);
       await repository.record({
         actor: this.actor,
         action: 'keys rotate',
-        ownerId: made.ownerId,
+        ownerId: created.ownerId,
         keyId: id,
         newKeyId: newId,
         details: {
-          owner: made.owner,
+          owner: created.owner,
           overlapSeconds: overlapMs / 1000,
-          expiresAt: made.expiresAt?.toISOString() ?? null,
+          expiresAt: created.expiresAt?.toISOString() ?? null,
         },
       });
-      return { ...made, key, oldKeyExpiresAt };
+      return { ...created, key, oldKeyExpiresAt };
     });
   }
 
   /**
-   * Stops a key for good. One that was revoked before stays so since then, and nothing is recorded.
+   * Revokes an API key. Nothing changes if it was already revoked.
    *
-   * @throws AdministrationError when there is no such key
+   * @throws AdministrationError if the key does not exist
    */
   async revoke(id: bigint): Promise<KeyRecord> {
     return this.repository.inTransaction(async (repository) => {
@@ -143,34 +143,34 @@ export class KeyAdministration {
   }
 
   /**
-   * Lifts the ban, if there is one, of a key and of all that rotation made before and after it.
+   * Lifts the ban, if any, of an API key and its whole rotation lineage.
    *
-   * @throws AdministrationError when there is no such key
+   * @throws AdministrationError if the key does not exist
    */
   async unban(id: bigint): Promise<KeyRecord> {
     return this.repository.inTransaction(async (repository) => {
-      await repository.unbanLine(await lockLine(repository, id));
+      await repository.unbanLineage(await lockLineage(repository, id));
       const key = await getKey(repository, id);
       await repository.record(this.changeOf(key, 'keys unban'));
       return key;
     });
   }
 
-  /** @throws AdministrationError when there is no such key */
+  /** @throws AdministrationError if the key does not exist */
   async inspect(id: bigint): Promise<KeyRecord> {
     return getKey(this.repository, id);
   }
 
-  /** @throws AdministrationError when it is not a key, and when it is not one of this store */
+  /** @throws AdministrationError if it is not an API key or not one of this store */
   async inspectKey(key: string): Promise<KeyRecord> {
     if (!hasKeyForm(key)) {
       throw new AdministrationError(
-        'this is not an API key: it lacks the form or the checksum of one, and may be mistyped or cut off',
+        'This is not an API key. Its form or checksum is wrong, so it may be mistyped or truncated.',
       );
     }
     const record = await this.repository.findKeyByHash(hashOf(key));
     if (!record)
-      throw new AdministrationError('the key is well formed, but was not issued by this store');
+      throw new AdministrationError('The key is well-formed, but this store did not issue it.');
     return record;
   }
 
@@ -179,7 +179,7 @@ export class KeyAdministration {
   }
 }
 
-function makeKey(): [key: string, secret: KeySecret] {
+function createKey(): [key: string, secret: KeySecret] {
   const key = generateKey();
   return [key, { hash: hashOf(key), hint: keyHint(key) }];
 }
@@ -189,13 +189,13 @@ function hashOf(key: string): Buffer {
 }
 
 async function getKey(repository: AdministrationRepository, id: bigint): Promise<KeyRecord> {
-  return (await repository.findKey(id)) ?? absent(id);
+  return (await repository.findKey(id)) ?? throwMissing(id);
 }
 
-async function lockLine(repository: AdministrationRepository, id: bigint): Promise<bigint> {
-  return (await repository.lockLine(id)) ?? absent(id);
+async function lockLineage(repository: AdministrationRepository, id: bigint): Promise<bigint> {
+  return (await repository.lockLineage(id)) ?? throwMissing(id);
 }
 
-function absent(id: bigint): never {
-  throw new AdministrationError(`there is no key ${id}`);
+function throwMissing(id: bigint): never {
+  throw new AdministrationError(`The key ${id} does not exist.`);
 }

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
-/** What an operator changed: who, when and what. */
+/** A change that an operator made. */
 @Entity('operator_actions')
 export class OperatorAction {
   @PrimaryGeneratedColumn('identity', {
@@ -13,7 +13,7 @@ export class OperatorAction {
   @Column('timestamptz', { name: 'performed_at', default: () => 'now()' })
   performedAt!: Date;
 
-  /** The operating system's user and host. */
+  /** The user and host of the operating system, as `user@host`. */
   @Column('text')
   actor!: string;
 

@@ -2,9 +2,9 @@ import type { StatementRunner } from '../../database/statement-runner.js';
 
 const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
 
-/** The audit trail, for changes that belong to no owner. */
+/** The audit trail of changes that belong to no owner. */
 export class OperatorActionsRepository {
-  /** @param actor who changes something, as `user@host` */
+  /** @param actor who makes the changes, as `user@host` */
   constructor(
     private readonly database: Pick<StatementRunner, 'query'>,
     private readonly actor: string,

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 
-/** Returns who runs this process, as `user@host` of the operating system. */
+/** Returns the user and host of this process, as `user@host`. */
 export function currentOperator(): string {
   return `${userName()}@${hostname()}`;
 }
@@ -9,7 +9,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container may run under a number that has no name.
+    // In a container, the user's number may have no name.
     return `uid ${process.getuid?.() ?? 'unknown'}`;
   }
 }

@@ -3,23 +3,23 @@ import type { AdministrationRepository, OwnerRecord } from './administration.rep
 import { toOwnerName } from './owner-name.js';
 import { type PlanChoice, toStoredPlan } from './plan-choice.js';
 
-/** What operators do with owners; changes are kept as those of keys are. */
+/** The operations on owners for operators. Each change is recorded, as those of API keys are. */
 export class OwnerAdministration {
-  /** @param actor whose changes they are, as `user@host` */
+  /** @param actor who makes the changes, as `user@host` */
   constructor(
     private readonly repository: AdministrationRepository,
     private readonly actor: string,
   ) {}
 
-  /** Returns all owners, by name. */
+  /** Returns all owners in the order of their names. */
   list(): Promise<OwnerRecord[]> {
     return this.repository.listOwners();
   }
 
   /**
-   * Gives an owner a plan. What it has used in the running windows stays counted.
+   * Changes the owner's plan. Requests that the active windows have counted stay counted.
    *
-   * @throws AdministrationError when there is no such owner
+   * @throws AdministrationError if the owner does not exist
    */
   async setPlan(owner: string, choice: PlanChoice): Promise<OwnerRecord> {
     const name = toOwnerName(owner);
@@ -27,7 +27,7 @@ export class OwnerAdministration {
     return this.repository.inTransaction(async (repository) => {
       const previousPlan = await repository.setPlan(name, plan);
       const changed = previousPlan === null ? null : await repository.findOwner(name);
-      if (!changed) throw new AdministrationError(`there is no owner "${name}"`);
+      if (!changed) throw new AdministrationError(`The owner "${name}" does not exist.`);
       await repository.record({
         actor: this.actor,
         action: 'owners set-plan',

@@ -1,11 +1,11 @@
 import { type Plan, PLAN_LIMITS, type PlanLimits } from '../plan.js';
 
-/** A plan to be given to an owner: enterprise with limits of its own, any other without. */
+/** A plan to assign to an owner. Only the enterprise plan has custom limits. */
 export type PlanChoice =
   | { readonly plan: Exclude<Plan, 'enterprise'> }
   | { readonly plan: 'enterprise'; readonly limits: PlanLimits };
 
-/** An owner's plan as it is stored; the limits are null unless the plan is enterprise. */
+/** An owner's stored plan. The limits are null unless the plan is enterprise. */
 export interface StoredPlan {
   readonly plan: Plan;
   readonly limitPerMinute: number | null;
@@ -21,7 +21,7 @@ export function toStoredPlan(choice: PlanChoice): StoredPlan {
   };
 }
 
-/** Returns the limits that hold under a plan. */
+/** Returns the limits of a plan. */
 export function limitsOf({ plan, limitPerMinute, limitPerDay }: StoredPlan): PlanLimits {
   return plan === 'enterprise'
     ? { perMinute: limitPerMinute ?? 0, perDay: limitPerDay ?? 0 }

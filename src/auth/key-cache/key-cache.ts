@@ -6,16 +6,18 @@ import type { CachedKey } from '../cached-key.js';
 
 /** An entry of this age is refreshed in the background. */
 const REFRESH_AFTER_MS = 2_000;
-/** An older entry is stale: changes take effect within five seconds even when no notification comes. */
+/**
+ * An older entry is stale, so that changes take effect within five seconds without a notification.
+ */
 const MAX_AGE_MS = 4_000;
 /** While the database is unreachable, a stale entry may be used up to this age. */
 const MAX_AGE_UNREACHABLE_MS = 600_000;
 
 interface Entry {
   readonly key: CachedKey;
-  /** When its lookup began, in milliseconds of the clock. */
+  /** When its lookup began, in milliseconds since the epoch. */
   readonly verifiedAtMs: number;
-  /** Something may have changed since: a lookup comes before the next use. */
+  /** The API key may have changed since, so the next use requires a lookup. */
   isStale: boolean;
   /** When a change of this API key became known, by `performance.now()`. */
   changedAtMs: number | undefined;
@@ -23,7 +25,7 @@ interface Entry {
 
 interface Lookup {
   readonly result: Promise<CachedKey | null>;
-  /** What changed after it began: it may have read the state before that. */
+  /** Changes after it began. The lookup may have read the state before them. */
   readonly changes: Change[];
 }
 
@@ -33,15 +35,15 @@ interface Change {
 }
 
 /**
- * The API keys in use, by hash (about 400 bytes each). Only API keys that exist are cached, so that unauthenticated
- * callers cannot make the cache grow. The least recently used one is evicted first.
+ * Caches the state of API keys by hash, about 400 bytes each. Only API keys that exist are cached,
+ * so that unauthenticated callers cannot make the cache grow. Evicts the least recently used entry.
  */
 @Injectable()
 export class KeyCache {
   private readonly entries = new Map<string, Entry>();
   private readonly lookups = new Map<string, Lookup>();
   private readonly capacity: number;
-  /** Uses of the cache, queries, and uses of stale entries while the database was unreachable. */
+  /** Cache hits, queries, and uses of stale entries while the database was unreachable. */
   readonly statistics = { hits: 0, queries: 0, stale: 0 };
 
   constructor(
@@ -52,20 +54,21 @@ export class KeyCache {
     this.capacity = settings.bounds.maxCachedKeys;
   }
 
-  /** Returns the last known state of an API key, however old, without counting as a use. */
+  /** Returns the cached state of an API key of any age. Does not count as a use. */
   peek(hash: string): CachedKey | undefined {
     return this.entries.get(hash)?.key;
   }
 
-  /** Whether `get` needs a query for an API key that is not in the cache, and that nobody else has begun. */
+  /** Whether `get` starts a query for an API key that is not in the cache. */
   needsLookup(hash: string): boolean {
     return !this.entries.has(hash) && !this.lookups.has(hash);
   }
 
   /**
-   * Returns the state of an API key, at most four seconds old, or null when the API key does not exist. While the
-   * database is unreachable, returns the last known state for at most ten minutes. A state that is known to have
-   * changed is used only if no query has succeeded since the change became known.
+   * Returns the state of an API key, at most four seconds old, or null when the API key does not
+   * exist. While the database is unreachable, returns the last known state for at most ten minutes.
+   * A state that is known to have changed is used only if no query has succeeded since the change
+   * became known.
    *
    * @throws the error of the lookup
    */
@@ -85,12 +88,14 @@ export class KeyCache {
     }
   }
 
-  /** Makes the entries stale that a change concerns. @param hasChanged returns whether it concerns an API key */
+  /**
+   * Makes the entries that a change affects stale. @param hasChanged whether it affects an API key
+   */
   invalidate(hasChanged: (key: CachedKey) => boolean): void {
     this.makeStale({ hasChanged, atMs: performance.now() });
   }
 
-  /** Makes all entries stale, since changes may have been missed. */
+  /** Makes all entries stale after notifications may have been missed. */
   invalidateAll(): void {
     this.makeStale({ hasChanged: () => true, atMs: undefined });
   }
@@ -100,7 +105,7 @@ export class KeyCache {
     const entry = this.entries.get(hash);
     if (!entry || entry.isStale) return undefined;
     const ageMs = this.clock.now() - entry.verifiedAtMs;
-    // A clock that was set back says nothing about the age.
+    // If the clock was set back, the age is unknown.
     if (ageMs > MAX_AGE_MS || ageMs < 0) return undefined;
     this.statistics.hits++;
     if (ageMs > REFRESH_AFTER_MS) this.refresh(hash);

@@ -1,7 +1,7 @@
-/** The channel on which changes of keys, plans and bans are notified. */
+/** The NOTIFY channel for changes of API keys, plans and bans. */
 export const KEY_CHANGES_CHANNEL = 'key_changes';
 
-/** What a notification says: something about this owner, or one of its keys, changed. */
+/** This owner, or one of its API keys, changed. */
 export interface KeyChange {
   ownerId: bigint;
 }
@@ -11,7 +11,7 @@ export function keyChangePayload({ ownerId }: KeyChange): string {
   return ownerId.toString();
 }
 
-/** Reads the payload of a notification; undefined when it does not read: anything may have changed. */
+/** Parses the payload of a notification. undefined: invalid, so anything may have changed. */
 export function parseKeyChange(payload: string): KeyChange | undefined {
   return /^\d{1,19}$/.test(payload) ? { ownerId: BigInt(payload) } : undefined;
 }

@@ -17,8 +17,9 @@ const RECONNECT_AFTER_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Listens for changes of API keys (LISTEN/NOTIFY), so that a change takes effect at once. A lost connection is
- * replaced. In the meantime, the age limit of the cache makes changes take effect within five seconds.
+ * Listens for changes of API keys (LISTEN/NOTIFY), so that a change takes effect at once. Replaces
+ * a lost connection. Meanwhile, the cache's age limit makes changes take effect within five
+ * seconds.
  */
 @Injectable()
 export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -64,7 +65,7 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
       // Changes may have been missed while there was no connection.
       this.cache.invalidateAll();
     } catch (error) {
-      this.logger.warn({ msg: 'not listening for changes of keys', err: error });
+      this.logger.warn({ msg: 'not listening for changes of API keys', err: error });
       this.listenAgain(client);
     }
   }

@@ -30,7 +30,7 @@ interface KeyRow extends StoredPlan {
   revokedAt: Date | null;
 }
 
-/** The queries on API keys that serving requests needs. */
+/** The queries on API keys for serving requests. */
 @Injectable()
 export class KeyLookupRepository {
   constructor(
@@ -49,25 +49,28 @@ export class KeyLookupRepository {
   }
 
   /**
-   * Returns the state of an API key, or null when it does not exist.
+   * Returns the state of an API key, or null if it does not exist.
    *
    * @param hash SHA-256 of the API key, in hex
-   * @param isCached whether it is in the cache: other API keys have connections of their own
+   * @param isCached whether it is in the cache; lookups of other API keys use separate connections
    */
   async findByHash(hash: string, isCached: boolean): Promise<CachedKey | null> {
     const kind = isCached ? 'cached' : 'uncached';
     const [row] = await this.pools.query<KeyRow>(kind, FIND_BY_HASH, [Buffer.from(hash, 'hex')]);
-    return row ? toKnownKey(row) : null;
+    return row ? toCachedKey(row) : null;
   }
 
-  /** Keeps the later of what is stored and what is given, in milliseconds since the epoch by key id. */
+  /**
+   * Stores the times that are later than the stored ones. @param usedAtMs times by key id, since
+   * the epoch
+   */
   async saveLastUsed(usedAtMs: ReadonlyMap<bigint, number>): Promise<void> {
     const times = [...usedAtMs.values()].map((ms) => new Date(ms));
     await this.keys.query(SAVE_LAST_USED, [[...usedAtMs.keys()], times]);
   }
 }
 
-function toKnownKey(row: KeyRow): CachedKey {
+function toCachedKey(row: KeyRow): CachedKey {
   return {
     id: row.id,
     ownerId: row.ownerId,

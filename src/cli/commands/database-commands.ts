@@ -14,7 +14,7 @@ import { textTable } from '../text-table.js';
 export function addDatabaseCommands(program: Command): void {
   const database = program
     .command('db')
-    .description('the schema of the database, and animals to try it with');
+    .description('manage the database schema and add generated animals');
   addMigrate(database);
   addRevert(database);
   addStatus(database);
@@ -22,7 +22,7 @@ export function addDatabaseCommands(program: Command): void {
 }
 
 function addMigrate(database: Command): void {
-  const command = database.command('migrate').description('bring the schema up to date');
+  const command = database.command('migrate').description('execute all pending migrations');
   addJsonOption(command).action(async (options: OutputOptions) => {
     const { migrateDatabase, withDatabase } = await import('../store-session.js');
     await withDatabase({ create: true }, async (target) => {
@@ -39,7 +39,7 @@ function addRevert(database: Command): void {
     .description(
       'revert the latest migration and delete the data in the tables and columns that it added',
     )
-    .option('--discard-data', 'also when this deletes rows');
+    .option('--discard-data', 'revert even if this deletes rows');
   addYesOption(addJsonOption(command)).action(
     async (options: OutputOptions & ConfirmationOptions & { discardData?: true }) => {
       const [{ withDatabase }, { planRevert, revertMigration }] = await Promise.all([
@@ -88,7 +88,7 @@ function addSeed(database: Command): void {
   const command = database
     .command('seed')
     .description('add animals of varied names, categories and statuses')
-    .requiredOption('--animals <n>', 'how many', parseAnimals);
+    .requiredOption('--animals <n>', 'number of animals', parseAnimals);
   addYesOption(addJsonOption(command)).action(
     async (options: OutputOptions & ConfirmationOptions & { animals: number }) => {
       const { seedAnimals } = await import('../../pets/pets-seed.repository.js');
@@ -96,7 +96,7 @@ function addSeed(database: Command): void {
       await onStore(
         async ({ database, target, operator }) => {
           await confirm(target, `This adds ${animals} animals to ${target.description}.`, options);
-          // Before the animals: a command that is killed has not added any without a record.
+          // Recorded first, so that an interrupted command has not added animals without a record.
           const actions = new OperatorActionsRepository(database, operator);
           await actions.record('db seed', { requestedAnimals: animals });
           const showAdded = (added: number) => showProgress(`${added} of ${animals} animals`);
@@ -133,7 +133,7 @@ function describeRevert(plan: RevertPlan, { description }: DatabaseTarget): stri
   return `This reverts ${plan.migration} in ${description} and deletes ${describeLosses(plan)}.`;
 }
 
-/** Returns such as `pets (12 rows), owners (1 row)`. */
+/** Returns, for example, `pets (12 rows), owners (1 row)`. */
 function describeLosses({ losses }: RevertPlan): string {
   const parts = losses.map(({ name, rows }) => `${name} (${rows} ${rows === 1n ? 'row' : 'rows'})`);
   return parts.join(', ') || 'no rows';

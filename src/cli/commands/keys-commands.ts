@@ -16,7 +16,7 @@ import { addJsonOption, onStore } from '../store-command.js';
 
 /** Adds `keys` and its commands. */
 export function addKeysCommands(program: Command): void {
-  const keys = program.command('keys').description('API keys');
+  const keys = program.command('keys').description('manage API keys');
   addIssue(keys);
   addList(keys);
   addRotate(keys);
@@ -28,11 +28,11 @@ export function addKeysCommands(program: Command): void {
 function addIssue(keys: Command): void {
   const command = keys
     .command('issue')
-    .description('issue a key, and make its owner when that is new')
-    .requiredOption('--owner <name>', 'whom the key is for', parseOwner);
+    .description('issue an API key, and create its owner if necessary')
+    .requiredOption('--owner <name>', 'the owner of the key', parseOwner);
   addPlanOptions(command, { required: false }).option(
     '--expires-in <time>',
-    'when the key expires, such as 90d, 24h or 30m (default: never)',
+    'lifetime of the key, such as 90d, 24h or 30m (default: unlimited)',
     parseLifetime,
   );
   addJsonOption(command);
@@ -49,7 +49,7 @@ function addIssue(keys: Command): void {
 function addList(keys: Command): void {
   const command = keys
     .command('list')
-    .description('list keys')
+    .description('list API keys')
     .option('--owner <name>', 'only keys of this owner', parseOwner);
   addJsonOption(command).action(
     async ({ owner, ...options }: OutputOptions & { owner?: string }) => {
@@ -64,11 +64,11 @@ function addList(keys: Command): void {
 function addRotate(keys: Command): void {
   const command = keys
     .command('rotate')
-    .description('issue a key in the place of another, which expires after an overlap')
-    .argument('<id>', 'the key to be replaced', parseId)
+    .description('replace an API key with a new one; the old key expires after the overlap')
+    .argument('<id>', 'the id of the key to replace', parseId)
     .option(
       '--overlap <time>',
-      'how long both keys work, such as 24h, 30m or 0 (default: 24h)',
+      'how long both keys are valid, such as 24h, 30m or 0 (default: 24h)',
       parseDuration,
     );
   addJsonOption(command).action(
@@ -76,7 +76,9 @@ function addRotate(keys: Command): void {
       await onStore(async ({ keys: administration }) => {
         const rotated = await administration.rotate(id, overlap);
         const { oldKeyExpiresAt } = rotated;
-        const old = oldKeyExpiresAt ? `Key ${id} works until ${timeText(oldKeyExpiresAt)}.\n` : '';
+        const old = oldKeyExpiresAt
+          ? `Key ${id} is valid until ${timeText(oldKeyExpiresAt)}.\n`
+          : '';
         await printResult(options, issuedJson(rotated), issuedText(rotated) + old);
       });
     },
@@ -86,8 +88,8 @@ function addRotate(keys: Command): void {
 function addRevoke(keys: Command): void {
   const command = keys
     .command('revoke')
-    .description('stop a key for good')
-    .argument('<id>', 'the key', parseId);
+    .description('revoke an API key')
+    .argument('<id>', 'the id of the key', parseId);
   addChange(command, async (administration, id) => {
     const key = await administration.revoke(id);
     return [key, `Key ${id} of ${key.owner} is revoked.\n`];
@@ -97,19 +99,19 @@ function addRevoke(keys: Command): void {
 function addUnban(keys: Command): void {
   const command = keys
     .command('unban')
-    .description('lift the ban of a key, and of those that it was rotated from and to')
-    .argument('<id>', 'the key', parseId);
+    .description('lift the ban of an API key and of its rotation lineage')
+    .argument('<id>', 'the id of the key', parseId);
   addChange(command, async (administration, id) => {
     const key = await administration.unban(id);
-    return [key, `Key ${id} of ${key.owner} is not banned any more.\n`];
+    return [key, `Key ${id} of ${key.owner} is no longer banned.\n`];
   });
 }
 
 function addInspect(keys: Command): void {
   const command = keys
     .command('inspect')
-    .description('tell what is known of a key')
-    .argument('<key-or-id>', 'the key itself, or its number', parseKeyOrId);
+    .description('show the details of an API key')
+    .argument('<key-or-id>', 'the key itself or its id', parseKeyOrId);
   addJsonOption(command).action(async (keyOrId: bigint | string, options: OutputOptions) => {
     await onStore(async ({ keys: administration }) => {
       const key =
@@ -121,7 +123,7 @@ function addInspect(keys: Command): void {
   });
 }
 
-/** Lets a command change the key that is its only argument. */
+/** Adds the action of a command that changes the key of its argument. */
 function addChange(
   command: Command,
   change: (
@@ -153,7 +155,7 @@ function inspectedJson(key: KeyRecord) {
 
 function issuedText({ id, owner, plan, key, expiresAt }: IssuedKey): string {
   const expiry = expiresAt ? `expires ${timeText(expiresAt)}` : 'does not expire';
-  return `Key ${id} of ${owner} (${plan}), ${expiry}:\n\n  ${key}\n\nKeep it now: it is not shown again.\n`;
+  return `Key ${id} of ${owner} (${plan}), ${expiry}:\n\n  ${key}\n\nStore it now. It is not shown again.\n`;
 }
 
 function keysText(keys: readonly KeyRecord[]): string {
@@ -180,7 +182,7 @@ function inspectedText(key: KeyRecord): string {
     ['status', key.status],
     ['owner', key.owner],
     ['plan', key.plan],
-    ['limits', `${perMinute} a minute, ${perDay} a day`],
+    ['limits', `${perMinute} per minute, ${perDay} per day`],
     ['hint', key.hint],
     ['rotated from', key.firstKeyId === key.id ? null : `first key ${key.firstKeyId}`],
     ['created', key.createdAt],

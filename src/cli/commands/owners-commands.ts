@@ -9,7 +9,9 @@ import { textTable } from '../text-table.js';
 
 /** Adds `owners` and its commands. */
 export function addOwnersCommands(program: Command): void {
-  const owners = program.command('owners').description('owners of keys, and their plans');
+  const owners = program
+    .command('owners')
+    .description('manage the owners of API keys and their plans');
   addList(owners);
   addSetPlan(owners);
 }
@@ -27,8 +29,8 @@ function addList(owners: Command): void {
 function addSetPlan(owners: Command): void {
   const command = owners
     .command('set-plan')
-    .description('give an owner another plan')
-    .argument('<name>', 'the owner', parseOwner);
+    .description("change the owner's plan")
+    .argument('<name>', 'the name of the owner', parseOwner);
   addPlanOptions(command, { required: true });
   addJsonOption(command).action(async (name: string, options: OutputOptions & PlanOptions) => {
     const plan = chosenPlan(command, options);

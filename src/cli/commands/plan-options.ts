@@ -17,23 +17,23 @@ export function addPlanOptions(command: Command, { required }: { required: boole
         .choices(PLANS)
         .makeOptionMandatory(required),
     )
-    .option('--per-minute <n>', 'requests per minute, of an enterprise owner only', parseLimit)
-    .option('--per-day <n>', 'requests per day, of an enterprise owner only', parseLimit);
+    .option('--per-minute <n>', 'requests per minute, only with --plan enterprise', parseLimit)
+    .option('--per-day <n>', 'requests per day, only with --plan enterprise', parseLimit);
 }
 
-/** Returns the plan that the options name, if any; limits that do not go with it are wrong usage. */
+/** Returns the plan of the options, if any. Limits without the enterprise plan are a usage error. */
 export function chosenPlan(
   command: Command,
   { plan, perMinute, perDay }: PlanOptions,
 ): PlanChoice | undefined {
   if (plan === 'enterprise') {
     if (perMinute === undefined || perDay === undefined) {
-      command.error('error: the plan enterprise needs both --per-minute and --per-day');
+      command.error('error: --plan enterprise requires --per-minute and --per-day');
     }
     return { plan, limits: { perMinute, perDay } };
   }
   if (perMinute !== undefined || perDay !== undefined) {
-    command.error('error: --per-minute and --per-day go with --plan enterprise only');
+    command.error('error: --per-minute and --per-day require --plan enterprise');
   }
   return plan && { plan };
 }

@@ -4,7 +4,10 @@ const MAX_CODE_POINTS = 255;
 /** White space as in Unicode or in ECMAScript. They differ in U+0085 and U+FEFF. */
 const NOT_WHITE_SPACE = /[^\s\p{White_Space}]/u;
 
-/** Accepts 1 to 255 Unicode code points, at least one not white space. Rejects NUL and lone surrogates. */
+/**
+ * Accepts 1 to 255 Unicode code points, at least one not white space. Rejects NUL and lone
+ * surrogates.
+ */
 export function IsPetName(options?: ValidationOptions): PropertyDecorator {
   return ValidateBy(
     {

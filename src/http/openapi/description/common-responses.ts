@@ -5,8 +5,8 @@ import type { Reference, Response } from './openapi-types.js';
 /** Error responses that operations share, by the name of their component. */
 const COMPONENTS = {
   Unauthorized: errorResponse(401, {
-    missing_api_key: 'An API key is required: send it as Authorization: Bearer <API_KEY>.',
-    invalid_api_key: 'The API key is not valid.',
+    missing_api_key: PUBLIC_MESSAGES.missingApiKey,
+    invalid_api_key: PUBLIC_MESSAGES.invalidApiKey,
   }),
   RouteNotFound: errorResponse(404, { route_not_found: PUBLIC_MESSAGES.routeNotFound }),
   MethodNotAllowed: errorResponse(405, {
