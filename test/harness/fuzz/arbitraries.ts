@@ -6,7 +6,7 @@ import type { FuzzRequest } from './target.js';
 
 const INT64 = { min: -(2n ** 63n), max: 2n ** 63n - 1n };
 
-/** Returns values that are valid by a schema: integers as bigint. */
+/** Returns valid values of a schema, with integers as bigint. */
 export function valid(schema: Schema, resolve: Description['resolve']): fc.Arbitrary<unknown> {
   if (schema.$ref !== undefined) return valid(resolve(schema.$ref) as Schema, resolve);
   if (schema.allOf?.[0]) return valid(schema.allOf[0], resolve);
@@ -47,7 +47,7 @@ function validObject(
   return fc.record(Object.fromEntries(members), { requiredKeys: required });
 }
 
-/** Writes a value as JSON in one of many notations: members in any order, escapes, white space, and numbers. */
+/** Returns JSON of a value with random order of members, escapes, white space and number formats. */
 export function jsonOf(value: object): fc.Arbitrary<string> {
   const members = Object.entries(value).map(([name, member]) =>
     fc.tuple(stringNotation(name), valueNotation(member)).map((parts) => parts.join(':')),
@@ -78,7 +78,7 @@ function stringNotation(text: string): fc.Arbitrary<string> {
   );
 }
 
-/** A body, in a coding that its Content-Encoding header names. */
+/** An encoded body with its Content-Encoding header. */
 export interface EncodedBody {
   headers: [string, string][];
   body: Buffer;
@@ -100,7 +100,7 @@ export function encoded(body: Buffer): fc.Arbitrary<EncodedBody> {
     .map(({ coding: [headers, bytes], chunkBytes }) => ({ headers, body: bytes, chunkBytes }));
 }
 
-/** Returns the body in codings that the service does not accept, or that are not what the header says. */
+/** Returns the body in codings that the service does not accept or that contradict the header. */
 function wronglyEncoded(body: Buffer): fc.Arbitrary<EncodedBody> {
   const gzip = gzipSync(body);
   const brotli = brotliCompressSync(body);
@@ -157,7 +157,7 @@ export function validRequest(
     });
 }
 
-/** A cursor comes from a page, and If-None-Match from a response: no schema describes them. */
+/** These values come from responses, so no schema can generate them. */
 const FROM_RESPONSES = ['cursor', 'If-None-Match'];
 
 function validParameters(
@@ -201,7 +201,7 @@ function validContent(
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'];
 
-/** Bytes that a header's value can have (RFC 9110, section 5.5), without white space at its ends. */
+/** Valid bytes of a header's value (RFC 9110, section 5.5), without white space at its ends. */
 const headerValue = fc
   .array(
     fc.oneof(
@@ -213,7 +213,7 @@ const headerValue = fc
   )
   .map((bytes) => String.fromCharCode(...bytes).trim());
 
-/** Those that change how a message is read have a property of their own. */
+/** Without headers that change the framing of a message: raw-messages.test.ts sends these. */
 const headerName = fc.oneof(
   fc.constantFrom(
     'Idempotency-Key',
@@ -236,7 +236,7 @@ const headerName = fc.oneof(
   fc.stringMatching(/^X-[!#$%&'*+.^_`|~0-9A-Za-z-]{1,20}$/),
 );
 
-/** Request targets: those of operations with any query, with some characters changed, and any others. */
+/** Request targets: operations with random queries, changed targets, and random targets. */
 const target = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(fc.constantFrom('/v1/pets', '/v1/pets/1'), query()).map(join) },
   {
@@ -311,7 +311,7 @@ export function changed(texts: fc.Arbitrary<string>, parts: string[]): fc.Arbitr
   );
 }
 
-/** JSON texts that are nearly a NewPet, any JSON, broken JSON, and bytes that are no text. */
+/** Bodies that resemble a NewPet, random JSON, malformed JSON, and random bytes. */
 const bodyBytes = fc.oneof(
   {
     weight: 3,
@@ -363,7 +363,7 @@ const anyBody = bodyBytes
   )
   .map(([type, { headers, ...body }]) => ({ ...body, headers: [...type, ...headers] }));
 
-/** Requests of any kind whose message is valid HTTP. */
+/** Random requests in valid HTTP. */
 export const anyRequest: fc.Arbitrary<FuzzRequest> = fc
   .record({
     method: fc.oneof(
@@ -382,7 +382,7 @@ export const anyRequest: fc.Arbitrary<FuzzRequest> = fc
     chunkBytes: content?.chunkBytes,
   }));
 
-/** Bodies of any kind, posted to where animals are added. */
+/** Random bodies for `POST /v1/pets`. */
 export const anyPost: fc.Arbitrary<FuzzRequest> = anyBody.map((content) => ({
   method: 'POST',
   target: '/v1/pets',

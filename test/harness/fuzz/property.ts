@@ -4,7 +4,7 @@ import fc from 'fast-check';
 const { FUZZ_SEED, FUZZ_PATH, FUZZ_RUNS, FUZZ_SECONDS } = process.env;
 const RUNS = 200;
 const NO_LIMIT = 2 ** 31 - 1;
-/** What a test takes in addition to its runs: the last run and shrinking. */
+/** Time for the last run and for shrinking. */
 const ALLOWANCE_MS = 120_000;
 
 const seed = FUZZ_SEED === undefined ? randomInt(2 ** 31) : Number(FUZZ_SEED);

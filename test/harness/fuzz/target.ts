@@ -11,10 +11,10 @@ import { ERROR_STATUS, type ErrorCode } from '../../../src/errors/catalogue.js';
 const OWNER_LIMIT = 1_000_000_000;
 const ADDRESS_LIMIT = 999_999_999;
 
-/** The clock stands, so that no window ends. */
+/** The clock does not advance, so that no window ends. */
 const RESET = START_MS / 1_000 + 60;
 
-/** The responses that do not depend on the operation, by the name of their component. */
+/** Responses that every operation can have, by the name of their component. */
 const GENERAL: Readonly<Record<number, string>> = {
   401: 'Unauthorized',
   404: 'RouteNotFound',
@@ -22,7 +22,7 @@ const GENERAL: Readonly<Record<number, string>> = {
   417: 'ExpectationFailed',
 };
 
-/** A request as its bytes are sent. */
+/** A request before it is written to the socket. */
 export interface FuzzRequest {
   method: string;
   target: string;
@@ -33,7 +33,7 @@ export interface FuzzRequest {
   chunkBytes?: number | undefined;
 }
 
-/** The service, and what must be true of each of its responses. */
+/** The service, and checks that hold for all of its responses. */
 export class Target {
   private connection: RawConnection | undefined;
   private readonly remaining = new Map<number, number>();
@@ -71,10 +71,10 @@ export class Target {
     return this.send({ ...request, headers });
   }
 
-  /** Sends a request and checks what is true of every response. Requests are sent one after the other. */
+  /** Sends a request and checks its response. Requests are sent one after the other. */
   async send(request: FuzzRequest): Promise<ApiResponse> {
     const response = await this.exchange(request);
-    // An unknown Expect is rejected before the path is looked at.
+    // The service rejects an unknown Expect before routing.
     if (!isPublic(request) || response.status === 417) this.check(request, response);
     expect(response.status).toBeLessThan(500);
     return response;
@@ -94,9 +94,9 @@ export class Target {
     }
   }
 
-  /** Returns the response that the description has for this status of an operation. */
+  /** Returns the documented response of an operation for a status. */
   private described(operation: string, { status, json }: ApiResponse): ResponseObject | undefined {
-    // Such a path identifies no operation: it cannot be decoded.
+    // A path that cannot be decoded matches no operation.
     if (status === 404 && json?.code === 'route_not_found') return undefined;
     const { responses } = this.description.operation(operation);
     return status in responses ? this.description.response(operation, status) : undefined;
@@ -122,7 +122,7 @@ export class Target {
     });
   }
 
-  /** Returns the described operation that serves a request, such as `GET /pets/{petId}`. */
+  /** Returns the documented operation of a request, such as `GET /pets/{petId}`. */
   private operationOf({ method, target }: FuzzRequest): string | undefined {
     const path = /^\/v1(\/[^?]*)/.exec(target)?.[1];
     if (path === undefined) return undefined;
@@ -146,7 +146,7 @@ export class Target {
   }
 }
 
-/** Whether the request needs no API key. A target with a fragment is not valid, and identifies no route. */
+/** Whether the request needs no API key. A target with a fragment is invalid and matches no route. */
 export function isPublic({ method, target }: FuzzRequest): boolean {
   const [path = ''] = target.split('?');
   return ['GET', 'HEAD'].includes(method) && PUBLIC_PATHS.includes(path) && !target.includes('#');
@@ -156,7 +156,7 @@ function hasBody({ method }: FuzzRequest): boolean {
   return method !== 'HEAD';
 }
 
-/** Expects the Error shape, and the status that belongs to the code. */
+/** Expects an Error body whose code has this status. */
 export function checkError(response: ApiResponse): void {
   const code = (response.json as { code: ErrorCode }).code;
   expect(Object.keys(ERROR_STATUS)).toContain(code);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 
-/** A service of docker-compose.yml, as far as tests look at it. */
+/** The properties of a service in docker-compose.yml that tests use. */
 export interface ComposeService {
   image?: string;
   build?: string;

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
-/** Stands where a replica would and says that it is ready, but reads each request to its end and drops the connection. */
+/** A replica that reports to be ready, but reads each request and closes the connection without a response. */
 export class FaultyReplica {
   readonly dropped = { GET: 0, POST: 0 };
   private readonly server = createServer((request, response) => {
@@ -22,7 +22,7 @@ export class FaultyReplica {
     return replica;
   }
 
-  /** It is gone: connections are refused. */
+  /** Stops listening and closes all connections. */
   async close(): Promise<void> {
     const closed = once(this.server, 'close');
     this.server.close();

@@ -3,15 +3,15 @@ import { parser } from '@prometheus-io/lezer-promql';
 interface Query {
   metrics: string[];
   labels: string[];
-  /** The labels that its result has; null: those of the metric. */
+  /** The labels of the result; null: the labels of the metric. */
   grouping: string[] | null;
-  /** How often it is not PromQL. */
+  /** The number of syntax errors. */
   errors: number;
 }
 
-/** Returns what an expression asks for. */
+/** Returns the metrics and labels that an expression uses. */
 export function parsePromql(expr: string): Query {
-  // Grafana replaces its variable before Prometheus sees it.
+  // Grafana replaces this variable.
   const text = expr.replaceAll('$__rate_interval', '1m');
   const query: Query = { metrics: [], labels: [], grouping: null, errors: 0 };
   parser.parse(text).iterate({
