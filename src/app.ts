@@ -32,10 +32,10 @@ import { ServiceMetrics } from './metrics/service-metrics.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
 /**
- * Builds the application: what the service, its tests and its benchmark share. It is initialised, but
- * does not listen yet; `close()` lets go of everything but the database's location.
+ * Creates the application for the service, its tests and its benchmark. It is initialised but does
+ * not listen. Its `close()` closes everything except the database location.
  *
- * @param environment settings, clock and database; the schema has to be up to date
+ * @param environment the schema of its database must be up to date
  */
 export async function createApp(
   environment: AppEnvironment,
@@ -45,8 +45,13 @@ export async function createApp(
   const app = await NestFactory.create<NestExpressApplication>(
     platformModule(environment),
     new ServiceAdapter(settings.server.publicUrl ?? '', connectionBounds(settings)),
-    // The body is read after the guards, see JsonBodyGuard. An error at start belongs to whoever started it.
-    { bodyParser: false, logger: new NestLogger(logger), abortOnError: false },
+    {
+      // JsonBodyGuard reads the body, after the guards that can reject the request.
+      bodyParser: false,
+      logger: new NestLogger(logger),
+      // Throws an error at start instead of exiting.
+      abortOnError: false,
+    },
   );
   try {
     return await setUp(app, environment, logger);
@@ -77,7 +82,7 @@ async function setUp(
 
   const metrics = app.get(ServiceMetrics);
 
-  // Before the router, in this order: the id is in every log line, and the log sees every answer.
+  // Each request passes these steps in this order, then the router and the steps of platformModule.
   app.use(requestContext);
   app.use(
     observeResponses([
@@ -101,11 +106,11 @@ function setLimits(server: Server, settings: ServerSettings): void {
   server.headersTimeout = settings.headersTimeoutMs;
   server.requestTimeout = settings.requestTimeoutMs;
   server.keepAliveTimeout = settings.keepAliveTimeoutMs;
-  // Their size is bounded, and a field too many would be dropped without a word: a key, or a Host.
+  // No limit: Node would silently drop further headers, such as the API key. Their size is limited.
   server.maxHeadersCount = 0;
 }
 
-/** A shed request is not counted: its response shows the state of its address. */
+/** A shed request is not counted. Its response shows the window state of its client address. */
 function rateLimitHeadersOfAddress(limiter: RateLimiter): SetRateLimitHeaders {
   return async (request, response) => {
     const headers = await limiter.peekForAddress(request.clientAddress);
@@ -113,7 +118,7 @@ function rateLimitHeadersOfAddress(limiter: RateLimiter): SetRateLimitHeaders {
   };
 }
 
-/** Shed requests are followed by a pause of the connection, so that a client that does not wait costs little. */
+/** The connection pauses after a shed request, so that ignoring Retry-After costs little. */
 const SHED_PAUSE_MS = { min: 400, max: 900 };
 
 function createAdmission(
@@ -125,7 +130,7 @@ function createAdmission(
   const authenticator = app.get(Authenticator);
   const { connections } = app.getHttpAdapter() as unknown as ServiceAdapter;
   const admission = new Admission(bounds, {
-    // Every request in progress may come to wait for a connection: all of them have to fit.
+    // Every request in progress may need a place in a connection pool or its queue.
     isDatabaseSaturated: (requestsInProgress) =>
       load.isSaturated ||
       requestsInProgress >=
@@ -134,7 +139,7 @@ function createAdmission(
     setRateLimitHeaders,
     onShed: (request) => {
       const { min, max } = SHED_PAUSE_MS;
-      // At random, so that the clients do not all come back at once.
+      // Random, so that the clients do not return all at once.
       connections.pauseReading(request, min + Math.random() * (max - min));
     },
   });

@@ -3,7 +3,7 @@ import { Clock } from './config/clock.js';
 import { Settings } from './config/settings.js';
 import { LINK_BASE } from './http/routing/deprecation.js';
 
-/** What the application is run with, for every module. */
+/** The settings and the clock, for every module. */
 @Global()
 @Module({})
 export class EnvironmentModule {

@@ -83,7 +83,7 @@ async function start(
   try {
     if (settings.database.migrateOnStart) {
       const migrations = await migrate(database, settings.database);
-      if (migrations.length > 0) logger.info({ migrations }, 'schema brought up to date');
+      if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
     }
     const app = await createApp({ settings, clock: new SystemClock(), database }, logger);
     const serviceMetrics = app.get(ServiceMetrics);
@@ -164,7 +164,7 @@ async function listenOn(
   server.on('error', (err) => logger.error({ err }, 'connection not accepted'));
 }
 
-/** Reports not ready for the delay, then completes the requests in progress within the grace period. */
+/** Reports not ready for the delay, then completes requests in progress in the grace period. */
 async function drain(
   app: NestExpressApplication,
   { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
@@ -181,7 +181,11 @@ async function drain(
   clearTimeout(grace);
 }
 
-/** @param closeByMs a time of `performance.now()`; connections to a database that hangs do not close */
+/**
+ * Closes the metrics listener and the pools.
+ *
+ * @param closeByMs a time of `performance.now()`: connections to a database that hangs do not close
+ */
 async function close({ app, metrics }: Service, closeByMs: number): Promise<void> {
   metrics.close();
   metrics.closeAllConnections();

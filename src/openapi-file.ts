@@ -9,8 +9,8 @@ import { connectionBounds } from './http/server/connection-bounds.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
 
 /**
- * Returns the interface description as `openapi.yaml` holds it: with default settings, before any sunset.
- * Nothing is started for it: of the modules only their classes are read.
+ * Returns the content of `openapi.yaml`: the interface description for the default settings, before
+ * any operation is removed. Starts nothing: Nest only reads the classes of the modules.
  */
 export async function openapiFile(): Promise<string> {
   const settings = new Settings({});

@@ -6,11 +6,11 @@ const BUNDLE = join(process.cwd(), 'dist', 'bundle');
 const files = readdirSync(BUNDLE).filter((name) => name.endsWith('.js'));
 const code = files.map((name) => readFileSync(join(BUNDLE, name), 'utf8')).join('\n');
 
-it('names no function or class while it runs: V8 would give up on constructors', () => {
+it('has no helper that sets names at run time, because V8 does not optimize such constructors', () => {
   expect(code).not.toMatch(/\b__name\(/);
 });
 
-it('has classes by their own names, whatever the bundler calls them', () => {
+it('keeps the names of classes that the bundler renames', () => {
   const renamed =
     /class (_?)(\w+?)(\d*)(?: extends \w+)? \{\s*static get name\(\) \{ return "(\w+)"; \}/g;
   const names = [...code.matchAll(renamed)];

@@ -8,7 +8,7 @@ interface Range {
   max: number;
 }
 
-/** Reads typed values from environment variables. An empty variable counts as unset, except in `raw`. */
+/** Reads typed values from environment variables. Except in `raw`, an empty one counts as unset. */
 export class EnvironmentReader {
   constructor(private readonly environment: Environment) {}
 

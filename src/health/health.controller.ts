@@ -4,14 +4,14 @@ import type { Response } from 'express';
 import { Public } from '../auth/public.decorator.js';
 import { Readiness, type ReadinessReport } from './readiness.js';
 
-/** For load balancers and orchestrators: is the process alive, and does it take requests? */
+/** The health probes of load balancers and orchestrators. */
 @Public()
 @ApiExcludeController()
 @Controller({ path: 'health', version: VERSION_NEUTRAL })
 export class HealthController {
   constructor(private readonly readiness: Readiness) {}
 
-  /** Asks nothing of anything else: a replica is not to be killed for what the database does. */
+  /** Queries no other component: restarting the replica would not fix the database. */
   @Get('live')
   @Header('Cache-Control', 'no-store')
   live(): { status: 'ok' } {

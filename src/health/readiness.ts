@@ -3,21 +3,21 @@ import { Settings } from '../config/settings.js';
 import { LookupPools } from '../database/pools/lookup-pools.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 
-/** Whether the service can take requests, and why not. */
+/** Whether this replica can serve requests, and the checks that decide it. */
 export interface ReadinessReport {
   ready: boolean;
-  /** Requests are served, but something is missing. */
+  /** The replica serves requests, but Redis is unavailable. */
   degraded: boolean;
   checks: {
     /** Not checked during shutdown. */
     database?: 'up' | 'down';
-    /** Only where counters are to be in Redis. */
+    /** Only with REDIS_URL. */
     redis?: 'up' | 'down';
     shutdown: 'no' | 'in progress';
   };
 }
 
-/** Knows whether this replica should get requests. */
+/** Decides whether load balancers should send requests to this replica. */
 @Injectable()
 export class Readiness {
   private shuttingDown = false;
@@ -29,15 +29,15 @@ export class Readiness {
     private readonly settings: Settings,
   ) {}
 
-  /** From now on the replica is not ready, so that load balancers stop sending requests to it. */
+  /** The replica is not ready from now on, so that load balancers stop sending requests to it. */
   beginShutdown(): void {
     this.shuttingDown = true;
   }
 
   /**
-   * Checks the database on a connection that serves no requests. The database is down when it does not respond within
-   * READINESS_TIMEOUT_SECONDS. During shutdown the report comes at once: load balancers have to notice it within
-   * SHUTDOWN_DELAY_SECONDS, whatever the database does.
+   * Checks the database on a connection that serves no requests. The database is down when it does
+   * not respond within READINESS_TIMEOUT_SECONDS. During shutdown, the report does not wait for the
+   * database, because load balancers must notice the shutdown within SHUTDOWN_DELAY_SECONDS.
    */
   async report(): Promise<ReadinessReport> {
     const database = this.shuttingDown ? undefined : await this.database();
@@ -53,7 +53,7 @@ export class Readiness {
     };
   }
 
-  /** Anyone may ask, as often as they like, so that all share one query. */
+  /** Concurrent probes share one query, because anyone can send any number of probes. */
   private async database(): Promise<'up' | 'down'> {
     this.databaseCheck ??= this.databaseResponds().finally(() => (this.databaseCheck = undefined));
     const responds = await withinOr(
@@ -82,7 +82,7 @@ async function withinOr<Value>(
 ): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<Value>((resolve) => {
-    // A response that arrived while this process was busy is read before the immediate.
+    // If the process was busy, it reads a response that has arrived before it runs the immediate.
     timer = setTimeout(() => setImmediate(() => resolve(fallback)), limitMs);
   });
   const value = await Promise.race([promise, timeout]);

@@ -1,7 +1,7 @@
-/** Nested causes that a log line shows. */
+/** The maximum number of nested errors in a log line. */
 const MAX_DEPTH = 4;
 
-/** What a log line says about an error. */
+/** The properties of an error in a log line. */
 export interface ErrorDetails {
   type: string;
   message: string;
@@ -11,8 +11,8 @@ export interface ErrorDetails {
 }
 
 /**
- * Returns the details of an error for the log. It leaves out everything else that a library attaches to an error:
- * a database error carries the values of its statement, and these come from a request's body.
+ * Returns the details of an error for the log, without the other properties that libraries attach:
+ * a database error has the values of its statement, which come from a request body.
  */
 export function errorDetails(error: unknown, depth = 1): ErrorDetails {
   if (!(error instanceof Error)) return { type: typeof error, message: describeCause(error) };
@@ -27,7 +27,7 @@ export function errorDetails(error: unknown, depth = 1): ErrorDetails {
   };
 }
 
-/** Returns one line of text about whatever was thrown. The text is never empty. */
+/** Returns one line of text about a thrown value. The text is never empty. */
 export function describeCause(cause: unknown, depth = 1): string {
   if (typeof cause === 'string' && cause !== '') return cause;
   if (!(cause instanceof Error)) return `a thrown ${cause === null ? 'null' : typeof cause}`;

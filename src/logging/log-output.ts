@@ -2,42 +2,41 @@ import { constants, fstatSync, openSync, write } from 'node:fs';
 import { isatty } from 'node:tty';
 
 const STDOUT = 1;
-/** How long lines are collected before a write: an asynchronous write of a single line costs more than the line itself. */
+/** Lines are collected for this time, because an asynchronous write costs more than a line. */
 const WRITE_DELAY_MS = 10;
-/** How soon a write that failed is tried again. A terminal that is stopped is full (EAGAIN) until somebody resumes it. */
+/** Time until a failed write is repeated. A stopped terminal is full (EAGAIN) until it is resumed. */
 const RETRY_MS = 100;
-/** Free space, in bytes, at which the number of dropped lines is reported: more than its line takes. */
+/** Free bytes at which the number of dropped lines is reported. The line needs less. */
 const REPORT_BYTES = 1_024;
 
-/** Writes some of the bytes and reports how many, or the error. Never blocks. */
+/** Writes some of the bytes. Passes their number or the error to `done`. Never blocks. */
 type WriteBytes = (
   bytes: Buffer,
   done: (error: NodeJS.ErrnoException | null | undefined, written: number) => void,
 ) => void;
 
 /**
- * Standard output as the destination of a log, instead of pino's own: that one sleeps and repeats a write that fails, also
- * while the process exits. Writing never blocks the event loop, and never fails: while
- * nothing can be written (a full disk, a reader that has stopped, a closed pipe), lines wait in a buffer. Lines that do
- * not fit are dropped and counted. A few milliseconds of lines are written at once.
+ * Writes a log to standard output. Writing never blocks the event loop and never fails. While
+ * nothing can be written (a full disk, a stalled reader, a closed pipe), lines wait in a buffer.
+ * Lines that do not fit are dropped and counted. pino's own destination blocks the process while it
+ * repeats a failed write, also at exit.
  */
 export class LogOutput {
-  /** Lines that wait for the write in progress. */
+  /** Lines for the next write. */
   private lines = '';
-  /** The rest of what is being written. */
+  /** The unwritten bytes of the write in progress. */
   private chunk: Buffer = Buffer.alloc(0);
   private bufferedBytes = 0;
   private isWriting = false;
-  /** The next write has been scheduled. */
   private isScheduled = false;
   private dropped = 0;
   private reported = 0;
-  /** Called when everything is written, or cannot be. */
+  /** Called when everything is written or a write has failed. */
   private onFlushed: (() => void) | undefined;
 
   /**
-   * @param limitBytes how much may wait in the buffer
-   * @param onDropped called when writing works again, with the number of lines that were dropped until then
+   * @param limitBytes the size of the buffer
+   * @param onDropped called with the number of lines dropped since its last call, when there is space
    */
   constructor(
     private readonly limitBytes: number,
@@ -62,7 +61,7 @@ export class LogOutput {
     if (!this.isWriting) this.schedule(WRITE_DELAY_MS);
   }
 
-  /** Resolves when everything is written, at the latest after `limitMs`; at once when writing fails. */
+  /** Resolves when everything is written, when a write fails, or after `limitMs`. */
   flush(limitMs: number): Promise<void> {
     return new Promise((resolve) => {
       const limit = setTimeout(resolve, limitMs);
@@ -113,19 +112,20 @@ export class LogOutput {
   private schedule(delayMs: number): void {
     if (this.isScheduled) return;
     this.isScheduled = true;
-    // The end of the process flushes: it need not wait for this.
+    // The process flushes before it exits, so the timer need not keep it running.
     setTimeout(this.writeNext, delayMs).unref();
   }
 }
 
 /**
- * Returns the way to write to standard output that does not block. Threads are no way out where a write can
- * block without end: a thread of libuv that is stuck in it keeps the process from exiting.
+ * Returns a function that writes to standard output without blocking. fs.write uses a thread of
+ * libuv. A thread that is blocked forever would keep the process from exiting, so fs.write is used
+ * for files and for a terminal in non-blocking mode only.
  */
 function standardOutput(): WriteBytes {
   const kind = fstatSync(STDOUT);
   if (kind.isFIFO() || kind.isSocket()) {
-    // The callback of each write has the error too; without a listener, it would end the process.
+    // Each write also passes the error to its callback. Without a listener, it would end the process.
     process.stdout.on('error', () => undefined);
     return writeToStream;
   }
@@ -133,12 +133,12 @@ function standardOutput(): WriteBytes {
   return (bytes, done) => write(descriptor, bytes, done);
 }
 
-/** For pipes and sockets: Node makes them non-blocking, and waits for them in the event loop. */
+/** For pipes and sockets: Node makes them non-blocking and waits for them in the event loop. */
 function writeToStream(...[bytes, done]: Parameters<WriteBytes>): void {
   process.stdout.write(bytes, (error) => done(error, bytes.length));
 }
 
-/** A descriptor of its own: to make standard output's non-blocking would make it so for the shell too. */
+/** Opens another descriptor: non-blocking mode on standard output would affect the shell too. */
 function openTerminal(): number {
   try {
     return openSync('/dev/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);

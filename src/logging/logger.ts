@@ -6,7 +6,7 @@ import { LogOutput } from './log-output.js';
 
 const STDOUT = 1;
 
-/** Callers put API keys where they do not belong (paths, names of animals), and many people read logs. */
+/** Callers send API keys in the wrong places (paths, names), and many people read logs. */
 const API_KEY = /aas_[0-9A-Za-z]{36}/g;
 
 /** The log of the process, on standard output. */
@@ -15,7 +15,7 @@ export interface ServiceLog {
   readonly output: LogOutput;
 }
 
-/** Returns the log of the process: JSON lines, or readable lines where standard output is a terminal. */
+/** Returns the log of the process. Its lines are JSON, or readable text on a terminal. */
 export async function createServiceLog({
   level,
   bufferBytes,
@@ -44,7 +44,6 @@ export function createLogger(level: LogLevel, destination: DestinationStream): L
 }
 
 async function forTerminal(output: LogOutput): Promise<DestinationStream> {
-  // Loaded only where it is needed.
   const { terminalLine } = await import('./terminal-line.js');
   return { write: (line) => output.write(terminalLine(line)) };
 }

@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
-import type { Logger } from 'pino';
+import type { Level, Logger } from 'pino';
 
-/** Passes the log messages of Nest and of injected classes to the logger of the service. */
+/** Passes the messages of Nest's Logger to the logger of the service. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
@@ -26,11 +26,7 @@ export class NestLogger implements LoggerService {
   }
 
   /** Nest passes the context last, and a stack before it. */
-  private write(
-    level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal',
-    message: unknown,
-    rest: unknown[],
-  ) {
+  private write(level: Level, message: unknown, rest: unknown[]): void {
     const context = rest.at(-1);
     const stack = rest.length > 1 ? rest[0] : undefined;
     if (message instanceof Error) this.logger[level]({ context, err: message }, message.message);

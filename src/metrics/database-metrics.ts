@@ -58,7 +58,7 @@ export function observeLookups(metrics: ObservedMetrics, { cached, uncached }: L
   );
 }
 
-/** Registers the metrics of the standbys. The label is an index, because an address has a password. */
+/** Registers the metrics of the standbys. An index labels them: an address has a password. */
 export function observeStandbys(metrics: ObservedMetrics, standbys: Standbys): void {
   metrics.gauges(
     'pets_standby_in_service',

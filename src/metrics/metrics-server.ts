@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 const MAX_CONNECTIONS = 32;
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Returns the metrics listener. It is separate from the main listener, so that callers cannot reach it. */
+/** Returns the metrics listener. It is separate, so that callers of the API cannot reach it. */
 export function createMetricsServer(registry: Registry): Server {
   const server = createServer((request, response) => {
     response.setHeader('X-Content-Type-Options', 'nosniff');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { inheritedEnvironment } from '../harness/service/service.js';
 
-/** The defect was an endless loop: this only has to end it on the busiest machine. */
+/** Ends an endless loop, which was the defect. A start takes far less, even on a busy machine. */
 const LOOP_LIMIT_MS = 20_000;
 
 const ofLinux = process.platform === 'linux' ? describe : describe.skip;
@@ -20,8 +20,8 @@ ofLinux('a DATA_DIR that cannot be created (Linux only)', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Starts `dist/bundle/main.js`, which is to end without help; otherwise the code is null. */
-  async function startInVain(dataDir: string): Promise<{ code: number | null; stderr: string }> {
+  /** Starts `dist/bundle/main.js`. The code is null when it does not exit by itself. */
+  async function failToStart(dataDir: string): Promise<{ code: number | null; stderr: string }> {
     const main = join(__dirname, '../../dist/bundle/main.js');
     const child = spawn(process.execPath, [main], {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -50,7 +50,7 @@ ofLinux('a DATA_DIR that cannot be created (Linux only)', () => {
     'link/x',
   ])('ends the start with exit code 1 and one line: %s', async (name) => {
     const dataDir = name.startsWith('/') ? name : join(folder, name);
-    const { code, stderr } = await startInVain(dataDir);
+    const { code, stderr } = await failToStart(dataDir);
     expect(stderr).toMatch(/^[^\n]*choose another DATA_DIR, or set DATABASE_URL=[^\n]*\n$/);
     expect(stderr).toContain(dataDir);
     expect(code).toBe(1);

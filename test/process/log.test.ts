@@ -35,7 +35,7 @@ describe('when the output is not a terminal', () => {
     await service.stop();
   });
 
-  test('every line of it is JSON', () => {
+  test('every line is JSON', () => {
     const lines = service.output().trim().split('\n');
     expect(service.logs()).toHaveLength(lines.length);
     expect(
@@ -47,11 +47,11 @@ describe('when the output is not a terminal', () => {
     for (const line of service.logs()) expect(Date.parse(String(line['time']))).toBeGreaterThan(0);
   });
 
-  test('LOG_LEVEL debug tells more', () => {
+  test('LOG_LEVEL debug adds lines', () => {
     expect(service.logs().some(({ level }) => level === DEBUG)).toBe(true);
   });
 
-  test('a database of its own (DATABASE_URL) gets no animals and no owner', async () => {
+  test('a database of DATABASE_URL gets no sample animals and no demo owner', async () => {
     expect(
       await database.query(
         'SELECT (SELECT count(*)::int FROM pets) + (SELECT count(*)::int FROM owners) AS rows',
@@ -60,8 +60,8 @@ describe('when the output is not a terminal', () => {
   });
 });
 
-test('LOG_LEVEL warn tells nothing of a service that runs well', async () => {
-  // Its address cannot be read off the log then: it is told another way that it has started.
+test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
+  // The log has no line with the address, so the LISTEN connection shows that the service has started.
   const child = spawn(process.execPath, [MAIN], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -82,7 +82,7 @@ test('LOG_LEVEL warn tells nothing of a service that runs well', async () => {
 });
 
 (hasTerminal ? test : test.skip)(
-  'on a terminal the log is readable, and ^C stops the service',
+  'the log is readable on a terminal, and ^C stops the service',
   async () => {
     const child = spawn('script', ['-qec', `exec '${process.execPath}' '${MAIN}'`, '/dev/null'], {
       stdio: ['pipe', 'pipe', 'inherit'],
@@ -115,9 +115,9 @@ test('LOG_LEVEL warn tells nothing of a service that runs well', async () => {
 );
 
 test.each([
-  ['an exception that nothing catches', `throw new Error('on purpose')`],
-  ['a rejection that nothing handles', `void Promise.reject(new Error('on purpose'))`],
-])('%s leaves one fatal line and ends the service with 1', async (_title, defect) => {
+  ['an uncaught exception', `throw new Error('on purpose')`],
+  ['an unhandled rejection', `void Promise.reject(new Error('on purpose'))`],
+])('%s writes one fatal line and ends the service with exit code 1', async (_title, defect) => {
   const service = await startBuiltService({
     DATABASE_URL: database.url,
     NODE_OPTIONS: `--import="data:text/javascript,process.on('SIGUSR2',()=>{${encodeURIComponent(defect)}})"`,

@@ -14,10 +14,10 @@ let client: ApiClient;
 
 beforeAll(async () => {
   database = await createDatabase();
-  // The first is the primary itself: it answers like a standby that does not know how far it has followed.
+  // The first one is the primary. It responds like a standby without a replay position.
   service = await startBuiltService({
     DATABASE_URL: database.url,
-    DATABASE_REPLICA_URLS: `${database.url}, postgres://127.0.0.1:1/gone`,
+    DATABASE_REPLICA_URLS: `${database.url}, postgres://127.0.0.1:1/missing`,
     METRICS_PORT: '0',
     MAX_DOCS_DOWNLOADS: '1',
   });
@@ -44,7 +44,7 @@ async function requestCounts(): Promise<Map<string, number>> {
   );
 }
 
-test('GET /metrics is Prometheus text, on the listener of its own', async () => {
+test('GET /metrics is Prometheus text on the metrics listener', async () => {
   const { status, headers, text } = await send(metrics, '/metrics');
   expect(status).toBe(200);
   expect(headers).toMatchObject({
@@ -67,7 +67,7 @@ test('GET /metrics is Prometheus text, on the listener of its own', async () => 
   }
 });
 
-test('that listener serves nothing else, and the main one no metrics', async () => {
+test('the metrics listener serves nothing else, and the main listener no metrics', async () => {
   for (const path of ['/', '/v1/pets', '/metrics/', '/health/live']) {
     const { status, headers } = await send(metrics, path);
     expect([status, headers['x-content-type-options']]).toEqual([404, 'nosniff']);
@@ -76,7 +76,7 @@ test('that listener serves nothing else, and the main one no metrics', async () 
   expect((await client.get('/metrics')).status).toBe(404);
 });
 
-test('requests are told by method, route template and status', async () => {
+test('requests are counted by method, route template and status', async () => {
   await client.get('/v1/pets?limit=7');
   await client.get('/v1/pets/4711');
   await client.get('/v1/pets/4712');
@@ -90,7 +90,7 @@ test('requests are told by method, route template and status', async () => {
   });
 });
 
-test('the use of the deprecated operation is told, whatever it is answered', async () => {
+test('uses of the deprecated operation are counted, whatever the response', async () => {
   const uses = async (): Promise<string[]> =>
     (await send(metrics, '/metrics')).text.match(/^pets_deprecated_requests_total.*$/gm) ?? [];
   const count = async (): Promise<number> => Number((await uses())[0]?.split(' ')[1] ?? 0);
@@ -107,10 +107,15 @@ test('the use of the deprecated operation is told, whatever it is answered', asy
 test.each<[string, { perMinute: number; perDay: number }, number, Record<string, number>]>([
   ['minute', { perMinute: 2, perDay: 9 }, 3, { allowed: 2, minute: 1 }],
   ['day', { perMinute: 9, perDay: 2 }, 4, { allowed: 2, day: 2 }],
-  ['day, when both windows are exhausted', { perMinute: 2, perDay: 2 }, 3, { allowed: 2, day: 1 }],
+  [
+    'day, when both windows are over the limit',
+    { perMinute: 2, perDay: 2 },
+    3,
+    { allowed: 2, day: 1 },
+  ],
   ['banned', { perMinute: 2, perDay: 9 }, 6, { allowed: 2, minute: 1, banned: 3 }],
 ])(
-  'decisions of the limits are counted by plan and outcome: %s',
+  'rate limit decisions are counted by plan and outcome: %s',
   async (_title, limits, requests, counts) => {
     const decisions = async (): Promise<Record<string, number>> => {
       const { text } = await send(metrics, '/metrics');
@@ -130,7 +135,7 @@ test.each<[string, { perMinute: number; perDay: number }, number, Record<string,
   },
 );
 
-test('decisions of the limits are counted once for a request that needs a lookup: for the address only when its key is invalid', async () => {
+test('one rate limit decision is counted for a request that needs a lookup, for the address only if the API key is invalid', async () => {
   const anonymous = async (): Promise<number> => {
     const { text } = await send(metrics, '/metrics');
     const line = /^pets_limit_decisions_total\{plan="anonymous",outcome="allowed"\} (\d+)$/m;
@@ -143,8 +148,8 @@ test('decisions of the limits are counted once for a request that needs a lookup
   expect(await anonymous()).toBe(before + 1);
 });
 
-test('standbys are told by whether they are in service, and reads by who answered them', async () => {
-  const tell = async (): Promise<Record<string, number>> => {
+test('standbys are listed by whether they are in rotation, and reads by the server that returned the result', async () => {
+  const readMetrics = async (): Promise<Record<string, number>> => {
     const { text } = await send(metrics, '/metrics');
     const lines = [...text.matchAll(/^(pets_(?:standby|reads)\S*) (\S+)$/gm)];
     return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
@@ -152,10 +157,10 @@ test('standbys are told by whether they are in service, and reads by who answere
   await service.waitForLog(({ msg }) => msg === 'standby in service');
   await service.waitForLog(({ msg }) => msg === 'standby left out');
   const [petId] = await createPets(database, 1);
-  const before = await tell();
-  // A standby cannot be believed that there are no more.
+  const before = await readMetrics();
+  // A standby cannot prove that a list has no further animals.
   for (const path of ['/v1/pets', `/v1/pets/${petId}`, `/v1/pets/${petId}`]) await client.get(path);
-  expect(await tell()).toEqual({
+  expect(await readMetrics()).toEqual({
     'pets_standby_in_service{standby="0"}': 1,
     'pets_standby_in_service{standby="1"}': 0,
     'pets_reads_total{source="standby"}': before['pets_reads_total{source="standby"}']! + 2,
@@ -163,17 +168,17 @@ test('standbys are told by whether they are in service, and reads by who answere
   });
 });
 
-test('whatever callers ask for, the labels do not grow', async () => {
+test('callers cannot add labels', async () => {
   const methods = ['GET', 'POST', 'PROPFIND', 'LINK', 'TRACE', 'M-SEARCH', 'PURGE'];
-  const ask = async (name: string): Promise<void> => {
+  const sendAll = async (name: string): Promise<void> => {
     for (const method of methods) {
       await client.send(`/${name}`, { method });
       await client.send(`/v1/pets/${name}`, { method });
     }
   };
-  await ask('first');
+  await sendAll('first');
   const before = (await requestCounts()).size;
-  for (const name of ['a', 'b/c', '%41', '..%2f', '%', 'd?e', 'f%20"}']) await ask(name);
+  for (const name of ['a', 'b/c', '%41', '..%2f', '%', 'd?e', 'f%20"}']) await sendAll(name);
   const after = await requestCounts();
   expect(after.size).toBeLessThanOrEqual(before + 1);
   for (const labels of after.keys()) {

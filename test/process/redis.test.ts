@@ -12,7 +12,7 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
 const hasOpenssl = spawnSync('openssl', ['version'], { stdio: 'ignore' }).status === 0;
 if (!hasOpenssl) console.warn('To test rediss://, install openssl (apt-get install openssl).');
 
-/** Makes a key and a certificate for 127.0.0.1 that it signs itself. */
+/** Creates a private key and a self-signed certificate for 127.0.0.1. */
 function createCertificate(folder: string): { key: string; certificate: string } {
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
   const subject = ['-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
@@ -25,7 +25,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
 }
 
 (hasOpenssl ? describeWithRedis : describe.skip)(
-  'the built service on a Redis by TLS, with a password',
+  'the built service with Redis over TLS and a password',
   () => {
     let folder: string;
     let database: TestDatabase;
@@ -57,14 +57,14 @@ function createCertificate(folder: string): { key: string; certificate: string }
       rmSync(folder, { recursive: true });
     });
 
-    /** Returns the metrics of Redis, of bans and of standbys, without those of other things. */
+    /** Returns only the metrics of Redis, bans and standbys. */
     async function readMetrics(): Promise<Record<string, number>> {
       const { text } = await send(metrics, '/metrics');
       const lines = [...text.matchAll(/^(pets_(?:redis|bans|standby|reads)\S*) (\S+)$/gm)];
       return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
     }
 
-    test('counts in its database, and warns of eviction once', async () => {
+    test('counts in the database of REDIS_URL, and warns of eviction once', async () => {
       const { id, key } = await createOwner(database, { plan: 'free' });
       expect(limitsOf(await new ApiClient(service, key).get('/v1/pets')).remaining).toBe(59);
       await redis.client.select(1);
@@ -76,11 +76,11 @@ function createCertificate(folder: string): { key: string; certificate: string }
       ]);
     });
 
-    test('GET /metrics tells of the circuit, of failures and of bans, and not of standbys where there are none', async () => {
+    test('GET /metrics has the circuit, failures and bans, and no standbys without DATABASE_REPLICA_URLS', async () => {
       const limits = { perMinute: 1, perDay: 9 };
       const { id, key, keyId } = await createOwner(database, { limits });
-      const ask = () => new ApiClient(service, key).get('/v1/pets');
-      await sequentially(3, ask);
+      const request = () => new ApiClient(service, key).get('/v1/pets');
+      await sequentially(3, request);
       expect(await readMetrics()).toEqual({
         pets_redis_circuit_open: 0,
         pets_redis_last_reading_age_seconds: 0,
@@ -99,7 +99,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
         expect.objectContaining({ level: 40, ownerId: id, keyId }),
       ]);
       await redis.signal('SIGSTOP');
-      expect((await ask()).status).toBe(429);
+      expect((await request()).status).toBe(429);
       const [early, late] = [await readMetrics(), await readMetrics()];
       expect(late).toMatchObject({
         pets_redis_circuit_open: 1,
@@ -121,7 +121,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
       });
     });
 
-    test('ends with exit code 0 while Redis hangs, at once', async () => {
+    test('exits at once with 0 while Redis hangs', async () => {
       await redis.signal('SIGSTOP');
       const startedAtMs = performance.now();
       expect(await service.stop()).toBe(0);

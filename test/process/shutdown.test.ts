@@ -13,7 +13,7 @@ import {
 } from '../harness/service/service.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
-/** Well below the grace period of the tests: who waits for nothing stops at once. */
+/** Well below the grace period of the tests. */
 const AT_ONCE_MS = 2_500;
 
 let database: TestDatabase;
@@ -36,7 +36,7 @@ async function start(env: Environment = {}): Promise<Started> {
   return { service, port: Number(new URL(service.url).port), client: new ApiClient(service, key) };
 }
 
-/** Sends the signal, and returns what tells the exit code and after how long. */
+/** Sends the signal. Returns the exit code and the time until the exit. */
 function stop(
   service: BuiltService,
   signal: NodeJS.Signals = 'SIGTERM',
@@ -48,19 +48,19 @@ function stop(
 const stopping = (service: BuiltService): Promise<unknown> =>
   service.waitForLog(({ msg }) => msg === 'stopping');
 
-const request = (method: string, path: string, ...fields: string[]): string =>
+const request = (method: string, path: string, ...headers: string[]): string =>
   [
     `${method} ${path} HTTP/1.1`,
     'Host: pets',
     `Authorization: Bearer ${key}`,
-    ...fields,
+    ...headers,
     '',
     '',
   ].join('\r\n');
 
 test('SIGTERM ends an idle service at once, with exit code 0', async () => {
   const { service, port } = await start();
-  // Neither one that was never used nor one that is kept is waited for.
+  // The service waits neither for an unused connection nor for an idle one.
   const unused = await RawConnection.open({ port });
   const kept = await RawConnection.open({ port }, request('GET', '/v1/pets'));
   expect((await kept.response()).status).toBe(200);
@@ -74,7 +74,7 @@ test('SIGTERM ends an idle service at once, with exit code 0', async () => {
   );
 });
 
-test('during SHUTDOWN_DELAY_SECONDS: not ready, but requests are served, each ending its connection', async () => {
+test('during SHUTDOWN_DELAY_SECONDS, the service is not ready but serves requests, with Connection: close', async () => {
   const { service, port, client } = await start({ SHUTDOWN_DELAY_SECONDS: '1' });
   const kept = await RawConnection.open({ port }, request('GET', '/v1/pets'));
   expect((await kept.response()).headers['connection']).toBe('keep-alive');
@@ -96,8 +96,8 @@ test('during SHUTDOWN_DELAY_SECONDS: not ready, but requests are served, each en
   await expect(send(service, '/health/live')).rejects.toThrow(/ECONNREFUSED/);
 });
 
-describe('what is in flight is answered, and no new connection taken', () => {
-  test('a statement that waits for a lock, and a body that is still coming', async () => {
+describe('requests in progress get a response, and no new connection is accepted', () => {
+  test('one whose statement waits for a lock, and one whose body is incomplete', async () => {
     const { service, port, client } = await start({
       DATABASE_STATEMENT_TIMEOUT_SECONDS: '10',
       DATABASE_LOCK_TIMEOUT_SECONDS: '10',
@@ -107,10 +107,10 @@ describe('what is in flight is answered, and no new connection taken', () => {
     await lock.waitedFor();
     const slow = await RawConnection.open({ port }, head(PET.length));
     expect((await slow.response()).status).toBe(100);
-    // The same as SIGTERM.
+    // SIGINT has the same effect as SIGTERM.
     const stopped = stop(service, 'SIGINT');
     await stopping(service);
-    // A second signal changes nothing.
+    // Further signals have no effect.
     service.process.kill('SIGTERM');
     service.process.kill('SIGINT');
     await rejected(client);
@@ -127,7 +127,7 @@ describe('what is in flight is answered, and no new connection taken', () => {
     expect(ms).toBeLessThan(AT_ONCE_MS);
   });
 
-  test('but not for longer than SHUTDOWN_GRACE_SECONDS', async () => {
+  test('not after SHUTDOWN_GRACE_SECONDS', async () => {
     const { service, port } = await start({ SHUTDOWN_GRACE_SECONDS: '0.5' });
     const slow = await RawConnection.open({ port }, head(9));
     expect((await slow.response()).status).toBe(100);
@@ -147,7 +147,7 @@ describe('what is in flight is answered, and no new connection taken', () => {
       'Expect: 100-continue',
     );
 
-  /** Resolves when the service takes no connections any more. */
+  /** Resolves when the service accepts no connections. */
   async function rejected(client: ApiClient): Promise<void> {
     for (;;) {
       try {
@@ -160,23 +160,23 @@ describe('what is in flight is answered, and no new connection taken', () => {
   }
 });
 
-test('/health/ready › 503 at once while stopping, whatever the database does', async () => {
+test('GET /health/ready › 503 at once during a shutdown, even if the database hangs', async () => {
   const relay = await DatabaseRelay.open(database.url);
   const { service } = await start({ DATABASE_URL: relay.url, SHUTDOWN_DELAY_SECONDS: '1' });
   await relay.stall();
   const stopped = stop(service);
   await stopping(service);
-  const askedAt = performance.now();
+  const sentAt = performance.now();
   const ready = await send(service, '/health/ready');
-  const ms = performance.now() - askedAt;
+  const ms = performance.now() - sentAt;
   expect((await stopped).code).toBe(0);
   await relay.cut();
   expect([ready.status, ready.json.checks]).toEqual([503, { shutdown: 'in progress' }]);
-  // The time limit of a statement is 2 s: a load balancer would learn too late that the replica is going.
+  // The time limit of a statement is 2 s, which is too late for a load balancer.
   expect(ms).toBeLessThan(1_000);
 });
 
-test('/health/ready › 503 when the service begins to stop while the database is asked', async () => {
+test('GET /health/ready › 503 when a shutdown begins while the database query runs', async () => {
   const relay = await DatabaseRelay.open(database.url);
   const { service } = await start({
     DATABASE_URL: relay.url,
@@ -187,19 +187,19 @@ test('/health/ready › 503 when the service begins to stop while the database i
   expect((await send(service, '/health/ready')).status).toBe(200);
   relay.slow(3_000);
   const [{ now }] = (await database.query('SELECT now()')) as [{ now: Date }];
-  const asked = send(service, '/health/ready');
+  const ready = send(service, '/health/ready');
   const query = `SELECT FROM pg_stat_activity
                   WHERE datname = current_database() AND query = 'SELECT 1' AND query_start > $1`;
   while ((await database.query(query, [now])).length === 0) await sleep(20);
   const stopped = stop(service);
   await stopping(service);
-  const { status, json } = await asked;
+  const { status, json } = await ready;
   expect([status, json.checks.shutdown]).toEqual([503, 'in progress']);
   expect((await stopped).code).toBe(0);
   await relay.cut();
 });
 
-test('a database that does not answer keeps nobody from stopping', async () => {
+test('a database that hangs does not prevent the exit', async () => {
   const relay = await DatabaseRelay.open(database.url);
   const { service, client } = await start({ DATABASE_URL: relay.url });
   expect((await client.get('/v1/pets')).status).toBe(200);
@@ -210,13 +210,13 @@ test('a database that does not answer keeps nobody from stopping', async () => {
   await relay.cut();
 });
 
-test('a signal during the start stops the service once it has started, in order', async () => {
-  // As if another process were migrating.
+test('a signal during the start stops the service in order after the start', async () => {
+  // The service waits for this lock as if another process migrated.
   await database.query('SELECT pg_advisory_lock(7236114901)');
   const service = spawnBuiltService({ DATABASE_URL: database.url });
-  const asking = `SELECT FROM pg_stat_activity
+  const waiting = `SELECT FROM pg_stat_activity
                    WHERE datname = current_database() AND query LIKE 'SELECT pg_try_advisory_lock%'`;
-  while ((await database.query(asking)).length === 0) await sleep(20);
+  while ((await database.query(waiting)).length === 0) await sleep(20);
   const stopped = service.stop();
   await database.query('SELECT pg_advisory_unlock(7236114901)');
   expect(await stopped).toBe(0);

@@ -9,7 +9,7 @@ import { type Environment, inheritedEnvironment } from '../harness/service/servi
 const PASSWORD = 'c0rrect-horse';
 
 let database: TestDatabase;
-/** Listens, and says nothing. */
+/** Accepts connections and sends nothing. */
 let silent: Server;
 let takenPort: number;
 
@@ -24,8 +24,8 @@ afterAll(async () => {
   await database.close();
 });
 
-/** Starts `dist/bundle/main.js`, which is to end by itself. */
-async function startInVain(env: Environment): Promise<{ code: number; stderr: string }> {
+/** Starts `dist/bundle/main.js` and waits until it exits by itself. */
+async function failToStart(env: Environment): Promise<{ code: number; stderr: string }> {
   const child = spawn(process.execPath, [join(__dirname, '../../dist/bundle/main.js')], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
@@ -51,27 +51,27 @@ function unusable(authority: string, name = 'pets'): string {
 test.each<[title: string, env: () => Environment, line: RegExp]>([
   ['an invalid setting', () => ({ LOG_LEVEL: 'loud' }), /^LOG_LEVEL is invalid: expected one of /],
   [
-    'PORT that is taken',
+    'PORT in use',
     () => ({ PORT: String(takenPort) }),
     /^PORT: cannot listen on port \d+ of 127\.0\.0\.1 \(it is in use\)$/,
   ],
   [
-    'METRICS_PORT that is taken',
+    'METRICS_PORT in use',
     () => ({ METRICS_PORT: String(takenPort) }),
     /^METRICS_PORT: cannot listen .*in use/,
   ],
   [
-    'HOST that is not of this machine',
+    'HOST of another machine',
     () => ({ HOST: '192.0.2.1' }),
     /^PORT: cannot listen on port 0 of 192\.0\.2\.1 \(EADDRNOTAVAIL\)$/,
   ],
   [
-    'a database that refuses connections',
+    'a database that rejects connections',
     () => ({ DATABASE_URL: unusable('127.0.0.1:1') }),
     /^DATABASE_URL: .*ECONNREFUSED/,
   ],
   [
-    'a database that does not answer',
+    'a database that does not respond',
     () => ({ DATABASE_URL: unusable(`127.0.0.1:${takenPort}`), DATABASE_POOL_WAIT_SECONDS: '0.5' }),
     /^DATABASE_URL: /,
   ],
@@ -86,9 +86,9 @@ test.each<[title: string, env: () => Environment, line: RegExp]>([
     /^DATABASE_URL: .*"nothing" does not exist/,
   ],
 ])('%s: one line on standard error, and exit code 1', async (_title, env, line) => {
-  const { code, stderr } = await startInVain(env());
-  const [told = '', ...more] = stderr.split('\n');
-  expect(told).toMatch(line);
+  const { code, stderr } = await failToStart(env());
+  const [firstLine = '', ...more] = stderr.split('\n');
+  expect(firstLine).toMatch(line);
   expect(more).toEqual(['']);
   expect(stderr).not.toContain(PASSWORD);
   expect(code).toBe(1);

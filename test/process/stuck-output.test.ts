@@ -23,12 +23,12 @@ import { logLines, type LogLine } from '../harness/service/output.js';
 import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
 
 const MAIN = join(__dirname, '../../dist/bundle/main.js');
-/** The smallest that LOG_BUFFER_BYTES accepts. */
+/** The minimum of LOG_BUFFER_BYTES. */
 const SMALL_BUFFER = { LOG_BUFFER_BYTES: '65536' };
 /** So long that 150 lines fill a pipe (64 KiB) and the smallest buffer. */
 const LONG_PATH = `/nope/${'x'.repeat(2_000)}`;
 const REQUESTS = 150;
-/** Far above what a start or a shutdown takes on a busy machine. */
+/** Far above the time of a start or a shutdown on a busy machine. */
 const WAIT_LIMIT_MS = 20_000;
 
 const PET = gzipSync('{"name":"Frank","categoryId":1}');
@@ -63,7 +63,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The built service, found by its port: its log cannot be read. */
+/** The built service on a known port, because its log cannot be read. */
 class StuckService {
   private constructor(
     readonly process: ChildProcess,
@@ -95,14 +95,14 @@ class StuckService {
     return started;
   }
 
-  /** Sends requests that each leave a long line, health probes, and a request that adds an animal. Each gets its response. */
+  /** Sends requests with a long line each, health probes, and a create. Expects every response. */
   async serve(requests = REQUESTS): Promise<void> {
     for (let sent = 0; sent < requests; sent++) {
       expect((await send(this, LONG_PATH)).status).toBe(401);
     }
     expect((await send(this, '/health/live')).status).toBe(200);
     expect((await send(this, '/health/ready')).status).toBe(200);
-    // Decompression needs a thread, as writing to a file does.
+    // Decompression needs a thread of libuv, as writing to a file does.
     const headers = { 'Content-Encoding': 'gzip' };
     expect((await new ApiClient(this, key).post('/v1/pets', PET, headers)).status).toBe(201);
   }
@@ -151,7 +151,7 @@ class StalledPipe {
     this.writer = openSync(path, constants.O_WRONLY);
   }
 
-  /** To be called when the service has the writing end: only then can the pipe end. */
+  /** Closes the writer of this process once the service has it, so that the pipe can end. */
   handOver(): void {
     closeSync(this.writer);
   }
@@ -160,7 +160,7 @@ class StalledPipe {
     closeSync(this.reader);
   }
 
-  /** Reads on. Returns a function that returns the lines so far. */
+  /** Starts reading. Returns a function that returns the lines so far. */
   read(): () => LogLine[] {
     const chunks: Buffer[] = [];
     const socket = new Socket({ fd: this.reader, readable: true, writable: false });
@@ -169,10 +169,10 @@ class StalledPipe {
   }
 }
 
-/** The text up to its last line end: the rest may still be on its way. */
+/** Returns the text up to its last line end. More of the last line may follow. */
 const wholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1);
 
-/** Resolves when the condition holds. @throws when that takes longer than it does on a busy machine */
+/** Resolves when the condition is true. @throws after the wait limit */
 async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + WAIT_LIMIT_MS;
   while (!(await condition())) {
@@ -260,7 +260,7 @@ test('standard output is /dev/full: all requests are served, and SIGTERM ends th
 });
 
 describe('standard output is a file on a full disk', () => {
-  /** Mounts a file system of 128 KiB and starts the service with its log there. Undefined where that is not permitted. */
+  /** Starts the service with its log on a file system of 128 KiB. Undefined if mounting is not permitted. */
   async function startOnSmallDisk(): Promise<{ stuck: StuckService; log: string } | undefined> {
     const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', folder]);
     if (mount.status !== 0) {
@@ -288,11 +288,11 @@ describe('standard output is a file on a full disk', () => {
     expect(await started.stuck.stop()).toBe(0);
   });
 
-  test('when there is space again, the log goes on with whole lines and their missing number', async () => {
+  test('when there is space again, the log continues with whole lines and the number of dropped lines', async () => {
     const started = await startOnSmallDisk();
     if (!started) return;
     const { stuck, log } = started;
-    // Less than a line fits: it is cut.
+    // Only a part of a line fits.
     fill();
     await stuck.serve();
     const dropped = await stuck.droppedLines();
@@ -314,7 +314,7 @@ describe('standard output is a file on a full disk', () => {
     const pipe = new StalledPipe();
     const pidFile = join(folder, 'pid');
     const command = `echo $$ > '${pidFile}'; exec '${process.execPath}' '${MAIN}'`;
-    // It stops reading the terminal when its own output is stuck.
+    // script stops reading the terminal when its own output is stuck.
     const stuck = await StuckService.start(pipe.writer, SMALL_BUFFER, [
       'script',
       '-qec',
@@ -325,7 +325,7 @@ describe('standard output is a file on a full disk', () => {
     expect(await stuck.droppedLines()).toBeGreaterThan(0);
     const pid = Number(readFileSync(pidFile, 'utf8'));
     process.kill(pid, 'SIGTERM');
-    // Its parent is stuck too, and cannot take its exit code.
+    // The parent is stuck too and cannot read the exit code.
     await until(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '));
     pipe.handOver();
     pipe.close();

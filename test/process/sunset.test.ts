@@ -8,16 +8,16 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
 const hasFaketime = spawnSync('faketime', ['--version']).status === 0;
 if (!hasFaketime)
   console.warn(
-    'To test the sunset on the real clock, install faketime (apt-get install faketime).',
+    'To test the removal by the system clock, install faketime (apt-get install faketime).',
   );
 
-const DEPRECATION_FIELDS = {
+const DEPRECATION_HEADERS = {
   deprecation: '@1795132800',
   sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
   link: '</v1/pets>; rel="successor-version"',
 };
 
-/** Starts the real service, its clock running from the moment on; the monotonic clock stays as it is. */
+/** Starts the built service with a clock that starts at the moment. The monotonic clock is real. */
 function startAt(database: TestDatabase, moment: string): Promise<BuiltService> {
   return startBuiltService({
     DATABASE_URL: database.url,
@@ -26,7 +26,7 @@ function startAt(database: TestDatabase, moment: string): Promise<BuiltService> 
   });
 }
 
-/** What faketime sets for the program that it runs. Run by it, the service would not get the signals sent to it. */
+/** Returns the variables that faketime sets. A service that faketime runs would not get signals. */
 function fakedBy(faketime: string, moment: string): Record<string, string> {
   const env = { ...process.env, TZ: 'UTC' };
   const printed = execFileSync(faketime, [moment, 'env'], { env, encoding: 'utf8' });
@@ -35,7 +35,7 @@ function fakedBy(faketime: string, moment: string): Record<string, string> {
 }
 
 (hasFaketime ? describe : describe.skip)(
-  'the sunset of GET /v1/pets/{petId}, by the real clock',
+  'the removal of GET /v1/pets/{petId}, by the system clock',
   () => {
     let database: TestDatabase;
     let key: string;
@@ -48,11 +48,11 @@ function fakedBy(faketime: string, moment: string): Record<string, string> {
     });
     afterAll(() => database.close());
 
-    test('before 5 December 2030: 200, deprecated, and described', async () => {
+    test('before 5 December 2030: 200 with the deprecation headers, and in the interface description', async () => {
       const service = await startAt(database, '2030-12-04 23:00:00');
       const response = await new ApiClient(service, key).get(petPath);
       expect(response.status).toBe(200);
-      expect(response.headers).toMatchObject(DEPRECATION_FIELDS);
+      expect(response.headers).toMatchObject(DEPRECATION_HEADERS);
       const description = (await send(service, '/openapi.json')).json;
       expect(description.paths['/pets/{petId}'].get).toMatchObject({
         operationId: 'getPet',
@@ -61,12 +61,12 @@ function fakedBy(faketime: string, moment: string): Record<string, string> {
       expect(await service.stop()).toBe(0);
     });
 
-    test('from then on: 410 for GET and HEAD, 405 for other methods, and not described', async () => {
+    test('from then on: 410 for GET and HEAD, 405 for other methods, and not in the interface description', async () => {
       const service = await startAt(database, '2030-12-05 00:00:00');
       const client = new ApiClient(service, key);
       const response = await client.get(petPath);
       expect(expectError(response, 410, 'endpoint_removed')).toContain('GET /v1/pets');
-      expect(response.headers).toMatchObject(DEPRECATION_FIELDS);
+      expect(response.headers).toMatchObject(DEPRECATION_HEADERS);
       expect((await client.get('/v1/pets/not-a-number')).status).toBe(410);
       expect((await client.send(petPath, { method: 'HEAD' })).status).toBe(410);
       expectError(await client.send(petPath, { method: 'PUT' }), 405, 'method_not_allowed');
