@@ -21,14 +21,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-interface Question {
+interface RequestOptions {
   path?: string;
   method?: string;
   key?: string;
 }
 
-/** Requests of a client at this address, as the proxy in front tells it. */
-function from(address: string): (question?: Question) => Promise<ApiResponse> {
+/** Sends requests of the client that the proxy reports with this address. */
+function from(address: string): (options?: RequestOptions) => Promise<ApiResponse> {
   return ({ path = '/v1/pets', method = 'GET', key } = {}) =>
     send(service, path, {
       method,
@@ -37,7 +37,7 @@ function from(address: string): (question?: Question) => Promise<ApiResponse> {
 }
 
 let addresses = 0;
-/** An address that no other test uses. */
+/** Returns an address that no other test uses. */
 function newAddress(): string {
   return `198.51.100.${++addresses}`;
 }
@@ -55,7 +55,7 @@ describe('a request without a valid key', () => {
     });
   });
 
-  it('429 when the address has none left, without a challenge', async () => {
+  it('429 without WWW-Authenticate when the address has 0 remaining', async () => {
     const response = await sequentially(LIMIT + 1, from(newAddress()));
     expect(response).toMatchObject({
       status: 429,
@@ -70,7 +70,7 @@ describe('a request without a valid key', () => {
     expect(response.headers['www-authenticate']).toBeUndefined();
   });
 
-  it('429 until the minute from the first one ends, and never a ban', async () => {
+  it('429 until the minute that the first request started ends, and never a ban', async () => {
     const ask = from(newAddress());
     const endsAtMs = service.nowMs() + MINUTE_MS;
     await ask();
@@ -83,26 +83,26 @@ describe('a request without a valid key', () => {
     await service.setClock(Math.ceil(service.nowMs() / 1000) * 1000);
   });
 
-  it('is counted once, whatever it asks for and whatever is wrong with its key', async () => {
+  it('is counted once, whatever its route and its error', async () => {
     const ask = from(newAddress());
     const owner = await createOwner(service.database);
     const { key } = await createKey(service.database, owner.id, { revokedAtMs: START_MS });
-    const questions: Question[] = [
+    const requests: RequestOptions[] = [
       { method: 'POST' },
       { path: '/v1/nothing', key: 'malformed' },
       { path: '/nothing', key: generateKey() },
       { path: '/v1/%ff', method: 'OPTIONS' },
       { method: 'HEAD', key },
     ];
-    for (const [index, question] of questions.entries()) {
-      const response = await ask(question);
+    for (const [index, options] of requests.entries()) {
+      const response = await ask(options);
       expect(response.status).toBe(401);
       expect(limitsOf(response).remaining).toBe(LIMIT - 1 - index);
     }
-    for (const question of questions) expect((await ask(question)).status).toBe(429);
+    for (const options of requests) expect((await ask(options)).status).toBe(429);
   });
 
-  it('is counted for no owner, also where its key was once one’s', async () => {
+  it('is counted for no owner, not even with a revoked key', async () => {
     const owner = await createOwner(service.database, { limits: { perMinute: 10, perDay: 100 } });
     const { key } = await createKey(service.database, owner.id, { revokedAtMs: START_MS });
     const ask = from(newAddress());
@@ -110,7 +110,7 @@ describe('a request without a valid key', () => {
     expect(limitsOf(await ask({ key: owner.key }))).toMatchObject({ limit: 10, remaining: 9 });
   });
 
-  it('of 50 at once exactly 5 are answered 401', async () => {
+  it('401 for exactly 5 of 50 parallel requests', async () => {
     const ask = from(newAddress());
     const responses = await inParallel(50, ask);
     expect(responses.filter(({ status }) => status === 401)).toHaveLength(LIMIT);
@@ -119,7 +119,7 @@ describe('a request without a valid key', () => {
 });
 
 describe('a request with a valid key', () => {
-  it('passes from an address that has none left', async () => {
+  it('is allowed from an address that has 0 remaining', async () => {
     const { key } = await createOwner(service.database, { limits: { perMinute: 10, perDay: 100 } });
     const ask = from(newAddress());
     await sequentially(LIMIT + 1, ask);
@@ -136,7 +136,7 @@ describe('a request with a valid key', () => {
   });
 });
 
-describe('clients are told apart by address', () => {
+describe('the client address', () => {
   const one: [string, string][] = [
     ['203.0.113.1', '203.0.113.1'],
     ['203.0.113.2', '::ffff:203.0.113.2'],
@@ -151,7 +151,7 @@ describe('clients are told apart by address', () => {
     ['2001:db8:0:5::1', '2001:db8:0:5::203.0.113.1'],
     ['fe80::1', 'fe80::1%eth0'],
   ];
-  it.each(one)('%s and %s are one', async (address, same) => {
+  it.each(one)('%s and %s share a budget', async (address, same) => {
     expect(limitsOf(await from(address)()).remaining).toBe(LIMIT - 1);
     expect(limitsOf(await from(same)()).remaining).toBe(LIMIT - 2);
   });
@@ -165,7 +165,7 @@ describe('clients are told apart by address', () => {
     ['192.0.2.5', '8.8.8.8, 192.0.2.6'],
     ['192.0.2.7', '192.0.2.7, 192.0.2.8'],
   ];
-  it.each(two)('%s and %s are two', async (address, other) => {
+  it.each(two)('%s and %s have separate budgets', async (address, other) => {
     expect(limitsOf(await from(address)()).remaining).toBe(LIMIT - 1);
     expect(limitsOf(await from(other)()).remaining).toBe(LIMIT - 1);
   });
@@ -183,7 +183,7 @@ describe('clients are told apart by address', () => {
     '1.2.3.4, nonsense',
     'x'.repeat(5_000),
   ];
-  it.each(garbage)('what is no address (%j) is the proxy itself', async (address) => {
+  it.each(garbage)('an invalid address (%j) is counted for the proxy', async (address) => {
     await service.advance(MINUTE_MS);
     expect(limitsOf(await send(service, '/v1/pets')).remaining).toBe(LIMIT - 1);
     expect(limitsOf(await from(address)()).remaining).toBe(LIMIT - 2);

@@ -17,7 +17,7 @@ const AMPLE = 100_000;
 
 let service: TestService;
 
-/** A request that is answered without a look into the store. */
+/** Sends a request that does not read animals. */
 function asks(key: string): () => Promise<ApiResponse> {
   const client = new ApiClient(service, key);
   return () => client.get('/v1/nothing');
@@ -27,14 +27,14 @@ function newOwner(perMinute: number, perDay = AMPLE): Promise<TestOwner> {
   return createOwner(service.database, { limits: { perMinute, perDay } });
 }
 
-/** Asks so many times. Returns what each answer was. */
+/** Sends requests one after the other. Returns the codes of the responses. */
 async function outcomes(times: number, ask: () => Promise<ApiResponse>): Promise<string[]> {
   const codes: string[] = [];
   for (let time = 0; time < times; time++) codes.push((await ask()).json.code);
   return codes;
 }
 
-const PASSED = 'route_not_found';
+const ALLOWED = 'route_not_found';
 const REJECTED = 'rate_limit_exceeded';
 const BANNED = 'api_key_banned';
 
@@ -43,10 +43,10 @@ describe('by default', () => {
     service = await startService();
   });
   afterAll(() => service.close());
-  // Every test begins at a whole second.
+  // Every test starts at a whole second.
   beforeEach(() => service.setClock(Math.ceil(service.nowMs() / 1000) * 1000));
 
-  it('the beginning of a ban is a log line of its own', async () => {
+  it('the start of a ban is a separate log line', async () => {
     const owner = await newOwner(2);
     await outcomes(6, asks(owner.key));
     await service.waitForLog(({ keyId, msg }) => msg !== 'request' && keyId === owner.keyId);
@@ -65,27 +65,27 @@ describe('by default', () => {
   });
 
   it.each([1, 2, 3, 7])(
-    'as many refusals as the plan has requests a minute ban: %i',
+    'as many rejections in a minute as the plan allows requests start a ban: %i',
     async (perMinute) => {
       const owner = await newOwner(perMinute);
       expect(await outcomes(2 * perMinute + 3, asks(owner.key))).toEqual([
-        ...Array(perMinute).fill(PASSED),
+        ...Array(perMinute).fill(ALLOWED),
         ...Array(perMinute - 1).fill(REJECTED),
         ...Array(4).fill(BANNED),
       ]);
     },
   );
 
-  it('the 60th refusal in a minute bans a key of plan Free', async () => {
+  it('the 60th rejection in a minute bans a key of plan Free', async () => {
     const ask = asks((await createOwner(service.database, { plan: 'free' })).key);
     expect(await outcomes(120, ask)).toEqual([
-      ...Array(60).fill(PASSED),
+      ...Array(60).fill(ALLOWED),
       ...Array(59).fill(REJECTED),
       BANNED,
     ]);
   });
 
-  it('a banned request is answered 429 api_key_banned with what it has to wait for', async () => {
+  it('429 api_key_banned with the end of the ban', async () => {
     const ask = asks((await newOwner(3)).key);
     await sequentially(5, ask);
     await service.advance(1_001);
@@ -109,7 +109,7 @@ describe('by default', () => {
     });
   });
 
-  it('a ban lasts five minutes from the refusal that led to it, whatever is asked meanwhile', async () => {
+  it('a ban ends five minutes after the rejection that started it, despite further requests', async () => {
     const ask = asks((await newOwner(2)).key);
     await sequentially(3, ask);
     await service.advance(20 * SECOND_MS);
@@ -128,15 +128,15 @@ describe('by default', () => {
     expect((await ask()).status).toBe(404);
   });
 
-  it('after the ban all begins as if there had been none', async () => {
+  it('after the ban, requests and rejections are counted from 0', async () => {
     const ask = asks((await newOwner(2)).key);
-    const twice = [PASSED, PASSED, REJECTED, BANNED];
+    const twice = [ALLOWED, ALLOWED, REJECTED, BANNED];
     expect(await outcomes(4, ask)).toEqual(twice);
     await service.advance(BAN_MS);
     expect(await outcomes(4, ask)).toEqual(twice);
   });
 
-  it('a banned request is counted in no window', async () => {
+  it('a request during a ban is counted in no window', async () => {
     const ask = asks((await newOwner(2, 10)).key);
     await sequentially(9, ask);
     await service.advance(BAN_MS);
@@ -146,11 +146,11 @@ describe('by default', () => {
   const minutes: [string, number[], string][] = [
     ['the last millisecond of the minute', [10, 11, 69.999], BANNED],
     ['the next minute', [10, 11, 70], REJECTED],
-    ['a minute that slides', [10, 65, 70, 71], REJECTED],
-    ['the minute that follows, counted anew', [10, 65, 70, 71, 129.999], BANNED],
+    ['a sliding minute', [10, 65, 70, 71], REJECTED],
+    ['the following minute, counted from 0', [10, 65, 70, 71, 129.999], BANNED],
   ];
   it.each(minutes)(
-    'refusals count within a fixed minute from the first: %s',
+    'rejections are counted in a fixed minute that starts with the first: %s',
     async (_, seconds, code) => {
       const ask = asks((await newOwner(3, 1)).key);
       const startMs = service.nowMs();
@@ -164,17 +164,17 @@ describe('by default', () => {
     },
   );
 
-  it('requests that pass in between do not stop the count', async () => {
+  it('allowed requests in between do not reset the count of rejections', async () => {
     const ask = asks((await newOwner(4)).key);
     const startMs = service.nowMs();
     await sequentially(4, ask);
     await service.setClock(startMs + 59_000);
     expect(await outcomes(2, ask)).toEqual([REJECTED, REJECTED]);
     await service.setClock(startMs + 60_000);
-    expect(await outcomes(6, ask)).toEqual([...Array(4).fill(PASSED), REJECTED, BANNED]);
+    expect(await outcomes(6, ask)).toEqual([...Array(4).fill(ALLOWED), REJECTED, BANNED]);
   });
 
-  it('a day that is used up and ends after the ban is told instead', async () => {
+  it('the headers report an exceeded day that ends after the ban', async () => {
     const ask = asks((await newOwner(2, 1)).key);
     const startMs = service.nowMs();
     await ask();
@@ -192,7 +192,7 @@ describe('by default', () => {
     expect((await ask()).json.code).toBe(REJECTED);
   });
 
-  it('a day that is used up and ends before the ban is not', async () => {
+  it('the headers report the ban if an exceeded day ends before it', async () => {
     const ask = asks((await newOwner(1, 1)).key);
     await ask();
     await service.advance(DAY_MS - 100 * SECOND_MS);
@@ -202,7 +202,7 @@ describe('by default', () => {
     expect(response.headers['ratelimit']).toBe('"minute";r=0;t=300, "day";r=0;t=300');
   });
 
-  it('a ban holds for the key alone, not for the owner’s other keys', async () => {
+  it('a ban applies to the key, not to the owner’s other keys', async () => {
     const owner = await newOwner(2);
     const other = asks((await createKey(service.database, owner.id)).key);
     const ask = asks(owner.key);
@@ -213,7 +213,7 @@ describe('by default', () => {
     expect(limitsOf(await other())).toMatchObject({ limit: 2, remaining: 1 });
   });
 
-  it('refusals of the owner’s other keys do not count', async () => {
+  it('rejections of the owner’s other keys do not count', async () => {
     const owner = await newOwner(3);
     const other = asks((await createKey(service.database, owner.id)).key);
     await sequentially(5, asks(owner.key));
@@ -221,7 +221,7 @@ describe('by default', () => {
     expect(await outcomes(1, asks(owner.key))).toEqual([BANNED]);
   });
 
-  describe('keys made by rotation', () => {
+  describe('keys created by rotation', () => {
     it('inherit the ban, however often they are rotated', async () => {
       const owner = await newOwner(1);
       await sequentially(2, asks(owner.key));
@@ -233,14 +233,14 @@ describe('by default', () => {
       }
     });
 
-    it('hand it back to the key they were made of', async () => {
+    it('pass the ban on to the key that they replace', async () => {
       const owner = await newOwner(1);
       const successor = await createKey(service.database, owner.id, { firstKeyId: owner.keyId });
       await sequentially(2, asks(successor.key));
       expect(await outcomes(1, asks(owner.key))).toEqual([BANNED]);
     });
 
-    it('share one count of refusals', async () => {
+    it('share one count of rejections', async () => {
       const owner = await newOwner(3);
       const successor = await createKey(service.database, owner.id, { firstKeyId: owner.keyId });
       await sequentially(4, asks(owner.key));
@@ -257,7 +257,7 @@ describe('by default', () => {
       await notifyChange(service.database, owner.id);
     }
 
-    it('lets the key pass at once, in the windows as they stand', async () => {
+    it('takes effect at once and keeps the windows', async () => {
       const owner = await newOwner(2, 10);
       const ask = asks(owner.key);
       await sequentially(4, ask);
@@ -267,11 +267,11 @@ describe('by default', () => {
       expect(response.headers['ratelimit']).toBe('"minute";r=1;t=60, "day";r=7;t=86340');
     });
 
-    it('lets refusals count from nought, for the whole line of keys', async () => {
+    it('resets the count of rejections of the whole lineage', async () => {
       const owner = await newOwner(5, 1);
       const successor = await createKey(service.database, owner.id, { firstKeyId: owner.keyId });
       const [ask, other] = [asks(owner.key), asks(successor.key)];
-      expect(await outcomes(6, ask)).toEqual([PASSED, ...Array(4).fill(REJECTED), BANNED]);
+      expect(await outcomes(6, ask)).toEqual([ALLOWED, ...Array(4).fill(REJECTED), BANNED]);
       expect(await outcomes(1, other)).toEqual([BANNED]);
       await unban(owner);
       await askUntil(ask, ({ json }) => json.code === REJECTED);
@@ -280,7 +280,7 @@ describe('by default', () => {
       expect(await outcomes(1, ask)).toEqual([BANNED]);
     });
 
-    it('does not keep the key from being banned again', async () => {
+    it('does not prevent another ban', async () => {
       const owner = await newOwner(1, 1);
       const ask = asks(owner.key);
       await sequentially(2, ask);
@@ -297,37 +297,37 @@ const settings = [
   {
     title: 'BAN_AFTER_REFUSALS=2 and BAN_SECONDS=7',
     env: { BAN_AFTER_REFUSALS: '2', BAN_SECONDS: '7' },
-    codes: [PASSED, PASSED, PASSED, REJECTED, BANNED, BANNED],
-    // The minute is used up until after the ban.
-    standing: '"minute";r=0;t=60, "day";r=0;t=7',
+    codes: [ALLOWED, ALLOWED, ALLOWED, REJECTED, BANNED, BANNED],
+    // The limit of the minute is exceeded until after the ban.
+    rateLimit: '"minute";r=0;t=60, "day";r=0;t=7',
     afterBan: REJECTED,
   },
   {
     title: 'BAN_AFTER_REFUSALS=0',
     env: { BAN_AFTER_REFUSALS: '0' },
-    codes: [PASSED, PASSED, PASSED, ...Array(6).fill(REJECTED)],
-    standing: '"minute";r=0;t=60, "day";r=99997;t=86400',
+    codes: [ALLOWED, ALLOWED, ALLOWED, ...Array(6).fill(REJECTED)],
+    rateLimit: '"minute";r=0;t=60, "day";r=99997;t=86400',
     afterBan: REJECTED,
   },
   {
     title: 'BAN_SECONDS=0',
     env: { BAN_SECONDS: '0' },
-    codes: [PASSED, PASSED, PASSED, ...Array(6).fill(REJECTED)],
-    standing: '"minute";r=0;t=60, "day";r=99997;t=86400',
+    codes: [ALLOWED, ALLOWED, ALLOWED, ...Array(6).fill(REJECTED)],
+    rateLimit: '"minute";r=0;t=60, "day";r=99997;t=86400',
     afterBan: REJECTED,
   },
 ];
-describe.each(settings)('with $title', ({ env, codes, standing, afterBan }) => {
+describe.each(settings)('with $title', ({ env, codes, rateLimit, afterBan }) => {
   beforeAll(async () => {
     service = await startService({ env });
   });
   afterAll(() => service.close());
 
-  it('refusals ban as it says', async () => {
+  it('rejections lead to a ban accordingly', async () => {
     const ask = asks((await newOwner(3)).key);
     expect(await outcomes(codes.length, ask)).toEqual(codes);
     const response = await ask();
-    expect(response.headers).toMatchObject({ ratelimit: standing, 'retry-after': '60' });
+    expect(response.headers).toMatchObject({ ratelimit: rateLimit, 'retry-after': '60' });
     await service.advance(7 * SECOND_MS);
     expect(await outcomes(1, ask)).toEqual([afterBan]);
   });

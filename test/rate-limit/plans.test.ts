@@ -15,7 +15,7 @@ import { startService, type TestService } from '../harness/service/service.js';
 let service: TestService;
 
 beforeAll(async () => {
-  // More requests at once than a service takes by default.
+  // The tests send more parallel requests than the default bounds allow.
   const most = '2000';
   service = await startService({
     env: {
@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A request that is answered without a look into the store. */
+/** Sends a request that does not read animals. */
 function asks(key: string): () => Promise<ApiResponse> {
   const client = new ApiClient(service, key);
   return () => client.get('/v1/nothing');
@@ -46,7 +46,7 @@ describe.each(plans)('plan $plan', ({ plan, perMinute, perDay }) => {
       plan === 'enterprise' ? { limits: { perMinute, perDay } } : { plan },
     );
 
-  it(`GET /v1/pets › tells ${perMinute} a minute and ${perDay} a day`, async () => {
+  it(`GET /v1/pets › 200 with ${perMinute} per minute and ${perDay} per day`, async () => {
     const { key } = await newOwner();
     const response = await new ApiClient(service, key).get('/v1/pets');
     expect(response.status).toBe(200);
@@ -59,19 +59,21 @@ describe.each(plans)('plan $plan', ({ plan, perMinute, perDay }) => {
     });
   });
 
-  it(`${perMinute} of more requests at once pass`, async () => {
+  it(`${perMinute} of more parallel requests are allowed`, async () => {
     const ask = asks((await newOwner()).key);
     const responses = await inParallel(perMinute + 40, ask);
-    const passed = responses.filter(({ status }) => status === 404);
-    expect(passed).toHaveLength(perMinute);
+    const allowed = responses.filter(({ status }) => status === 404);
+    expect(allowed).toHaveLength(perMinute);
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
-    // Each was told a number of its own.
-    const told = passed.map((response) => limitsOf(response).remaining).sort((a, b) => b - a);
-    expect(told).toEqual(Array.from({ length: perMinute }, (_, index) => perMinute - 1 - index));
+    // Each response has a different number.
+    const remaining = allowed.map((response) => limitsOf(response).remaining).sort((a, b) => b - a);
+    expect(remaining).toEqual(
+      Array.from({ length: perMinute }, (_, index) => perMinute - 1 - index),
+    );
   });
 });
 
-it('of 200 requests at once over two keys of a Free owner exactly 60 pass', async () => {
+it('exactly 60 of 200 parallel requests with two keys of a Free owner are allowed', async () => {
   const owner = await createOwner(service.database, { plan: 'free' });
   const other = await createKey(service.database, owner.id);
   const responses = await Promise.all([
@@ -96,7 +98,7 @@ describe('a plan change', () => {
     ({ headers }: ApiResponse): boolean =>
       headers['ratelimit-policy'] === policy;
 
-  it('keeps what was used in both windows, and when they end', async () => {
+  it('keeps the counts and the ends of both windows', async () => {
     const owner = await createOwner(service.database, { plan: 'free' });
     const ask = asks(owner.key);
     const endsAt = (service.nowMs() + MINUTE_MS) / 1000;
@@ -112,7 +114,7 @@ describe('a plan change', () => {
     );
   });
 
-  it('to fewer requests than were used leaves none, until the window ends', async () => {
+  it('to a limit below the count leaves 0 remaining until the window ends', async () => {
     const owner = await createOwner(service.database, {
       limits: { perMinute: 5_000, perDay: 9_000 },
     });
@@ -126,7 +128,7 @@ describe('a plan change', () => {
     expect(limitsOf(await ask())).toMatchObject({ limit: 4, remaining: 3 });
   });
 
-  it('to more requests lets a refused owner go on with what is left', async () => {
+  it('to a higher limit allows a rejected owner the difference', async () => {
     const owner = await createOwner(service.database, { limits: { perMinute: 3, perDay: 100 } });
     const ask = asks(owner.key);
     expect((await sequentially(4, ask)).status).toBe(429);
@@ -135,7 +137,7 @@ describe('a plan change', () => {
     expect(limitsOf(response)).toMatchObject({ limit: 10, remaining: 6 });
   });
 
-  it('after a day’s window was used up leaves the day as it is', async () => {
+  it('keeps the end of a day whose limit was exceeded', async () => {
     const owner = await createOwner(service.database, { limits: { perMinute: 10, perDay: 2 } });
     const ask = asks(owner.key);
     const endsAt = (service.nowMs() + DAY_MS) / 1000;

@@ -34,7 +34,7 @@ afterAll(() => database.close());
 async function start(redisUrl: string): Promise<void> {
   service = await startService({
     database,
-    // Redis's reply is to be the failure, not a busy machine.
+    // Long enough that only Redis's reply causes a failure, not a busy machine.
     env: { REDIS_URL: redisUrl, REDIS_COMMAND_TIMEOUT_SECONDS: '1' },
   });
 }

@@ -6,9 +6,9 @@ import { describeWithRedis, type RedisServer, startRedis } from '../harness/proc
 import { startService, type TestService } from '../harness/service/service.js';
 
 const BUDGET = { limits: { perMinute: 100_000, perDay: 1_000_000 } };
-/** Longer than by default: a busy machine stops a process for a tenth of a second. */
+/** Longer than the default, because a busy machine can pause a process for 0.1 seconds. */
 const TIMEOUT_MS = 300;
-/** The command's time and what a busy machine adds: less than the second that nobody is to wait. */
+/** The time limit of a command and the delay of a busy machine. */
 const BOUND_MS = 900;
 const ROUTE = '/v1/nothing';
 
@@ -41,7 +41,7 @@ async function stop(): Promise<void> {
   await redis.close();
 }
 
-/** What the log says of changes, in order. */
+/** Returns the log lines of the circuit, in order. */
 function changes(): string[] {
   return service
     .logs()
@@ -56,7 +56,7 @@ function readinessIs(status: string): Promise<unknown> {
   );
 }
 
-/** Asks on several connections at once until the promise is settled. */
+/** Sends requests in parallel until the promise is settled. */
 async function under<Value>(
   ask: () => Promise<ApiResponse>,
   meanwhile: () => Promise<Value>,
@@ -89,19 +89,19 @@ describeWithRedis('under load', () => {
 
   it.each<[string, RegExp, () => Promise<void>, () => Promise<void>]>([
     [
-      'hangs and goes on',
+      'hangs and continues',
       /^40 .*: Redis did not respond in time$/,
       () => redis.signal('SIGSTOP'),
       () => redis.signal('SIGCONT'),
     ],
     [
-      'is killed and comes back empty',
+      'is killed and restarts empty',
       /^40 .*: Redis is unreachable$/,
       () => redis.signal('SIGKILL'),
       () => redis.start(),
     ],
   ])(
-    'Redis %s: no 5xx, no wait, one line a change, and back by itself',
+    'Redis %s: no 5xx, no wait, one log line per change, and automatic recovery',
     async (_, line, harm, heal) => {
       const { key } = await createOwner(database, BUDGET);
       const ask = () => new ApiClient(service, key).get(ROUTE);
@@ -110,18 +110,18 @@ describeWithRedis('under load', () => {
       const harmed = await under(ask, async () => {
         await harm();
         await readinessIs('degraded');
-        // So many after the change, whatever the machine is busy with.
+        // At least this many requests after the change.
         await sequentially(50, ask);
       });
       expectUnharmed(harmed);
-      // On from the last reading: the same window, and nothing given back.
-      const told = harmed.map(({ response }) => limitsOf(response));
-      expect(new Set(told.map(({ reset }) => reset))).toEqual(new Set([first.reset]));
-      expect(Math.min(...told.map(({ remaining }) => remaining))).toBeLessThanOrEqual(
+      // Counting continues from the last state: the window is the same and nothing is refunded.
+      const limits = harmed.map(({ response }) => limitsOf(response));
+      expect(new Set(limits.map(({ reset }) => reset))).toEqual(new Set([first.reset]));
+      expect(Math.min(...limits.map(({ remaining }) => remaining))).toBeLessThanOrEqual(
         first.remaining - 50,
       );
       const next = limitsOf(await ask());
-      // What was under way when Redis stopped may have been counted there.
+      // Requests in progress when Redis stopped may have been counted there.
       const spent = first.remaining - next.remaining;
       expect(spent).toBeGreaterThanOrEqual(harmed.length + 51 - 8);
       expect(spent).toBeLessThanOrEqual(harmed.length + 51);
@@ -139,7 +139,7 @@ describeWithRedis('under load', () => {
     },
   );
 
-  it('a ban holds while Redis is away, and is told with the same end', async () => {
+  it('a ban stays active with the same end while Redis is unavailable', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 2, perDay: 100 } });
     const ask = () => new ApiClient(service, key).get(ROUTE);
     const before = limitsOf(await sequentially(4, ask));
@@ -155,7 +155,7 @@ describeWithRedis('under load', () => {
     expect(limitsOf(await ask())).toEqual(before);
   });
 
-  it('refusals go on to lead to a ban while Redis is away', async () => {
+  it('rejections still lead to a ban while Redis is unavailable', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 3, perDay: 100 } });
     const ask = () => new ApiClient(service, key).get(ROUTE);
     await sequentially(4, ask);
@@ -166,7 +166,7 @@ describeWithRedis('under load', () => {
     await readinessIs('ok');
   });
 
-  it('a server that has forgotten the scripts goes on counting, and exactly', async () => {
+  it('counts stay exact after the server has lost the scripts', async () => {
     const { id, key } = await createOwner(database, { limits: { perMinute: 5, perDay: 100 } });
     const ask = () => new ApiClient(service, key).get(ROUTE);
     const before = changes().length;
@@ -178,7 +178,7 @@ describeWithRedis('under load', () => {
     expect(changes().slice(before)).toEqual([]);
   });
 
-  it('a service that ends leaves no connection to Redis behind', async () => {
+  it('a service that stops closes its connection to Redis', async () => {
     const before = await redis.connections();
     const replica = await startReplica();
     await redis.untilConnections(before + 1);
@@ -186,13 +186,13 @@ describeWithRedis('under load', () => {
     await redis.untilConnections(before);
   });
 
-  it('GET /health/ready tells of Redis, and stays 200 without it', async () => {
+  it('GET /health/ready › 200 with and without Redis, and reports its state', async () => {
     expect((await send(service, '/health/ready')).json).toMatchObject({
       status: 'ok',
       checks: { redis: 'up', database: 'up' },
     });
     await redis.signal('SIGKILL');
-    // Noticed without a request.
+    // The service notices it without a request.
     await readinessIs('degraded');
     const { status, json } = await send(service, '/health/ready');
     expect([status, json.checks]).toMatchObject([200, { redis: 'down', database: 'up' }]);
@@ -201,11 +201,11 @@ describeWithRedis('under load', () => {
   });
 });
 
-describeWithRedis('Redis is not there at the start', () => {
+describeWithRedis('Redis is unavailable at start', () => {
   beforeAll(() => start({ absent: true }));
   afterAll(stop);
 
-  it('the service starts, counts by itself, and uses Redis once it is there', async () => {
+  it('the service starts, counts in the process, and uses Redis once it is available', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 5, perDay: 100 } });
     const ask = () => new ApiClient(service, key).get(ROUTE);
     expect(limitsOf(await sequentially(2, ask)).remaining).toBe(3);
@@ -221,11 +221,11 @@ describeWithRedis('Redis is not there at the start', () => {
   });
 });
 
-describeWithRedis('Redis has no memory left', () => {
+describeWithRedis('Redis is out of memory', () => {
   beforeAll(() => start());
   afterAll(stop);
 
-  it('owners are counted in it all the same, addresses in the process; no 5xx', async () => {
+  it('owners are still counted in Redis, addresses in the process, without a 5xx', async () => {
     const { id, key } = await createOwner(database, { limits: { perMinute: 20, perDay: 100 } });
     await redis.client.config('SET', 'maxmemory', '1');
     const codes = await sequentially(15, () => new ApiClient(service, key).get(ROUTE));
@@ -246,9 +246,9 @@ describeWithRedis('Redis is set to evict', () => {
   beforeAll(() => start({ args: ['--maxmemory-policy', 'allkeys-lru'] }));
   afterAll(stop);
 
-  it('the log warns of it once, however often Redis is connected to', async () => {
+  it('the log contains one warning, however often the service connects', async () => {
     await redis.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    // What a new connection is asked first is answered before the counters are used.
+    // A new connection sends INFO before it is used for counters.
     await service.waitForLog(({ msg }) => msg === 'Counting rate limits in Redis again');
     const warnings = service.logs().filter(({ msg = '' }) => msg.startsWith('Redis evicts'));
     expect(warnings).toHaveLength(1);

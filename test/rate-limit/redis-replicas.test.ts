@@ -27,7 +27,7 @@ import {
 } from '../harness/service/service.js';
 
 const REPLICAS = 3;
-/** A busy machine is not a hanging Redis or PostgreSQL. */
+/** Timeouts that a busy machine does not reach. */
 const PATIENT = {
   REDIS_COMMAND_TIMEOUT_SECONDS: '0.5',
   DATABASE_POOL_WAIT_SECONDS: '20',
@@ -64,13 +64,13 @@ function startReplicas(redisUrl: string, env: Environment = {}): Promise<TestSer
   );
 }
 
-/** Requests, each to the next replica. */
+/** Sends each request to the next replica. */
 function inRotation(replicas: TestService[], ask: (replica: TestService) => Promise<ApiResponse>) {
-  let turn = 0;
-  return () => ask(replicas[turn++ % replicas.length]!);
+  let index = 0;
+  return () => ask(replicas[index++ % replicas.length]!);
 }
 
-/** How many answers there were of each code. */
+/** Returns the number of responses by code. */
 function codes(responses: ApiResponse[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { json } of responses) {
@@ -84,7 +84,7 @@ function ofKey(replicas: TestService[], key: string): () => Promise<ApiResponse>
   return inRotation(replicas, (replica) => new ApiClient(replica, key).get('/v1/nothing'));
 }
 
-/** Applications of one process share a log, that of the last one. */
+/** The replicas run in one process and share the log of the last one. */
 function expectAllInRedis(replicas: TestService[]): void {
   for (const replica of replicas) expect(replica.output()).not.toContain('in this process');
 }
@@ -103,10 +103,10 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
     await redis.close();
   });
 
-  it('of many parallel requests of an owner, exactly the budget passes', async () => {
+  it('allow exactly the limit per minute of parallel requests of an owner', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 50, perDay: 1_000 } });
     const responses = await inParallel(150, ofKey(replicas, key));
-    // The refusals reach the per-minute limit, and the last ones find the key banned.
+    // The rejections reach the limit per minute, and the last ones start a ban.
     expect(codes(responses)).toEqual({
       route_not_found: 50,
       rate_limit_exceeded: 49,
@@ -120,7 +120,7 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
     );
   });
 
-  it('of the day, too', async () => {
+  it('allow exactly the limit per day of parallel requests', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 1_000, perDay: 30 } });
     expect(codes(await inParallel(60, ofKey(replicas, key)))).toEqual({
       route_not_found: 30,
@@ -128,7 +128,7 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
     });
   });
 
-  it('of an address, too', async () => {
+  it('allow exactly the limit of parallel requests of an address', async () => {
     const headers = { 'X-Forwarded-For': '192.0.2.1' };
     const ask = inRotation(replicas, (replica) => send(replica, '/v1/pets', { headers }));
     expect(codes(await inParallel(100, ask))).toEqual({
@@ -137,13 +137,13 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
     });
   });
 
-  it('tell one and the same end of the window', async () => {
+  it('report the same end of the window', async () => {
     const { key } = await createOwner(database);
     const responses = await inParallel(12, ofKey(replicas, key));
     expect(new Set(responses.map((response) => limitsOf(response).reset)).size).toBe(1);
   });
 
-  it('keep a ban that one of them recorded', async () => {
+  it('apply a ban that one of them recorded', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 2, perDay: 100 } });
     const ask = (replica: number) => new ApiClient(replicas[replica]!, key).get('/v1/nothing');
     await sequentially(4, () => ask(0));
@@ -154,7 +154,7 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
     );
   });
 
-  it('look up at most as many of 3,000 unknown keys as an address may send, and ten per second beyond, together', async () => {
+  it('together look up at most the limit of an address of 3,000 unknown keys, and ten per second over it', async () => {
     const keys = Array.from({ length: 3_000 }, generateKey);
     const owner = await createOwner(database);
     const cached = ofKey(replicas, owner.key);
@@ -175,18 +175,18 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
     expect(lookedUp.length).toBeLessThanOrEqual(40 + 10 * seconds);
   });
 
-  describe('ask Redis for one command', () => {
+  describe('send Redis one command for', () => {
     const address = (last: number) => ({ 'X-Forwarded-For': `192.0.2.${last}` });
 
-    // The first of all is told twice: the server does not know the script yet.
+    // The first command is sent twice, because the server does not have the script yet.
     beforeAll(() => send(replicas[0]!, '/v1/pets', { headers: address(10) }));
 
-    /** Returns how many commands Redis was given meanwhile. */
+    /** Returns how many commands Redis received during the requests. */
     async function commandsOf(ask: () => Promise<unknown>): Promise<number> {
       const count = async (): Promise<number> => {
         const stats = await redis.client.info('commandstats');
         const calls = [...stats.matchAll(/^cmdstat_(\w+).*?:calls=(\d+)/gm)];
-        // What scripts call is counted as well; what a script is called by is what came over the wire.
+        // The commands that scripts call are excluded: only EVALSHA and EVAL were sent by the service.
         const wire = calls.filter(
           ([, name]) => !/^(?:info|time|h\w+|pexpire\w+|keys)$/.test(name!),
         );
@@ -217,14 +217,14 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
       expect(await commandsOf(() => sequentially(5, ask))).toBe(5);
     });
 
-    it('a request with a valid cached key that passes, is rejected, or finds its ban', async () => {
+    it('a request with a valid cached key that is allowed, rejected, or banned', async () => {
       const { key } = await createOwner(database, { limits: { perMinute: 3, perDay: 100 } });
       const client = new ApiClient(replicas[0]!, key);
       await client.get('/v1/pets');
       expect(await commandsOf(() => sequentially(9, () => client.get('/v1/pets')))).toBe(9);
     });
 
-    it('and for three, in two round trips, a request with a valid key that is not in the cache', async () => {
+    it('and three commands in two round trips for a valid key that is not in the cache', async () => {
       const { key } = await createOwner(database);
       const client = new ApiClient(replicas[0]!, key);
       expect(await commandsOf(() => client.get('/v1/pets'))).toBe(3);
@@ -246,7 +246,7 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
     await cluster.close();
   });
 
-  it('of many parallel requests of several owners, exactly their budgets pass', async () => {
+  it('allow exactly the limits of parallel requests of several owners', async () => {
     const owners: TestOwner[] = [];
     for (let index = 0; index < 9; index++) {
       owners.push(await createOwner(database, { limits: { perMinute: 100, perDay: 12 } }));
@@ -260,7 +260,7 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
     expectAllInRedis(replicas);
   });
 
-  it('notice a node that is gone, go on, and come back with it', async () => {
+  it('continue without an unavailable node, and use it again when it is available', async () => {
     const { id, key } = await createOwner(database, { limits: { perMinute: 100, perDay: 1_000 } });
     const ask = ofKey(replicas, key);
     const response = await sequentially(30, ask);
@@ -276,7 +276,7 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
     expect((await ask()).status).toBe(404);
   });
 
-  it('notice that another node has taken the place of one that died', async () => {
+  it('use the node that replaces a killed one', async () => {
     const { id, key } = await createOwner(database, { limits: { perMinute: 100, perDay: 1_000 } });
     const ask = ofKey(replicas, key);
     await sequentially(30, ask);
@@ -285,13 +285,13 @@ describeWithRedis('three replicas that share a Redis Cluster of three nodes', ()
     await node.signal('SIGKILL');
     expect(limitsOf(await sequentially(3, ask)).remaining).toBe(69);
     await readinessBecomes('degraded');
-    // An election that the nodes of a busy machine do not finish in time is held again, seconds later.
+    // On a busy machine, the nodes may repeat the election seconds later.
     await readinessBecomes('ok', 30_000);
-    // What was counted before is in the replica.
+    // The replica has the earlier counts.
     expect(limitsOf(await ask()).remaining).toBe(69);
   }, 60_000);
 
-  it('leave no connection to the nodes behind when they end', async () => {
+  it('close their connections to the nodes when they stop', async () => {
     const alive = cluster.nodes.filter(({ client }) => client.status === 'ready');
     await Promise.all(replicas.map((replica) => replica.close()));
     for (const node of alive) await node.untilConnections(1);

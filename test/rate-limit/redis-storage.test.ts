@@ -94,9 +94,9 @@ describeWithRedisClock('counters in Redis', () => {
     for (let index = 0; index < 300; index++) await storage.consume(banned(`old ${index}`));
     setClock(START_MS + MINUTE_MS);
     for (let index = 0; index < 300; index++) await storage.consume(banned(`new ${index}`));
-    const fields = await redis.client.hkeys(key());
-    expect(fields.filter((field) => field.startsWith('ban:new')).length).toBeGreaterThan(298);
-    expect(fields.filter((field) => field.startsWith('ban:old')).length).toBeLessThan(30);
+    const names = await redis.client.hkeys(key());
+    expect(names.filter((name) => name.startsWith('ban:new')).length).toBeGreaterThan(298);
+    expect(names.filter((name) => name.startsWith('ban:old')).length).toBeLessThan(30);
   });
 
   it('use one Redis key and slot per budget, with REDIS_PREFIX', async () => {

@@ -18,7 +18,7 @@ describe('by default', () => {
   });
   afterAll(() => service.close());
 
-  it('401 › an address has 300 requests a minute', async () => {
+  it('401 › an address has 300 requests per minute', async () => {
     expect(limitsOf(await forwarded({}))).toMatchObject({ limit: 300, remaining: 299 });
   });
 
@@ -28,7 +28,7 @@ describe('by default', () => {
     ['X-Real-IP', '203.0.113.3'],
     ['Forwarded', 'for=203.0.113.4'],
     ['CF-Connecting-IP', '203.0.113.5'],
-  ])('401 › %s: %s does not change whose requests they are', async (name, value) => {
+  ])('401 › %s: %s does not change the client address', async (name, value) => {
     const { remaining } = limitsOf(await forwarded({}));
     expect(limitsOf(await forwarded({ [name]: value })).remaining).toBe(remaining - 1);
   });
@@ -40,7 +40,7 @@ describe('with TRUST_PROXY=2', () => {
   });
   afterAll(() => service.close());
 
-  it('401 › the address is the one that the proxy before the last tells', async () => {
+  it('401 › the address is the one that the second-to-last proxy reports', async () => {
     expect(await remainingFor('203.0.113.1, 10.0.0.1')).toBe(299);
     expect(await remainingFor('203.0.113.1, 10.0.0.2')).toBe(298);
     expect(await remainingFor('203.0.113.9, 203.0.113.1, 10.0.0.1')).toBe(297);

@@ -21,7 +21,7 @@ async function newClient(perMinute: number): Promise<ApiClient> {
 describe.each(['/v1/plain/skipped', '/v1/uncounted/skipped'])(
   '@SkipThrottle() on GET %s',
   (path) => {
-    it('200 with the limits as they stand, not counted', async () => {
+    it('200 with the current limits, not counted', async () => {
       const client = await newClient(5);
       expect(limitsOf(await sequentially(3, () => client.get(path)))).toMatchObject({
         limit: 5,
@@ -36,7 +36,7 @@ describe.each(['/v1/plain/skipped', '/v1/uncounted/skipped'])(
       });
     });
 
-    it('200 when nothing is left, and in a ban', async () => {
+    it('200 with 0 remaining and during a ban', async () => {
       const client = await newClient(1);
       await client.get('/v1/plain/counted');
       expect(await client.get(path)).toMatchObject({
@@ -70,7 +70,7 @@ it.each(['/v1/plain/counted', '/v1/uncounted/counted', '/v1/plain/throttled'])(
 );
 
 it.each(['/v1/plain/open', '/v1/open/open', '/health/live'])(
-  'GET %s › 200 for everybody, without limits',
+  'GET %s › 200 for every caller, without rate limit headers',
   async (path) => {
     const client = await newClient(1);
     for (const response of [

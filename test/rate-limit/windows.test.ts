@@ -24,7 +24,7 @@ async function newClient(perMinute: number, perDay: number): Promise<ApiClient> 
   return new ApiClient(service, owner.key);
 }
 
-/** A request that is answered without a look into the store. */
+/** Sends a request that does not read animals. */
 function asks(client: ApiClient): () => Promise<ApiResponse> {
   return () => client.get('/v1/nothing');
 }
@@ -46,7 +46,7 @@ describe('a request is counted once', () => {
     ['HEAD /v1/pets', 200, (client) => client.send('/v1/pets', { method: 'HEAD' })],
     ['OPTIONS /v1/pets', 204, (client) => client.send('/v1/pets', { method: 'OPTIONS' })],
     ['GET /v1/pets/{petId}', 200, (client, petId) => client.get(`/v1/pets/${petId}`)],
-    ['GET /v1/pets/{petId} of none', 404, (client) => client.get('/v1/pets/0')],
+    ['GET /v1/pets/{petId} of no animal', 404, (client) => client.get('/v1/pets/0')],
     ['DELETE /v1/pets', 405, (client) => client.send('/v1/pets', { method: 'DELETE' })],
     ['POST /v1/pets', 201, (client) => client.post('/v1/pets', { name: 'Rex', categoryId: 1 })],
     ['POST /v1/pets without fields', 400, (client) => client.post('/v1/pets', {})],
@@ -59,7 +59,7 @@ describe('a request is counted once', () => {
     ['POST /v1/pets, too large', 413, (client) => client.post('/v1/pets', ' '.repeat(102_401))],
     ['GET of an unknown path', 404, (client) => client.get('/v1/nothing')],
     ['GET of a path that does not decode', 404, (client) => client.get('/v1/%ff')],
-    ['GET beside /v1', 404, (client) => client.get('/nothing')],
+    ['GET outside /v1', 404, (client) => client.get('/nothing')],
   ];
   it.each(counted)('%s › %i', async (_, status, ask) => {
     const client = await newClient(10, AMPLE);
@@ -72,7 +72,7 @@ describe('a request is counted once', () => {
     expect(next.headers['ratelimit']).toBe('"minute";r=7;t=60, "day";r=997;t=86400');
   });
 
-  it('whatever key of the owner it is made with', async () => {
+  it('with any of the owner’s keys', async () => {
     const owner = await createOwner(service.database, { limits: { perMinute: 3, perDay: AMPLE } });
     const other = await createKey(service.database, owner.id);
     const [first, second] = [
@@ -85,7 +85,7 @@ describe('a request is counted once', () => {
     expect((await second()).status).toBe(429);
   });
 
-  it('in its own owner’s budget only', async () => {
+  it('for its own owner only', async () => {
     const [one, another] = [await newClient(1, AMPLE), await newClient(1, AMPLE)];
     expect((await sequentially(2, asks(one))).status).toBe(429);
     expect((await asks(another)()).status).toBe(404);
@@ -97,7 +97,7 @@ const windows = [
   { window: 'day', lengthMs: DAY_MS, perMinute: AMPLE, perDay: 2 },
 ];
 describe.each(windows)('the window of a $window', ({ lengthMs, perMinute, perDay }) => {
-  it('begins with the first request and ends one length later, to the millisecond', async () => {
+  it('starts with the first request and ends one length later, to the millisecond', async () => {
     const ask = asks(await newClient(perMinute, perDay));
     await service.advance(123);
     const endsAtMs = service.nowMs() + lengthMs;
@@ -126,7 +126,7 @@ describe.each(windows)('the window of a $window', ({ lengthMs, perMinute, perDay
     });
   });
 
-  it('does not begin by itself when the one before has ended', async () => {
+  it('does not start when the previous one ends', async () => {
     const ask = asks(await newClient(perMinute, perDay));
     await ask();
     await service.advance(lengthMs + 17 * SECOND_MS + 1);
@@ -134,7 +134,7 @@ describe.each(windows)('the window of a $window', ({ lengthMs, perMinute, perDay
     expect(limitsOf(response).reset).toBe(Math.ceil((service.nowMs() + lengthMs) / 1000));
   });
 
-  it('ends at the same moment for every answer in it, refusals included', async () => {
+  it('has the same end in every response, including rejections', async () => {
     const ask = asks(await newClient(perMinute, perDay));
     const { reset } = limitsOf(await ask());
     for (let part = 0; part < 7; part++) {
@@ -148,7 +148,7 @@ describe.each(windows)('the window of a $window', ({ lengthMs, perMinute, perDay
     }
   });
 
-  it('counts no refused request', async () => {
+  it('does not include rejected requests', async () => {
     const ask = asks(await newClient(perMinute, perDay));
     await sequentially(12, ask);
     await service.advance(lengthMs);
@@ -157,27 +157,27 @@ describe.each(windows)('the window of a $window', ({ lengthMs, perMinute, perDay
   });
 });
 
-it('a request refused by the minute is not counted in the day', async () => {
+it('a request that the minute rejects is not counted in the day', async () => {
   const ask = asks(await newClient(1, 3));
   expect((await sequentially(10, ask)).headers['ratelimit']).toBe(
     '"minute";r=0;t=60, "day";r=2;t=86400',
   );
 });
 
-it('a request refused by the day starts no minute', async () => {
+it('a request that the day rejects starts no minute', async () => {
   const ask = asks(await newClient(5, 1));
   await ask();
   await service.advance(MINUTE_MS + 10 * SECOND_MS);
   expect((await ask()).status).toBe(429);
   await service.advance(DAY_MS - MINUTE_MS - 10 * SECOND_MS - 1);
   const rejected = await ask();
-  // A minute that had begun at the refusal before would not be whole.
+  // If the previous rejection had started a minute, it would have less than 60 seconds left.
   expect(rejected.headers['ratelimit']).toBe('"minute";r=5;t=60, "day";r=0;t=1');
   await service.advance(1);
   expect((await ask()).headers['ratelimit']).toBe('"minute";r=4;t=60, "day";r=0;t=86400');
 });
 
-it('a refused request starts no minute that would end later than the refusal says', async () => {
+it('a rejected request starts no minute that ends after Retry-After', async () => {
   const ask = asks(await newClient(1, 2));
   await ask();
   await service.advance(MINUTE_MS);
@@ -188,7 +188,7 @@ it('a refused request starts no minute that would end later than the refusal say
 });
 
 describe('429', () => {
-  it('has the Error shape, no-store and the words for it', async () => {
+  it('has an Error body and Cache-Control: no-store', async () => {
     const response = await sequentially(2, asks(await newClient(1, AMPLE)));
     expect(response.json).toEqual({
       code: 'rate_limit_exceeded',
@@ -203,7 +203,7 @@ describe('429', () => {
   });
 
   it.each(['GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE'])(
-    '%s /v1/pets › before anything else is looked at',
+    '%s /v1/pets › 429 before any other check',
     async (method) => {
       const client = await newClient(1, AMPLE);
       await client.get('/v1/nothing');

@@ -1,5 +1,5 @@
 // @ts-check
-// Routes as a feature may have them, with decorators applied by hand.
+// Routes of a feature. The decorators are applied by hand, because this file is JavaScript.
 import { Controller, Get, Module } from '@nestjs/common';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { Public } from '#dist/auth/public.decorator.js';

@@ -6,7 +6,7 @@ export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 
-/** What an answer's X-RateLimit fields say; NaN for one that is missing. */
+/** The values of the X-RateLimit headers of a response; NaN for a missing header. */
 export interface Limits {
   limit: number;
   remaining: number;
@@ -22,18 +22,18 @@ export function limitsOf({ headers }: ApiResponse): Limits {
   };
 }
 
-/** Every field of an answer that tells of limits. */
+/** Returns all rate limit headers of a response, including Retry-After. */
 export function rateLimitHeaders({ headers }: ApiResponse): Record<string, unknown> {
   const names = Object.keys(headers).filter((name) => /ratelimit|retry-after/.test(name));
   return Object.fromEntries(names.map((name) => [name, headers[name]]));
 }
 
-/** Asks so many times at once. */
+/** Sends requests in parallel. */
 export function inParallel(times: number, ask: () => Promise<ApiResponse>): Promise<ApiResponse[]> {
   return Promise.all(Array.from({ length: times }, ask));
 }
 
-/** Asks so many times, one after the other. Returns the last answer. */
+/** Sends requests one after the other. Returns the last response. */
 export async function sequentially(
   times: number,
   ask: () => Promise<ApiResponse>,
@@ -42,10 +42,10 @@ export async function sequentially(
   return ask();
 }
 
-/** Few enough that no budget is used up by asking. */
-const ASK_EVERY_MS = 20;
+/** Long enough that the requests exceed no limit. */
+const RETRY_INTERVAL_MS = 20;
 
-/** Asks until an answer satisfies the condition. Returns that answer and how many it took. */
+/** Sends requests until a response satisfies the condition. Returns it and the number of requests. */
 export async function askUntil(
   ask: () => Promise<ApiResponse>,
   condition: (response: ApiResponse) => boolean,
@@ -56,11 +56,11 @@ export async function askUntil(
     const response = await ask();
     if (condition(response)) return { response, asked };
     if (performance.now() > deadline) throw new Error(`still ${response.status} ${response.text}`);
-    await delay(ASK_EVERY_MS);
+    await delay(RETRY_INTERVAL_MS);
   }
 }
 
-/** Notifies the replicas that something about an owner or its keys has changed. */
+/** Notifies the replicas of a change of an owner or its keys. */
 export async function notifyChange(database: TestDatabase, ownerId: string): Promise<void> {
   await database.query(`SELECT pg_notify('key_changes', $1)`, [ownerId]);
 }

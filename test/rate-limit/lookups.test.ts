@@ -31,9 +31,9 @@ beforeAll(async () => {
     env: {
       ANONYMOUS_REQUESTS_PER_MINUTE: String(LIMIT),
       TRUST_PROXY: '1',
-      // Many requests at once have to reach the limits that are tested here.
+      // The parallel requests of these tests must reach the rate limits.
       ...UNBOUNDED,
-      // Thousands of requests keep a busy machine longer than a lookup may wait.
+      // With thousands of requests, lookups take longer than the default timeouts.
       DATABASE_POOL_WAIT_SECONDS: '20',
       DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
     },
@@ -49,7 +49,7 @@ afterAll(async () => {
 type Ask = (key?: string, path?: string) => Promise<ApiResponse>;
 
 let addresses = 0;
-/** Requests of a client at an address that no other test uses. */
+/** Sends requests from an address that no other test uses. */
 function newAddress(): Ask {
   const address = `198.51.100.${++addresses}`;
   return (key, path = '/v1/nothing') =>
@@ -58,7 +58,7 @@ function newAddress(): Ask {
     });
 }
 
-/** A client at a new address whose budget is used up. */
+/** Sends requests from a new address that is over its limit. */
 async function newAddressOverLimit(): Promise<Ask> {
   const ask = newAddress();
   await sequentially(LIMIT, () => ask());
@@ -75,13 +75,13 @@ function countByStatus(responses: ApiResponse[]): Record<number, number> {
   return counts;
 }
 
-/** How many of the keys were looked up: every lookup carries the key's hash. */
+/** Returns how many of the keys were looked up: every lookup contains the hash of the key. */
 function lookedUp(keys: string[]): number {
   return keys.filter((key) => relay.timesSent(Buffer.from(hashKey(key), 'hex')) > 0).length;
 }
 
 describe('within its budget', () => {
-  it('401 for every unknown key that an address sends, each looked up', async () => {
+  it('401 for every unknown key, each with a lookup', async () => {
     const ask = newAddress();
     const keys = unknownKeys(LIMIT);
     for (const key of keys) expect((await ask(key)).status).toBe(401);
@@ -89,8 +89,8 @@ describe('within its budget', () => {
   });
 });
 
-describe('many at once', () => {
-  it('401 for as many unknown keys as the address has requests, 429 for the others, and a cached key is served as usual', async () => {
+describe('parallel requests', () => {
+  it('401 for unknown keys up to the limit of the address, 429 for the others, and cached keys are unaffected', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 1_000, perDay: 1_000 } });
     const ask = newAddress();
     expect((await ask(key)).status).toBe(404);
@@ -103,7 +103,7 @@ describe('many at once', () => {
     expect(limitsOf(await ask(key)).remaining).toBe(1_000 - 22);
   });
 
-  it('404 for a valid key that is not in the cache, however many requests of an address send it', async () => {
+  it('404 for every request with the same valid key that is not in the cache', async () => {
     const { key } = await createOwner(database, { limits: { perMinute: 1_000, perDay: 1_000 } });
     const ask = newAddress();
     const responses = await inParallel(5 * LIMIT, () => ask(key));
@@ -116,20 +116,20 @@ describe('many at once', () => {
 describe('the request that is counted before the lookup', () => {
   const remaining = async (ask: Ask): Promise<number> => limitsOf(await ask()).remaining;
 
-  it('is the one that the 401 of an unknown key shows', async () => {
+  it('is included in the headers of the 401', async () => {
     const ask = newAddress();
     expect(limitsOf(await ask(generateKey())).remaining).toBe(LIMIT - 1);
     expect(await remaining(ask)).toBe(LIMIT - 2);
   });
 
-  it('is given back when the key is valid, and the owner is charged', async () => {
+  it('is refunded when the key is valid, and counted for the owner', async () => {
     const ask = newAddress();
     const { key } = await createOwner(database, { limits: { perMinute: 7, perDay: 70 } });
     expect(limitsOf(await ask(key))).toMatchObject({ limit: 7, remaining: 6 });
     expect(await remaining(ask)).toBe(LIMIT - 1);
   });
 
-  it('begins no window when it is given back', async () => {
+  it('starts no window when it is refunded', async () => {
     const ask = newAddress();
     const { key } = await createOwner(database);
     await ask(key);
@@ -137,7 +137,7 @@ describe('the request that is counted before the lookup', () => {
     expect((await ask()).headers['ratelimit']).toBe(`"minute";r=${LIMIT - 1};t=60`);
   });
 
-  it('is given back on a @SkipThrottle() route', async () => {
+  it('is refunded on a @SkipThrottle() route', async () => {
     const ask = newAddress();
     const response = await ask(generateKey(), '/v1/plain/skipped');
     expect(response.status).toBe(401);
@@ -147,7 +147,7 @@ describe('the request that is counted before the lookup', () => {
 });
 
 describe('over its budget', () => {
-  it('429 for every unknown key that an address sends, ten a second looked up', async () => {
+  it('429 for every unknown key, with ten lookups per second', async () => {
     const ask = await newAddressOverLimit();
     const keys = unknownKeys(3 * LOOKUPS_PER_SECOND);
     for (const key of keys) {
@@ -156,7 +156,7 @@ describe('over its budget', () => {
     expect(lookedUp(keys)).toBe(LOOKUPS_PER_SECOND);
   });
 
-  it('429 for every one of them at once, too', async () => {
+  it('429 for every one of parallel requests, with ten lookups', async () => {
     const ask = await newAddressOverLimit();
     const keys = unknownKeys(3 * LOOKUPS_PER_SECOND);
     const responses = await Promise.all(keys.map((key) => ask(key)));
@@ -164,7 +164,7 @@ describe('over its budget', () => {
     expect(lookedUp(keys)).toBe(LOOKUPS_PER_SECOND);
   });
 
-  it('the second is a fixed one, from the first lookup on', async () => {
+  it('the second is a fixed window that starts with the first lookup', async () => {
     const ask = await newAddressOverLimit();
     await ask(generateKey());
     await service.advance(SECOND_MS - 1);
@@ -177,7 +177,7 @@ describe('over its budget', () => {
     expect(lookedUp(next)).toBe(LOOKUPS_PER_SECOND);
   });
 
-  it('429 tells the budget of the address', async () => {
+  it('429 with the headers of the address', async () => {
     const ask = await newAddressOverLimit();
     for (const key of unknownKeys(LOOKUPS_PER_SECOND)) await ask(key);
     const [rejected, keyless] = [await ask(generateKey()), await ask()];
@@ -191,14 +191,14 @@ describe('over its budget', () => {
     });
   });
 
-  it('mistyped keys use up no lookups', async () => {
+  it('mistyped keys cause no lookups', async () => {
     const ask = await newAddressOverLimit();
     for (let time = 0; time < LOOKUPS_PER_SECOND; time++) await ask('aas_mistyped');
     const { key } = await createOwner(database);
     expect((await ask(key)).status).toBe(404);
   });
 
-  it('a valid key that is not in the cache passes within the ten', async () => {
+  it('a valid key that is not in the cache is allowed within the ten lookups', async () => {
     const ask = await newAddressOverLimit();
     for (const key of unknownKeys(LOOKUPS_PER_SECOND - 1)) await ask(key);
     const { key } = await createOwner(database, { limits: { perMinute: 7, perDay: 70 } });
@@ -207,7 +207,7 @@ describe('over its budget', () => {
     expect(limitsOf(response)).toMatchObject({ limit: 7, remaining: 6 });
   });
 
-  it('429 for one beyond the ten, until the second is over; it is counted for no owner', async () => {
+  it('429 for a valid key over the ten lookups until the second ends, counted for no owner', async () => {
     const ask = await newAddressOverLimit();
     for (const key of unknownKeys(LOOKUPS_PER_SECOND)) await ask(key);
     const { key } = await createOwner(database, { limits: { perMinute: 7, perDay: 70 } });
@@ -218,14 +218,14 @@ describe('over its budget', () => {
     expect(limitsOf(await ask(key))).toMatchObject({ limit: 7, remaining: 6 });
   });
 
-  it('429 on a @SkipThrottle() route too: a key that was not looked for is not told to be invalid', async () => {
+  it('429 on a @SkipThrottle() route too, because a key without a lookup may be valid', async () => {
     const ask = await newAddressOverLimit();
     for (const key of unknownKeys(LOOKUPS_PER_SECOND)) await ask(key);
     const { key } = await createOwner(database);
     expect((await ask(key, '/v1/plain/skipped')).status).toBe(429);
   });
 
-  it('a known valid key always passes, also when it has to be looked up again', async () => {
+  it('a cached valid key is always allowed, even when it needs another lookup', async () => {
     const { key } = await createOwner(database);
     await newAddress()(key);
     const ask = await newAddressOverLimit();
@@ -237,14 +237,14 @@ describe('over its budget', () => {
     expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 404));
   });
 
-  it('other addresses have lookups of their own', async () => {
+  it('each address has its own lookups', async () => {
     const ask = await newAddressOverLimit();
     for (const key of unknownKeys(LOOKUPS_PER_SECOND)) await ask(key);
     const { key } = await createOwner(database);
     expect((await newAddress()(key)).status).toBe(404);
   });
 
-  it('an unknown key that was looked up is no more known than before', async () => {
+  it('an unknown key is not cached', async () => {
     const ask = await newAddressOverLimit();
     const key = generateKey();
     await sequentially(2 * LOOKUPS_PER_SECOND, () => ask(key));
@@ -252,8 +252,8 @@ describe('over its budget', () => {
   });
 });
 
-test('a client that has gone before its key was looked up is counted all the same', async () => {
-  // Not behind the proxy: then nothing but its connection tells its address.
+test('a request is counted even if its client disconnects during the lookup', async () => {
+  // Without X-Forwarded-For, the address comes from the connection only.
   const remaining = async (): Promise<number> =>
     limitsOf(await send(service, '/v1/nothing')).remaining;
   const before = await remaining();
