@@ -8,8 +8,7 @@ import {
 } from '@nestjs/swagger';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
-import { ApiList } from '../http/openapi/decorators/api-model.decorator.js';
-import { ApiPage } from '../http/openapi/decorators/api-page.decorator.js';
+import { ApiList, ApiPage } from '../http/openapi/decorators/api-model.decorator.js';
 import { ApiTag } from '../http/openapi/decorators/api-tag.decorator.js';
 import { MAX_PAGE_SIZE } from './dto/list-pets-query.dto.js';
 import { NewPet } from './dto/new-pet.dto.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { normalizeIp } from '@nestjs/throttler';
 import type { CachedKey } from '../auth/cached-key.js';
 import { DAY_MS, MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
+import { clientNetwork } from '../http/request/request-context.js';
 import type { AddressDecision } from '../http/request/request.js';
 import { type Header, limitHeaders } from './limit-headers.js';
 import { limitRejection } from './limit-rejection.js';
@@ -14,9 +14,6 @@ import {
   type Reservation,
 } from './limit-storage.js';
 import type { Circuit } from './redis/circuit.js';
-
-/** The addresses of an IPv6 network of this size share a budget. */
-const IPV6_PREFIX_BITS = 64;
 
 /** Counts the requests of callers and decides which are over the limit. */
 @Injectable()
@@ -110,7 +107,7 @@ export class RateLimiter {
     return {
       kind: 'address',
       plan: 'anonymous',
-      id: address === undefined ? 'unknown' : normalizeIp(address, IPV6_PREFIX_BITS),
+      id: clientNetwork(address),
       quotas: [{ name: 'minute', limit, lengthMs: MINUTE_MS }],
     };
   }

@@ -1,10 +1,9 @@
-import { normalizeIp } from '@nestjs/throttler';
 import { serviceOverloaded } from '../../errors/service-error.js';
+import { clientNetwork } from '../request/request-context.js';
 import type { NextFunction, Request, Response, SetRateLimitHeaders } from '../request/request.js';
 
 /** So that one client cannot block the documentation for all others. */
 const SHARE_OF_AN_ADDRESS = 0.25;
-const IPV6_PREFIX_BITS = 64;
 
 /**
  * Limits how many responses are sent at the same time, in total and per client address. It protects
@@ -35,7 +34,7 @@ export class DownloadLimit {
     response: Response,
     next: NextFunction,
   ): Promise<void> => {
-    const address = normalizeIp(request.clientAddress ?? '', IPV6_PREFIX_BITS);
+    const address = clientNetwork(request.clientAddress);
     const ofAddress = this.inProgressOf.get(address) ?? 0;
     if (this.inProgress >= this.max || ofAddress >= this.max * SHARE_OF_AN_ADDRESS) {
       this.rejectedCount++;

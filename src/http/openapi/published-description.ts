@@ -51,7 +51,7 @@ function withoutRemoved(document: OpenAPIObject, nowMs: number): OpenAPIObject {
   const paths: OpenAPIObject['paths'] = {};
   for (const [path, pathItem] of Object.entries(document.paths)) {
     const removed = operationsOf(pathItem).filter(([, operation]) => sunsetOf(operation) <= nowMs);
-    const methods = new Set<string>(removed.map(([method]) => method));
+    const methods = new Set(removed.map(([method]) => method));
     const remaining: PathItem = Object.fromEntries(
       Object.entries(pathItem).filter(([name]) => !methods.has(name)),
     );

@@ -1,16 +1,14 @@
 import type { ArgumentsHost, ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from './request.js';
 
-// These return the same as `switchToHttp()`, which creates an object with three functions per call.
-
 /** Returns the current request. */
 export function requestOf(host: ArgumentsHost): Request {
-  return host.getArgByIndex<Request>(0);
+  return host.switchToHttp().getRequest<Request>();
 }
 
 /** Returns the response to the current request. */
 export function responseOf(host: ArgumentsHost): Response {
-  return host.getArgByIndex<Response>(1);
+  return host.switchToHttp().getResponse<Response>();
 }
 
 /**

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
+import { normalizeIp } from '@nestjs/throttler';
 import type { NextFunction, Request, Response } from './request.js';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
+/** One client usually has a whole network of this size. */
+const IPV6_NETWORK_BITS = 64;
 /** W3C Trace Context: version, trace-id, parent-id, flags. Later versions may append fields. */
 const TRACE_PARENT =
   /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
@@ -28,6 +31,11 @@ export function requestId(header: string | string[] | undefined): string {
 export function hasBody(request: Request): boolean {
   const length = request.headers['content-length'];
   return (length !== undefined && !/^0+$/.test(length)) || 'transfer-encoding' in request.headers;
+}
+
+/** Returns the address that limits per client apply to: an IPv4 address or an IPv6 /64 network. */
+export function clientNetwork(address: string | undefined): string {
+  return address === undefined ? 'unknown' : normalizeIp(address, IPV6_NETWORK_BITS);
 }
 
 function traceId(header: string | string[] | undefined): string | undefined {

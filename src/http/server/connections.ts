@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
-import { normalizeIp } from '@nestjs/throttler';
+import { clientNetwork } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 import { isHealthProbe } from './admission.js';
 import { lingerThenDestroy } from './lingering-close.js';
@@ -33,7 +33,6 @@ type RequestListener = (request: Request, response: Response) => void;
 
 const CHECK_INTERVAL_MS = 1_000;
 const LOG_INTERVAL_MS = 10_000;
-const IPV6_NETWORK_BITS = 64;
 
 /**
  * Tracks the connections of the main listener and enforces their limits. When there are too many, it
@@ -129,7 +128,7 @@ export class Connections {
       socket.destroy();
       return;
     }
-    const address = normalizeIp(remoteAddress, IPV6_NETWORK_BITS);
+    const address = clientNetwork(remoteAddress);
     const neighbours = this.byAddress.get(address) ?? new Set();
     const hasRoom =
       this.makeRoom('connections', this.size, this.bounds.maxConnections, this.idleFirst()) &&

@@ -1,5 +1,6 @@
 import { applyDecorators, type Type } from '@nestjs/common';
-import { ApiExtraModels, ApiSchema, getSchemaPath } from '@nestjs/swagger';
+import { ApiExtraModels, ApiOkResponse, ApiSchema, getSchemaPath } from '@nestjs/swagger';
+import { responseHeaders } from '../description/response-headers.js';
 
 interface ModelOptions {
   /** The name of the schema, if it differs from the name of the class. */
@@ -28,4 +29,16 @@ export function ApiList(item: Type, options: ListOptions): ClassDecorator {
   // @nestjs/swagger describes a class as an object. This replaces its properties with items.
   const schema = { ...options, type: 'array', items, properties: undefined };
   return applyDecorators(ApiExtraModels(item), ApiSchema(schema));
+}
+
+interface PageOptions {
+  /** A class with `@ApiList()`. */
+  type: Type;
+  description: string;
+  example: readonly Readonly<Record<string, unknown>>[];
+}
+
+/** Describes the response of an operation that returns a Page. */
+export function ApiPage(options: PageOptions): MethodDecorator {
+  return ApiOkResponse({ ...options, headers: responseHeaders('NextPageLink') });
 }

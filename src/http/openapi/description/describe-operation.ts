@@ -1,6 +1,6 @@
 import { IDEMPOTENT_EXTENSION } from '../decorators/api-idempotent.decorator.js';
 import { commonResponses, EVERY_OPERATION, OPERATION_WITH_BODY } from './common-responses.js';
-import type { Method, Operation, Response } from './openapi-types.js';
+import type { Operation, Response } from './openapi-types.js';
 import { requestHeaders } from './request-headers.js';
 import { EVERY_RESPONSE, type ResponseHeader, responseHeaders } from './response-headers.js';
 
@@ -8,7 +8,7 @@ import { EVERY_RESPONSE, type ResponseHeader, responseHeaders } from './response
  * Adds to an operation what the pipeline does for every operation: request headers, headers of every
  * response, entity tags, idempotency keys, and the errors of the guards.
  */
-export function describeOperation(method: Method, described: Operation): Operation {
+export function describeOperation(method: string, described: Operation): Operation {
   const { [IDEMPOTENT_EXTENSION]: isIdempotent = false, ...operation } = described as Operation & {
     [IDEMPOTENT_EXTENSION]?: true;
   };

@@ -13,22 +13,9 @@ export interface Reference {
   $ref: string;
 }
 
-export const METHODS = [
-  'get',
-  'put',
-  'post',
-  'delete',
-  'options',
-  'head',
-  'patch',
-  'trace',
-] as const;
-export type Method = (typeof METHODS)[number];
-
 /** Returns the operations of a path, by method. */
-export function operationsOf(pathItem: PathItem): [method: Method, operation: Operation][] {
-  return METHODS.flatMap((method) => {
-    const operation = pathItem[method];
-    return operation ? [[method, operation]] : [];
-  });
+export function operationsOf(pathItem: PathItem): [method: string, operation: Operation][] {
+  return Object.entries(pathItem).filter((entry): entry is [string, Operation] =>
+    Object.hasOwn(entry[1] as object, 'responses'),
+  );
 }
