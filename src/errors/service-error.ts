@@ -10,7 +10,7 @@ interface ServiceErrorOptions {
   cause?: unknown;
 }
 
-/** An error that the caller receives. It has a stable code, a public message and a private cause. */
+/** An error for the caller, with a stable code, a public message and a private cause. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly status: number;

@@ -16,8 +16,8 @@ const DECODE = {
 };
 
 /**
- * The default of common encoders, a window of 4 MiB. The decoder allocates and fills the whole window
- * before the service can check the length of the output.
+ * The default of common encoders, a window of 4 MiB. The decoder allocates and fills the whole
+ * window before the service can check the length of the output.
  */
 const MAX_BROTLI_WINDOW_BITS = 22;
 
@@ -36,8 +36,8 @@ export class Decompression {
    * Returns the decoded body.
    *
    * @param callerId the caller, for the round-robin order
-   * @throws ServiceError malformed_json when the bytes cannot be decoded, payload_too_large when the
-   *   decoded body is over the limit
+   * @throws ServiceError malformed_json when the bytes cannot be decoded, payload_too_large when
+   *   the decoded body is over the limit
    */
   async decompress(coding: ContentCoding, bytes: Buffer, callerId: string): Promise<Buffer> {
     if (coding === 'br' && brotliWindowBits(bytes) > MAX_BROTLI_WINDOW_BITS) {
@@ -87,7 +87,7 @@ export function payloadTooLarge(): ServiceError {
   return new ServiceError('payload_too_large', PUBLIC_MESSAGES.payloadTooLarge(MAX_BODY_BYTES));
 }
 
-/** Returns the window size in bits, from the first byte of a Brotli stream (RFC 7932, section 9.1). */
+/** Returns the window size in bits of a Brotli stream (RFC 7932, section 9.1). */
 function brotliWindowBits([first = 0]: Buffer): number {
   if ((first & 1) === 0) return 16;
   const high = (first >> 1) & 7;

@@ -8,9 +8,9 @@ import { parseJson } from './parse-json.js';
 import { readJsonBody } from './read-body.js';
 
 /**
- * Reads and parses the body for handlers with a `@Body()` parameter. Express's body parser would run
- * before the guards. This guard runs after the rate limit and the API key check, so that the service
- * never reads the body of a request that they reject. It rejects a body that is not JSON.
+ * Reads and parses the body for handlers with a `@Body()` parameter. Express's body parser would
+ * run before the guards. This guard runs after the rate limit and the API key check, so that the
+ * service never reads the body of a request that they reject. It rejects a body that is not JSON.
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {

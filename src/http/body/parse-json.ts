@@ -12,9 +12,9 @@ const MAY_LOSE_DIGITS = /\d[\d.]{15}|\d[eE]/;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Parses JSON (RFC 8259) and keeps integers exact: a number up to 2^53 - 1, a bigint above. A number
- * that is not an integer, or whose token has more than 100 characters, never becomes an integer. If
- * an object contains a name twice, the last value counts.
+ * Parses JSON (RFC 8259) and keeps integers exact: a number up to 2^53 - 1, a bigint above. A
+ * number that is not an integer, or whose token has more than 100 characters, never becomes an
+ * integer. If an object contains a name twice, the last value counts.
  *
  * @param bytes the decoded body
  * @throws ServiceError malformed_json when the bytes are not JSON in UTF-8, begin with a byte order
@@ -29,7 +29,7 @@ export function parseJson(bytes: Buffer): unknown {
   // Before parsing, because a deeply nested body would overflow the stack of the parser.
   if (nestsTooDeep(text)) throw malformedJson(`is nested deeper than ${MAX_DEPTH} levels`);
   try {
-    // The native parser decides what is valid JSON, even when the lossless parser reads the numbers.
+    // The native parser decides what is valid JSON, even if the lossless parser runs after it.
     const value: unknown = JSON.parse(text);
     return MAY_LOSE_DIGITS.test(text) ? parseExactly(text) : value;
   } catch (error) {
@@ -80,7 +80,11 @@ function nestsTooDeep(text: string): boolean {
   return false;
 }
 
-/** Returns the 400 for a body that cannot be parsed. @param problem completes "The request body …" */
+/**
+ * Returns the 400 for a body that cannot be parsed.
+ *
+ * @param problem completes "The request body …"
+ */
 export function malformedJson(problem: string, cause?: unknown): ServiceError {
   return new ServiceError('malformed_json', PUBLIC_MESSAGES.malformedJson(problem), { cause });
 }

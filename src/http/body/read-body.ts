@@ -13,7 +13,8 @@ const CONTENT_CODINGS: readonly ContentCoding[] = ['gzip', 'br'];
 
 /**
  * `application/json` (RFC 9110, section 8.3.1) without charset or with utf-8. Other parameters have
- * no meaning (RFC 8259, section 11). No text can match in two ways, so that matching takes linear time.
+ * no meaning (RFC 8259, section 11). No text can match in two ways, so that matching takes linear
+ * time.
  */
 const JSON_MEDIA_TYPE =
   /^application\/json[\t ]*(?:;[\t ]*(?:(?:charset=(?:utf-8|"utf-8")|(?!charset=)[^\s;="]+=(?:[^\s;="]+|"(?:[^"\\]|\\.)*"))[\t ]*)?)*$/i;

@@ -9,9 +9,9 @@ import { PublishedDescription } from './published-description.js';
 import type { SetRateLimitHeaders } from '../request/request.js';
 
 /**
- * Serves the interface description at `/openapi.json` and `/openapi.yaml`, and Swagger UI at `/docs`.
- * Call it before the application is initialized: Express then matches these routes before the
- * controllers. They do not pass the guards, so they need no API key and have no rate limit.
+ * Serves the interface description at `/openapi.json` and `/openapi.yaml`, and Swagger UI at
+ * `/docs`. Call it before the application is initialized: Express then matches these routes before
+ * the controllers. They do not pass the guards, so they need no API key and have no rate limit.
  *
  * @returns the limit on simultaneous downloads
  */

@@ -11,7 +11,7 @@ interface Representation {
 /** Images are already compressed. */
 const COMPRESSIBLE = /^(?:text|application)\//;
 
-/** Content that is the same for every caller. Each coding is computed at the first request for it. */
+/** Content that is the same for every caller. Each coding is computed once, on first use. */
 export class StaticContent {
   readonly body: Buffer;
   private readonly representations = new Map<Encoding, Promise<Representation>>();

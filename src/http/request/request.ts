@@ -7,7 +7,7 @@ export interface RequestSlot {
   release(): void;
   /** Takes a slot again, even when none is free: the request was already admitted. */
   reacquire(): void;
-  /** Records that the request has a valid API key, so that it no longer counts as unauthenticated. */
+  /** The request has a valid API key, so it no longer counts as unauthenticated. */
   setAuthenticated(): void;
 }
 

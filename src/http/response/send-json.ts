@@ -6,8 +6,8 @@ import type { Request, Response } from '../request/request.js';
 const JSON_TYPE = 'application/json';
 
 /**
- * Sends a successful response. A 200 to GET or HEAD gets an ETag computed from the body and the Link
- * header, and becomes 304 if the caller already has this representation. A handler that sets
+ * Sends a successful response. A 200 to GET or HEAD gets an ETag computed from the body and the
+ * Link header, and becomes 304 if the caller already has this representation. A handler that sets
  * `Cache-Control` itself gets no ETag.
  *
  * @param body JSON text

@@ -44,9 +44,9 @@ function decodes(url: string): boolean {
 }
 
 /**
- * `uri-host [ ":" port ]` of RFC 3986, section 3.2: a registered name, which includes IPv4 addresses
- * and may be empty, or an address in brackets. Only one alternative can match at each position, so
- * that matching takes linear time.
+ * `uri-host [ ":" port ]` of RFC 3986, section 3.2: a registered name, which includes IPv4
+ * addresses and may be empty, or an address in brackets. Only one alternative can match at each
+ * position, so that matching takes linear time.
  */
 const AUTHORITY =
   /^(?:\[(?:([\d:.a-f]+)|v[\da-f]+\.[-\w.~!$&'()*+,;=:]+)\]|(?:[-\w.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i;

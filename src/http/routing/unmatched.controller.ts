@@ -8,7 +8,7 @@ import type { Request, Response } from '../request/request.js';
 
 /**
  * The catch-all route. It lets requests that match no other route pass the guards, so that they are
- * counted and authenticated. Its module must be imported last, because Express tries routes in order.
+ * counted and authenticated. Import its module last, because Express tries routes in order.
  */
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })

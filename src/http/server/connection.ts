@@ -36,8 +36,8 @@ export class Connection {
   }
 
   /**
-   * Returns for how many milliseconds the client has read nothing of its output, 0 when there is none.
-   * It compares with the previous call, so call it regularly.
+   * Returns for how many milliseconds the client has read nothing of its output, 0 when there is
+   * none. It compares with the previous call, so call it regularly.
    *
    * @param nowMs the time of a monotonic clock
    */

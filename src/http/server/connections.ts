@@ -35,8 +35,8 @@ const CHECK_INTERVAL_MS = 1_000;
 const LOG_INTERVAL_MS = 10_000;
 
 /**
- * Tracks the connections of the main listener and enforces their limits. When there are too many, it
- * closes the connection that has been idle longest, or else one whose client does not read.
+ * Tracks the connections of the main listener and enforces their limits. When there are too many,
+ * it closes the connection that has been idle longest, or else one whose client does not read.
  */
 export class Connections {
   private readonly logger = new Logger(Connections.name);
@@ -57,7 +57,7 @@ export class Connections {
     stalled: 0,
   };
 
-  /** @param isTrustedProxy whether an address belongs to a trusted proxy, which many clients share */
+  /** @param isTrustedProxy whether an address belongs to a proxy, which many clients share */
   constructor(
     readonly bounds: ConnectionBounds,
     private readonly isTrustedProxy: (address: string) => boolean,
@@ -76,9 +76,9 @@ export class Connections {
   }
 
   /**
-   * Returns a request listener that enforces the limit on requests per connection. At the limit, the
-   * connection closes after its last response and the service does not read further requests. The
-   * client repeats those on another connection (RFC 9112, section 9.3.2).
+   * Returns a request listener that enforces the limit on requests per connection. At the limit,
+   * the connection closes after its last response and the service does not read further requests.
+   * The client repeats those on another connection (RFC 9112, section 9.3.2).
    */
   bounded(listener: RequestListener): RequestListener {
     return (request, response) => {
@@ -155,7 +155,7 @@ export class Connections {
     yield* this.bySocket.values();
   }
 
-  /** Returns whether a new connection fits, after closing one that waits for its client if needed. */
+  /** Returns whether a new connection fits. Closes one that waits for its client if needed. */
   private makeRoom(
     bound: ConnectionBound,
     size: number,

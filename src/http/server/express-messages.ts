@@ -10,14 +10,13 @@ export interface ExpressMessages {
 }
 
 /**
- * Creates requests and responses with Express's prototypes. Express otherwise replaces the prototype
- * of each message that it handles.
- * This saves a large part of the CPU of every request, because V8 does not optimize objects whose
- * prototype has changed (see docs/performance.md).
- * It relies on `app.request` and `app.response`, the documented prototypes of an Express
- * application, and on Express setting exactly these, so that setting them again changes nothing.
- * If an Express release sets other prototypes, the service becomes slower and stays correct: create
- * the server without these classes then, and call `beforeHead` from a patched `writeHead`.
+ * Creates requests and responses with Express's prototypes. Express otherwise replaces the
+ * prototype of each message that it handles. This saves a large part of the CPU of every request,
+ * because V8 does not optimize objects whose prototype has changed (see docs/performance.md). It
+ * relies on `app.request` and `app.response`, the documented prototypes of an Express application,
+ * and on Express setting exactly these, so that setting them again changes nothing. If an Express
+ * release sets other prototypes, the service becomes slower and stays correct: create the server
+ * without these classes then, and call `beforeHead` from a patched `writeHead`.
  *
  * @param beforeHead called before the head of each response is written
  */

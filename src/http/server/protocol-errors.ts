@@ -15,8 +15,8 @@ export type CountForAddress = (address: string | undefined) => Promise<AddressDe
 
 /**
  * Sends the errors of the HTTP protocol: malformed messages, a missing Host, an unsupported Expect,
- * timeouts. Node's HTTP server would send them without rate limit headers and without an Error body.
- * They are counted for the address of the socket, because the API key was not read.
+ * timeouts. Node's HTTP server would send them without rate limit headers and without an Error
+ * body. They are counted for the address of the socket, because the API key was not read.
  */
 export class ProtocolErrors {
   /** The last response of each connection, sent or not. */

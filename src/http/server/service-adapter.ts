@@ -77,7 +77,8 @@ export class ServiceAdapter extends ExpressAdapter {
 
   /** Closes the connections without a request in progress, including unused ones. */
   closeIdleConnections(): void {
-    // Node treats a connection as idle when its response is written, even if BatchedWrites holds it.
+    // Node treats a connection as idle when its response is written, even if BatchedWrites holds
+    // it.
     this.writes.flush();
     (this.httpServer as http.Server).closeIdleConnections();
     this.connections.closeUnused();

@@ -1,4 +1,4 @@
-// Runs in the browser on the page /docs. The service serves the compiled file, so it has no imports.
+// Runs in the browser on the page /docs. The file is served as compiled, so it has no imports.
 
 /** The part of Swagger UI's bundle that this file uses. */
 declare const SwaggerUIBundle: ((options: object) => void) & { presets: { apis: unknown } };

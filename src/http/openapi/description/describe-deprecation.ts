@@ -11,7 +11,7 @@ import { responseHeaders } from './response-headers.js';
 /** When the operation is removed, as an RFC 3339 date and time. */
 const SUNSET = 'x-sunset';
 
-/** The statuses of responses without deprecation headers, because they are sent before the route is known. */
+/** Responses with these statuses are sent before the route is known. */
 const BEFORE_ROUTE = Object.keys({ ...EVERY_OPERATION, ...OPERATION_WITH_BODY }).filter(
   (status) => status !== '500' && status !== '503',
 );

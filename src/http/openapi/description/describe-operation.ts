@@ -5,8 +5,8 @@ import { requestHeaders } from './request-headers.js';
 import { EVERY_RESPONSE, type ResponseHeader, responseHeaders } from './response-headers.js';
 
 /**
- * Adds to an operation what the pipeline does for every operation: request headers, headers of every
- * response, entity tags, idempotency keys, and the errors of the guards.
+ * Adds to an operation what the pipeline does for every operation: request headers, headers of
+ * every response, entity tags, idempotency keys, and the errors of the guards.
  */
 export function describeOperation(method: string, described: Operation): Operation {
   const { [IDEMPOTENT_EXTENSION]: isIdempotent = false, ...operation } = described as Operation & {

@@ -75,5 +75,5 @@ are exact and have no trailing slash), and 405 with \`Allow\` if the path does n
 returns the same as GET without the body. OPTIONS returns 204 with \`Allow\`.
 `.trim();
 
-/** The introduction, in Markdown. Each paragraph is one line, because Swagger UI shows line breaks. */
+/** The introduction in Markdown. A paragraph is one line, because Swagger UI shows line breaks. */
 export const SERVICE_DESCRIPTION = text.replace(/(?<=[^\n|])\n(?=[^\n|#])/g, ' ');
