@@ -14,11 +14,11 @@ interface Exit {
   stderr: string;
 }
 
-interface Answer {
+interface StubResponse {
   status: number;
   headers?: Record<string, string>;
   body?: unknown;
-  /** Milliseconds before it is sent. */
+  /** Delay before it is sent. */
   delayMs?: number;
 }
 
@@ -29,20 +29,20 @@ interface Received {
   atMs: number;
 }
 
-/** A store of a few lines: it answers 201 unless a test says otherwise. */
+/** A stub of the store. It responds with 201 unless a test sets another response. */
 class StubStore {
   received: Received[] = [];
   /** Animals by their Idempotency-Key. */
   animals = new Map<string, { id: string; json: string }>();
   firstId = 1n;
-  /** What to answer; undefined for the usual answer, 'hang up' for none. */
-  answer: (received: Received, authorization: string) => Answer | 'hang up' | undefined = () =>
-    undefined;
-  /** What the list shows, page by page; by default all animals on one page. */
+  /** Returns the response; undefined: the default one, 'hang up': none. */
+  respond: (received: Received, authorization: string) => StubResponse | 'hang up' | undefined =
+    () => undefined;
+  /** The pages of the list; by default, one page with all animals. */
   pages: () => string[] = () => [`[${[...this.animals.values()].map(({ json }) => json).join()}]`];
   listAuthorizations: string[] = [];
   private readonly server: Server = createServer((request, response) => {
-    // A client that was killed may leave half a request.
+    // A killed client may leave an incomplete request.
     this.handle(request, response).catch(() => request.socket.destroy());
   });
 
@@ -74,19 +74,19 @@ class StubStore {
       atMs: Date.now(),
     };
     this.received.push(received);
-    const answer = this.answer(received, String(request.headers.authorization)) ?? { status: 201 };
-    if (answer === 'hang up') {
+    const stub = this.respond(received, String(request.headers.authorization)) ?? { status: 201 };
+    if (stub === 'hang up') {
       request.socket.destroy();
       return;
     }
-    if (answer.delayMs) await new Promise((resolve) => setTimeout(resolve, answer.delayMs));
+    if (stub.delayMs) await new Promise((resolve) => setTimeout(resolve, stub.delayMs));
     const isReplay = this.animals.has(received.idempotencyKey);
-    response.writeHead(answer.status, {
+    response.writeHead(stub.status, {
       'content-type': 'application/json',
       ...(isReplay ? { 'idempotent-replayed': 'true' } : {}),
-      ...answer.headers,
+      ...stub.headers,
     });
-    response.end(answer.status === 201 ? this.add(received) : JSON.stringify(answer.body));
+    response.end(stub.status === 201 ? this.add(received) : JSON.stringify(stub.body));
   }
 
   private add({ idempotencyKey, body }: Received): string {
@@ -108,7 +108,7 @@ class StubStore {
   }
 }
 
-const refusal = (status: number, code: string, message = 'no'): Answer => ({
+const rejection = (status: number, code: string, message = 'no'): StubResponse => ({
   status,
   body: { code, message, status },
 });
@@ -117,7 +117,7 @@ let store: StubStore;
 let folder: string;
 let running: ChildProcess[];
 
-/** Each test has a folder and a store of its own, or all tests of a `describe` share them. */
+/** The folder and the store of a test, or of all tests of a `describe`. */
 function withFolderAndStore(before: typeof beforeEach, after: typeof afterEach): void {
   before(async () => {
     store = new StubStore();
@@ -189,10 +189,10 @@ function numbered(count: number): string[] {
 }
 
 describe('the CSV reader', () => {
-  type Records = [line: number, ...fields: string[]][];
+  type Records = [line: number, ...values: string[]][];
   const texts: [title: string, text: string | Buffer, expected: Records | string][] = [
     [
-      'reads fields between commas',
+      'reads values between commas',
       'a,b\nc,d\n',
       [
         [1, 'a', 'b'],
@@ -200,7 +200,7 @@ describe('the CSV reader', () => {
       ],
     ],
     [
-      'takes CRLF as a line end',
+      'accepts CRLF as a line end',
       'a,b\r\nc,d\r\n',
       [
         [1, 'a', 'b'],
@@ -208,7 +208,7 @@ describe('the CSV reader', () => {
       ],
     ],
     [
-      'takes CR as a line end',
+      'accepts CR as a line end',
       'a,b\rc,d\r',
       [
         [1, 'a', 'b'],
@@ -216,7 +216,7 @@ describe('the CSV reader', () => {
       ],
     ],
     [
-      'does without a last line end',
+      'accepts a missing last line end',
       'a,b\nc,d',
       [
         [1, 'a', 'b'],
@@ -224,7 +224,7 @@ describe('the CSV reader', () => {
       ],
     ],
     [
-      'does without a last field',
+      'accepts an empty last value',
       'a,b\nc,',
       [
         [1, 'a', 'b'],
@@ -235,21 +235,21 @@ describe('the CSV reader', () => {
     ['makes one quote of two', '"say ""hi""",""""\n', [[1, 'say "hi"', '"']]],
     ['keeps a comma in quotes', '"a,b",c\n', [[1, 'a,b', 'c']]],
     [
-      'keeps line ends in quotes, and counts them',
+      'keeps line ends in quotes and counts them',
       '"a\nb\r\nc\rd"\ne\n',
       [
         [1, 'a\nb\r\nc\rd'],
         [5, 'e'],
       ],
     ],
-    ['tells an empty quoted field from a quote', '"",a\n', [[1, '', 'a']]],
-    ['ends at an empty quoted field', 'a,""', [[1, 'a', '']]],
-    ['keeps white space around a field', ' a , b\n', [[1, ' a ', ' b']]],
+    ['distinguishes an empty quoted value from a quote', '"",a\n', [[1, '', 'a']]],
+    ['ends at an empty quoted value', 'a,""', [[1, 'a', '']]],
+    ['keeps white space around a value', ' a , b\n', [[1, ' a ', ' b']]],
     ['skips a byte order mark', '\ufeffa,b\n', [[1, 'a', 'b']]],
     ['skips a byte order mark before a quote', '\ufeff"a",b\n', [[1, 'a', 'b']]],
     ['keeps characters of more than one byte', 'Zoë,🐕,猫\n', [[1, 'Zoë', '🐕', '猫']]],
     [
-      'gives an empty line as one empty field',
+      'parses an empty line as one empty value',
       'a\n\nb\n',
       [
         [1, 'a'],
@@ -259,33 +259,33 @@ describe('the CSV reader', () => {
     ],
     ['gives nothing for nothing', '', []],
     [
-      'names the line of a quote inside a field',
+      'reports the line of a quote inside a value',
       'a\nb"c\n',
-      'line 2: a quote inside a field that does not begin with one',
+      'line 2: a quote inside a value that does not begin with one',
     ],
     [
-      'names the line of text after a quote',
+      'reports the line of text after a quote',
       'a\n\n"b"c\n',
-      'line 3: text after the quote that ends a field',
+      'line 3: text after the quote that ends a value',
     ],
     [
-      'names the line where an open quote began',
+      'reports the line where an unclosed quote begins',
       'a\nb,"c\nd\n',
-      'line 2: a quoted field begins here and does not end',
+      'line 2: a quoted value begins here and does not end',
     ],
     [
-      'names the line of a byte that is not UTF-8',
+      'reports the line of a byte that is not UTF-8',
       Buffer.from('a\nb\nZo\xeb\n', 'latin1'),
-      'line 3: not utf-8 text; --encoding names another one',
+      'line 3: not utf-8 text; set --encoding',
     ],
     [
-      'names the line of a character that is cut off',
+      'reports the line of a truncated character',
       Buffer.from('a\nZo\xc3', 'latin1'),
-      'line 2: not utf-8 text; --encoding names another one',
+      'line 2: not utf-8 text; set --encoding',
     ],
   ];
   const cases = texts.map(([, text]) => Buffer.from(text as string).toString('base64'));
-  /** For every case: what one chunk gives, and what chunks of one byte give. */
+  /** The results of each case, for one chunk and for chunks of one byte. */
   let results: [whole: unknown, bytewise: unknown][];
 
   beforeAll(async () => {
@@ -294,7 +294,7 @@ describe('the CSV reader', () => {
       const read = async (chunks) => {
         const records = [];
         try {
-          for await (const { line, fields } of readRecords(chunks)) records.push([line, ...fields]);
+          for await (const { line, values } of readRecords(chunks)) records.push([line, ...values]);
         } catch (error) { return error.message; }
         return records;
       };
@@ -325,14 +325,20 @@ describe('the CSV reader', () => {
 describe('the shelter importer', () => {
   withFolderAndStore(beforeEach, afterEach);
 
-  it('adds every row as the file has it, and finds nothing to do the second time', async () => {
+  it('adds every row unchanged, and sends nothing in a second run', async () => {
     writeFileSync(
       join(folder, 'animals.csv'),
       '\ufeffid,name,animal_type,outcome_type\r\n1,"*Ann, ""the"" cat",Cat,\r\n\r\n2, Bo ,Dog,Missing\r\n3,"C\nD",Bird,Died\r\n',
     );
     const first = await importAnimals('--concurrency', '1');
     expect(first.code).toBe(0);
-    expect(first.summary).toMatchObject({ rows: 3, added: 3, refused: 0, left: 0, refusals: [] });
+    expect(first.summary).toMatchObject({
+      rows: 3,
+      added: 3,
+      rejected: 0,
+      left: 0,
+      rejections: [],
+    });
     expect(store.received.map(({ body }) => JSON.parse(body))).toEqual([
       { name: '*Ann, "the" cat', categoryId: 2, status: 'available' },
       { name: ' Bo ', categoryId: 1, status: 'pending' },
@@ -343,7 +349,7 @@ describe('the shelter importer', () => {
     expect(new Set(store.received.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(3);
   });
 
-  it('maps columns and values by its options, and sends an unmapped category as it is', async () => {
+  it('maps columns and values by its options, and sends an unmapped category unchanged', async () => {
     writeFileSync(
       join(folder, 'own.csv'),
       'Rufname;Art;Stand\nRex;"Hund, klein";frei\nMia;9223372036854775807;vermittelt\nZoë;Fisch;unbekannt\n',
@@ -367,54 +373,55 @@ describe('the shelter importer', () => {
       '{"name":"Mia","categoryId":9223372036854775807,"status":"sold"}',
       '{"name":"Zoë","categoryId":"Fisch","status":"pending"}',
     ]);
-    expect(stderr).toContain('no mapping for the category "Fisch" (rows: 1): sent as it is');
+    expect(stderr).toContain('no mapping for the category "Fisch" (rows: 1): sent unchanged');
     expect(stderr).toContain('no mapping for the status "unbekannt" (rows: 1): sent as pending');
   });
 
-  it('notes refused rows by code and message with their first row numbers', async () => {
+  it('records rejected rows by code and message with their first row numbers', async () => {
     writeAnimals(['Ann', '', 'Bo', '', '', 'Cy', '', '', '']);
-    store.answer = ({ name }) => {
-      if (name === '') return refusal(400, 'invalid_request', 'name: 1 to 255 characters');
-      return name === 'Cy' ? refusal(413, 'payload_too_large', 'too large') : undefined;
+    store.respond = ({ name }) => {
+      if (name === '') return rejection(400, 'invalid_request', 'name: 1 to 255 characters');
+      return name === 'Cy' ? rejection(413, 'payload_too_large', 'too large') : undefined;
     };
     const { code, stdout } = await startImport().exit;
     expect(code).toBe(0);
-    expect(stdout).toMatch(/rows +9\n +added +2\n +refused +7\n/);
+    expect(stdout).toMatch(/rows +9\n +added +2\n +rejected +7\n/);
     expect(stdout).toContain(
       '6 × 400 invalid_request: name: 1 to 255 characters (rows 2, 4, 5, 7, 8, …)\n' +
         '    1 × 413 payload_too_large: too large (rows 6)\n',
     );
-    expect(stdout).toContain('requests  9, retries 0, answers 429 0');
+    expect(stdout).toContain('requests  9, retries 0, 429 responses 0');
   });
 
-  it('lets all workers pause until Retry-After when it is answered 429', async () => {
+  it('pauses all workers until Retry-After after a 429', async () => {
     writeAnimals(numbered(20));
-    let refusedAtMs = 0;
-    store.answer = () => {
-      if (store.received.length < 8 || (refusedAtMs && Date.now() - refusedAtMs >= 1000)) {
+    let rejectedAtMs = 0;
+    store.respond = () => {
+      if (store.received.length < 8 || (rejectedAtMs && Date.now() - rejectedAtMs >= 1000)) {
         return { status: 201, delayMs: 5 };
       }
-      refusedAtMs ||= Date.now();
-      return { ...refusal(429, 'rate_limit_exceeded'), headers: { 'retry-after': '1' } };
+      rejectedAtMs ||= Date.now();
+      return { ...rejection(429, 'rate_limit_exceeded'), headers: { 'retry-after': '1' } };
     };
     const { code, summary } = await importAnimals('--concurrency', '4');
     expect(code).toBe(0);
-    expect(summary).toMatchObject({ added: 20, refused: 0 });
-    // Within that second the store refuses everything: the first refusal, and at most one request
-    // of each other worker that was under way.
+    expect(summary).toMatchObject({ added: 20, rejected: 0 });
+    // Within that second, the store rejects everything: the first request, and at most one request
+    // in
+    // progress of each other worker.
     expect(summary.run.tooManyRequests).toBeLessThanOrEqual(4);
   });
 
-  it('waits for Reset when Remaining is 0, and is never answered 429', async () => {
+  it('waits for Reset when Remaining is 0, and never gets a 429', async () => {
     writeAnimals(numbered(8));
     let window = { endsAtSeconds: 0, used: 0 };
-    store.answer = () => {
+    store.respond = () => {
       if (Date.now() >= window.endsAtSeconds * 1000) {
         window = { endsAtSeconds: Math.floor(Date.now() / 1000) + 1, used: 0 };
       }
       window.used += 1;
       if (window.used > 6)
-        return { ...refusal(429, 'rate_limit_exceeded'), headers: { 'retry-after': '1' } };
+        return { ...rejection(429, 'rate_limit_exceeded'), headers: { 'retry-after': '1' } };
       const headers = {
         'x-ratelimit-limit': '6',
         'x-ratelimit-remaining': String(6 - window.used),
@@ -427,12 +434,12 @@ describe('the shelter importer', () => {
     expect(summary).toMatchObject({ added: 8, run: { tooManyRequests: 0, requests: 8 } });
   });
 
-  it('tries again after 503, from Retry-After on, and after a lost connection, with the same Idempotency-Key', async () => {
+  it('retries after a 503 and its Retry-After, and after a lost connection, with the same Idempotency-Key', async () => {
     writeAnimals(['Ann', 'Bo', 'Cy']);
     const triesOf = (name: string) => store.names().filter((each) => each === name).length;
-    store.answer = ({ name }) => {
+    store.respond = ({ name }) => {
       if (name === 'Ann' && triesOf(name) === 1) {
-        return { ...refusal(503, 'service_unavailable'), headers: { 'retry-after': '1' } };
+        return { ...rejection(503, 'service_unavailable'), headers: { 'retry-after': '1' } };
       }
       return name === 'Bo' && triesOf(name) === 1 ? 'hang up' : undefined;
     };
@@ -449,24 +456,24 @@ describe('the shelter importer', () => {
     }
   });
 
-  it('stops with exit code 1 after --tries, keeps its state and goes on from there', async () => {
+  it('stops with exit code 1 after --tries, keeps its state and continues from there', async () => {
     writeAnimals(numbered(6));
-    store.answer = ({ name }) =>
-      name === 'Animal 4' ? refusal(503, 'service_unavailable') : undefined;
+    store.respond = ({ name }) =>
+      name === 'Animal 4' ? rejection(503, 'service_unavailable') : undefined;
     const stopped = await importAnimals('--tries', '2', '--concurrency', '1', '--quiet');
     expect(stopped.code).toBe(1);
-    expect(stopped.stderr).toBe('import: no answer after 2 tries: 503 service_unavailable\n');
+    expect(stopped.stderr).toBe('import: no response after 2 tries: 503 service_unavailable\n');
     expect(stopped.summary).toMatchObject({ added: 3, left: 3 });
-    store.answer = () => undefined;
+    store.respond = () => undefined;
     store.received = [];
     const resumed = await importAnimals();
     expect(resumed).toMatchObject({ code: 0, summary: { added: 6, left: 0, run: { added: 3 } } });
     expect(store.names().sort()).toEqual(['Animal 4', 'Animal 5', 'Animal 6']);
   });
 
-  it('goes on after a kill without losing or doubling a row', async () => {
+  it('continues after a kill without losing or duplicating a row', async () => {
     writeAnimals(numbered(40));
-    store.answer = () => ({ status: 201, delayMs: 20 });
+    store.respond = () => ({ status: 201, delayMs: 20 });
     const { child, exit } = startImport('--concurrency', '4');
     await until(() => store.received.length >= 18);
     child.kill('SIGKILL');
@@ -484,7 +491,7 @@ describe('the shelter importer', () => {
     expect(new Set(journalLines().map(({ id }) => id)).size).toBe(40);
   });
 
-  it('sends a row again whose line in the state file was cut off', async () => {
+  it('sends a row again if its line in the state file is truncated', async () => {
     writeAnimals(['Ann', 'Bo']);
     await importAnimals('--concurrency', '1');
     const state = join(folder, 'animals.csv.import.jsonl');
@@ -498,16 +505,16 @@ describe('the shelter importer', () => {
     ]);
   });
 
-  it('finishes what is in flight on SIGINT, prints the summary and exits with 130', async () => {
+  it('finishes requests in progress on SIGINT, prints the summary and exits with 130', async () => {
     writeAnimals(numbered(200));
-    store.answer = () => ({ status: 201, delayMs: 100 });
+    store.respond = () => ({ status: 201, delayMs: 100 });
     const { child, exit } = startImport('--concurrency', '3');
     await until(() => store.received.length >= 4);
     child.kill('SIGINT');
     const { code, stdout } = await exit;
     expect(code).toBe(130);
     expect(stdout).toContain(
-      'stopped by SIGINT; the same command goes on from animals.csv.import.jsonl',
+      'stopped by SIGINT; run the same command to continue from animals.csv.import.jsonl',
     );
     expect(journalLines()).toHaveLength(store.received.length);
     expect(store.received.length).toBeLessThan(20);
@@ -515,7 +522,10 @@ describe('the shelter importer', () => {
 
   it('does not wait for a limit after SIGINT', async () => {
     writeAnimals(numbered(3));
-    store.answer = () => ({ ...refusal(429, 'api_key_banned'), headers: { 'retry-after': '300' } });
+    store.respond = () => ({
+      ...rejection(429, 'api_key_banned'),
+      headers: { 'retry-after': '300' },
+    });
     const { child, exit } = startImport();
     let progress = '';
     child.stderr.on('data', (text) => (progress += String(text)));
@@ -527,34 +537,34 @@ describe('the shelter importer', () => {
     expect(store.received).toHaveLength(1);
   });
 
-  it('stops at once with one line when the key is refused', async () => {
+  it('stops at once with one line when the key is rejected', async () => {
     writeAnimals(numbered(50));
-    store.answer = () => refusal(401, 'invalid_api_key');
+    store.respond = () => rejection(401, 'invalid_api_key');
     const { code, stdout, stderr } = await startImport('--quiet').exit;
     expect({ code, stdout, stderr }).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'import: the service does not take the API key (invalid_api_key)\n',
+      stderr: 'import: the service rejects the API key (invalid_api_key)\n',
     });
     expect(store.received).toHaveLength(1);
   });
 
-  it('stops at an answer that is no verdict on the row', async () => {
+  it('stops at a response that does not depend on the row', async () => {
     writeAnimals(numbered(9));
-    store.answer = () => refusal(404, 'route_not_found', 'no such path');
+    store.respond = () => rejection(404, 'route_not_found', 'no such path');
     const { code, stderr, summary } = await importAnimals('--quiet');
     expect(code).toBe(1);
     expect(stderr).toContain(
-      `unexpected answer from ${store.url}/v1/pets: 404 route_not_found: no such path`,
+      `unexpected response from ${store.url}/v1/pets: 404 route_not_found: no such path`,
     );
-    expect(summary).toMatchObject({ added: 0, refused: 0, left: 9 });
+    expect(summary).toMatchObject({ added: 0, rejected: 0, left: 9 });
   });
 
-  it('never shows the key, not even when the service does', async () => {
+  it('never prints the key, even if the service returns it', async () => {
     writeAnimals(['Ann', 'Bo', 'Cy']);
-    store.answer = ({ name }, authorization) => {
+    store.respond = ({ name }, authorization) => {
       expect(authorization).toBe(`Bearer ${KEY}`);
-      return refusal(name === 'Cy' ? 404 : 400, `code ${KEY}`, `not ${authorization}`);
+      return rejection(name === 'Cy' ? 404 : 400, `code ${KEY}`, `not ${authorization}`);
     };
     const { stdout, stderr } = await startImport('--key', KEY, '--concurrency', '1').exit;
     const state = readFileSync(join(folder, 'animals.csv.import.jsonl'), 'utf8');
@@ -566,7 +576,7 @@ describe('the shelter importer', () => {
     writeFileSync(join(folder, 'animals.csv'), 'name,animal_type,outcome_type\nAnn,Dog,\nBo,Dog\n');
     const { code, stderr } = await importAnimals();
     expect(code).toBe(1);
-    expect(stderr).toBe('import: line 3: 2 fields, but the header has 3\n');
+    expect(stderr).toBe('import: line 3: 2 values, but the header has 3\n');
     expect(store.received).toEqual([]);
   });
 });
@@ -591,7 +601,7 @@ describe('the state file of the importer', () => {
       `was begun with other mappings of columns or values; ${advice}`,
     ],
   ];
-  it.each(uses)('is refused for another %s', async (_what, file, more, message) => {
+  it.each(uses)('is rejected for another %s', async (_what, file, more, message) => {
     const state = 'animals.csv.import.jsonl';
     const args = [file, '--preset', 'austin', '--state', state, '--url', store.url, ...more];
     const { code, stderr } = await start('import.mjs', args).exit;
@@ -600,7 +610,7 @@ describe('the state file of the importer', () => {
     expect(store.received).toHaveLength(2);
   });
 
-  it('is refused, and left alone, when it is something else', async () => {
+  it('is rejected and not changed when it is not a state file', async () => {
     const before = readFileSync(join(folder, 'animals.csv'));
     const { code, stderr } = await importAnimals('--state', 'animals.csv');
     expect(code).toBe(1);
@@ -613,57 +623,54 @@ describe('the command line of the importer', () => {
   withFolderAndStore(beforeAll, afterAll);
 
   const wrongUsage: [args: string[], message: string][] = [
-    [[], 'one FILE is needed; --help tells more'],
-    [['animals.csv', 'a-key-that-lost-its-option'], 'one FILE is needed; --help tells more\n'],
+    [[], 'expected one FILE; see --help'],
+    [['animals.csv', 'a-key-that-lost-its-option'], 'expected one FILE; see --help\n'],
     [['animals.csv', '--colour', 'red'], "Unknown option '--colour'"],
-    [['animals.csv', '--preset', 'toString'], '--preset takes one of: austin'],
-    [['animals.csv', '--category-default', '1'], '--name COLUMN is needed, or a --preset'],
-    [
-      ['animals.csv', '--name', 'name'],
-      '--category COLUMN or --category-default N is needed, or a --preset',
-    ],
+    [['animals.csv', '--preset', 'toString'], '--preset must be one of: austin'],
+    [['animals.csv', '--category-default', '1'], '--name or --preset is required'],
+    [['animals.csv', '--name', 'name'], '--category, --category-default or --preset is required'],
     [
       ['animals.csv', '--preset', 'austin', '--name', 'Name'],
       'the file has no column "Name"; it has name, animal_type, outcome_type',
     ],
     [
       ['animals.csv', '--preset', 'austin', '--status-default', 'dead'],
-      '--status-map and --status-default take available, pending, sold',
+      '--status-map and --status-default must be one of available, pending, sold',
     ],
     [
       ['animals.csv', '--preset', 'austin', '--category-map', 'Dog=one'],
-      '--category-map and --category-default take whole numbers',
+      '--category-map and --category-default must be whole numbers',
     ],
     [
       ['animals.csv', '--preset', 'austin', '--concurrency', '0'],
-      '--concurrency takes a whole number from 1 to 100',
+      '--concurrency must be a whole number from 1 to 100',
     ],
     [
       ['animals.csv', '--preset', 'austin', '--url', 'http://127.0.0.1:3000/v1'],
-      '--url takes the address without /v1',
+      '--url must be the address without /v1',
     ],
   ];
-  /** What each usage is told, and the exit code. */
-  let refusals: { code: number; told: string[] }[];
+  /** The exit code and the printed lines of each usage. */
+  let rejections: { code: number; printed: string[] }[];
 
   beforeAll(async () => {
     writeAnimals(['Ann']);
-    // In one process: what import.mjs does before it sends anything.
+    // One process runs all cases up to the first request.
     const program = `
       const [options, shelter, exit] = await Promise.all(
         ['options', 'shelter-file', 'exit-code'].map((name) => import(process.argv[1] + name + '.mjs')),
       );
-      const refusals = [];
+      const rejections = [];
       for (const args of JSON.parse(process.argv[2])) {
-        const told = [];
-        console.error = (line) => told.push(line);
+        const printed = [];
+        console.error = (line) => printed.push(line);
         try {
           const { file, mapping, format, limitRows } = options.parseImportOptions(args, process.env);
           await shelter.surveyFile(file, mapping, format, limitRows);
-          refusals.push({ code: 0, told });
-        } catch (error) { refusals.push({ code: exit.reportFailure('import', error), told }); }
+          rejections.push({ code: 0, printed });
+        } catch (error) { rejections.push({ code: exit.reportFailure('import', error), printed }); }
       }
-      console.log(JSON.stringify(refusals));`;
+      console.log(JSON.stringify(rejections));`;
     const child = spawn(
       process.execPath,
       [
@@ -677,37 +684,37 @@ describe('the command line of the importer', () => {
     );
     let stdout = '';
     for await (const chunk of child.stdout) stdout += chunk;
-    refusals = JSON.parse(stdout);
+    rejections = JSON.parse(stdout);
   });
 
-  it.each(wrongUsage)('refuses the usage %j with one line and exit code 2', (args, message) => {
-    const { code, told } = refusals[wrongUsage.findIndex((usage) => usage[0] === args)]!;
+  it.each(wrongUsage)('rejects the usage %j with one line and exit code 2', (args, message) => {
+    const { code, printed } = rejections[wrongUsage.findIndex((usage) => usage[0] === args)]!;
     expect(code).toBe(2);
-    expect(told).toHaveLength(1);
-    expect(`${told[0]}\n`).toContain(`import: ${message}`);
-    expect(told[0]).not.toContain('\n');
+    expect(printed).toHaveLength(1);
+    expect(`${printed[0]}\n`).toContain(`import: ${message}`);
+    expect(printed[0]).not.toContain('\n');
   });
 
-  it('asks for a key', async () => {
+  it('requires a key', async () => {
     const { code, stderr } = await start('import.mjs', IMPORT_ARGS, '').exit;
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'import: an API key is needed: set API_KEY, or give --key\n',
+      stderr: 'import: an API key is required; set API_KEY or --key\n',
     });
   });
 });
 
 describe('the comparison of the store with the file', () => {
   withFolderAndStore(beforeAll, afterAll);
-  /** Beyond 2^53, where a JSON number in JavaScript is no longer exact. */
+  /** Greater than 2^53, where a JavaScript number is not exact. */
   const FIRST_ID = 9223372036854775000n;
-  /** Every animal of the store, in JSON, after an import with one blank name. */
+  /** All animals of the store as JSON, after an import with one blank name. */
   let animals: string[];
 
   beforeAll(async () => {
     writeAnimals(['Ann', 'Bo', '', 'Ann', 'Cy']);
     store.firstId = FIRST_ID;
-    store.answer = ({ name }) => (name === '' ? refusal(400, 'invalid_request') : undefined);
+    store.respond = ({ name }) => (name === '' ? rejection(400, 'invalid_request') : undefined);
     await importAnimals('--concurrency', '1');
     animals = [...store.animals.values()].map(({ json }) => json);
   });
@@ -722,21 +729,21 @@ describe('the comparison of the store with the file', () => {
     lines: string[],
   ][] = [
     [
-      'finds every animal through the pages',
+      'finds every animal on all pages',
       ([a, b, c, d]) => [[a!, b!], [c!], [d!]],
       [],
       0,
-      ['4 added, 1 refused, 0 without an answer', '4 animals on 3 pages', 'no difference'],
+      ['4 added, 1 rejected, 0 without a response', '4 animals on 3 pages', 'no difference'],
     ],
     [
-      'leaves the animals of others alone',
+      'ignores the animals of others',
       (animals) => [[...animals, other]],
       [],
       0,
       ['1 not of this import, 0 of them like an added row', 'no difference'],
     ],
     [
-      'counts the animals of others when asked',
+      'compares the number of animals of others with --others',
       (animals) => [[...animals, twin]],
       ['--others', '0'],
       1,
@@ -746,14 +753,14 @@ describe('the comparison of the store with the file', () => {
       ],
     ],
     [
-      'reports an animal that is lost',
+      'reports a missing animal',
       ([a, , c, d]) => [[a!, c!, d!]],
       [],
       1,
       ['1 lost', 'lost: row 2, id 9223372036854775001'],
     ],
     [
-      'reports an animal that was changed',
+      'reports a changed animal',
       ([a, b, ...rest]) => [[a!, b!.replace('sold', 'pending'), ...rest]],
       [],
       1,
@@ -778,11 +785,11 @@ describe('the comparison of the store with the file', () => {
     expect(new Set(store.listAuthorizations)).toEqual(new Set([`Bearer ${KEY}`]));
   });
 
-  it('reports rows that were not sent yet', async () => {
+  it('reports rows that have not been sent', async () => {
     const lines = readFileSync(join(folder, 'animals.csv.import.jsonl'), 'utf8').split('\n');
     writeFileSync(join(folder, 'part.jsonl'), `${lines.slice(0, 4).join('\n')}\n`);
     const result = await compareAnimals('--state', 'part.jsonl');
     expect(result.code).toBe(1);
-    expect(result.stdout).toContain('rows without an answer: 2; run the import again');
+    expect(result.stdout).toContain('rows without a response: 2; run the import again');
   });
 });

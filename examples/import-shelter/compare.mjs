@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // @ts-check
-// Reads the whole store back and compares it with a file that import.mjs added to it: every row
-// that was answered "added" must be there exactly once, by its id, as it was sent.
+// Lists the whole store and compares it with a file that import.mjs imported. Every row that was
+// added must be in the store exactly once, with its id and the values that were sent.
 
 import { reportFailure } from './exit-code.mjs';
 import { COMPARE_HELP, parseCompareOptions } from './options.mjs';
@@ -20,9 +20,9 @@ const SHOWN_DIFFERENCES = 20;
  *
  * @typedef {object} Report
  * @property {number} rows of the file (at most `--limit-rows`)
- * @property {number} added rows that the journal has as added
- * @property {number} refused
- * @property {number} unfinished rows without an answer
+ * @property {number} added rows that the journal records as added
+ * @property {number} rejected
+ * @property {number} unfinished rows without a response
  * @property {number} listed animals in the store
  * @property {number} pages
  * @property {number} found added rows that the store has as they were sent
@@ -30,8 +30,8 @@ const SHOWN_DIFFERENCES = 20;
  * @property {number} changed
  * @property {number} twice ids that were listed twice, or stand for two rows
  * @property {number} others animals that are not of this import
- * @property {number} likeAdded of these, how many have the name, category and status of an added
- *   row and a later id than the first one: animals of others, or rows that were added twice
+ * @property {number} likeAdded those of `others` with the name, category and status of an added row
+ *   and a later id than the first one: animals of others, or rows that were added twice
  * @property {string[]} differences the first ones, a line each
  */
 
@@ -59,13 +59,13 @@ async function compare(options) {
   const { bytes, sha256 } = survey;
   const journal = readResumeFile(state, { bytes, sha256, url: options.url.href, mapping });
   if (journal === null)
-    throw new ResumeFileError(`there is no state file ${state}; --state names it`);
+    throw new ResumeFileError(`the state file ${state} does not exist; set --state`);
 
   /** @type {Report} */
   const report = {
     rows: survey.rows,
     added: 0,
-    refused: 0,
+    rejected: 0,
     unfinished: 0,
     listed: 0,
     pages: 0,
@@ -93,7 +93,7 @@ async function compare(options) {
     note(`animals not of this import: ${report.others}, expected ${options.others}`);
   }
   if (report.unfinished > 0)
-    note(`rows without an answer: ${report.unfinished}; run the import again`);
+    note(`rows without a response: ${report.unfinished}; run the import again`);
   return { report, isEqual: report.differences.length === 0 };
 }
 
@@ -110,7 +110,7 @@ async function expectedAnimals(options, rows, finished, report, note) {
   if (outcomes.size < finished.length) {
     const count = finished.length - outcomes.size;
     report.twice += count;
-    note(`twice: rows that stand twice in the state file: ${count}`);
+    note(`twice: rows that occur twice in the state file: ${count}`);
   }
   /** @type {Map<string, Expected>} */
   const expected = new Map();
@@ -118,8 +118,8 @@ async function expectedAnimals(options, rows, finished, report, note) {
     const entry = outcomes.get(row);
     if (entry === undefined) {
       report.unfinished += 1;
-    } else if (entry.outcome === 'refused') {
-      report.refused += 1;
+    } else if (entry.outcome !== 'added') {
+      report.rejected += 1;
     } else {
       report.added += 1;
       const other = expected.get(entry.id);
@@ -204,9 +204,9 @@ function contentOf({ name, categoryId, status }) {
  * @returns {string} lines for a reader
  */
 function format(report, isEqual) {
-  const { rows, added, refused, unfinished, listed, pages, found, lost, changed, twice } = report;
+  const { rows, added, rejected, unfinished, listed, pages, found, lost, changed, twice } = report;
   return [
-    `file     ${grouped(rows)} rows: ${grouped(added)} added, ${grouped(refused)} refused, ${grouped(unfinished)} without an answer`,
+    `file     ${grouped(rows)} rows: ${grouped(added)} added, ${grouped(rejected)} rejected, ${grouped(unfinished)} without a response`,
     `store    ${grouped(listed)} animals on ${grouped(pages)} pages; ${grouped(report.others)} not of this import, ${grouped(report.likeAdded)} of them like an added row`,
     `compared ${grouped(found)} as sent, ${grouped(lost)} lost, ${grouped(changed)} changed, ${grouped(twice)} twice`,
     ...report.differences.map((line) => `  ${line}`),

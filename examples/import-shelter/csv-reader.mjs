@@ -1,18 +1,20 @@
 // @ts-check
-// Reads CSV as RFC 4180 describes it: quoted fields, doubled quotes, line ends inside quotes.
-// Records may end with CRLF, LF or CR. What the RFC does not allow is an error that names the line,
-// because a guess would put a value into the wrong column for the rest of the file.
+// Reads CSV as RFC 4180 describes it: quoted values, doubled quotes, line ends inside quotes.
+// Records may end with CRLF, LF or CR. Anything else that the RFC does not allow is an error with
+// the
+// line number, because a guess could shift the values of the remaining file into wrong columns.
 
 /**
  * @typedef {object} CsvFormat
- * @property {string | undefined} [delimiter] one character between fields; a comma by default
- * @property {string | undefined} [encoding] a label of the WHATWG Encoding Standard; `utf-8` by default
+ * @property {string | undefined} [delimiter] one character between values; a comma by default
+ * @property {string | undefined} [encoding] a label of the WHATWG Encoding Standard; `utf-8` by
+ *   default
  *
- * @typedef {{ line: number, fields: string[] }} CsvRecord `line` is where the record begins, from 1
+ * @typedef {{ line: number, values: string[] }} CsvRecord `line` is where the record begins, from 1
  * @typedef {CsvRecord & { row: number }} CsvRow `row` counts the records after the header, from 1
  */
 
-/** A file that is not CSV; the message names the line. */
+/** The file is not valid CSV. The message contains the line number. */
 export class CsvError extends Error {
   /**
    * @param {number} line from 1
@@ -25,17 +27,17 @@ export class CsvError extends Error {
   }
 }
 
-/** @typedef {'fieldStart' | 'unquoted' | 'quoted' | 'quoteInQuoted'} CsvState */
+/** @typedef {'valueStart' | 'unquoted' | 'quoted' | 'quoteInQuoted'} CsvState */
 
-/** Turns text, given in pieces of any length, into records. */
+/** Parses records from text in chunks of any length. */
 export class CsvParser {
   /** The line of the next character, from 1. */
   line = 1;
   /** @type {CsvState} */
-  #state = 'fieldStart';
+  #state = 'valueStart';
   /** @type {string[]} */
-  #fields = [];
-  #field = '';
+  #values = [];
+  #value = '';
   #previous = '';
   #recordLine = 1;
   #quoteLine = 1;
@@ -47,7 +49,7 @@ export class CsvParser {
   }
 
   /**
-   * @param {string} text the next piece
+   * @param {string} text the next chunk
    * @returns {CsvRecord[]} the records that end in it
    * @throws {CsvError} for a quote where RFC 4180 allows none
    */
@@ -66,15 +68,15 @@ export class CsvParser {
 
   /**
    * @returns {CsvRecord[]} the last record, when no line end follows it
-   * @throws {CsvError} when a quoted field is still open
+   * @throws {CsvError} if a quoted value is not closed
    */
   end() {
     if (this.#state === 'quoted') {
-      throw new CsvError(this.#quoteLine, 'a quoted field begins here and does not end');
+      throw new CsvError(this.#quoteLine, 'a quoted value begins here and does not end');
     }
     /** @type {CsvRecord[]} */
     const records = [];
-    if (this.#state !== 'fieldStart' || this.#fields.length > 0) this.#endRecord(records);
+    if (this.#state !== 'valueStart' || this.#values.length > 0) this.#endRecord(records);
     return records;
   }
 
@@ -85,7 +87,7 @@ export class CsvParser {
   #take(character, records) {
     if (this.#state === 'quoted') {
       if (character === '"') this.#state = 'quoteInQuoted';
-      else this.#field += character;
+      else this.#value += character;
       return;
     }
     if (character === '"') {
@@ -94,48 +96,49 @@ export class CsvParser {
     }
     if (character === '\n' && this.#previous === '\r') return; // the second half of CRLF
     this.#beginRecord();
-    if (character === this.#delimiter) this.#endField();
+    if (character === this.#delimiter) this.#endValue();
     else if (character === '\r' || character === '\n') this.#endRecord(records);
     else if (this.#state === 'quoteInQuoted') {
-      throw new CsvError(this.line, 'text after the quote that ends a field');
+      throw new CsvError(this.line, 'text after the quote that ends a value');
     } else {
       this.#state = 'unquoted';
-      this.#field += character;
+      this.#value += character;
     }
   }
 
   #takeQuote() {
     this.#beginRecord();
-    if (this.#state === 'fieldStart') {
+    if (this.#state === 'valueStart') {
       this.#quoteLine = this.line;
     } else if (this.#state === 'quoteInQuoted') {
-      this.#field += '"';
+      this.#value += '"';
     } else {
-      throw new CsvError(this.line, 'a quote inside a field that does not begin with one');
+      throw new CsvError(this.line, 'a quote inside a value that does not begin with one');
     }
     this.#state = 'quoted';
   }
 
   #beginRecord() {
-    if (this.#state === 'fieldStart' && this.#fields.length === 0) this.#recordLine = this.line;
+    if (this.#state === 'valueStart' && this.#values.length === 0) this.#recordLine = this.line;
   }
 
-  #endField() {
-    this.#fields.push(this.#field);
-    this.#field = '';
-    this.#state = 'fieldStart';
+  #endValue() {
+    this.#values.push(this.#value);
+    this.#value = '';
+    this.#state = 'valueStart';
   }
 
   /** @param {CsvRecord[]} records */
   #endRecord(records) {
-    this.#endField();
-    records.push({ line: this.#recordLine, fields: this.#fields });
-    this.#fields = [];
+    this.#endValue();
+    records.push({ line: this.#recordLine, values: this.#values });
+    this.#values = [];
   }
 }
 
 /**
- * @param {AsyncIterable<Uint8Array> | Iterable<Uint8Array>} chunks the bytes of the file; a byte order mark is skipped
+ * @param {AsyncIterable<Uint8Array> | Iterable<Uint8Array>} chunks the bytes of the file; a byte
+ *   order mark is skipped
  * @param {CsvFormat} [format]
  * @returns {AsyncGenerator<CsvRecord, void>} every record, the header included, in constant memory
  * @throws {CsvError}
@@ -151,11 +154,11 @@ export async function* readRecords(chunks, { delimiter = ',', encoding = 'utf-8'
     try {
       return bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
     } catch {
-      throw new CsvError(parser.line, `not ${encoding} text; --encoding names another one`);
+      throw new CsvError(parser.line, `not ${encoding} text; set --encoding`);
     }
   };
   for await (const chunk of chunks) {
-    // Decoded line by line, so that the line of a bad byte is known.
+    // Decoded line by line, so that the error contains the line of an invalid byte.
     for (const line of linesOf(chunk)) yield* parser.push(decode(line));
   }
   yield* parser.push(decode());
@@ -186,8 +189,8 @@ function* linesOf(bytes) {
 export async function readTable(chunks, format) {
   const records = readRecords(chunks, format);
   const header = await records.next();
-  if (header.done) throw new CsvError(1, 'the file is empty, it needs a header');
-  const columns = header.value.fields;
+  if (header.done) throw new CsvError(1, 'the file is empty; a header is required');
+  const columns = header.value.values;
   return { columns, rows: rowsBelow(columns, records) };
 }
 
@@ -198,13 +201,13 @@ export async function readTable(chunks, format) {
  */
 async function* rowsBelow(columns, records) {
   let row = 0;
-  for await (const { line, fields } of records) {
-    const isEmptyLine = fields.length === 1 && fields[0] === '';
+  for await (const { line, values } of records) {
+    const isEmptyLine = values.length === 1 && values[0] === '';
     if (isEmptyLine && columns.length > 1) continue;
-    if (fields.length !== columns.length) {
-      throw new CsvError(line, `${fields.length} fields, but the header has ${columns.length}`);
+    if (values.length !== columns.length) {
+      throw new CsvError(line, `${values.length} values, but the header has ${columns.length}`);
     }
     row += 1;
-    yield { row, line, fields };
+    yield { row, line, values };
   }
 }

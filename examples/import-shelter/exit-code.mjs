@@ -1,5 +1,5 @@
 // @ts-check
-// What a failure looks like from outside: one line, and a number for scripts.
+// Reports a failure as one line and an exit code.
 
 import { CsvError } from './csv-reader.mjs';
 import { MappingError } from './mapping.mjs';
@@ -11,11 +11,11 @@ const USAGE = [UsageError, MappingError];
 const STOPPED = [StoreError, CsvError, ResumeFileError];
 
 /**
- * Tells a failure on standard error.
+ * Prints a failure on standard error.
  * @param {string} program its name
  * @param {unknown} error
- * @returns {number} 2 for wrong usage, 1 for what stopped the program
- * @throws {unknown} the error itself when it is a defect of this program
+ * @returns {number} 2 for a usage error, 1 for any other failure
+ * @throws {unknown} the error itself if it is a defect of this program
  */
 export function reportFailure(program, error) {
   if (!(error instanceof Error)) throw error;

@@ -1,16 +1,16 @@
 #!/usr/bin/env node
 // @ts-check
-// Adds the animals of a shelter's CSV file to the store. README.md tells how to use it.
+// Adds the animals of a shelter's CSV file to the store. README.md describes its use.
 
 import { reportFailure } from './exit-code.mjs';
 import { IMPORT_HELP, parseImportOptions } from './options.mjs';
 import { Progress, grouped } from './progress.mjs';
 import { ResumeFile } from './resume-file.mjs';
 import { idempotencyKey, readPets, surveyFile } from './shelter-file.mjs';
-import { KeyRefusedError, StoreClient } from './store-client.mjs';
+import { KeyRejectedError, StoreClient } from './store-client.mjs';
 import { Tally, formatSummary } from './summary.mjs';
 
-/** Signals that end the import in order → exit code, 128 and the signal's number. */
+/** Signals that stop the import → exit code: 128 plus the signal's number. */
 const SIGNALS = /** @type {const} */ ({ SIGINT: 130, SIGTERM: 143 });
 
 /** @returns {Promise<number>} exit code */
@@ -21,7 +21,7 @@ async function main() {
     return 0;
   }
   const survey = await surveyFile(options.file, options.mapping, options.format, options.limitRows);
-  warnOfUnmapped('category', survey.unmappedCategories, 'sent as it is, for the service to judge');
+  warnOfUnmapped('category', survey.unmappedCategories, 'sent unchanged; the service decides');
   warnOfUnmapped('status', survey.unmappedStatuses, `sent as ${options.mapping.statusDefault}`);
 
   const { bytes, sha256 } = survey;
@@ -60,9 +60,9 @@ async function importRows(options, survey, journal) {
   const progress = options.quiet
     ? undefined
     : new Progress(process.stderr, () => ({
-        done: total.added + total.refused,
+        done: total.added + total.rejected,
         total: survey.rows,
-        sent: run.added + run.refused,
+        sent: run.added + run.rejected,
         waitingUntilMs: client.gate.waitingUntilMs,
       }));
 
@@ -75,32 +75,32 @@ async function importRows(options, survey, journal) {
         if (next.done) return;
         const { row, pet } = next.value;
         if (finished.has(row)) continue;
-        const answer = await client.addPet(pet, idempotencyKey(survey.sha256, row));
+        const response = await client.addPet(pet, idempotencyKey(survey.sha256, row));
         /** @type {import('./resume-file.mjs').FinishedRow} */
         const entry =
-          answer.outcome === 'added'
-            ? { row, outcome: 'added', id: answer.id }
-            : { row, ...answer };
+          response.outcome === 'added'
+            ? { row, outcome: 'added', id: response.id }
+            : { row, ...response };
         journal.add(entry);
         total.add(entry);
         run.add(entry);
-        if (answer.outcome === 'added' && answer.replayed) replayed += 1;
+        if (response.outcome === 'added' && response.replayed) replayed += 1;
       }
     } catch (error) {
-      // A wait that ended because the others stop is no failure of its own.
+      // Another worker failed and aborted this wait.
       if (isAbort(error)) return;
       failure ??= error instanceof Error ? error : new Error('unknown failure', { cause: error });
-      stop.abort(); // the other workers finish what they have in flight
+      stop.abort(); // the other workers finish their requests in progress
     }
   };
   await Promise.all(Array.from({ length: options.concurrency }, work));
   await pets.return();
   progress?.end();
 
-  const sent = run.added + run.refused;
+  const sent = run.added + run.rejected;
   const stoppedBy = signal.name ?? failure?.message ?? null;
-  // A key that never worked has nothing to sum up: one line says it all.
-  if (!(failure instanceof KeyRefusedError && sent === 0)) {
+  // With an invalid key there is nothing to summarize.
+  if (!(failure instanceof KeyRejectedError && sent === 0)) {
     /** @type {import('./summary.mjs').Summary} */
     const summary = {
       file: options.file,
@@ -108,15 +108,15 @@ async function importRows(options, survey, journal) {
       state: options.state,
       rows: survey.rows,
       added: total.added,
-      refused: total.refused,
-      left: survey.rows - total.added - total.refused,
-      refusals: total.refusals(),
+      rejected: total.rejected,
+      left: survey.rows - total.added - total.rejected,
+      rejections: total.rejections(),
       unmappedCategories: Object.fromEntries(survey.unmappedCategories),
       unmappedStatuses: Object.fromEntries(survey.unmappedStatuses),
       run: {
         sent,
         added: run.added,
-        refused: run.refused,
+        rejected: run.rejected,
         replayed,
         ...client.counts,
         waitedSeconds: client.gate.waitedMs / 1000,
@@ -131,8 +131,8 @@ async function importRows(options, survey, journal) {
 }
 
 /**
- * The first signal lets what is in flight finish; the second one ends the process at once, which
- * loses nothing either: see resume-file.mjs.
+ * After the first signal, requests in progress finish. The second one ends the process at once,
+ * which loses no finished row (see resume-file.mjs).
  * @param {AbortController} stop
  * @returns {{ name?: keyof typeof SIGNALS }} the signal that came
  */

@@ -2,7 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 
-// A string, or a number that JSON allows. Strings are matched so that digits inside them are left alone.
+// A string, or a number that JSON allows. Strings are matched so that digits inside them are left
+// alone.
 const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const INTEGER = /^-?\d+$/;
 

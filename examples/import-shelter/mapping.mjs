@@ -1,5 +1,5 @@
 // @ts-check
-// What of a row becomes what of an animal.
+// Maps the values of a row to an animal.
 
 import { CsvParser } from './csv-reader.mjs';
 
@@ -18,22 +18,25 @@ export const PET_STATUSES = ['available', 'pending', 'sold'];
  *
  * @typedef {object} NewPet
  * @property {string} name
- * @property {bigint | string} categoryId a string only where the file has no number and no mapping
+ * @property {bigint | string} categoryId a string only if the value is neither an integer nor
+ *   mapped
  * @property {string} status
  *
  * @typedef {object} MappedRow
  * @property {NewPet} pet
- * @property {string | undefined} [unmappedCategory] a value that no mapping and no default covers, sent as it is
- * @property {string | undefined} [unmappedStatus] a value that the default stands in for
+ * @property {string | undefined} [unmappedCategory] a value without mapping and default, sent
+ *   unchanged
+ * @property {string | undefined} [unmappedStatus] a value that the default replaces
  */
 
 /**
- * Mappings for files that many people have.
+ * Mappings for well-known files.
  *
  * Austin: the service's three states say whether an animal can be adopted, so every outcome that
- * ends the stay is `sold`, the sad ones too: an animal that died must not be offered. `Missing` is
- * `pending`: not to be had now, and it may come back. No outcome yet: `available`.
- * @type {Record<string, { name: string, category: string, status: string, categoryMap: string, statusMap: string, statusDefault: string }>}
+ * ends the stay is `sold`, including death, so that the animal is not offered. `Missing` is
+ * `pending`, because the animal may return. An animal without an outcome is `available`.
+ * @type {Record<string, { name: string, category: string, status: string, categoryMap: string,
+ *   statusMap: string, statusDefault: string }>}
  */
 export const PRESETS = {
   austin: {
@@ -77,7 +80,7 @@ export function parseValueMap(text) {
   const [record] = [...parser.push(text), ...parser.end()];
   /** @type {Map<string, string>} */
   const map = new Map();
-  for (const entry of record?.fields ?? []) {
+  for (const entry of record?.values ?? []) {
     const equals = entry.lastIndexOf('=');
     if (equals === -1) throw new Error(`"${entry}" is not of the form VALUE=RESULT`);
     const value = entry.slice(0, equals).trim();
@@ -87,7 +90,7 @@ export function parseValueMap(text) {
   return map;
 }
 
-/** A column that the mapping names and the file does not have, or has twice. */
+/** A column of the mapping is missing in the file or occurs twice. */
 export class MappingError extends Error {
   /** @override */
   name = 'MappingError';
@@ -96,19 +99,19 @@ export class MappingError extends Error {
 /**
  * @param {string[]} columns the header of the file
  * @param {Mapping} mapping
- * @returns {(fields: string[]) => MappedRow}
+ * @returns {(values: string[]) => MappedRow}
  * @throws {MappingError}
  */
 export function createMapper(columns, mapping) {
   const nameAt = columnIndex(columns, mapping.name);
   const categoryAt = mapping.category === undefined ? -1 : columnIndex(columns, mapping.category);
   const statusAt = mapping.status === undefined ? -1 : columnIndex(columns, mapping.status);
-  return (fields) => {
-    const category = mapCategory(fields[categoryAt] ?? '', mapping);
-    const status = mapStatus(fields[statusAt] ?? '', mapping);
+  return (values) => {
+    const category = mapCategory(values[categoryAt] ?? '', mapping);
+    const status = mapStatus(values[statusAt] ?? '', mapping);
     return {
-      // As it stands in the file, blank or not: the service decides what a name is.
-      pet: { name: fields[nameAt] ?? '', categoryId: category.id, status: status.status },
+      // Unchanged, even if blank: the service validates names.
+      pet: { name: values[nameAt] ?? '', categoryId: category.id, status: status.status },
       unmappedCategory: category.unmapped,
       unmappedStatus: status.unmapped,
     };
@@ -161,7 +164,7 @@ function mapStatus(value, { statusMap, statusDefault }) {
 
 /**
  * @param {NewPet} pet
- * @returns {string} its JSON; written here because JSON.stringify has no int64
+ * @returns {string} its JSON; JSON.stringify does not support int64
  */
 export function encodePet({ name, categoryId, status }) {
   const category = typeof categoryId === 'bigint' ? String(categoryId) : JSON.stringify(categoryId);

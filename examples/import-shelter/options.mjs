@@ -9,11 +9,11 @@ import { PET_STATUSES, PRESETS, isInteger, parseValueMap } from './mapping.mjs';
  * @typedef {object} SharedOptions
  * @property {string} file path
  * @property {URL} url base address without the `v1`
- * @property {string} key API key; not to be shown
+ * @property {string} key API key, which must not be printed
  * @property {import('./mapping.mjs').Mapping} mapping
  * @property {import('./csv-reader.mjs').CsvFormat} format
  * @property {string} state path of the state file
- * @property {number} limitRows Infinity when not given
+ * @property {number} limitRows Infinity by default
  * @property {number} tries
  * @property {boolean} quiet
  * @property {boolean} json
@@ -22,7 +22,7 @@ import { PET_STATUSES, PRESETS, isInteger, parseValueMap } from './mapping.mjs';
  * @typedef {SharedOptions & { others: number | undefined }} CompareOptions
  */
 
-/** Wrong usage; the message is one line for the user. */
+/** The usage is invalid. The message is one line for the user. */
 export class UsageError extends Error {
   /** @override */
   name = 'UsageError';
@@ -31,11 +31,11 @@ export class UsageError extends Error {
 const SHARED_HELP = `
 Where to:
   --url URL                 base address without /v1 (http://127.0.0.1:3000)
-  --key KEY                 API key; better in the environment variable API_KEY,
-                            where other users of the computer do not see it
+  --key KEY                 API key; prefer the environment variable API_KEY,
+                            which other users of the computer cannot see
 
 Columns and values:
-  --preset austin           all of the below for the Austin Animal Center's file
+  --preset austin           the options below for the Austin Animal Center's file
   --name COLUMN             column of the animal's name
   --category COLUMN         column of its category
   --category-map MAP        numbers for its values, as in "Dog=1,Cat=2"
@@ -44,17 +44,17 @@ Columns and values:
   --status-map MAP          statuses for its values, as in "Adoption=sold"
   --status-default STATUS   for a value without a status, or without the column
                             (available)
-  --delimiter CHARACTER     between fields (,)
+  --delimiter CHARACTER     between values (,)
   --encoding NAME           of the file, as in windows-1252 (utf-8)
 
 How:
   --state FILE              journal of the import
                             (FILE.import.jsonl in the current folder)
   --limit-rows N            only the first N rows
-  --tries N                 how often a request is sent while the service cannot
-                            be reached (8)
-  --quiet                   no progress
-  --json                    the result as JSON
+  --tries N                 maximum attempts of a request while the service is
+                            unreachable (8)
+  --quiet                   do not show the progress
+  --json                    print the result as JSON
   --help`;
 
 export const IMPORT_HELP = `Adds the animals of a CSV file to the store.
@@ -63,17 +63,16 @@ export const IMPORT_HELP = `Adds the animals of a CSV file to the store.
 ${SHARED_HELP}
   --concurrency N           requests at the same time (4)
 
-Exit code: 0 every row was sent (refused ones included), 1 stopped before,
-2 wrong usage, 130 interrupted. The same command goes on where it stopped.`;
+Exit code: 0 every row was sent, including rejected ones, 1 stopped early,
+2 usage error, 130 interrupted. Run the same command again to continue.`;
 
 export const COMPARE_HELP = `Compares the store with a CSV file that import.mjs added to it.
 
   node examples/import-shelter/compare.mjs FILE [the options of the import]
 ${SHARED_HELP}
-  --others N                how many animals of the store are not of this
-                            import; another number is then a difference
+  --others N                expected number of animals from other sources
 
-Exit code: 0 no difference, 1 a difference or stopped before, 2 wrong usage.`;
+Exit code: 0 no difference, 1 a difference or stopped early, 2 usage error.`;
 
 /** @type {import('node:util').ParseArgsConfig['options']} */
 const SHARED = {
@@ -127,7 +126,7 @@ export function parseCompareOptions(args, environment) {
 
 /**
  * @param {string[]} args
- * @param {import('node:util').ParseArgsConfig['options']} options beside the shared ones
+ * @param {import('node:util').ParseArgsConfig['options']} options in addition to the shared ones
  * @returns {{ values: Values, positionals: string[] }}
  * @throws {UsageError}
  */
@@ -140,7 +139,7 @@ function parse(args, options) {
     });
     return { values: /** @type {Values} */ (values), positionals };
   } catch (error) {
-    // Some of parseArgs' messages have more lines; none has a value in it.
+    // Some messages of parseArgs have several lines. None contains a value.
     throw new UsageError(/** @type {Error} */ (error).message.split('\n')[0]);
   }
 }
@@ -154,9 +153,8 @@ function parse(args, options) {
  */
 function sharedOptions(values, positionals, environment) {
   const [file, ...more] = positionals;
-  // What is too much is not repeated: it may be a key that lost its option.
-  if (file === undefined || more.length > 0)
-    throw new UsageError('one FILE is needed; --help tells more');
+  // Do not print extra arguments, which may be a key without its option.
+  if (file === undefined || more.length > 0) throw new UsageError('expected one FILE; see --help');
   return {
     file,
     url: baseAddress(text(values, 'url') ?? 'http://127.0.0.1:3000'),
@@ -179,22 +177,22 @@ function sharedOptions(values, positionals, environment) {
 function baseAddress(value) {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw new UsageError('--url takes an address such as http://127.0.0.1:3000');
+    throw new UsageError('--url must be an address such as http://127.0.0.1:3000');
   }
   if (url.username || url.password || url.search || url.hash) {
-    throw new UsageError('--url takes an address without user, password, query and fragment');
+    throw new UsageError('--url must be an address without user, password, query and fragment');
   }
-  if (/\/v1\/?$/.test(url.pathname)) throw new UsageError('--url takes the address without /v1');
+  if (/\/v1\/?$/.test(url.pathname)) throw new UsageError('--url must be the address without /v1');
   return url;
 }
 
 /**
  * @param {string | undefined} value
  * @returns {string}
- * @throws {UsageError} which does not repeat it
+ * @throws {UsageError} without the key
  */
 function apiKey(value) {
-  if (!value) throw new UsageError('an API key is needed: set API_KEY, or give --key');
+  if (!value) throw new UsageError('an API key is required; set API_KEY or --key');
   if (!/^[\u0021-\u007e]+$/.test(value)) {
     throw new UsageError('the API key has characters that an API key cannot have');
   }
@@ -209,15 +207,15 @@ function apiKey(value) {
 function mappingOf(values) {
   const presetName = text(values, 'preset');
   if (presetName !== undefined && !Object.hasOwn(PRESETS, presetName)) {
-    throw new UsageError(`--preset takes one of: ${Object.keys(PRESETS).join(', ')}`);
+    throw new UsageError(`--preset must be one of: ${Object.keys(PRESETS).join(', ')}`);
   }
   const preset = presetName === undefined ? undefined : PRESETS[presetName];
   const name = text(values, 'name') ?? preset?.name;
   const category = text(values, 'category') ?? preset?.category;
   const categoryDefault = text(values, 'category-default');
-  if (name === undefined) throw new UsageError('--name COLUMN is needed, or a --preset');
+  if (name === undefined) throw new UsageError('--name or --preset is required');
   if (category === undefined && categoryDefault === undefined) {
-    throw new UsageError('--category COLUMN or --category-default N is needed, or a --preset');
+    throw new UsageError('--category, --category-default or --preset is required');
   }
   const mapping = {
     name,
@@ -230,11 +228,13 @@ function mappingOf(values) {
   };
   const categories = [...mapping.categoryMap.values(), categoryDefault ?? '0'];
   if (!categories.every(isInteger)) {
-    throw new UsageError('--category-map and --category-default take whole numbers');
+    throw new UsageError('--category-map and --category-default must be whole numbers');
   }
   const statuses = [...mapping.statusMap.values(), mapping.statusDefault];
   if (!statuses.every((status) => PET_STATUSES.includes(status))) {
-    throw new UsageError(`--status-map and --status-default take ${PET_STATUSES.join(', ')}`);
+    throw new UsageError(
+      `--status-map and --status-default must be one of ${PET_STATUSES.join(', ')}`,
+    );
   }
   return mapping;
 }
@@ -262,13 +262,13 @@ function valueMap(values, option, preset = '') {
 function csvFormat(values) {
   const delimiter = text(values, 'delimiter');
   if (delimiter !== undefined && (delimiter.length !== 1 || '"\r\n'.includes(delimiter))) {
-    throw new UsageError('--delimiter takes one character');
+    throw new UsageError('--delimiter must be one character');
   }
   const encoding = text(values, 'encoding');
   try {
     if (encoding !== undefined) new TextDecoder(encoding);
   } catch {
-    throw new UsageError('--encoding takes a name such as utf-8 or windows-1252');
+    throw new UsageError('--encoding must be a name such as utf-8 or windows-1252');
   }
   return { delimiter, encoding };
 }
@@ -287,7 +287,7 @@ function wholeNumber(values, option, least, most) {
   const number = /^\d+$/.test(value) ? Number(value) : NaN;
   if (!(number >= least && number <= most)) {
     const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`;
-    throw new UsageError(`--${option} takes a whole number ${range}`);
+    throw new UsageError(`--${option} must be a whole number ${range}`);
   }
   return number;
 }

@@ -1,21 +1,21 @@
 // @ts-check
-// How far the import is: a bar that is redrawn on a terminal, a line now and then elsewhere.
+// Shows the progress: a bar on a terminal, otherwise a line every ten seconds.
 
 const REDRAW_EVERY_MS = 200;
 const LINE_EVERY_MS = 10_000;
 const MAX_BAR_WIDTH = 24;
 
 /**
- * @typedef {object} Standing
- * @property {number} done rows finished, those of earlier runs included
+ * @typedef {object} Counts
+ * @property {number} done rows finished, including those of earlier runs
  * @property {number} total rows
  * @property {number} sent rows finished in this run
- * @property {number} waitingUntilMs milliseconds since 1970, 0 when nothing is waited for
+ * @property {number} waitingUntilMs milliseconds since 1970, 0 if not waiting
  */
 
 export class Progress {
   #stream;
-  #standing;
+  #counts;
   #startedAtMs = Date.now();
   #timer;
   #announcedUntilMs = 0;
@@ -23,16 +23,16 @@ export class Progress {
 
   /**
    * @param {NodeJS.WriteStream} stream
-   * @param {() => Standing} standing
+   * @param {() => Counts} counts
    */
-  constructor(stream, standing) {
+  constructor(stream, counts) {
     this.#stream = stream;
-    this.#standing = standing;
+    this.#counts = counts;
     this.#timer = setInterval(() => this.#show(), REDRAW_EVERY_MS);
     this.#timer.unref();
   }
 
-  /** Shows the last state and leaves the cursor on a line of its own. */
+  /** Shows the final state and ends the line. */
   end() {
     clearInterval(this.#timer);
     if (!this.#stream.isTTY) return;
@@ -45,10 +45,10 @@ export class Progress {
       this.#draw();
       return;
     }
-    const { waitingUntilMs } = this.#standing();
+    const { waitingUntilMs } = this.#counts();
     const isNewWait = waitingUntilMs > this.#announcedUntilMs && waitingUntilMs > Date.now() + 1000;
     if (!isNewWait && Date.now() < this.#nextLineAtMs) return;
-    // A wait is told once, however long it is.
+    // Report each wait once.
     if (!isNewWait && waitingUntilMs > 0) return;
     if (isNewWait) this.#announcedUntilMs = waitingUntilMs;
     this.#nextLineAtMs = Date.now() + LINE_EVERY_MS;
@@ -56,10 +56,10 @@ export class Progress {
   }
 
   #draw() {
-    const { done, total } = this.#standing();
+    const { done, total } = this.#counts();
     const text = this.#text();
     const columns = (this.#stream.columns || 80) - 1;
-    // On a narrow terminal the bar gives way to the words.
+    // A narrow terminal shows the text instead of the bar.
     const width = Math.max(0, Math.min(MAX_BAR_WIDTH, columns - text.length - '[] '.length));
     const filled = total === 0 ? width : Math.floor((done / total) * width);
     const bar = width > 0 ? `[${'#'.repeat(filled).padEnd(width, '-')}] ` : '';
@@ -68,15 +68,15 @@ export class Progress {
 
   /** @returns {string} */
   #text() {
-    const { done, total, sent, waitingUntilMs } = this.#standing();
+    const { done, total, sent, waitingUntilMs } = this.#counts();
     const percent = total === 0 ? 100 : Math.floor((done / total) * 100);
     const parts = [`${grouped(done)}/${grouped(total)} rows`, `${percent}%`];
     const rowsPerMs = sent / Math.max(1, Date.now() - this.#startedAtMs);
-    const isUnderWay = sent > 0 && done < total;
-    if (isUnderWay && waitingUntilMs === 0) {
+    const isRunning = sent > 0 && done < total;
+    if (isRunning && waitingUntilMs === 0) {
       parts.push(`${grouped(Math.round(rowsPerMs * 60_000))}/min`);
     }
-    if (isUnderWay) parts.push(`ETA ${duration((total - done) / rowsPerMs)}`);
+    if (isRunning) parts.push(`ETA ${duration((total - done) / rowsPerMs)}`);
     if (waitingUntilMs > 0) parts.push(`waiting for the limit until ${clock(waitingUntilMs)}`);
     return parts.join('  ');
   }
@@ -103,7 +103,7 @@ export function duration(ms) {
 
 /**
  * @param {number} timeMs milliseconds since 1970
- * @returns {string} `hh:mm:ss` here, with the date when it is not today
+ * @returns {string} local time as `hh:mm:ss`, with the date if it is not today
  */
 function clock(timeMs) {
   const time = new Date(timeMs);

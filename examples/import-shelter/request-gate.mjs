@@ -1,14 +1,15 @@
 // @ts-check
-// Decides when the next request may leave, for all workers together. It reads only the published
-// headers: X-RateLimit-Remaining and X-RateLimit-Reset on every answer, Retry-After on a 429.
-// The aim is to get no 429 at all, since repeated refusals may lead to a ban of the key.
+// Decides when all workers may send the next request, from the published headers:
+// X-RateLimit-Remaining and X-RateLimit-Reset on every response, Retry-After on a 429. The aim is
+// to
+// avoid every 429, because repeated rejections may lead to a ban of the key.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const SMALL_JITTER_MS = 250;
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 60_000;
-/** Long waits are slept in slices, so that a computer that was suspended notices the time. */
+/** Long waits consist of slices, so that a computer notices the time after a suspension. */
 const MAX_SLICE_MS = 15_000;
 
 /**
@@ -22,7 +23,8 @@ export function backoffMs(attempt) {
 
 /**
  * @param {Headers} headers
- * @returns {number | undefined} milliseconds that Retry-After asks for, in seconds or as a date (RFC 9110, 10.2.3)
+ * @returns {number | undefined} milliseconds of Retry-After, in seconds or as a date (RFC 9110,
+ *   10.2.3)
  */
 export function retryAfterMs(headers) {
   const value = headers.get('retry-after')?.trim();
@@ -34,7 +36,8 @@ export function retryAfterMs(headers) {
 
 /**
  * @param {Headers} headers
- * @returns {number} milliseconds since 1970 by the server's clock where it tells it: the two clocks may differ
+ * @returns {number} milliseconds since 1970, by the server's Date header if present, as clocks
+ *   differ
  */
 function serverNowMs(headers) {
   const date = Date.parse(headers.get('date') ?? '');
@@ -42,21 +45,21 @@ function serverNowMs(headers) {
 }
 
 export class RequestGate {
-  /** Milliseconds since 1970 until which nothing is sent; for display. */
+  /** End of the wait, in milliseconds since 1970, for display. 0: not waiting. */
   waitingUntilMs = 0;
-  /** Time during which nothing was sent because of the limit, in milliseconds. */
+  /** Total time spent waiting for the limit, in milliseconds. */
   waitedMs = 0;
-  #inFlight = 0;
+  #inProgress = 0;
   #pausedUntilMs = 0;
-  /** Consecutive refusals, each of them after the wait that the one before asked for. */
-  #refusals = 0;
+  /** Consecutive rejections, each after the wait of the previous Retry-After. */
+  #rejections = 0;
   /**
-   * What is known of the windows that run, by their Reset. The service tells one window an answer
-   * (a minute or a day), so more than one may be known.
+   * The active windows by their Reset. A response reports one window, of a minute or a day, so that
+   * several can be known.
    * @type {Map<string, { endsAtMs: number, remaining: number }>}
    */
   #windows = new Map();
-  /** Nothing is known of the budget yet: one request goes ahead alone and finds out. */
+  /** The window state is unknown. A single request is sent to learn it. */
   #probing = true;
   /** @type {(() => void)[]} */
   #waiters = [];
@@ -70,30 +73,30 @@ export class RequestGate {
   }
 
   /**
-   * Waits until a request may be sent. Each call that returns is followed by one call of `leave`.
-   * @returns {Promise<number>} when it was let through, in milliseconds since 1970
+   * Waits until a request may be sent. The caller calls `leave` once afterwards.
+   * @returns {Promise<number>} the current time, in milliseconds since 1970
    * @throws {Error} the signal's reason, or an AbortError
    */
   async enter() {
     for (;;) {
       this.#signal.throwIfAborted();
       const nowMs = Date.now();
-      this.#forgetEndedWindows(nowMs);
+      this.#removeEndedWindows(nowMs);
       const untilMs = this.#closedUntilMs();
       if (untilMs > nowMs) {
         await this.#waitUntil(untilMs);
-      } else if (this.#inFlight >= this.#mayBeInFlight()) {
+      } else if (this.#inProgress >= this.#maxInProgress()) {
         await new Promise((resolve) => this.#waiters.push(() => resolve(undefined)));
       } else {
-        this.#inFlight += 1;
+        this.#inProgress += 1;
         return nowMs;
       }
     }
   }
 
-  /** @param {Headers} [headers] of the answer; none when there was no answer */
+  /** @param {Headers} [headers] of the response, if any */
   leave(headers) {
-    this.#inFlight -= 1;
+    this.#inProgress -= 1;
     if (headers) {
       this.#probing = false;
       this.#learn(headers);
@@ -101,22 +104,22 @@ export class RequestGate {
     this.#wake();
   }
 
-  /** An answer other than 429 arrived. */
+  /** A response other than 429 arrived. */
   accepted() {
-    this.#refusals = 0;
+    this.#rejections = 0;
   }
 
   /**
-   * A 429 arrived: nobody sends before the time it names.
+   * A 429 arrived. No worker sends a request before its Retry-After.
    * @param {Headers} headers
-   * @param {number} sentAtMs when the refused request was let through
+   * @param {number} sentAtMs when the rejected request was sent, as `enter` returned it
    */
-  refused(headers, sentAtMs) {
-    // Requests that were under way when the first 429 came belong to the same refusal.
-    const isNewRefusal = sentAtMs >= this.#pausedUntilMs;
-    if (isNewRefusal) this.#refusals += 1;
+  rejected(headers, sentAtMs) {
+    // Requests in progress at the time of the first 429 belong to the same rejection.
+    const isNewRejection = sentAtMs >= this.#pausedUntilMs;
+    if (isNewRejection) this.#rejections += 1;
     const extraMs =
-      this.#refusals > 1 ? backoffMs(this.#refusals) : Math.random() * SMALL_JITTER_MS;
+      this.#rejections > 1 ? backoffMs(this.#rejections) : Math.random() * SMALL_JITTER_MS;
     const pauseMs = (retryAfterMs(headers) ?? 1000) + extraMs;
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, Date.now() + pauseMs);
     this.#probing = true;
@@ -131,13 +134,13 @@ export class RequestGate {
     const leftMs = Number(reset) * 1000 - serverNowMs(headers);
     this.#windows.set(reset, {
       endsAtMs: known?.endsAtMs ?? Date.now() + leftMs + Math.random() * SMALL_JITTER_MS,
-      // Answers may overtake each other; the lowest number is the latest.
+      // Responses may arrive out of order. The lowest number is the latest.
       remaining: Math.min(known?.remaining ?? Infinity, Number(remaining)),
     });
   }
 
   /** @param {number} nowMs */
-  #forgetEndedWindows(nowMs) {
+  #removeEndedWindows(nowMs) {
     for (const [reset, { endsAtMs, remaining }] of this.#windows) {
       if (endsAtMs > nowMs) continue;
       this.#windows.delete(reset);
@@ -154,8 +157,11 @@ export class RequestGate {
     return untilMs;
   }
 
-  /** @returns {number} requests; those in flight may not be counted in any answer yet */
-  #mayBeInFlight() {
+  /**
+   * @returns {number} maximum number of requests in progress, which no response may have counted
+   * yet
+   */
+  #maxInProgress() {
     if (this.#probing) return 1;
     return Math.min(...[...this.#windows.values()].map(({ remaining }) => remaining));
   }
@@ -186,7 +192,7 @@ export class RequestGate {
     }
   }
 
-  /** Later, and not at once: whoever reads the answer first may stop everything (a refused key). */
+  /** Deferred, because the worker that handles the response may stop the import. */
   #wake() {
     setImmediate(() => {
       for (const resolve of this.#waiters.splice(0)) resolve();

@@ -1,6 +1,6 @@
 // @ts-check
-// The journal of an import: a first line that says what is imported where, then one line per
-// finished row. Lines are only ever added, so that a kill at any moment leaves every finished row.
+// The journal of an import. The first line identifies the import. Each further line is a finished row.
+// Lines are only appended, so that a kill at any time loses no finished row.
 
 import { constants } from 'node:fs';
 import {
@@ -15,7 +15,7 @@ import {
 import { dirname } from 'node:path';
 
 const FORMAT = 'import-shelter/1';
-/** A crash of the machine may lose this much of the end; a crash of the process loses nothing. */
+/** A crash of the machine may lose the end of this period. A crash of the process loses nothing. */
 const SYNC_EVERY_MS = 250;
 const LINE_FEED = 0x0a;
 
@@ -26,11 +26,12 @@ const LINE_FEED = 0x0a;
  * @property {string} url base address
  * @property {import('./mapping.mjs').Mapping} mapping
  *
- * @typedef {{ outcome: 'added', id: string } | { outcome: 'refused', status: number, code: string, message: string }} RowOutcome
+ * @typedef {{ outcome: 'added', id: string } | { outcome: 'rejected', status: number, code: string,
+ *   message: string }} RowOutcome
  * @typedef {RowOutcome & { row: number }} FinishedRow
  */
 
-/** A state file that is not one, or is another import's. The message is one line for the user. */
+/** The state file is invalid or belongs to another import. The message is one line for the user. */
 export class ResumeFileError extends Error {
   /** @override */
   name = 'ResumeFileError';
@@ -39,8 +40,8 @@ export class ResumeFileError extends Error {
 /**
  * @param {string} path
  * @param {ImportIdentity} identity of this import
- * @returns {{ rows: FinishedRow[], completeBytes: number } | null} null when there is no such file;
- *   `completeBytes` is the length without a last line that was cut off
+ * @returns {{ rows: FinishedRow[], completeBytes: number } | null} null if the file does not exist;
+ *   `completeBytes` is the length without a truncated last line
  * @throws {ResumeFileError}
  */
 export function readResumeFile(path, identity) {
@@ -69,7 +70,7 @@ export class ResumeFile {
   #timer;
 
   /**
-   * Continues the journal, or begins it.
+   * Opens the journal, or creates it.
    * @param {string} path
    * @param {ImportIdentity} identity
    * @returns {ResumeFile}
@@ -114,7 +115,7 @@ export class ResumeFile {
 }
 
 /**
- * The first line appears whole or not at all: it is written beside the file and renamed.
+ * Writes the first line atomically: to a temporary file that is then renamed.
  * @param {string} path
  * @param {ImportIdentity} identity
  */
@@ -213,7 +214,7 @@ function contentOf(path) {
 
 /**
  * @param {string} line
- * @returns {any} undefined when it is not JSON
+ * @returns {any} undefined if it is not JSON
  */
 function parsed(line) {
   try {

@@ -1,5 +1,5 @@
 // @ts-check
-// The shelter's file: what identifies it, and its rows as animals.
+// The shelter's file: its identity, and its rows as animals.
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -14,14 +14,14 @@ import { createMapper } from './mapping.mjs';
  * @typedef {object} Survey
  * @property {number} bytes
  * @property {string} sha256 of the content, in hexadecimal
- * @property {number} rows the header not counted, at most `limitRows`
+ * @property {number} rows without the header, at most `limitRows`
  * @property {Map<string, number>} unmappedCategories value → rows
  * @property {Map<string, number>} unmappedStatuses value → rows
  */
 
 /**
- * Reads the whole file once before anything is sent: a mistake in line 9,000 is found now and not
- * after 8,998 animals were added, and the number of rows is known.
+ * Reads the whole file before the first request. This finds an invalid line before any animal is
+ * added, and counts the rows.
  * @param {string} path
  * @param {Mapping} mapping
  * @param {CsvFormat} format
@@ -47,10 +47,10 @@ export async function surveyFile(path, mapping, format, limitRows) {
   /** @type {Map<string, number>} */
   const unmappedStatuses = new Map();
   let count = 0;
-  for await (const { row, fields } of rows) {
+  for await (const { row, values } of rows) {
     if (row > limitRows) continue;
     count = row;
-    const { unmappedCategory, unmappedStatus } = map(fields);
+    const { unmappedCategory, unmappedStatus } = map(values);
     if (unmappedCategory !== undefined) increment(unmappedCategories, unmappedCategory);
     if (unmappedStatus !== undefined) increment(unmappedStatuses, unmappedStatus);
   }
@@ -62,20 +62,21 @@ export async function surveyFile(path, mapping, format, limitRows) {
  * @param {Mapping} mapping
  * @param {CsvFormat} format
  * @param {number} limitRows
- * @returns {AsyncGenerator<{ row: number, pet: import('./mapping.mjs').NewPet }, void>} the first rows, in the file's order
+ * @returns {AsyncGenerator<{ row: number, pet: import('./mapping.mjs').NewPet }, void>} the first
+ *   rows, in the file's order
  */
 export async function* readPets(path, mapping, format, limitRows) {
   const { columns, rows } = await readTable(createReadStream(path), format);
   const map = createMapper(columns, mapping);
-  for await (const { row, fields } of rows) {
+  for await (const { row, values } of rows) {
     if (row > limitRows) return;
-    yield { row, pet: map(fields).pet };
+    yield { row, pet: map(values).pet };
   }
 }
 
 /**
- * The same row of the same file has the same key in every run, so that a service that knows the
- * Idempotency-Key header adds it once.
+ * Returns the same key for the same row of the same file in every run, so that a service that
+ * supports the Idempotency-Key header adds the row once.
  * @param {string} sha256 of the file
  * @param {number} row
  * @returns {string} 64 hexadecimal digits

@@ -1,5 +1,5 @@
 // @ts-check
-// The store's HTTP interface: one animal in, all animals out, and the patience in between.
+// A client of the store's HTTP interface: adds an animal, lists all animals, and retries.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseLossless } from './lossless-json.mjs';
@@ -7,31 +7,33 @@ import { encodePet } from './mapping.mjs';
 import { RequestGate, backoffMs, retryAfterMs } from './request-gate.mjs';
 
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Refusals of one row. Any other refusal would meet every row alike, so it stops the import. */
-const ROW_REFUSALS = [400, 413, 422];
+/** Rejections of one row. Any other rejection applies to every row and stops the import. */
+const ROW_REJECTIONS = [400, 413, 422];
 const PAGE_SIZE = 100;
 
 /**
- * @typedef {{ outcome: 'added', id: string, replayed: boolean }} Added `id` in decimal: an int64 does not fit a number
- * @typedef {{ outcome: 'refused', status: number, code: string, message: string }} Refused
+ * @typedef {{ outcome: 'added', id: string, replayed: boolean }} Added `id` is decimal, because a
+ *   number cannot hold an int64
+ * @typedef {{ outcome: 'rejected', status: number, code: string, message: string }} Rejected
  * @typedef {{ id: string, name: string, categoryId: string, status: string }} Pet
- * @typedef {{ status: number, headers: Headers, body: any }} Answer `body` is undefined when it is not JSON
+ * @typedef {{ status: number, headers: Headers, body: any }} StoreResponse `body` is undefined if
+ *   it is not JSON
  */
 
-/** The import cannot go on; the message is one line for the user. */
+/** The import cannot continue. The message is one line for the user. */
 export class StoreError extends Error {
   /** @override */
   name = 'StoreError';
 }
 
-/** The service does not take the key. */
-export class KeyRefusedError extends StoreError {
+/** The service rejects the API key. */
+export class KeyRejectedError extends StoreError {
   /** @override */
-  name = 'KeyRefusedError';
+  name = 'KeyRejectedError';
 }
 
 export class StoreClient {
-  /** Requests sent, requests sent again, and answers 429. */
+  /** Requests, retries, and 429 responses. */
   counts = { requests: 0, retries: 0, tooManyRequests: 0 };
   #origin;
   #petsUrl;
@@ -43,8 +45,9 @@ export class StoreClient {
    * @param {object} options
    * @param {URL} options.url base address without the `v1`
    * @param {string} options.key API key
-   * @param {number} options.tries how often one request is sent while the service cannot be reached or answers 5xx
-   * @param {AbortSignal} options.signal ends waits, not requests under way
+   * @param {number} options.tries maximum attempts of a request if the service is unreachable or
+   *   responds with 5xx
+   * @param {AbortSignal} options.signal aborts waits, not requests in progress
    */
   constructor({ url, key, tries, signal }) {
     this.#origin = url.origin;
@@ -58,47 +61,53 @@ export class StoreClient {
   /**
    * @param {import('./mapping.mjs').NewPet} pet
    * @param {string} idempotencyKey
-   * @returns {Promise<Added | Refused>}
-   * @throws {StoreError} for what is not the row's fault
+   * @returns {Promise<Added | Rejected>}
+   * @throws {StoreError} if the failure does not depend on the row
    */
   async addPet(pet, idempotencyKey) {
-    const answer = await this.#request(this.#petsUrl, {
+    const response = await this.#request(this.#petsUrl, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
       body: encodePet(pet),
     });
-    const { status, headers, body } = answer;
+    const { status, headers, body } = response;
     if (status === 201 && typeof body?.id === 'bigint') {
       const replayed = headers.get('idempotent-replayed') === 'true';
       return { outcome: 'added', id: String(body.id), replayed };
     }
-    if (ROW_REFUSALS.includes(status) && isErrorBody(body)) {
+    if (ROW_REJECTIONS.includes(status) && isErrorBody(body)) {
       const { code, message } = body;
-      return { outcome: 'refused', status, code: this.#clean(code), message: this.#clean(message) };
+      return {
+        outcome: 'rejected',
+        status,
+        code: this.#clean(code),
+        message: this.#clean(message),
+      };
     }
-    throw this.#unexpected(answer);
+    throw this.#unexpected(response);
   }
 
   /**
-   * @returns {AsyncGenerator<Pet[], void>} the pages of all animals, by the Links to the next one (RFC 8288)
+   * @returns {AsyncGenerator<Pet[], void>} the pages of all animals, by following `Link` headers
+   *   (RFC 8288)
    * @throws {StoreError}
    */
   async *listPages() {
     /** @type {string | undefined} */
     let url = `${this.#petsUrl}?limit=${PAGE_SIZE}`;
     while (url !== undefined) {
-      const answer = await this.#request(url, { method: 'GET' });
-      const { status, body } = answer;
+      const response = await this.#request(url, { method: 'GET' });
+      const { status, body } = response;
       const isPage = status === 200 && Array.isArray(body);
       if (!isPage || !body.every((pet) => typeof pet?.id === 'bigint'))
-        throw this.#unexpected(answer);
+        throw this.#unexpected(response);
       yield body.map((pet) => ({
         id: String(pet.id),
         name: String(pet.name),
         categoryId: String(pet.categoryId),
         status: String(pet.status),
       }));
-      url = this.#nextPage(answer.headers, url);
+      url = this.#nextPage(response.headers, url);
     }
   }
 
@@ -111,18 +120,18 @@ export class StoreClient {
     const target = /<([^>]*)>[^<]*;\s*rel="?next"?/i.exec(headers.get('link') ?? '')?.[1];
     if (target === undefined) return undefined;
     const next = new URL(target, url);
-    // The key goes to the address the user gave, and to no other.
+    // Send the key only to the address that the user has set.
     if (next.origin !== this.#origin) {
-      throw new StoreError(`the next page is at ${next.origin}: give that address with --url`);
+      throw new StoreError(`the next page is at ${next.origin}; set --url to that address`);
     }
     return next.href;
   }
 
   /**
-   * Sends a request until it has an answer that another try would not change.
+   * Sends a request and retries it while its failure may be temporary.
    * @param {string} url
    * @param {Omit<RequestInit, 'headers'> & { headers?: Record<string, string> }} init
-   * @returns {Promise<Answer>}
+   * @returns {Promise<StoreResponse>}
    * @throws {StoreError}
    */
   async #request(url, init) {
@@ -132,19 +141,19 @@ export class StoreClient {
       const result = await this.#send(url, init);
       const headers = 'headers' in result ? result.headers : undefined;
       if ('headers' in result && result.status === 429) {
-        // Before `leave`, which lets the next one through.
-        this.gate.refused(result.headers, sentAtMs);
+        // Before `leave`, which admits the next request.
+        this.gate.rejected(result.headers, sentAtMs);
         this.gate.leave(headers);
         this.counts.tooManyRequests += 1;
       } else {
         if (headers) this.gate.accepted();
         this.gate.leave(headers);
         const problem = problemOf(result);
-        if (problem === undefined) return this.#checked(/** @type {Answer} */ (result));
+        if (problem === undefined) return this.#checked(/** @type {StoreResponse} */ (result));
         failures += 1;
         if (failures >= this.#tries) {
           const tries = failures === 1 ? '1 try' : `${failures} tries`;
-          throw new StoreError(`no answer after ${tries}: ${this.#clean(problem)}`);
+          throw new StoreError(`no response after ${tries}: ${this.#clean(problem)}`);
         }
         const askedForMs = (headers && retryAfterMs(headers)) ?? 0;
         await sleep(askedForMs + backoffMs(failures), undefined, { signal: this.#signal });
@@ -156,7 +165,7 @@ export class StoreClient {
   /**
    * @param {string} url
    * @param {Omit<RequestInit, 'headers'> & { headers?: Record<string, string> }} init
-   * @returns {Promise<Answer | { problem: string }>} never rejects
+   * @returns {Promise<StoreResponse | { problem: string }>} never rejects
    */
   async #send(url, init) {
     this.counts.requests += 1;
@@ -168,7 +177,7 @@ export class StoreClient {
           authorization: `Bearer ${this.#key}`,
           accept: 'application/json',
         },
-        redirect: 'manual', // a redirect could carry the key elsewhere
+        redirect: 'manual', // a redirect could send the key to another server
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       });
       const text = await response.text();
@@ -179,28 +188,29 @@ export class StoreClient {
   }
 
   /**
-   * @param {Answer} answer
-   * @returns {Answer}
-   * @throws {KeyRefusedError}
+   * @param {StoreResponse} response
+   * @returns {StoreResponse}
+   * @throws {KeyRejectedError}
    */
-  #checked(answer) {
-    if (answer.status !== 401) return answer;
-    const reason = isErrorBody(answer.body) ? answer.body.code : '401';
-    throw new KeyRefusedError(`the service does not take the API key (${this.#clean(reason)})`);
+  #checked(response) {
+    if (response.status !== 401) return response;
+    const reason = isErrorBody(response.body) ? response.body.code : '401';
+    throw new KeyRejectedError(`the service rejects the API key (${this.#clean(reason)})`);
   }
 
   /**
-   * @param {Answer} answer
+   * @param {StoreResponse} response
    * @returns {StoreError}
    */
   #unexpected({ status, body }) {
     const what = isErrorBody(body) ? `${status} ${body.code}: ${body.message}` : `${status}`;
-    return new StoreError(`unexpected answer from ${this.#petsUrl}: ${this.#clean(what)}`);
+    return new StoreError(`unexpected response from ${this.#petsUrl}: ${this.#clean(what)}`);
   }
 
   /**
-   * @param {string} text that others wrote
-   * @returns {string} fit for a terminal and a log: one line, no control characters, not the key
+   * @param {string} text of the service
+   * @returns {string} safe for a terminal and a log: one line without control characters and
+   *   without the key
    */
   #clean(text) {
     // eslint-disable-next-line no-control-regex
@@ -209,16 +219,16 @@ export class StoreClient {
 }
 
 /**
- * @param {Answer | { problem: string }} result
- * @returns {string | undefined} why the request is worth another try
+ * @param {StoreResponse | { problem: string }} result
+ * @returns {string | undefined} why a retry may succeed; undefined: it may not
  */
 function problemOf(result) {
   if ('problem' in result) return result.problem;
   const { status, body } = result;
   const code = isErrorBody(body) ? body.code : '';
-  const isPassing =
+  const isTemporary =
     status >= 500 || status === 408 || (status === 409 && code === 'idempotency_key_in_progress');
-  return isPassing ? `${status} ${code}`.trim() : undefined;
+  return isTemporary ? `${status} ${code}`.trim() : undefined;
 }
 
 /**
@@ -231,7 +241,7 @@ function isErrorBody(body) {
 
 /**
  * @param {string} text
- * @returns {any} undefined when it is not JSON, as a proxy's answer may be
+ * @returns {any} undefined if it is not JSON, such as the response of a proxy
  */
 function parsed(text) {
   try {

@@ -1,5 +1,5 @@
 // @ts-check
-// What became of the rows: counted while the import runs, told at its end.
+// Counts the outcomes of the rows during the import and prints them at its end.
 
 import { duration, grouped } from './progress.mjs';
 
@@ -8,7 +8,7 @@ const FIRST_ROWS = 5;
 /**
  * @typedef {import('./resume-file.mjs').FinishedRow} FinishedRow
  *
- * @typedef {object} RefusalGroup refusals with the same status, code and message
+ * @typedef {object} RejectionGroup rejections with the same status, code and message
  * @property {number} status
  * @property {string} code
  * @property {string} message
@@ -21,31 +21,32 @@ const FIRST_ROWS = 5;
  * @property {string} state path of the state file
  * @property {number} rows of the file (at most `--limit-rows`)
  * @property {number} added over all runs
- * @property {number} refused over all runs
- * @property {number} left rows without an answer yet
- * @property {RefusalGroup[]} refusals over all runs, the most frequent first
- * @property {Record<string, number>} unmappedCategories value → rows, sent as they are
+ * @property {number} rejected over all runs
+ * @property {number} left rows without a response so far
+ * @property {RejectionGroup[]} rejections over all runs, the most frequent first
+ * @property {Record<string, number>} unmappedCategories value → rows, sent unchanged
  * @property {Record<string, number>} unmappedStatuses value → rows, sent with the default
  * @property {RunFigures} run of this run
  *
  * @typedef {object} RunFigures
  * @property {number} sent rows finished
  * @property {number} added
- * @property {number} refused
- * @property {number} replayed rows that an interrupted run had added: the service gave its first answer again
+ * @property {number} rejected
+ * @property {number} replayed rows that an interrupted run had added; the service returned its
+ *   first response
  * @property {number} requests
  * @property {number} retries requests that were sent again
- * @property {number} tooManyRequests answers 429
+ * @property {number} tooManyRequests 429 responses
  * @property {number} waitedSeconds for the limit
  * @property {number} seconds
- * @property {string | null} stoppedBy a signal or a reason; null when all rows were sent
+ * @property {string | null} stoppedBy a signal or a reason; null if all rows were sent
  */
 
-/** Counts outcomes, in memory that grows with the number of different refusals only. */
+/** Counts outcomes. Its memory grows only with the number of different rejections. */
 export class Tally {
   added = 0;
-  refused = 0;
-  /** @type {Map<string, RefusalGroup>} */
+  rejected = 0;
+  /** @type {Map<string, RejectionGroup>} */
   #groups = new Map();
 
   /** @param {FinishedRow} entry */
@@ -54,51 +55,51 @@ export class Tally {
       this.added += 1;
       return;
     }
-    this.refused += 1;
+    this.rejected += 1;
     const { row, status, code, message } = entry;
     const groupKey = JSON.stringify([status, code, message]);
     const group = this.#groups.get(groupKey) ?? { status, code, message, count: 0, firstRows: [] };
     group.count += 1;
-    // Answers overtake each other, so the lowest rows need not come first.
+    // Responses may arrive out of order, so sort the rows.
     group.firstRows = [...group.firstRows, row].sort((a, b) => a - b).slice(0, FIRST_ROWS);
     this.#groups.set(groupKey, group);
   }
 
-  /** @returns {RefusalGroup[]} the most frequent first */
-  refusals() {
+  /** @returns {RejectionGroup[]} the most frequent first */
+  rejections() {
     return [...this.#groups.values()].sort((a, b) => b.count - a.count);
   }
 }
 
 /**
  * @param {Summary} summary
- * @returns {string} lines for a reader
+ * @returns {string} several lines of text
  */
-export function formatSummary({ file, url, state, rows, added, refused, left, refusals, run }) {
+export function formatSummary({ file, url, state, rows, added, rejected, left, rejections, run }) {
   const speed =
     run.seconds > 0 ? ` (${grouped(Math.round((run.sent / run.seconds) * 60))}/min)` : '';
   const lines = [
     `${file} → ${url}`,
     `  rows      ${grouped(rows)}`,
     `  added     ${grouped(added)}`,
-    `  refused   ${grouped(refused)}`,
-    ...refusals.map(formatRefusals),
+    `  rejected  ${grouped(rejected)}`,
+    ...rejections.map(formatRejections),
     `  left      ${grouped(left)}`,
     `this run`,
     `  sent      ${grouped(run.sent)} rows in ${duration(run.seconds * 1000)}${speed}, ${duration(run.waitedSeconds * 1000)} of it waiting for the limit`,
-    `  requests  ${grouped(run.requests)}, retries ${grouped(run.retries)}, answers 429 ${grouped(run.tooManyRequests)}, replayed ${grouped(run.replayed)}`,
+    `  requests  ${grouped(run.requests)}, retries ${grouped(run.retries)}, 429 responses ${grouped(run.tooManyRequests)}, replayed ${grouped(run.replayed)}`,
   ];
   if (run.stoppedBy !== null && left > 0) {
-    lines.push(`stopped by ${run.stoppedBy}; the same command goes on from ${state}`);
+    lines.push(`stopped by ${run.stoppedBy}; run the same command to continue from ${state}`);
   }
   return lines.join('\n');
 }
 
 /**
- * @param {RefusalGroup} group
+ * @param {RejectionGroup} group
  * @returns {string}
  */
-function formatRefusals({ status, code, message, count, firstRows }) {
+function formatRejections({ status, code, message, count, firstRows }) {
   const more = count > firstRows.length ? ', …' : '';
   return `    ${grouped(count)} × ${status} ${code}: ${message} (rows ${firstRows.join(', ')}${more})`;
 }
