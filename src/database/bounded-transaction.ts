@@ -3,13 +3,12 @@ import { CLIENT_TIMEOUT_MARGIN_MS } from './pools/client-config.js';
 import type { ServiceClient } from './pipelining/service-client.js';
 
 /**
- * Does work in one transaction: committed when the work is done, rolled back when it throws. As a whole
- * it has no longer than a single statement, plus the wait for a connection: after that the connection
- * is given up, and with it the transaction.
+ * Does the work in one transaction, which is rolled back when the work throws. The transaction has the
+ * same time limit as a single statement. When it expires, the connection is closed.
  *
  * @param limitMs the time limit of a statement
- * @param work runs its statements on the manager that it is handed, and on no other
- * @throws what the work throws, or an error that `isUnavailable` holds for
+ * @param work runs all its statements on the given manager
+ * @throws the error of the work, or an error for which `isUnavailable` is true
  */
 export async function boundedTransaction<Result>(
   dataSource: DataSource,

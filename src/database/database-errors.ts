@@ -13,7 +13,7 @@ import {
 import { DatabaseQueueFullError } from './pools/bounded-pool.js';
 import { ConnectionFailedError } from './pools/connection-failed-error.js';
 
-/** Node's codes for a connection that breaks. */
+/** Node.js error codes of a broken connection. */
 const CONNECTION_CODES = new Set([
   'ECONNRESET',
   'EHOSTDOWN',
@@ -24,18 +24,18 @@ const CONNECTION_CODES = new Set([
   'ETIMEDOUT',
 ]);
 
-/** pg's messages, which come without a code, for a connection that broke, or was not free or did not respond in time. */
+/** Messages of pg's errors without a code: the connection broke, or none was available, or the response was late. */
 const CONNECTION_MESSAGE =
   /^(?:Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client (?:has encountered a connection error|was closed)|Cannot use a pool after calling end)/;
 
 /**
- * SQLSTATEs that say nothing of the request: connection exceptions (08), insufficient resources (53),
- * operator intervention (57), system errors (58), authorization (28), and locks not had in time,
- * deadlocks, and a server that has become a standby.
+ * SQLSTATEs that the request did not cause: connection exceptions (08), authorization (28), insufficient
+ * resources (53), operator intervention (57), system errors (58), serialization failures, deadlocks,
+ * lock timeouts, idle transactions, and a server that has become a standby.
  */
-const PASSING_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03)$/;
+const TEMPORARY_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03)$/;
 
-/** What TypeORM says when a connection has broken between two statements of a transaction. */
+/** TypeORM's errors when a connection has broken between two statements of a transaction. */
 const RELEASED = [QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError];
 
 interface DatabaseFailure {
@@ -43,7 +43,7 @@ interface DatabaseFailure {
   constraint?: string;
 }
 
-/** Tells failures to reach the database, which pass, from defects. */
+/** Translates temporary failures of the database into 503. All other errors are defects. */
 @Injectable()
 export class DatabaseErrors extends ErrorTranslator {
   override translate(error: unknown): ServiceError | undefined {
@@ -53,8 +53,8 @@ export class DatabaseErrors extends ErrorTranslator {
 }
 
 /**
- * Whether the database was unavailable: no connection could be made, whatever the reason, or a connection broke, or
- * the server rejected the statement for a reason that passes.
+ * Whether the database was unavailable: no connection could be opened, a connection broke, or the server
+ * rejected the statement for a temporary reason.
  */
 export function isUnavailable(error: unknown): boolean {
   const failure = driverError(error);
@@ -64,10 +64,10 @@ export function isUnavailable(error: unknown): boolean {
   if (!(failure instanceof Error)) return false;
   const { code } = failure as DatabaseFailure;
   if (code === undefined) return CONNECTION_MESSAGE.test(failure.message);
-  return CONNECTION_CODES.has(code) || PASSING_STATE.test(code);
+  return CONNECTION_CODES.has(code) || TEMPORARY_STATE.test(code);
 }
 
-/** Returns the name of the constraint that a statement violated, if that is why it failed. */
+/** Returns the name of the constraint that a statement violated, if the error says so. */
 export function violatedConstraint(error: unknown): string | undefined {
   const failure = driverError(error) as DatabaseFailure | undefined;
   return failure?.code?.startsWith('23') ? failure.constraint : undefined;

@@ -14,7 +14,7 @@ export function databaseTarget({ directUrl, dataDir }: DatabaseSettings): Databa
   if (directUrl === undefined) {
     return { embedded: true, name: 'pets', description: `embedded in ${dataDir}` };
   }
-  // pg itself says where it would connect: parts that the address omits come from PG… variables or defaults.
+  // pg fills in the parts that the URL omits, from PG… variables or defaults.
   const { host, port, database = '' } = new pg.Client({ connectionString: directUrl });
   return { embedded: false, name: database, description: `${database} on ${host}:${port}` };
 }

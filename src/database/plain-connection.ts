@@ -7,12 +7,15 @@ import type { StatementRunner } from './statement-runner.js';
 
 const CLOSE_LIMIT_MS = 2_000;
 
-/** One connection for a command. It answers as TypeORM does, which takes longer to load than most commands run. */
+/**
+ * The connection of a command. It returns the same results as TypeORM, which takes longer to load than
+ * most commands run.
+ */
 export class PlainConnection implements StatementRunner {
   private constructor(private readonly client: ServiceClient) {}
 
   /**
-   * @param connection straight to the server, not through a pooler
+   * @param connection to the server, not through a connection pooler
    * @throws ConnectionFailedError
    */
   static async open(
@@ -26,16 +29,16 @@ export class PlainConnection implements StatementRunner {
         statementTimeoutMs,
       }),
     );
-    // The statement that waits for its answer, or the next one, is told of it.
+    // The statement in progress or the next one fails with this error.
     client.on('error', () => undefined);
     await client.connect();
     return new PlainConnection(client);
   }
 
-  async query<ApiResponse>(sql: string, values?: unknown[]): Promise<ApiResponse> {
+  async query<Result>(sql: string, values?: unknown[]): Promise<Result> {
     const { command, rows, rowCount } = await this.client.query(sql, values);
     const isCounted = command === 'UPDATE' || command === 'DELETE';
-    return (isCounted ? [rows, rowCount] : rows) as ApiResponse;
+    return (isCounted ? [rows, rowCount] : rows) as Result;
   }
 
   async transaction<Result>(work: (runner: StatementRunner) => Promise<Result>): Promise<Result> {
@@ -45,13 +48,13 @@ export class PlainConnection implements StatementRunner {
       await this.client.query('COMMIT');
       return result;
     } catch (error) {
-      // Without a connection there is nothing to take back, and the first error tells more.
+      // Without a connection there is nothing to roll back, and the first error says more.
       await this.client.query('ROLLBACK').catch(() => undefined);
       throw error;
     }
   }
 
-  /** Resolves within two seconds, also when the server hangs. */
+  /** Resolves within two seconds, even if the server does not respond. */
   async close(): Promise<void> {
     const deadline = setTimeout(() => this.client.abandon(), CLOSE_LIMIT_MS);
     try {

@@ -64,7 +64,7 @@ export function observeStandbys(metrics: ObservedMetrics, standbys: Standbys): v
     'pets_standby_in_service',
     '1 while the standby at this index of DATABASE_REPLICA_URLS is in rotation, else 0',
     ['standby'],
-    () => standbys.inService.map((isInService, index) => [String(index), Number(isInService)]),
+    () => standbys.inRotation.map((isInRotation, index) => [String(index), Number(isInRotation)]),
   );
   metrics.counters(
     'pets_reads_total',

@@ -55,7 +55,7 @@ export class ServiceMetrics {
     this.observeKeys(keys);
     observeLookups(this.observed, lookups);
     observeRateLimits(this.observed, limiter);
-    if (standbys.inService.length > 0) observeStandbys(this.observed, standbys);
+    if (standbys.inRotation.length > 0) observeStandbys(this.observed, standbys);
     observePool(this.observed, connectionPool(dataSource));
   }
 

@@ -76,7 +76,7 @@ const services: TestService[] = [];
   }
 
   const inService = (service: TestService, index = 0): Promise<LogLine> =>
-    service.waitForLog(({ msg, standby }) => msg === 'standby in service' && standby === index);
+    service.waitForLog(({ msg, standby }) => msg === 'standby added to rotation' && standby === index);
 
   /** How often it was said, of each standby. */
   const timesLogged = (service: TestService, message: string): number =>
@@ -181,7 +181,7 @@ const services: TestService[] = [];
       relay.slow(0);
       await read();
       expect(names.at(-1)).toBe('Settled 2');
-      const removed = service.logs().filter(({ msg }) => msg === 'standby left out');
+      const removed = service.logs().filter(({ msg }) => msg === 'standby removed from rotation');
       expect(removed.map(({ standby }) => standby)).not.toContain(0);
     } finally {
       await primary.query(`UPDATE pets SET name = 'Settled 2' WHERE id = 2`);
@@ -322,8 +322,8 @@ const services: TestService[] = [];
     for (const path of ['/v1/pets', '/v1/pets/1', '/v1/pets?status=sold']) {
       expect((await client.get(path)).status).toBe(200);
     }
-    expect(timesLogged(service, 'standby cannot answer')).toBe(1);
-    expect(timesLogged(service, 'standby left out')).toBe(0);
+    expect(timesLogged(service, 'query failed on standby')).toBe(1);
+    expect(timesLogged(service, 'standby removed from rotation')).toBe(0);
   });
 
   describe.each<[string, () => Promise<void>, () => Promise<void>]>([
@@ -339,15 +339,15 @@ const services: TestService[] = [];
         const first = await timed(() => Promise.all(Array.from({ length: 40 }, read)));
         expect(countByStatus(first.result)).toEqual({ 200: 40 });
         expect(first.ms).toBeLessThan(STANDBY_WAIT_MS + 500);
-        await service.waitForLog(({ msg, standby }) => msg === 'standby left out' && standby === 1);
+        await service.waitForLog(({ msg, standby }) => msg === 'standby removed from rotation' && standby === 1);
         const then = await timed(() => Promise.all(Array.from({ length: 40 }, read)));
         expect(countByStatus(then.result)).toEqual({ 200: 40 });
         expect(then.ms).toBeLessThan(1_000);
-        expect(timesLogged(service, 'standby left out')).toBe(1);
+        expect(timesLogged(service, 'standby removed from rotation')).toBe(1);
       } finally {
         await mend();
       }
-      await until(() => Promise.resolve(timesLogged(service, 'standby in service') === 3));
+      await until(() => Promise.resolve(timesLogged(service, 'standby added to rotation') === 3));
     });
   });
 
@@ -360,7 +360,7 @@ const services: TestService[] = [];
         env: { DATABASE_REPLICA_URLS: far.url },
       });
       services.push(service);
-      await service.waitForLog(({ msg }) => msg === 'standby left out');
+      await service.waitForLog(({ msg }) => msg === 'standby removed from rotation');
       expect((await new ApiClient(service, owner.key).get('/v1/pets')).status).toBe(200);
       expect((await send(service, '/health/ready')).status).toBe(200);
     } finally {

@@ -154,8 +154,8 @@ test('standbys are listed by whether they are in rotation, and reads by the serv
     const lines = [...text.matchAll(/^(pets_(?:standby|reads)\S*) (\S+)$/gm)];
     return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
   };
-  await service.waitForLog(({ msg }) => msg === 'standby in service');
-  await service.waitForLog(({ msg }) => msg === 'standby left out');
+  await service.waitForLog(({ msg }) => msg === 'standby added to rotation');
+  await service.waitForLog(({ msg }) => msg === 'standby removed from rotation');
   const [petId] = await createPets(database, 1);
   const before = await readMetrics();
   // A standby cannot prove that a list has no further animals.

@@ -6,14 +6,14 @@ import type { DatabaseLocation } from '../database-location.js';
 import { executedMigrations, migrationStatus } from './migration-status.js';
 import type { StatementRunner } from '../statement-runner.js';
 
-/** The advisory lock that lets one process migrate at a time; any number that nothing else uses. */
+/** The advisory lock of the process that migrates. The number is arbitrary. */
 const MIGRATION_LOCK = 7_236_114_901n;
 const LOCK_POLL_MS = 100;
 const LOCK_WAIT_MS = 60_000;
-/** A migration may rewrite or index a large table: only its locks are bounded, by lock_timeout. */
+/** A migration may rewrite or index a large table. Only its waits for locks are short (lock_timeout). */
 const STATEMENT_TIMEOUT_MS = 3_600_000;
 
-/** Another process holds the migration lock for too long. */
+/** Another process has held the migration lock for too long. */
 export class SchemaBusyError extends Error {
   override readonly name = 'SchemaBusyError';
 
@@ -58,7 +58,7 @@ export async function migrate(
   });
 }
 
-/** Waits until no migration or revert is in progress. Returns whether all migrations of this release are executed then. */
+/** Waits until no migration or revert is in progress. Returns whether all migrations of this release are executed. */
 export async function isSchemaCurrent(
   location: DatabaseLocation,
   settings: DatabaseSettings,
@@ -70,7 +70,7 @@ export async function isSchemaCurrent(
 /**
  * Does the work while no other process migrates or reverts.
  *
- * @param work gets a data source, and the session that holds the lock
+ * @param work receives a data source, and the session that holds the lock
  * @throws SchemaBusyError when another process holds the lock for a minute
  */
 export async function withMigrationLock<Result>(
@@ -79,7 +79,7 @@ export async function withMigrationLock<Result>(
   work: (dataSource: DataSource, session: QueryRunner) => Promise<Result>,
 ): Promise<Result> {
   return withDataSource(location, settings, async (dataSource) => {
-    // The lock belongs to the session of this runner, and goes with it should the process die.
+    // The lock belongs to the session of this runner. The server releases it if the process dies.
     const runner = dataSource.createQueryRunner();
     try {
       const deadline = performance.now() + LOCK_WAIT_MS;

@@ -1,12 +1,12 @@
 import { APPLICATION_NAMES } from '../application-names.js';
 import type { StatementRunner } from '../statement-runner.js';
 
-/** The advisory lock of all running services; any number that nothing else uses. */
+/** The advisory lock of all running services. The number is arbitrary. */
 const SERVICE_LOCK = 7_236_114_902n;
 
 /**
- * Marks the session as one of a running service until it ends. A name in pg_stat_activity is not enough: a pooler or
- * the database's address may replace it. Waits while a revert is in progress.
+ * Marks the session as one of a running service until it ends. A name in pg_stat_activity is not enough: a connection
+ * pooler or the URL of the database may replace it. Waits while a revert is in progress.
  */
 export const MARK_SERVICE_SESSION = `SELECT pg_advisory_lock_shared(${SERVICE_LOCK})`;
 

@@ -3,15 +3,15 @@ import { type BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.
 import { isUnavailable } from '../database-errors.js';
 import { PipelinedStatements } from '../pipelining/pipelined-statements.js';
 
-/** What was known of a standby's state before a question was sent to it. Times are texts, exact to the microsecond. */
+/** The state of a standby before a query. Times are strings, exact to the microsecond. */
 export interface ReplayState {
-  /** Whatever was added before this time, by the primary's clock, is there; null: not known. */
+  /** The standby has every row that was added before this time of the primary's clock; null: unknown. */
   readonly settledBefore: string | null;
-  /** When the server that said so was started: an address may lead to another one the next time. */
+  /** Identifies the server: later, its address may lead to another server. */
   readonly serverStartedAt: string;
 }
 
-/** A standby as it was when a read began. */
+/** A standby, with its state when the read began. */
 export interface ReadableStandby {
   readonly replay: ReplayState;
   readonly query: PipelinedStatements['read'];
@@ -21,38 +21,38 @@ const PROBE = `
   SELECT (pg_last_xact_replay_timestamp() - make_interval(secs => $1))::text AS "settledBefore",
          pg_postmaster_start_time()::text AS "serverStartedAt"`;
 
-/** A streaming standby: its connections, and whether it is in service. */
+/** A streaming standby: its connections, and whether it is in rotation. */
 export class Standby {
   private readonly logger = new Logger(Standby.name);
   private readonly statements: PipelinedStatements;
-  /** null: left out; undefined: not asked yet. */
+  /** null: not in rotation; undefined: not probed yet. */
   private replay: ReplayState | null | undefined;
   private probing = false;
-  /** Whether the log has said what it cannot answer, since it is in service. */
-  private complained = false;
+  /** Whether a failed query was logged since the standby is in rotation. */
+  private hasLoggedFailure = false;
 
   /**
-   * @param index by which it is told: its address holds a password
+   * @param index identifies the standby in the log: its URL contains a password
    * @param pool connections to the standby; this class closes it
-   * @param horizonMs what was added so long before the last transaction that it has replayed is settled
+   * @param horizonMs rows that are this much older than the latest replayed transaction are settled
    */
   constructor(
     private readonly index: number,
     private readonly pool: BoundedPool,
     private readonly horizonMs: number,
   ) {
-    this.statements = new PipelinedStatements(this.pool);
-    // A connection that nobody used at the moment broke.
-    this.pool.on('error', (error) => this.leaveOut(error));
+    this.statements = new PipelinedStatements(pool);
+    // An idle connection broke.
+    pool.on('error', (error) => this.removeFromRotation(error));
   }
 
-  get inService(): boolean {
+  get isInRotation(): boolean {
     return Boolean(this.replay);
   }
 
   /**
-   * Returns what the work returns, or null when the standby is left out or fails. What says that it
-   * cannot be reached, or not in time, leaves it out from now on.
+   * Returns the result of the work, or null if the standby is not in rotation or the work fails.
+   * An unavailable or late standby is removed from rotation.
    */
   async read<Result>(
     work: (standby: ReadableStandby) => Promise<Result | null>,
@@ -65,21 +65,21 @@ export class Standby {
         query: (sql, values, toRow) => statements.read(sql, values, toRow),
       });
     } catch (error) {
-      if (isUnavailable(error)) this.leaveOut(error);
-      else this.complain(error);
+      if (isUnavailable(error)) this.removeFromRotation(error);
+      else this.logFailure(error);
       return null;
     }
   }
 
-  /** Asks whether it answers, and up to when it has followed the primary. Never throws. */
+  /** Queries the replay state. Adds the standby to rotation or removes it. Never throws. */
   async probe(): Promise<void> {
     if (this.probing || this.pool.ending) return;
     this.probing = true;
     try {
       const { rows } = await this.pool.query<ReplayState>(PROBE, [this.horizonMs / 1000]);
-      for (const replay of rows) this.takeIn(replay);
+      for (const replay of rows) this.addToRotation(replay);
     } catch (error) {
-      this.leaveOut(error);
+      this.removeFromRotation(error);
     } finally {
       this.probing = false;
     }
@@ -90,25 +90,25 @@ export class Standby {
     await this.pool.end();
   }
 
-  private takeIn(replay: ReplayState): void {
+  private addToRotation(replay: ReplayState): void {
     if (this.pool.ending) return;
     if (!this.replay) {
-      this.complained = false;
-      this.logger.log({ msg: 'standby in service', standby: this.index });
+      this.hasLoggedFailure = false;
+      this.logger.log({ msg: 'standby added to rotation', standby: this.index });
     }
     this.replay = replay;
   }
 
-  private leaveOut(error: unknown): void {
-    // A full queue says nothing about the standby. The primary serves the request.
+  private removeFromRotation(error: unknown): void {
+    // A full queue does not mean that the standby is unavailable. The primary serves the request.
     if (this.replay === null || error instanceof DatabaseQueueFullError) return;
     this.replay = null;
-    this.logger.warn({ msg: 'standby left out', standby: this.index, err: error });
+    this.logger.warn({ msg: 'standby removed from rotation', standby: this.index, err: error });
   }
 
-  private complain(error: unknown): void {
-    if (this.complained) return;
-    this.complained = true;
-    this.logger.warn({ msg: 'standby cannot answer', standby: this.index, err: error });
+  private logFailure(error: unknown): void {
+    if (this.hasLoggedFailure) return;
+    this.hasLoggedFailure = true;
+    this.logger.warn({ msg: 'query failed on standby', standby: this.index, err: error });
   }
 }

@@ -5,68 +5,61 @@ import { BoundedPool } from '../pools/bounded-pool.js';
 import { poolConfig } from '../pools/client-config.js';
 import { type ReadableStandby, Standby } from './standby.js';
 
-const PROBE_EVERY_MS = 1_000;
-/** Who waits this long for a connection or an answer asks the primary, and has time left for that. */
+const PROBE_INTERVAL_MS = 1_000;
+/** A read that waits this long for a standby goes to the primary, and still has time left there. */
 const MAX_WAIT_MS = 1_000;
-/** In statement time limits: twice what the longest transaction that adds an animal may take (docs/decisions/0008). */
+/** In statement time limits: twice the longest transaction that adds an animal (docs/decisions/0008). */
 const HORIZON_STATEMENTS = 30;
 
-/** The streaming standbys, for reads that may be answered by one: in turns, those in service. */
+/** Distributes reads among the streaming standbys in rotation, round-robin. */
 @Injectable()
 export class Standbys implements OnModuleInit, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
-  private turn = 0;
-  /** Reads by who answered them, where there are standbys: one of them, or the primary after all. */
+  private lastIndex = 0;
+  /** Reads by the server that served them, if there are standbys. */
   readonly statistics = { standby: 0, primary: 0 };
 
   constructor(private readonly standbys: readonly Standby[]) {}
 
-  /** Which are in service, in the order of the setting. */
-  get inService(): boolean[] {
-    return this.standbys.map((standby) => standby.inService);
+  /** Whether each standby is in rotation, in the order of DATABASE_REPLICA_URLS. */
+  get inRotation(): boolean[] {
+    return this.standbys.map(({ isInRotation }) => isInRotation);
   }
 
   onModuleInit(): void {
     if (this.standbys.length === 0) return;
     this.probe();
-    this.timer = setInterval(() => this.probe(), PROBE_EVERY_MS);
-    this.timer.unref();
+    this.timer = setInterval(() => this.probe(), PROBE_INTERVAL_MS).unref();
   }
 
+  /** Resolves when the queries in progress have ended. Their time limits bound the wait. */
   async onApplicationShutdown(): Promise<void> {
     clearInterval(this.timer);
-    // Bounded: what is under way has its time limits.
     await Promise.all(this.standbys.map((standby) => standby.close()));
   }
 
   /**
-   * Returns what a standby answers, where that is conclusive, else what the primary does.
+   * Returns the result of a standby, or of the primary if the standby's is null.
    *
-   * @param onStandby asks a standby; null: the primary might say otherwise
-   * @param onPrimary asks the primary
+   * @param onStandby returns null if the primary might return something else
    */
-  read<Result>(
+  async read<Result>(
     onStandby: (standby: ReadableStandby) => Promise<Result | null>,
     onPrimary: () => Promise<Result>,
   ): Promise<Result> {
-    return this.standbys.length === 0 ? onPrimary() : this.readInTurn(onStandby, onPrimary);
-  }
-
-  private async readInTurn<Result>(
-    onStandby: (standby: ReadableStandby) => Promise<Result | null>,
-    onPrimary: () => Promise<Result>,
-  ): Promise<Result> {
+    if (this.standbys.length === 0) return onPrimary();
     const result = (await this.next()?.read(onStandby)) ?? null;
     this.statistics[result === null ? 'primary' : 'standby']++;
     return result ?? onPrimary();
   }
 
+  /** Returns the next standby in rotation, if there is one. */
   private next(): Standby | undefined {
     const { length } = this.standbys;
     for (let tried = 0; tried < length; tried++) {
-      this.turn = (this.turn + 1) % length;
-      const standby = this.standbys[this.turn];
-      if (standby?.inService) return standby;
+      this.lastIndex = (this.lastIndex + 1) % length;
+      const standby = this.standbys[this.lastIndex];
+      if (standby?.isInRotation) return standby;
     }
     return undefined;
   }
