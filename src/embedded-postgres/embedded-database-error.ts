@@ -1,10 +1,10 @@
-/** The embedded server cannot be used. The message is one line that ends with what to do. */
+/** The embedded server cannot be used. The message is one line and ends with what to do. */
 export class EmbeddedDatabaseError extends Error {
   override readonly name = 'EmbeddedDatabaseError';
 
   /**
    * @param problem what is wrong, without a full stop
-   * @param remedy what the reader does about it, besides setting DATABASE_URL
+   * @param remedy what to do, other than setting DATABASE_URL
    */
   constructor(problem: string, remedy: string, options?: ErrorOptions) {
     super(`${problem}: ${remedy}, or set DATABASE_URL=postgres://…`.replace(/\s+/g, ' '), options);

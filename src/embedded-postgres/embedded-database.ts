@@ -1,5 +1,5 @@
 export interface EmbeddedConnection {
-  /** The socket's folder on Unix. */
+  /** The folder of the socket on Unix. */
   host: string;
   port: number;
   user: string;
@@ -9,20 +9,17 @@ export interface EmbeddedConnection {
 
 export interface EmbeddedDatabase {
   readonly connection: EmbeddedConnection;
-  /**
-   * Lets go of the server; stops it when nobody else uses it. Resolves when it has stopped or is
-   * left to its other users. Idempotent.
-   */
+  /** Detaches from the server, and stops it if no other process uses it. Idempotent. */
   close(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
-  /** Made when missing; a relative path counts from the working directory. */
+  /** Created if missing. A relative path starts at the working directory. */
   dataDir: string;
-  /** 'service': the only one of this folder; 'command': any number, beside a service or alone. */
+  /** 'service': at most one per folder; 'command': any number, with or without a service. */
   use: 'service' | 'command';
-  /** How long to wait for the server, initdb and recovery included. */
+  /** How long to wait for the server, including initdb and recovery. */
   startTimeoutMs?: number;
-  /** Where root keeps a copy of the binaries; by default a folder of /var/cache. */
+  /** Where root keeps a copy of the binaries. By default a folder in /var/cache. */
   sharedFolder?: string;
 }

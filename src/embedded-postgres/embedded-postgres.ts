@@ -13,7 +13,7 @@ export type { EmbeddedConnection, EmbeddedDatabase, EmbeddedOptions };
 
 const DEFAULT_START_TIMEOUT_MS = 60_000;
 
-/** Whether the folder holds a database. Creates nothing. True when this process may not look into the folder. */
+/** Whether the folder holds a database. Creates nothing. Returns true if this process may not read the folder. */
 export function hasEmbeddedDatabase(dataDir: string): boolean {
   try {
     return readdirSync(serverFiles(resolve(dataDir)).cluster).length > 0;
@@ -23,9 +23,10 @@ export function hasEmbeddedDatabase(dataDir: string): boolean {
 }
 
 /**
- * Attaches to the server that runs on the folder, or starts it, and keeps it for as long as this
- * process lives or until `close`. After a crash of the server it is started again.
- * @throws EmbeddedDatabaseError whose message is one line that says what to do
+ * Attaches to the server of the folder, and starts it if necessary. The server runs until `close`, or
+ * until this process ends. After a crash, the server is started again.
+ *
+ * @throws EmbeddedDatabaseError
  */
 export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   try {

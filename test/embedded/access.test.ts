@@ -201,7 +201,7 @@ ofRoot("a cluster that the first release's root has made (needs root on Linux)",
     chownSync(join(dataDir, 'postgres.log'), NOBODY, NOBODY);
 
     const opened = await new EmbeddedUser(dataDir, 'service').opened();
-    expect(await query(opened, 'select answer from kept')).toEqual([{ response: 42 }]);
+    expect(await query(opened, 'select answer from kept')).toEqual([{ answer: 42 }]);
     expect(statSync(`/proc/${postmasterOf(dataDir)}`).uid).toBe(SERVER_USER);
     expect(attemptOf(NOBODY, opened.connection, dataDir)).toMatch(/socket: EACCES/);
     expect(await failureOf(query(withPassword(opened, 'guessed'), 'select 1'))).toMatchObject({

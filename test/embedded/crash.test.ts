@@ -102,7 +102,7 @@ ofLinux('a server that lost its users, or that they lost (Linux only)', () => {
     process.kill(postmasterOf(dataDir), 'SIGKILL');
     service = new EmbeddedUser(dataDir, 'service');
     opened = await service.opened();
-    expect(await query(opened, 'select answer from kept')).toEqual([{ response: 42 }]);
+    expect(await query(opened, 'select answer from kept')).toEqual([{ answer: 42 }]);
     expect(await busy).toBe('ended');
   });
 

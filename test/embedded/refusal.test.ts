@@ -25,7 +25,7 @@ import {
       mkdirSync(join(dataDir, 'postgres'));
       writeFileSync(join(dataDir, 'postgres/PG_VERSION'), '17\n');
       expect(await rejection(dataDir)).toMatch(
-        /was made by PostgreSQL 17, and the installed binaries are PostgreSQL 18: dump it/,
+        /was created by PostgreSQL 17, and the installed binaries are PostgreSQL 18: dump it/,
       );
     });
 

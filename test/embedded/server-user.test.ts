@@ -64,7 +64,7 @@ describe('the user that the server runs as (needs root on Linux)', () => {
       expect(statSync(join(copy, 'postgres')).uid).toBe(0);
       expect(
         await query(await new EmbeddedUser(copy, 'service').opened(), 'select answer from kept'),
-      ).toEqual([{ response: 42 }]);
+      ).toEqual([{ answer: 42 }]);
     });
   });
 

@@ -1,13 +1,13 @@
 /**
- * The variables that the server, initdb and the guard get: the path of programs, of libraries (for Node) and of temporary
- * files, and those without which no program starts on Windows. All others may hold secrets, or change how these programs
- * behave.
+ * The environment variables of the server, initdb and the guard: the paths of programs, libraries and
+ * temporary files, and those that every program on Windows needs. Other variables may hold secrets or
+ * change how these programs work.
  */
 const ALLOWED = new Set([
   'PATH',
   'LD_LIBRARY_PATH',
   'TMPDIR',
-  // Windows, where names have no case.
+  // Windows, where names are case-insensitive.
   'COMSPEC',
   'PATHEXT',
   'SYSTEMDRIVE',
@@ -17,11 +17,11 @@ const ALLOWED = new Set([
   'WINDIR',
 ]);
 
-/** The environment of the server, of initdb and of the guard. */
+/** Returns the environment of the server, initdb and the guard. */
 export function childEnvironment(): NodeJS.ProcessEnv {
-  // Passed on; nothing here depends on the values.
+  // Only passed on.
   // eslint-disable-next-line no-restricted-properties
   const allowed = Object.entries(process.env).filter(([name]) => ALLOWED.has(name.toUpperCase()));
-  // initdb writes the time zone and the language of messages into the cluster's configuration.
+  // initdb writes the time zone and the language of messages to the configuration of the cluster.
   return { ...Object.fromEntries(allowed), LC_ALL: 'C', TZ: 'UTC' };
 }

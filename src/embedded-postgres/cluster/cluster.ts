@@ -25,12 +25,13 @@ import {
   spawnAsServerUser,
   type ServerUser,
 } from './server-user.js';
-import { makeUnfinished, removeUnfinished } from './unfinished.js';
+import { createTemporary, removeTemporary } from './temporary-folder.js';
 
 /**
- * Makes the cluster when there is none. initdb works in a folder of its own that is then renamed,
- * so that one killed on the way is not taken for a cluster, and of two at once one wins.
- * @throws EmbeddedDatabaseError also when the cluster is of another major version
+ * Creates the cluster if there is none. initdb works in a temporary folder, which is then renamed: an
+ * interrupted initdb leaves no incomplete cluster, and only one of two processes wins.
+ *
+ * @throws EmbeddedDatabaseError also if the cluster belongs to another major version
  */
 export async function ensureCluster(
   files: ServerFiles,
@@ -39,18 +40,18 @@ export async function ensureCluster(
   timeoutMs: number,
 ): Promise<void> {
   if (hasCluster(files)) {
-    removeUnfinished(files.cluster);
+    removeTemporary(files.cluster);
     checkVersion(files, binaries);
     giveToServerUser(files.cluster, user);
     return;
   }
-  const made = makeUnfinished(files.cluster);
+  const created = createTemporary(files.cluster);
   try {
-    giveToServerUser(made, user);
-    await initialize(files, made, binaries, user, timeoutMs);
-    putInPlace(made, files);
+    giveToServerUser(created, user);
+    await initialize(files, created, binaries, user, timeoutMs);
+    putInPlace(created, files);
   } finally {
-    rmSync(made, { recursive: true, force: true, maxRetries: 3 });
+    rmSync(created, { recursive: true, force: true, maxRetries: 3 });
   }
 }
 
@@ -66,21 +67,21 @@ function checkVersion(files: ServerFiles, binaries: Binaries): void {
   const version = readFileSync(path, 'utf8').trim();
   if (version !== String(binaries.major)) {
     throw new EmbeddedDatabaseError(
-      `${files.cluster} was made by PostgreSQL ${version}, and the installed binaries are PostgreSQL ${binaries.major}`,
+      `${files.cluster} was created by PostgreSQL ${version}, and the installed binaries are PostgreSQL ${binaries.major}`,
       `dump it with version ${version} and load the dump into a new DATA_DIR`,
     );
   }
 }
 
-function putInPlace(made: string, files: ServerFiles): void {
+function putInPlace(created: string, files: ServerFiles): void {
   try {
-    renameSync(made, files.cluster);
+    renameSync(created, files.cluster);
   } catch (error) {
     if (hasCluster(files)) return;
     throw error;
   }
   if (process.platform === 'win32') return;
-  // Without this a power cut could take the cluster back, with all that was written since.
+  // Without this, the cluster could be lost in a power cut.
   const folder = openSync(files.dataDir, 'r');
   fsyncSync(folder);
   closeSync(folder);
@@ -100,8 +101,8 @@ async function initialize(
     SUPERUSER,
     '--encoding=UTF8',
     '--locale=C',
-    // Upper and lower case of every script, sorting by code point: alike on all systems and over
-    // upgrades of their libraries.
+    // Upper and lower case of all scripts, and sorting by code point: the same on all systems, and
+    // after upgrades of their libraries.
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
     '--no-instructions',
@@ -118,16 +119,16 @@ async function initialize(
   }
   if (failure !== null) {
     throw new EmbeddedDatabaseError(
-      `the embedded database in ${files.dataDir} could not be made (${failure})`,
+      `the embedded database in ${files.dataDir} could not be created (${failure})`,
       'choose another DATA_DIR',
     );
   }
 }
 
-/** initdb's message where the user has no entry in /etc/passwd. */
+/** Part of initdb's message when the user has no entry in /etc/passwd. */
 const NO_USER = 'effective user ID';
 
-/** initdb starts the server by a shell, with its own path in double quotes. */
+/** initdb starts the server through a shell, with the path of the server in double quotes. */
 function isSafeInShell(path: string): boolean {
   return process.platform === 'win32' || !/["$`\\\n]/.test(path);
 }
@@ -136,7 +137,7 @@ async function withPrivateInstallation<T>(
   binaries: Binaries,
   use: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const parent = makeUnfinished(join(binaries.scratch, 'pets-initdb'));
+  const parent = createTemporary(join(binaries.scratch, 'pets-initdb'));
   try {
     chmodSync(parent, 0o755);
     const folder = join(parent, 'postgres');
@@ -147,7 +148,7 @@ async function withPrivateInstallation<T>(
   }
 }
 
-/** @returns why it failed, in one line, or null */
+/** Returns one line that says why initdb failed, or null. */
 function runInitdb(
   installation: string,
   folder: string,
@@ -157,7 +158,7 @@ function runInitdb(
 ): Promise<string | null> {
   const program = programIn(installation, 'initdb');
   return new Promise((resolve) => {
-    // Its output is a pipe to us: when we are killed, initdb ends at the next line it prints.
+    // If this process is killed, initdb fails when it prints its next line to the closed pipe.
     const initdb = spawnAsServerUser(user, program, args, {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -2,7 +2,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder and those above it that are missing. Not with Node's `recursive`: that option never returns where the
+ * Creates a folder and its missing parent folders. Does not use Node's option `recursive`, which never returns if the
  * system reports ENOENT for a folder that it cannot create, as /proc does.
  *
  * @param path absolute

@@ -17,12 +17,12 @@ import { userInfo } from 'node:os';
 import { promisify } from 'node:util';
 import type { ServerFiles } from '../server/server-files.js';
 
-/** PostgreSQL's default. */
+/** The default of PostgreSQL. */
 const SCRAM_ITERATIONS = 4096;
 
 /**
- * Returns the superuser's password, or undefined where there is none: the first release's servers on Unix have none until
- * they are started again.
+ * Returns the password of the superuser, or undefined if there is none: servers of the first release on
+ * Unix have none until their next start.
  */
 export function readPassword(files: ServerFiles): string | undefined {
   try {
@@ -34,52 +34,52 @@ export function readPassword(files: ServerFiles): string | undefined {
 }
 
 /**
- * Unix: creates the superuser's password if there is none, in a file that only the owner of DATA_DIR can read. When root
- * owns DATA_DIR, that is not the user that runs the server.
+ * Unix: creates the password of the superuser if there is none, in a file that only the owner of
+ * DATA_DIR can read. If root owns DATA_DIR, the user that runs the server cannot read it.
  */
 export function ensurePassword(files: ServerFiles): void {
   if (existsSync(files.password)) return;
-  const made = `${files.password}.new-${process.pid}`;
-  rmSync(made, { force: true });
-  const file = openSync(made, 'wx', 0o600);
+  const created = `${files.password}.new-${process.pid}`;
+  rmSync(created, { force: true });
+  const file = openSync(created, 'wx', 0o600);
   writeFileSync(file, createPassword());
   fsyncSync(file);
   closeSync(file);
   const { uid, gid } = statSync(files.dataDir);
-  if (process.getuid?.() === 0) lchownSync(made, uid, gid);
+  if (process.getuid?.() === 0) lchownSync(created, uid, gid);
   try {
-    // Unlike a rename, this keeps the password of a process that was faster.
-    linkSync(made, files.password);
+    // Unlike a rename, a link does not replace the password that another process has just created.
+    linkSync(created, files.password);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    rmSync(made, { force: true });
+    rmSync(created, { force: true });
   }
 }
 
 /**
- * Windows, where the server listens on the loopback address: the path of a file with the superuser's password, which only
- * its owner can read.
+ * Windows, where the server listens on the loopback address: creates the password of the superuser if
+ * there is none. Returns the path of its file, which only its owner can read.
  */
 export async function preparePassword(files: ServerFiles): Promise<string> {
   if (!existsSync(files.password)) {
-    const made = `${files.password}.new-${process.pid}`;
-    writeFileSync(made, '', { mode: 0o600 });
+    const created = `${files.password}.new-${process.pid}`;
+    writeFileSync(created, '', { mode: 0o600 });
     await promisify(execFile)('icacls', [
-      made,
+      created,
       '/inheritance:r',
       '/grant:r',
       `${userInfo().username}:F`,
     ]);
-    writeFileSync(made, createPassword());
-    renameSync(made, files.password);
+    writeFileSync(created, createPassword());
+    renameSync(created, files.password);
   }
   return files.password;
 }
 
 /**
- * Returns what the server stores instead of the password (RFC 5803, section 3): statements with the password itself could
- * end up in the server's log.
+ * Returns the value that the server stores for a password (RFC 5803, section 3). A statement with the
+ * password itself could appear in the log of the server.
  */
 export function scramVerifier(password: string): string {
   const salt = randomBytes(16);
@@ -90,7 +90,7 @@ export function scramVerifier(password: string): string {
   return `SCRAM-SHA-256$${SCRAM_ITERATIONS}:${salt.toString('base64')}$${storedKey}:${serverKey}`;
 }
 
-/** Without characters that URLs, shells or SASLprep change. */
+/** The password has no characters that URLs, shells or SASLprep change. */
 function createPassword(): string {
   return randomBytes(24).toString('base64url');
 }

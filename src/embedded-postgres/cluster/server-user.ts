@@ -11,25 +11,25 @@ export interface ServerUser {
 }
 
 /**
- * The user that runs the server when root starts it: one of its own, which no other program runs as. The number is one
- * that systemd's allocation (https://systemd.io/UIDS-GIDS) leaves unused; it needs no entry in /etc/passwd.
+ * The user that runs the server when root starts it. No other program runs as this user: systemd does
+ * not allocate the number (https://systemd.io/UIDS-GIDS). It needs no entry in /etc/passwd.
  */
 const SERVER_USER: ServerUser = { uid: 61_000, gid: 61_000 };
 
-/** "nobody", which the first release used, and which other programs run as. */
+/** "nobody", which the first release used and which other programs use. */
 const NOBODY_UID = 65_534;
 
-/** A process's own working directory, without a look at the folders above it. */
+/** The working directory of a process. It needs no permission for the parent folders. */
 const WORKING_DIRECTORY = '/proc/self/cwd';
 
-/** Returns the user that runs the server, since PostgreSQL refuses to run as root. Null: the user of this process. */
+/** Returns the user that runs the server: PostgreSQL does not run as root. Null: the user of this process. */
 export function chooseServerUser(files: ServerFiles): ServerUser | null {
   if (process.getuid?.() !== 0) return null;
   const ownerOfFolder = ownerOf(files.dataDir);
   if (ownerOfFolder !== undefined && ownerOfFolder.uid !== 0) return ownerOfFolder;
   const ownerOfCluster = ownerOf(files.cluster);
   if (ownerOfCluster === undefined || ownerOfCluster.uid === 0) return SERVER_USER;
-  // The first release's: not while its server may be running, which would lose its files.
+  // A running server of the first release needs access to its files.
   const mayChange = !existsSync(join(files.cluster, 'postmaster.pid'));
   return ownerOfCluster.uid === NOBODY_UID && mayChange ? SERVER_USER : ownerOfCluster;
 }
@@ -39,22 +39,23 @@ function ownerOf(folder: string): ServerUser | undefined {
   return stats && { uid: stats.uid, gid: stats.gid };
 }
 
-/** Whether the user is the server's own, which has no entry in /etc/passwd. */
+/** Whether the user is SERVER_USER, which has no entry in /etc/passwd. */
 export function isServerUser(user: ServerUser | null): boolean {
   return user?.uid === SERVER_USER.uid;
 }
 
 /**
- * Returns the path by which a program started by `spawnAsServerUser` reaches its working directory. Another user may not
- * be allowed to enter the folders above (a checkout in /root), and needs no permission for them this way.
+ * Returns the path by which a program started by `spawnAsServerUser` opens its working directory. Another
+ * user may not be allowed to enter the parent folders, for example /root.
  */
 export function seenByServer(workingDirectory: string, user: ServerUser | null): string {
   return user !== null && process.platform === 'linux' ? WORKING_DIRECTORY : workingDirectory;
 }
 
 /**
- * Hands a file, or a folder's whole tree, to the server's user.
- * @throws EmbeddedDatabaseError when root may not, as in some containers
+ * Makes the server's user the owner of a file, or of a folder with all it contains.
+ *
+ * @throws EmbeddedDatabaseError if root is not allowed to, as in some containers
  */
 export function giveToServerUser(path: string, user: ServerUser | null): void {
   if (user === null || lstatSync(path).uid === user.uid) return;
@@ -63,7 +64,7 @@ export function giveToServerUser(path: string, user: ServerUser | null): void {
   try {
     for (const entry of contents)
       lchownSync(join(entry.parentPath, entry.name), user.uid, user.gid);
-    // Last, so that an interrupted hand-over is begun again.
+    // Last, so that an interrupted change is repeated.
     lchownSync(path, user.uid, user.gid);
   } catch (cause) {
     throw new EmbeddedDatabaseError(
@@ -74,7 +75,7 @@ export function giveToServerUser(path: string, user: ServerUser | null): void {
   }
 }
 
-/** Starts a program as the server's user, without any capability. */
+/** Starts a program as the server's user, without capabilities. */
 export function spawnAsServerUser(
   user: ServerUser | null,
   program: string,
@@ -85,9 +86,9 @@ export function spawnAsServerUser(
   return spawn(program, args, user === null ? common : { ...common, ...user });
 }
 
-/** Why a program could not be run. */
+/** Returns why a program could not be started. */
 export function describeSpawnError(error: NodeJS.ErrnoException, program: string): string {
-  // What the kernel does not find is then the loader that the program names.
+  // If the program exists, the missing file is the loader that it requires.
   const lacksLoader = error.code === 'ENOENT' && existsSync(program);
   return lacksLoader
     ? `${program} needs the GNU C library, which this system lacks`

@@ -18,17 +18,16 @@ import { join } from 'node:path';
 import { createFolder } from '../cluster/create-folder.js';
 import { EmbeddedDatabaseError } from '../embedded-database-error.js';
 import type { LibraryLink } from './private-installation.js';
-import { makeUnfinished } from '../cluster/unfinished.js';
+import { createTemporary } from '../cluster/temporary-folder.js';
 
 /**
- * Root's copy of the binaries for the server's user, who may not be able to enter the folder that node_modules is in.
- * PostgreSQL looks for its own path, so that neither a link nor an open folder can stand for a copy. The copy (61 MB) is
- * made once per version, in one step, and is shared by all services of the machine; copies of other versions that no
- * process runs are removed.
+ * Copies the binaries for the server's user, who may not be able to read node_modules. A link does not
+ * work, because PostgreSQL resolves its own path. All services of the machine share the copy of a version
+ * (61 MB). Unused copies of other versions are removed.
  *
  * @param native the folder with bin, lib and share
- * @returns the copy's folder
- * @throws EmbeddedDatabaseError when the copy cannot be made
+ * @returns the folder of the copy
+ * @throws EmbeddedDatabaseError if the copy cannot be created
  */
 export function copyForOthers(
   native: string,
@@ -44,7 +43,7 @@ export function copyForOthers(
     }
     requireRoots(sharedFolder);
     if (!existsSync(folder)) {
-      makeCopy(native, folder, links);
+      createCopy(native, folder, links);
       removeOthers(sharedFolder, folder);
     }
     requireRoots(folder);
@@ -59,7 +58,7 @@ export function copyForOthers(
   }
 }
 
-/** What others may write to could be anybody's program. */
+/** Other users could replace the programs in a folder that they may write to. */
 function requireRoots(folder: string): void {
   const stats = lstatSync(folder);
   if (stats.isDirectory() && stats.uid === 0 && (stats.mode & 0o022) === 0) return;
@@ -69,27 +68,27 @@ function requireRoots(folder: string): void {
   );
 }
 
-function makeCopy(native: string, folder: string, links: readonly LibraryLink[]): void {
-  const made = makeUnfinished(folder);
+function createCopy(native: string, folder: string, links: readonly LibraryLink[]): void {
+  const created = createTemporary(folder);
   try {
-    copyTree(native, made);
+    copyTree(native, created);
     for (const { name, target } of links) {
-      const link = join(made, 'lib', name);
+      const link = join(created, 'lib', name);
       if (!existsSync(link)) symlinkSync(target, link);
     }
-    synchronize(made);
-    renameSync(made, folder);
+    synchronize(created);
+    renameSync(created, folder);
   } catch (error) {
-    // Another process has made it in the meantime.
+    // Another process has created it in the meantime.
     if (!existsSync(folder)) throw error;
   } finally {
-    rmSync(made, { recursive: true, force: true });
+    rmSync(created, { recursive: true, force: true });
   }
 }
 
-/** After a power cut, a copy with empty files would otherwise be used at each start. */
+/** Without this, the copy could have empty files after a power cut. */
 function synchronize(folder: string): void {
-  // After all have been written, which takes a third of the time.
+  // Faster than after each file.
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue;
     const file = openSync(join(entry.parentPath, entry.name), 'r');
@@ -109,13 +108,13 @@ function copyTree(from: string, to: string): void {
       symlinkSync(readlinkSync(source), target);
     } else {
       copyFileSync(source, target, constants.COPYFILE_FICLONE);
-      // As with umask 022, whatever it was when the package was installed.
+      // As with umask 022.
       chmodSync(target, lstatSync(source).mode & 0o100 ? 0o755 : 0o644);
     }
   }
 }
 
-/** Removes the copies of other versions that no process runs. */
+/** Removes the copies of other versions that no process runs from. */
 function removeOthers(sharedFolder: string, used: string): void {
   const running = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const programs = running.map((pid) => {

@@ -9,7 +9,7 @@ import type { ServerFiles } from '../server/server-files.js';
 import type { ServerUser } from '../cluster/server-user.js';
 
 export interface Binaries {
-  /** Holds bin, lib and share. The server's user can read it. */
+  /** Contains bin, lib and share. The server's user can read it. */
   readonly folder: string;
   /** PostgreSQL's major version. */
   readonly major: number;
@@ -17,7 +17,7 @@ export interface Binaries {
   readonly scratch: string;
 }
 
-/** Every user may enter it, only root may write to it, and nothing but root removes what is in it. */
+/** Every user may read this folder. Only root writes to it. */
 const SHARED_FOLDER = '/var/cache/animal-adoption-store';
 
 const PLATFORM_NAMES: Partial<Record<NodeJS.Platform, string>> = {
@@ -28,9 +28,10 @@ const PLATFORM_NAMES: Partial<Record<NodeJS.Platform, string>> = {
 
 /**
  * Returns the binaries of this platform's npm package, ready to run.
- * @param user who runs them; may be kept out of the folder that node_modules is in
+ *
+ * @param user runs the binaries, and may not be able to read node_modules
  * @param sharedFolder where root keeps copies for that user
- * @throws EmbeddedDatabaseError when the platform has none, the package is not installed, or it cannot be copied
+ * @throws EmbeddedDatabaseError if the platform has none, or the package is not installed or cannot be copied
  */
 export function findBinaries(
   files: ServerFiles,
@@ -48,7 +49,7 @@ export function findBinaries(
   }
   const scratch = tmpdir();
   if (linkLibraries(join(native, 'lib'), links)) return { folder: native, major, scratch };
-  // node_modules is read-only: the missing names go into a copy of our own.
+  // node_modules is read-only, so the links are created in a copy.
   const folder = join(files.dataDir, `postgres-binaries-${version}`);
   installPrivately(native, folder, { links });
   return { folder, major, scratch };
@@ -93,14 +94,14 @@ function readLibraryLinks(native: string): LibraryLink[] {
   }));
 }
 
-/** @returns false when a link is missing and cannot be made */
+/** Returns false if a link is missing and cannot be created. */
 function linkLibraries(lib: string, links: LibraryLink[]): boolean {
   for (const { name, target } of links) {
     if (existsSync(join(lib, name))) continue;
     try {
       symlinkSync(target, join(lib, name));
     } catch {
-      // Made meanwhile by a process beside us: fine.
+      // Another process may have created it in the meantime.
       if (!existsSync(join(lib, name))) return false;
     }
   }

@@ -13,26 +13,22 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/**
- * A library's second name, as the dynamic loader looks for it; npm packages cannot hold symbolic
- * links.
- */
+/** The name by which the dynamic loader finds a library. npm packages cannot contain symbolic links. */
 export interface LibraryLink {
   readonly name: string;
   readonly target: string;
 }
 
 export interface PrivateInstallation {
-  /** Names of libraries that the original lacks. */
+  /** Links that the package lacks. */
   links?: readonly LibraryLink[];
-  /** Linux: for a user without an entry in /etc/passwd, whom initdb refuses. */
+  /** Linux: makes initdb work for a user without an entry in /etc/passwd. */
   anonymousUser?: boolean;
 }
 
 /**
- * An installation of our own in `folder`: programs are copied (they look for lib and share beside
- * the file they really are), the rest is linked to. Made beside and renamed, so that a half-made
- * one is never used.
+ * Creates an installation in `folder`. Programs are copied, because they look for lib and share relative
+ * to their real path. Everything else is linked. The folder appears when it is complete.
  */
 export function installPrivately(
   native: string,
@@ -40,37 +36,36 @@ export function installPrivately(
   options: PrivateInstallation,
 ): void {
   if (existsSync(folder)) return;
-  const made = mkdtempSync(`${folder}.new-`);
-  chmodSync(made, 0o755);
-  mkdirSync(join(made, 'bin'));
+  const created = mkdtempSync(`${folder}.new-`);
+  chmodSync(created, 0o755);
+  mkdirSync(join(created, 'bin'));
   for (const name of readdirSync(join(native, 'bin'))) {
-    const program = join(made, 'bin', name);
+    const program = join(created, 'bin', name);
     copyFileSync(join(native, 'bin', name), program);
     chmodSync(program, 0o755);
-    if (options.anonymousUser === true) forgoUserLookup(program);
+    if (options.anonymousUser === true) replaceUserLookup(program);
   }
-  mkdirSync(join(made, 'lib'));
+  mkdirSync(join(created, 'lib'));
   for (const name of readdirSync(join(native, 'lib')))
-    symlinkSync(join(native, 'lib', name), join(made, 'lib', name));
+    symlinkSync(join(native, 'lib', name), join(created, 'lib', name));
   for (const { name, target } of options.links ?? []) {
-    const link = join(made, 'lib', name);
+    const link = join(created, 'lib', name);
     if (!existsSync(link)) symlinkSync(join(native, 'lib', target), link);
   }
-  symlinkSync(join(native, 'share'), join(made, 'share'));
+  symlinkSync(join(native, 'share'), join(created, 'share'));
   try {
-    renameSync(made, folder);
+    renameSync(created, folder);
   } catch (error) {
-    rmSync(made, { recursive: true, force: true });
+    rmSync(created, { recursive: true, force: true });
     if (!existsSync(folder)) throw error;
   }
 }
 
 /**
- * initdb asks the C library for its user's name, only to print it, and gives up when there is none,
- * as in `docker run --user 4242`. The copy asks for the first entry of /etc/passwd instead: the
- * imported function's name is replaced by one as long.
+ * initdb prints the name of its user, and fails if the user has none, as in `docker run --user 4242`. The
+ * copy prints the first name of /etc/passwd instead: it imports a function with a name of the same length.
  */
-function forgoUserLookup(program: string): void {
+function replaceUserLookup(program: string): void {
   const bytes = readFileSync(program);
   for (
     let at = bytes.indexOf('\0getpwuid\0');

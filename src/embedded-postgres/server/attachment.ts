@@ -19,7 +19,7 @@ import type { ServerUser } from '../cluster/server-user.js';
 const DATABASE = 'pets';
 const POLL_MS = 20;
 const REATTACH_INTERVAL_MS = 500;
-/** For the session of a service that was killed a moment ago to go. */
+/** The server closes the session of a killed service within this time. */
 const PREDECESSOR_TIMEOUT_MS = 1000;
 
 export interface AttachmentTarget {
@@ -30,7 +30,7 @@ export interface AttachmentTarget {
   readonly startTimeoutMs: number;
 }
 
-/** This process's hold on the server: a session with locks, and a guard for the time after us. */
+/** Keeps the server running for this process: a session with locks, and a guard that stops the server later. */
 export class Attachment implements EmbeddedDatabase {
   private readonly sessionName: string;
   private readonly guard: GuardProcess;
@@ -42,7 +42,7 @@ export class Attachment implements EmbeddedDatabase {
 
   private constructor(private readonly target: AttachmentTarget) {
     this.sessionName = `${target.use} ${process.pid} ${randomBytes(8).toString('hex')}`;
-    // Before the server: whoever starts one has somebody to stop it.
+    // The guard starts first, so that the server is stopped whatever happens to this process.
     this.guard = new GuardProcess({
       dataDir: target.files.dataDir,
       binaries: target.binaries.folder,
@@ -56,8 +56,7 @@ export class Attachment implements EmbeddedDatabase {
       await attachment.attach();
       return attachment;
     } catch (error) {
-      // Not waited for: the reason is known, and the guard may have to look for a server yet to
-      // come up.
+      // The guard may have to wait for a server that is still starting.
       attachment.guard.release();
       throw error;
     }
@@ -77,11 +76,11 @@ export class Attachment implements EmbeddedDatabase {
   }
 
   close(): Promise<void> {
-    this.closed ??= this.letGo();
+    this.closed ??= this.detach();
     return this.closed;
   }
 
-  private async letGo(): Promise<void> {
+  private async detach(): Promise<void> {
     this.closing.abort();
     await this.reattaching;
     await this.session?.close();
@@ -106,10 +105,7 @@ export class Attachment implements EmbeddedDatabase {
     this.session = session;
   }
 
-  /**
-   * The server crashed, or was stopped by hand: its users come back to it as to any database that
-   * was gone.
-   */
+  /** Attaches again after the server has crashed or was stopped manually. */
   private async reattach(): Promise<void> {
     this.session = null;
     while (!this.closing.signal.aborted) {
@@ -124,10 +120,7 @@ export class Attachment implements EmbeddedDatabase {
     }
   }
 
-  /**
-   * A session that holds the lock of the server's users, of a server that is started when it must
-   * be.
-   */
+  /** Opens a session that holds the shared lock of the server's users. Starts the server if necessary. */
   private async acquireSession(): Promise<ServerSession> {
     const { files, binaries, user, startTimeoutMs } = this.target;
     const timeout = AbortSignal.timeout(startTimeoutMs);
@@ -137,16 +130,16 @@ export class Attachment implements EmbeddedDatabase {
       for (;;) {
         const state = await readServerState(files);
         if (state.status === 'ready') {
-          const answer = await this.tryAttach(state.server);
-          if (answer instanceof ServerSession) return answer;
-          problem = answer;
+          const result = await this.tryAttach(state.server);
+          if (result instanceof ServerSession) return result;
+          problem = result;
         } else if (state.status === 'absent') {
           const { failure } = await startServer(files, binaries, user, {
             port: this.server?.port,
             signal,
           });
           if (failure === null) continue;
-          if (!isPassing(failure)) throw startError(files, failure);
+          if (!isTemporary(failure)) throw startError(files, failure);
           problem = failure;
         } else {
           problem = `it is still ${state.status}`;
@@ -161,7 +154,7 @@ export class Attachment implements EmbeddedDatabase {
     }
   }
 
-  /** @returns a session that holds the users' lock, or why there is none at this moment */
+  /** Returns a session that holds the shared lock of the server's users, or why there is none yet. */
   private async tryAttach(server: RunningServer): Promise<ServerSession | string> {
     let session: ServerSession | null = null;
     let problem = 'it is being stopped';
@@ -192,17 +185,14 @@ export class Attachment implements EmbeddedDatabase {
   }
 }
 
-/**
- * Another process starts the server at this moment, or processes of one that was killed are about
- * to end.
- */
-function isPassing(failure: string): boolean {
+/** Whether another process is starting the server, or processes of a killed server are still ending. */
+function isTemporary(failure: string): boolean {
   return /postmaster\.pid|lock file|pre-existing shared memory|is still in use/.test(failure);
 }
 
 function startError(files: ServerFiles, reason: string): EmbeddedDatabaseError {
   return new EmbeddedDatabaseError(
     `the embedded PostgreSQL in ${files.dataDir} did not start (${reason}; log: ${files.log})`,
-    'correct that',
+    'fix the cause',
   );
 }

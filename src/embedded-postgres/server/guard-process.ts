@@ -5,29 +5,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '../cluster/child-environment.js';
 
-/** What a guard is told, as its one argument in JSON. */
+/** The argument of the guard program, in JSON. */
 export interface GuardOrders {
   dataDir: string;
   /** The folder of the binaries. */
   binaries: string;
-  /** The name of its owner's session. */
+  /** The name of the session of its owner. */
   ownerSession: string;
 }
 
-/**
- * What an owner says once it is attached: a server that is absent then has ended, and is not about
- * to begin.
- */
+/** The owner's message when it is attached. A missing server has then ended and is not about to start. */
 export const ATTACHED = 'attached';
 
-/** Longer than a guard takes for the longest shutdown. */
+/** Longer than the longest shutdown. */
 const RELEASE_TIMEOUT_MS = 40_000;
 const REPLACE_AFTER_MS = 1000;
 
 /**
- * A process that stops the server after its owner has ended, however that came about: the pipe
- * between the two closes with the owner's last breath. It has a session of its own, which the
- * terminal's signals do not reach. One that is killed is replaced.
+ * Starts a process that stops the server after its owner has ended, even after kill -9: the pipe between
+ * the two closes. Signals of the terminal do not reach it. A killed guard is replaced.
  */
 export class GuardProcess {
   private guard: ChildProcess;
@@ -46,7 +42,7 @@ export class GuardProcess {
     this.guard.stdin?.write(ATTACHED);
   }
 
-  /** Has the guard stop the server unless others use it. */
+  /** Lets the guard stop the server unless other processes use it. */
   release(): void {
     this.released = true;
     const isDead = this.guard.exitCode !== null || this.guard.signalCode !== null;
@@ -54,14 +50,14 @@ export class GuardProcess {
     this.guard.stdin?.end();
   }
 
-  /** Resolves when the released guard is done, or after a bound. */
+  /** Resolves when the released guard has ended, or after a time limit. */
   async waitForEnd(): Promise<void> {
-    const bound = new AbortController();
+    const timeout = new AbortController();
     await Promise.race([
       this.ended,
-      sleep(RELEASE_TIMEOUT_MS, undefined, { signal: bound.signal }),
+      sleep(RELEASE_TIMEOUT_MS, undefined, { signal: timeout.signal }),
     ]);
-    bound.abort();
+    timeout.abort();
   }
 
   private start(): ChildProcess {
@@ -76,7 +72,7 @@ export class GuardProcess {
     this.ended = once(guard, 'exit').catch(() => undefined);
     guard.on('error', () => undefined);
     guard.on('exit', () => this.replace());
-    // The write to one that has just been killed.
+    // A write to a guard that was just killed fails.
     guard.stdin.on('error', () => undefined);
     if (this.attached) guard.stdin.write(ATTACHED);
     // Neither the process nor the pipe keeps its owner running.

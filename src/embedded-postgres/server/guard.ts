@@ -1,4 +1,4 @@
-// The program of GuardProcess. It prints nothing: there is nobody to read it.
+// The program that GuardProcess starts. Nobody reads its output, so it prints nothing.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ATTACHED, type GuardOrders } from './guard-process.js';
 import { serverFiles, type ServerFiles } from './server-files.js';
@@ -8,15 +8,12 @@ import { readServerState, type RunningServer } from './server-state.js';
 import { removeSocketDirectory } from './socket-directory.js';
 
 const POLL_MS = 20;
-/**
- * For a server that its owner had just launched when it was killed: until it makes its
- * postmaster.pid.
- */
+/** A server that its owner launched just before it was killed creates postmaster.pid within this time. */
 const LAUNCH_TIMEOUT_MS = 3000;
-/** For a server that is starting, recovery included: only then can it be asked who uses it. */
+/** A starting server, including recovery, accepts connections within this time. */
 const START_TIMEOUT_MS = 120_000;
-/** For the kernel and the server to notice that the owner is gone. */
-const OWNER_GONE_TIMEOUT_MS = 5000;
+/** The server closes the session of an ended owner within this time. */
+const OWNER_SESSION_TIMEOUT_MS = 5000;
 
 const orders = JSON.parse(process.argv[2] ?? '') as GuardOrders;
 
@@ -27,20 +24,20 @@ const wasAttached = await ownerEnded();
 await stopUnlessUsed(serverFiles(orders.dataDir), wasAttached);
 process.exit(0);
 
-/** @returns whether the owner had a server */
+/** Resolves when the owner has ended, with whether it was attached to a server. */
 function ownerEnded(): Promise<boolean> {
   return new Promise((resolve) => {
-    let said = '';
+    let received = '';
     process.stdin.setEncoding('utf8');
-    process.stdin.on('data', (text: string) => (said += text));
+    process.stdin.on('data', (text: string) => (received += text));
     process.stdin.on('error', () => undefined);
-    process.stdin.on('close', () => resolve(said === ATTACHED));
+    process.stdin.on('close', () => resolve(received === ATTACHED));
   });
 }
 
 async function stopUnlessUsed(files: ServerFiles, wasAttached: boolean): Promise<void> {
-  const beginning = Date.now();
-  const elapsedMs = (): number => Date.now() - beginning;
+  const startedAtMs = Date.now();
+  const elapsedMs = (): number => Date.now() - startedAtMs;
   while (elapsedMs() < START_TIMEOUT_MS) {
     const state = await readServerState(files);
     if (state.status === 'absent' && (wasAttached || elapsedMs() > LAUNCH_TIMEOUT_MS)) return;
@@ -49,7 +46,7 @@ async function stopUnlessUsed(files: ServerFiles, wasAttached: boolean): Promise
   }
 }
 
-/** @returns false when the server could not be asked */
+/** Returns false if no connection to the server was possible. */
 async function tryStop(files: ServerFiles, server: RunningServer): Promise<boolean> {
   let session: ServerSession;
   try {
@@ -58,10 +55,10 @@ async function tryStop(files: ServerFiles, server: RunningServer): Promise<boole
     return false;
   }
   try {
-    await waitForOwnersSession(session);
-    // Refused: another process uses the server, and its own guard will come to this point after it.
-    // Granted: until the server is gone, a process that wants to use it is refused, and waits.
-    if (await session.tryUseAlone()) {
+    await waitForOwnerSession(session);
+    // Without the lock: another process uses the server, and its guard stops the server later.
+    // With the lock: a process that wants to use the server waits until it has stopped.
+    if (await session.tryUseExclusively()) {
       await stopServer(files, orders.binaries, server.pid);
       removeSocketDirectory(files, server.host);
     }
@@ -74,11 +71,11 @@ async function tryStop(files: ServerFiles, server: RunningServer): Promise<boole
 }
 
 /**
- * Of two owners that end at once, the guard that asks last must not take the other one's dying
- * session for a user.
+ * Waits until the owner's session has closed. When two owners end at once, the guards must not mistake
+ * their sessions for users.
  */
-async function waitForOwnersSession(session: ServerSession): Promise<void> {
-  for (const end = Date.now() + OWNER_GONE_TIMEOUT_MS; Date.now() < end; await sleep(POLL_MS)) {
+async function waitForOwnerSession(session: ServerSession): Promise<void> {
+  for (const end = Date.now() + OWNER_SESSION_TIMEOUT_MS; Date.now() < end; await sleep(POLL_MS)) {
     if (!(await session.hasSession(orders.ownerSession))) return;
   }
 }

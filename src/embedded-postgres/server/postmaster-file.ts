@@ -1,14 +1,11 @@
 import { linkSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/**
- * postmaster.pid, with which a server claims its cluster; see PostgreSQL's
- * src/include/utils/pidfile.h.
- */
+/** postmaster.pid, by which a server claims its cluster. See src/include/utils/pidfile.h of PostgreSQL. */
 export interface PostmasterFile {
-  /** As read, to tell whether the file is still the same one. */
+  /** The content, to compare with the content of a later read. */
   readonly text: string;
-  /** NaN in a file that its server has not yet filled, or was kept from filling. */
+  /** NaN while the file is empty. */
   readonly pid: number;
   readonly port: number;
   readonly socketDirectory: string;
@@ -37,20 +34,20 @@ export function readPostmasterFile(cluster: string): PostmasterFile | null {
 }
 
 /**
- * Removes what a dead server left. PostgreSQL does so itself, but not where the process number is
- * in use again, nor for an empty file. Two processes may do this at once while a third one's server
- * starts: hence the rename, which only one wins, and the second look at what was moved.
+ * Removes the file of a dead server. PostgreSQL does this itself, except if another process has the same
+ * number now, or the file is empty. Several processes may do this at once while another one starts a
+ * server: only one of them renames the file, and it then checks again what it has renamed.
  */
 export function removePostmasterFile(cluster: string, stale: PostmasterFile): void {
   const path = join(cluster, 'postmaster.pid');
-  const aside = `${path}.stale-${process.pid}`;
+  const renamed = `${path}.stale-${process.pid}`;
   if (readPostmasterFile(cluster)?.text !== stale.text) return;
   try {
-    renameSync(path, aside);
-    if (readFileSync(aside, 'utf8') !== stale.text) linkSync(aside, path);
+    renameSync(path, renamed);
+    if (readFileSync(renamed, 'utf8') !== stale.text) linkSync(renamed, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   } finally {
-    rmSync(aside, { force: true });
+    rmSync(renamed, { force: true });
   }
 }

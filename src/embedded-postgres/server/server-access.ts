@@ -6,24 +6,24 @@ import { ensurePassword, readPassword, scramVerifier } from '../cluster/server-p
 import { SUPERUSER, type ServerSession } from './server-session.js';
 
 /**
- * Until the superuser has its password, as in a new cluster and in those of the first release. Only the server's user and
- * root can open the socket.
+ * The content until the superuser has its password, as in a new cluster and in those of the first release.
+ * Only the server's user and root can open the socket.
  */
 const OPEN = `# Written by the service, which replaces it as soon as the server runs.\nlocal all ${SUPERUSER} trust\n`;
 
-/** PostgreSQL's file of who may connect, in the cluster's folder. */
+/** The file in the cluster's folder that says who may connect. */
 export const ACCESS_FILE = 'pg_hba.conf';
 
 /**
- * Before a start, on Unix: makes sure that the server lets in only who knows the password. Where the superuser does not
- * have this password yet, the first process that connects has to call `completeAccess`.
+ * Before a start, on Unix: ensures that connecting needs the password. If the superuser does not have this
+ * password yet, the first process that connects must call `completeAccess`.
  */
 export function prepareAccess(files: ServerFiles): void {
   ensurePassword(files);
   if (readAccessFile(files) !== closedTo(readPassword(files) ?? '')) writeAccessFile(files, OPEN);
 }
 
-/** Gives the superuser its password and closes the server to those who do not know it, where this is still to be done. */
+/** Sets the password of the superuser and requires it, if this has not been done. */
 export async function completeAccess(files: ServerFiles, session: ServerSession): Promise<void> {
   const password = readPassword(files);
   if (password === undefined || readAccessFile(files) !== OPEN) return;
@@ -32,7 +32,7 @@ export async function completeAccess(files: ServerFiles, session: ServerSession)
   await session.reloadConfiguration();
 }
 
-/** The digest shows whether the superuser has this password, or another one: files may be restored one by one. */
+/** The digest identifies the password, because the two files may be restored from different backups. */
 function closedTo(password: string): string {
   const digest = createHash('sha256').update(password).digest('hex');
   return `# Written by the service at each start, for the password ${digest}.\nlocal all all scram-sha-256\n`;
@@ -49,11 +49,11 @@ function readAccessFile(files: ServerFiles): string | undefined {
 
 function writeAccessFile(files: ServerFiles, text: string): void {
   const path = join(files.cluster, ACCESS_FILE);
-  const made = `${path}.new-${process.pid}`;
-  rmSync(made, { force: true });
-  // Not through a link: root must not write where the folder's owner points.
-  writeFileSync(made, text, { flag: 'wx', mode: 0o600 });
+  const created = `${path}.new-${process.pid}`;
+  rmSync(created, { force: true });
+  // 'wx' follows no link: the folder's owner must not choose where root writes.
+  writeFileSync(created, text, { flag: 'wx', mode: 0o600 });
   const { uid, gid } = statSync(files.cluster);
-  if (process.getuid?.() === 0) lchownSync(made, uid, gid);
-  renameSync(made, path);
+  if (process.getuid?.() === 0) lchownSync(created, uid, gid);
+  renameSync(created, path);
 }

@@ -2,16 +2,13 @@ import { chmodSync, existsSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createFolder } from '../cluster/create-folder.js';
 
-/**
- * Where the embedded server keeps what is its own. All paths are absolute and without symbolic
- * links in `dataDir`.
- */
+/** The files of the embedded server. All paths are absolute, and `dataDir` has no symbolic links. */
 export interface ServerFiles {
   readonly dataDir: string;
   /** PostgreSQL's data directory. */
   readonly cluster: string;
   readonly log: string;
-  /** The superuser's password. */
+  /** The file with the password of the superuser. */
   readonly password: string;
 }
 
@@ -24,12 +21,12 @@ export function serverFiles(dataDir: string): ServerFiles {
   };
 }
 
-/** Makes the folder when it is missing. A relative path counts from the working directory. */
+/** Creates the folder if it is missing. A relative path starts at the working directory. */
 export function openDataDir(dataDir: string): ServerFiles {
   const path = resolve(dataDir);
   if (!existsSync(path)) {
     createFolder(path);
-    // Started by root, the server runs as another user, who must pass through but not look around.
+    // The user that runs the server for root must reach the cluster, but not list this folder.
     chmodSync(path, process.getuid?.() === 0 ? 0o711 : 0o700);
   }
   return serverFiles(realpathSync(path));

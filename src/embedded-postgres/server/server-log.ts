@@ -4,14 +4,11 @@ import { giveToServerUser, type ServerUser } from '../cluster/server-user.js';
 const LARGE_BYTES = 5 * 1024 * 1024;
 const TAIL_BYTES = 16 * 1024;
 
-/**
- * Opens the server's log for appending; one that has become large is put aside first, in the place
- * of the one before.
- */
+/** Opens the log of the server for appending. Renames a large log first, replacing the previous one. */
 export function openServerLog(path: string, user: ServerUser | null): number {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats !== undefined && stats.size > LARGE_BYTES) renameSync(path, `${path}.1`);
-  // Not through a link: root must not write where the folder's owner points.
+  // O_NOFOLLOW: the folder's owner must not choose where root writes.
   const {
     O_APPEND,
     O_CREAT,
@@ -25,8 +22,8 @@ export function openServerLog(path: string, user: ServerUser | null): number {
 }
 
 /**
- * The line that tells why the server did not start, without its time stamp; '' when it wrote
- * nothing since `from` (bytes).
+ * Returns the line that says why the server did not start, without its timestamp. Returns '' if the log has
+ * no line after `from` (bytes).
  */
 export function lastRelevantLine(path: string, from: number): string {
   const log = openSync(path, 'r');
@@ -40,7 +37,7 @@ export function lastRelevantLine(path: string, from: number): string {
   }
 }
 
-/** Of a program's output, the last line that tells of a failure, else the last one. */
+/** Returns the last line of a program's output that reports a failure, or else the last line. */
 export function relevantLine(output: string): string {
   const lines = output
     .split('\n')

@@ -24,26 +24,23 @@ const FAST_SHUTDOWN_TIMEOUT_MS = 30_000;
 const IMMEDIATE_SHUTDOWN_TIMEOUT_MS = 5000;
 
 const SETTINGS = {
-  // A 201 is durable: said here, so that no configuration file turns them off.
+  // A 201 is durable. No configuration file can turn these off.
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
   max_connections: '50',
   shared_buffers: '64MB',
-  // One process fewer each: asynchronous reads and logical replication have no use here.
+  // Each saves a process that is not needed here.
   io_method: 'sync',
   max_logical_replication_workers: '0',
   log_destination: 'stderr',
   logging_collector: 'off',
-  // Starts, stops and crashes, but not each statement that fails: the log grows only while the
-  // server starts.
+  // Logs starts, stops and crashes, but no failed statements.
   log_min_messages: 'log',
   log_checkpoints: 'off',
 } as const;
 
-/**
- * Starts a server that outlives us and returns when it takes connections, or why it did not start.
- */
+/** Starts a server that outlives this process. Resolves when it accepts connections, or with the failure. */
 export async function startServer(
   files: ServerFiles,
   binaries: Binaries,
@@ -59,7 +56,7 @@ export async function startServer(
       end.reason = describeSpawnError(error, server.spawnfile);
     });
     server.on('exit', (code, signal) => {
-      // On Windows it is pg_ctl that ends, once the server runs.
+      // On Windows, this is the exit of pg_ctl after the start of the server.
       if (process.platform === 'win32' && code === 0) return;
       end.reason = `the server ended with ${signal ?? code ?? 'nothing'}`;
     });
@@ -93,11 +90,11 @@ async function launch(
     ...SETTINGS,
     listen_addresses: '',
     port: String(SOCKET_PORT),
-    // A list; in double quotes, where one stands for itself when doubled, a path may hold anything.
+    // A list of quoted paths. A double quote in a path is doubled.
     unix_socket_directories: `"${socketFolder.replaceAll('"', '""')}"`,
     unix_socket_permissions: '0600',
     hba_file: join(cluster, ACCESS_FILE),
-    // Not in /dev/shm, which a container may have made tiny.
+    // A container may have a small /dev/shm.
     dynamic_shared_memory_type: 'mmap',
   };
   const args = [
@@ -112,7 +109,7 @@ async function launch(
   });
 }
 
-/** By pg_ctl, which gives up an administrator's rights, as the server demands. */
+/** The server does not run with administrator rights. pg_ctl drops them. */
 function launchOnWindows(files: ServerFiles, binaries: Binaries, port: number): ChildProcess {
   const settings = { ...SETTINGS, listen_addresses: '127.0.0.1', port: String(port) };
   const options = Object.entries(settings)
@@ -136,10 +133,10 @@ async function findFreePort(): Promise<number> {
 }
 
 /**
- * Fast shutdown: sessions are ended, what was committed is kept. Returns when the server is gone
- * or, in the worst case, after half a minute of waiting for it. The caller has made sure that
- * nobody uses the server.
- * @param binaries the folder of the binaries; for Windows, where a signal would be a kill
+ * Stops a server that nobody uses: a fast shutdown, or after half a minute an immediate one. Both keep
+ * committed data.
+ *
+ * @param binaries the folder of the binaries, for Windows, where a signal would kill the server
  */
 export async function stopServer(files: ServerFiles, binaries: string, pid: number): Promise<void> {
   if (process.platform === 'win32') {
@@ -165,11 +162,11 @@ export async function stopServer(files: ServerFiles, binaries: string, pid: numb
   ] as const) {
     if (!(await isServerOf(files, pid))) return;
     process.kill(pid, signal);
-    if (await waitUntilGone(files, pid, timeoutMs)) return;
+    if (await waitForEnd(files, pid, timeoutMs)) return;
   }
 }
 
-async function waitUntilGone(files: ServerFiles, pid: number, timeoutMs: number): Promise<boolean> {
+async function waitForEnd(files: ServerFiles, pid: number, timeoutMs: number): Promise<boolean> {
   for (const end = Date.now() + timeoutMs; Date.now() < end; await sleep(POLL_MS)) {
     if (!(await isServerOf(files, pid))) return true;
   }

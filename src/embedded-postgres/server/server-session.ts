@@ -5,25 +5,19 @@ import type { RunningServer } from './server-state.js';
 
 export const SUPERUSER = 'pets';
 
-/**
- * Locks are taken here, so that the service's own database can be dropped and made anew, and its
- * own locks are its own.
- */
+/** The locks are in this database, so that the service's database can be dropped and created again. */
 const MAINTENANCE_DATABASE = 'postgres';
 
 /** First key of the advisory locks: 'pets' in ASCII. */
 const LOCK_CLASS = 0x70657473;
-/** Every user of the server holds the first one shared; who holds it alone may stop the server. */
+/** Users of the server hold the lock `use` shared. A process that holds it exclusively may stop the server. */
 const LOCKS = { use: 1, service: 2, password: 3 } as const;
 
 const CONNECT_TIMEOUT_MS = 5000;
 const QUERY_TIMEOUT_MS = 10_000;
 const END_TIMEOUT_MS = 2000;
 
-/**
- * A connection that holds locks for as long as its process lives: the kernel closes it, and so
- * frees them, even after kill -9.
- */
+/** A connection that holds locks until its process ends. Even after kill -9, the kernel closes it. */
 export class ServerSession {
   private lost: () => void = () => undefined;
   private ended = false;
@@ -36,7 +30,7 @@ export class ServerSession {
     });
   }
 
-  /** @param name tells who it is, in pg_stat_activity; at most 63 bytes */
+  /** @param name identifies the session in pg_stat_activity, at most 63 bytes */
   static async open(
     files: ServerFiles,
     server: RunningServer,
@@ -63,40 +57,40 @@ export class ServerSession {
     return session;
   }
 
-  /** Calls back once when the connection is gone, unless it was closed by us. */
+  /** Calls back once when the connection breaks, but not after `close`. */
   onLost(callback: () => void): void {
     this.lost = callback;
     if (this.ended) callback();
   }
 
-  /** The session alone does not keep its process running. */
+  /** Lets the process end while the session is open. */
   unref(): void {
     // Missing in @types/pg.
     (this.client as Client & { unref(): void }).unref();
   }
 
-  /** @returns false while the server is being stopped */
+  /** Returns false while the server is being stopped. */
   tryUse(): Promise<boolean> {
-    return this.isTrue(`select pg_try_advisory_lock_shared($1, $2) as answer`, [
+    return this.isTrue(`select pg_try_advisory_lock_shared($1, $2) as result`, [
       LOCK_CLASS,
       LOCKS.use,
     ]);
   }
 
-  /** @returns false while anyone uses the server. Once true, nobody can begin to. */
-  tryUseAlone(): Promise<boolean> {
-    return this.isTrue(`select pg_try_advisory_lock($1, $2) as answer`, [LOCK_CLASS, LOCKS.use]);
+  /** Returns false while another process uses the server. After true, no process can start to use it. */
+  tryUseExclusively(): Promise<boolean> {
+    return this.isTrue(`select pg_try_advisory_lock($1, $2) as result`, [LOCK_CLASS, LOCKS.use]);
   }
 
-  /** @returns false while another session is the service of this folder */
+  /** Returns false while another session is the service of this folder. */
   tryBeService(): Promise<boolean> {
-    return this.isTrue(`select pg_try_advisory_lock($1, $2) as answer`, [
+    return this.isTrue(`select pg_try_advisory_lock($1, $2) as result`, [
       LOCK_CLASS,
       LOCKS.service,
     ]);
   }
 
-  /** The name under which the running service opened its session. */
+  /** Returns the session name of the running service, or null. */
   async findService(): Promise<string | null> {
     const rows = await this.query<{ name: string }>(
       `select application_name as name from pg_locks join pg_stat_activity using (pid)
@@ -108,25 +102,25 @@ export class ServerSession {
 
   hasSession(name: string): Promise<boolean> {
     return this.isTrue(
-      'select exists (select from pg_stat_activity where application_name = $1) as answer',
+      'select exists (select from pg_stat_activity where application_name = $1) as result',
       [name],
     );
   }
 
   async ensureDatabase(name: string): Promise<void> {
-    const exists = 'select exists (select from pg_database where datname = $1) as answer';
+    const exists = 'select exists (select from pg_database where datname = $1) as result';
     if (await this.isTrue(exists, [name])) return;
     try {
       await this.client.query(`create database "${name}"`);
     } catch (error) {
-      // Made meanwhile by a process beside us.
+      // Another process may have created it in the meantime.
       if (!(await this.isTrue(exists, [name]))) throw error;
     }
   }
 
-  /** @param verifier as PostgreSQL stores a password */
+  /** @param verifier the password as PostgreSQL stores it */
   async setPassword(verifier: string): Promise<void> {
-    // One at a time: the server rejects concurrent updates of a role.
+    // The lock is necessary because the server rejects concurrent updates of a role.
     await this.client.query(
       `begin;
        select pg_advisory_xact_lock(${LOCK_CLASS}, ${LOCKS.password});
@@ -148,8 +142,8 @@ export class ServerSession {
   }
 
   private async isTrue(sql: string, values: readonly unknown[]): Promise<boolean> {
-    const rows = await this.query<{ answer: boolean }>(sql, values);
-    return rows[0]?.answer === true;
+    const rows = await this.query<{ result: boolean }>(sql, values);
+    return rows[0]?.result === true;
   }
 
   private async query<Row extends QueryResultRow>(

@@ -13,7 +13,7 @@ import { socketDirectory, socketPath } from './socket-directory.js';
 
 export interface RunningServer {
   readonly pid: number;
-  /** The socket's folder on Unix. */
+  /** The folder of the socket on Unix. */
   readonly host: string;
   readonly port: number;
 }
@@ -24,12 +24,12 @@ export type ServerState =
 
 const CONNECT_TIMEOUT_MS = 1000;
 const PROCESS_LIST_TIMEOUT_MS = 5000;
-/** How long a server may take from making its postmaster.pid to filling it. */
+/** A server writes to its new postmaster.pid within this time. */
 const FILL_TIMEOUT_MS = 3000;
 
 const run = promisify(execFile);
 
-/** Whether a server runs on the cluster. What a dead one left is removed. */
+/** Returns whether a server runs on the cluster. Removes the files of a dead server. */
 export async function readServerState(files: ServerFiles): Promise<ServerState> {
   const file = readPostmasterFile(files.cluster);
   if (file === null) return { status: 'absent' };
@@ -43,10 +43,7 @@ export async function readServerState(files: ServerFiles): Promise<ServerState> 
   return file.status === 'ready' ? { status: 'ready', server } : { status: file.status };
 }
 
-/**
- * Whether process `pid` is the server of this cluster: the number alone may be another process's by
- * now.
- */
+/** Whether process `pid` is the server of this cluster. The number may belong to another process by now. */
 export async function isServerOf(files: ServerFiles, pid: number): Promise<boolean> {
   if (!Number.isInteger(pid)) return false;
   try {
@@ -66,22 +63,19 @@ export async function isServerOf(files: ServerFiles, pid: number): Promise<boole
   }
 }
 
-/**
- * A server's working directory is its cluster; the process of a server that ended (a zombie) has
- * none.
- */
+/** The working directory of a server is its cluster. An ended server (a zombie) has none. */
 function isServerByProc(files: ServerFiles, pid: number): boolean {
   if (readFileSync(`/proc/${pid}/comm`, 'utf8').trim() !== 'postgres') return false;
   try {
     const [theirs, ours] = [statSync(`/proc/${pid}/cwd`), statSync(files.cluster)];
     return theirs.dev === ours.dev && theirs.ino === ours.ino;
   } catch (error) {
-    // A server that we may not look into is believed to be what the file says.
+    // This process may not inspect the server, so the file must be right.
     return (error as NodeJS.ErrnoException).code === 'EACCES';
   }
 }
 
-/** A server in another container has no process here, but its socket answers. */
+/** Whether the socket accepts connections. A server in another container has no process here. */
 function accepts(server: RunningServer): Promise<boolean> {
   if (process.platform === 'win32' || !existsSync(socketPath(server.host, server.port)))
     return Promise.resolve(false);
@@ -99,8 +93,8 @@ function accepts(server: RunningServer): Promise<boolean> {
 
 function hostOf(files: ServerFiles, file: PostmasterFile): string {
   if (process.platform === 'win32') return '127.0.0.1';
-  // The file has the folder's path as the server's starter saw it: another mount, or another
-  // TMPDIR.
+  // In the file is the path as the process saw it that started the server, maybe with other mounts
+  // or another TMPDIR.
   const expected = socketDirectory(files);
   return existsSync(socketPath(expected, file.port)) ? expected : file.socketDirectory;
 }

@@ -6,37 +6,35 @@ import { EmbeddedDatabaseError } from '../embedded-database-error.js';
 import type { ServerFiles } from './server-files.js';
 import { giveToServerUser, type ServerUser } from '../cluster/server-user.js';
 
-/** Part of the socket's file name only: nothing listens on the network. */
+/** A part of the socket's file name. Nothing listens on the network. */
 export const SOCKET_PORT = 5432;
 
 const TEMPORARY_PREFIX = 'pets-';
 
-/** sockaddr_un.sun_path without its closing NUL. */
-const LONGEST_SOCKET_PATH = process.platform === 'linux' ? 107 : 103;
+/** The length of sockaddr_un.sun_path without the final NUL. */
+const MAX_SOCKET_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
 export function socketPath(directory: string, port = SOCKET_PORT): string {
   return join(directory, `.s.PGSQL.${port}`);
 }
 
 function fits(directory: string): boolean {
-  return Buffer.byteLength(socketPath(directory)) <= LONGEST_SOCKET_PATH;
+  return Buffer.byteLength(socketPath(directory)) <= MAX_SOCKET_PATH_BYTES;
 }
 
-/**
- * The cluster's own folder, or where that path is too long for a socket, a private one among the
- * temporary files.
- */
+/** Returns the cluster's folder, or a private temporary folder if that path is too long for a socket. */
 export function socketDirectory(files: ServerFiles): string {
   if (fits(files.cluster)) return files.cluster;
   const name = `${TEMPORARY_PREFIX}${createHash('sha256').update(files.cluster).digest('hex').slice(0, 20)}`;
-  // Root's TMPDIR may be one that the server's user cannot enter.
+  // The server's user may not be able to enter root's TMPDIR.
   const inTemporary = join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), name);
   return fits(inTemporary) ? inTemporary : join('/tmp', name);
 }
 
 /**
- * Makes the socket's folder, readable by the server's user alone.
- * @throws EmbeddedDatabaseError when somebody else has taken its name
+ * Creates the socket's folder. Only the server's user can read it.
+ *
+ * @throws EmbeddedDatabaseError if another user has created a folder of this name
  */
 export function prepareSocketDirectory(files: ServerFiles, user: ServerUser | null): string {
   const directory = socketDirectory(files);
@@ -59,15 +57,12 @@ export function prepareSocketDirectory(files: ServerFiles, user: ServerUser | nu
   return directory;
 }
 
-/**
- * Leaves nothing among the temporary files. Whoever starts a server at this moment makes the folder
- * again.
- */
+/** Removes a temporary folder. A process that starts a server now creates it again. */
 export function removeSocketDirectory(files: ServerFiles, directory: string): void {
   if (directory === files.cluster || !basename(directory).startsWith(TEMPORARY_PREFIX)) return;
   try {
     rmdirSync(directory);
   } catch {
-    // In use again, or gone.
+    // It is in use again, or already removed.
   }
 }

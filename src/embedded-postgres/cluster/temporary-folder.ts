@@ -2,24 +2,24 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Creates a folder in which something is prepared that is then renamed to `path`, so that half of it is never used.
- * Folders that processes left behind when they were killed are removed.
+ * Creates a temporary folder that is renamed to `path` when it is complete. Removes the temporary folders
+ * of killed processes.
  */
-export function makeUnfinished(path: string): string {
-  removeUnfinished(path);
+export function createTemporary(path: string): string {
+  removeTemporary(path);
   return mkdtempSync(`${prefixOf(path)}${process.pid}-`);
 }
 
-/** Removes what killed processes were preparing for `path`. */
-export function removeUnfinished(path: string): void {
+/** Removes the temporary folders of killed processes for `path`. */
+export function removeTemporary(path: string): void {
   const prefix = basename(prefixOf(path));
   for (const name of readdirSync(dirname(path))) {
-    const maker = name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length), 10) : NaN;
-    if (Number.isNaN(maker) || isAlive(maker)) continue;
+    const creator = name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length), 10) : NaN;
+    if (Number.isNaN(creator) || isAlive(creator)) continue;
     try {
       rmSync(join(dirname(path), name), { recursive: true, force: true, maxRetries: 3 });
     } catch {
-      // Its initdb is still writing: the next start removes it.
+      // Its initdb is still writing. The next start removes the folder.
     }
   }
 }
