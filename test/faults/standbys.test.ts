@@ -76,7 +76,9 @@ const services: TestService[] = [];
   }
 
   const inService = (service: TestService, index = 0): Promise<LogLine> =>
-    service.waitForLog(({ msg, standby }) => msg === 'standby added to rotation' && standby === index);
+    service.waitForLog(
+      ({ msg, standby }) => msg === 'standby added to rotation' && standby === index,
+    );
 
   /** How often it was said, of each standby. */
   const timesLogged = (service: TestService, message: string): number =>
@@ -339,7 +341,9 @@ const services: TestService[] = [];
         const first = await timed(() => Promise.all(Array.from({ length: 40 }, read)));
         expect(countByStatus(first.result)).toEqual({ 200: 40 });
         expect(first.ms).toBeLessThan(STANDBY_WAIT_MS + 500);
-        await service.waitForLog(({ msg, standby }) => msg === 'standby removed from rotation' && standby === 1);
+        await service.waitForLog(
+          ({ msg, standby }) => msg === 'standby removed from rotation' && standby === 1,
+        );
         const then = await timed(() => Promise.all(Array.from({ length: 40 }, read)));
         expect(countByStatus(then.result)).toEqual({ 200: 40 });
         expect(then.ms).toBeLessThan(1_000);
