@@ -57,7 +57,10 @@ export async function runService(
   try {
     const service = await start(settings, database, log);
     try {
-      await listen(service, settings, database, log);
+      await requireCurrentSchema(settings, database);
+      const demoKey = await prepareDemo(service, settings, database);
+      const address = await listen(service, settings.server, log.logger);
+      if (demoKey !== undefined) log.output.write(`${welcomeText(address, demoKey)}\n`);
       const signal = await stopSignal;
       log.logger.info({ signal }, 'stopping');
       endByMs = performance.now() + shutdownDelayMs + shutdownGraceMs;
@@ -94,30 +97,6 @@ async function start(
   }
 }
 
-async function listen(
-  { app, metrics }: Service,
-  settings: Settings,
-  database: DatabaseLocation,
-  { logger, output }: ServiceLog,
-): Promise<void> {
-  await requireCurrentSchema(settings, database);
-  const demoKey = database.embedded
-    ? await new Demo(app.get(EntityManager), settings.database.dataDir).prepare()
-    : undefined;
-  const { port, host, metricsPort, metricsHost } = settings.server;
-  if (metricsPort !== undefined) {
-    await listenOn(metrics, 'METRICS_PORT', metricsPort, metricsHost, logger);
-  }
-  const server = app.getHttpServer();
-  await listenOn(server, 'PORT', port, host, logger);
-  const address = addressOf(server);
-  logger.info(
-    { address, metrics: metrics.listening ? addressOf(metrics) : undefined },
-    'listening',
-  );
-  if (demoKey !== undefined) output.write(`${welcomeText(address, demoKey)}\n`);
-}
-
 /**
  * Runs while the service's connections are open, which keep reverts away. A revert that began
  * earlier has ended when this resolves.
@@ -141,6 +120,35 @@ function startErrorOf(error: unknown): StartError | undefined {
   if (!(error instanceof Error) || !isUnavailable(error)) return undefined;
   const [line = ''] = error.message.split('\n');
   return new StartError(`DATABASE_URL: the database cannot be used (${line})`, { cause: error });
+}
+
+/** Returns the demo API key, null when none works, or undefined without the embedded database. */
+async function prepareDemo(
+  { app }: Service,
+  settings: Settings,
+  database: DatabaseLocation,
+): Promise<string | null | undefined> {
+  if (!database.embedded) return undefined;
+  return new Demo(app.get(EntityManager), settings.database.dataDir).prepare();
+}
+
+/** Opens both listeners. Returns the address of the main listener. */
+async function listen(
+  { app, metrics }: Service,
+  { port, host, metricsPort, metricsHost }: ServerSettings,
+  logger: Logger,
+): Promise<string> {
+  if (metricsPort !== undefined) {
+    await listenOn(metrics, 'METRICS_PORT', metricsPort, metricsHost, logger);
+  }
+  const server = app.getHttpServer();
+  await listenOn(server, 'PORT', port, host, logger);
+  const address = addressOf(server);
+  logger.info(
+    { address, metrics: metrics.listening ? addressOf(metrics) : undefined },
+    'listening',
+  );
+  return address;
 }
 
 async function listenOn(
