@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import { hasBody } from '../request/request-context.js';
-import type { Request, Response } from '../request/request.js';
+import type { Response } from '../request/request.js';
 
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 4 * 1024 * 1024;
@@ -15,13 +14,12 @@ const LINGER_BYTES = 4 * 1024 * 1024;
 // `lingerThenDestroy` on the 'finish' event of the response then.
 
 /**
- * Closes the connection after this response if the client is still sending a body that the service
- * does not read. Call it before the head of the response is written.
+ * Closes the connection in stages after this response. Call it before the head of the response is
+ * written.
  */
-export function closeAfterUnreadBody(request: Request, response: Response): void {
-  if (request.complete || !hasBody(request)) return;
+export function lingerAfterResponse(response: Response): void {
   response.setHeader('Connection', 'close');
-  const { socket } = request;
+  const { socket } = response.req;
   socket.destroySoon = () => lingerThenDestroy(socket);
 }
 

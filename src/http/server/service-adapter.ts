@@ -6,11 +6,12 @@ import { createExpressMessages, type ExpressMessages } from './express-messages.
 import { sendJson } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { Page, SerializedJson } from '../response/handler-result.js';
+import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 import { type ConnectionBounds, Connections } from './connections.js';
 import { makeRoutable } from '../routing/request-target.js';
 import { BatchedWrites } from './batched-writes.js';
-import { closeAfterUnreadBody } from './lingering-close.js';
+import { lingerAfterResponse } from './lingering-close.js';
 
 /** How often the server checks for request timeouts, and so the longest delay of a 408. */
 const CONNECTIONS_CHECK_MS = 1_000;
@@ -87,7 +88,8 @@ export class ServiceAdapter extends ExpressAdapter {
   private beforeHead(response: Response): void {
     response.req.slot?.release();
     if (this.endsConnections) response.setHeader('Connection', 'close');
-    closeAfterUnreadBody(response.req, response);
+    // The client is still sending a body that the service does not read.
+    if (!response.req.complete && hasBody(response.req)) lingerAfterResponse(response);
     if (response.getHeader('connection') === 'close') {
       this.connections.stopRequests(response.req.socket);
     }
