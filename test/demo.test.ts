@@ -19,7 +19,7 @@ import {
   startBuiltService,
 } from './harness/service/service.js';
 
-/** Generous: several tests run at a time, on slow machines too. */
+/** Long enough for several tests at a time on a slow machine. */
 const FIRST_START_MS = 20_000;
 const LATER_START_MS = 10_000;
 const CURL =
@@ -39,13 +39,13 @@ afterAll(() => {
 
 function makeFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'demo-'));
-  // The server's user, when there is one, has to pass.
+  // The server's operating system user, if any, needs access to the folder.
   chmodSync(folder, 0o755);
   folders.push(folder);
   return folder;
 }
 
-/** Starts the service. Returns its address, and what it has said once it listens. */
+/** Starts the service. Returns its address and its output until it listens. */
 async function start(dataDir: string): Promise<{ url: string; output: string }> {
   service = await startBuiltService({ DATA_DIR: dataDir });
   for (let tries = 0; tries < 100 && !service.output().includes('/docs\n'); tries++) {
@@ -54,14 +54,14 @@ async function start(dataDir: string): Promise<{ url: string; output: string }> 
   return { url: service.url, output: service.output() };
 }
 
-/** Stops the service, and its server with it. */
+/** Stops the service and its database server. */
 async function stopAll(dataDir: string): Promise<void> {
   expect(await service?.stop()).toBe(0);
   expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false);
 }
 
-// In this order: each test goes on with what the one before has left.
-describe('with nothing set but a folder, from the first start on', () => {
+// The order matters: each test continues with the state of the previous one.
+describe('with only DATA_DIR set, from the first start', () => {
   let dataDir: string;
   let cli: Cli;
   let keyFile: string;
@@ -74,7 +74,7 @@ describe('with nothing set but a folder, from the first start on', () => {
     keyFile = join(dataDir, 'demo-key');
   });
 
-  test('the service has animals and a demo owner whose working key is printed and kept for the owner of the file alone', async () => {
+  test('the service has animals and a demo owner, and prints its key and stores it in a private file', async () => {
     const startedAt = performance.now();
     const { output, url } = await start(dataDir);
     expect(performance.now() - startedAt).toBeLessThan(FIRST_START_MS);
@@ -97,7 +97,7 @@ describe('with nothing set but a folder, from the first start on', () => {
     await stopAll(dataDir);
   });
 
-  test('it prints the same key at a later start, and adds nothing', async () => {
+  test('a later start prints the same key and adds nothing', async () => {
     const startedAt = performance.now();
     const { output, url } = await start(dataDir);
     expect(performance.now() - startedAt).toBeLessThan(LATER_START_MS);
@@ -108,14 +108,14 @@ describe('with nothing set but a folder, from the first start on', () => {
     await stopAll(dataDir);
   });
 
-  test('it tells how to get another key when the file is gone', async () => {
+  test('it explains how to issue a key when the file is missing', async () => {
     rmSync(keyFile);
     const { output } = await start(dataDir);
     expect(output).not.toMatch(CURL);
     expect(output).toContain('npm run cli -- keys issue --owner demo\n');
   });
 
-  test('it tells how to get another key when the file holds what is none', async () => {
+  test('it explains how to issue a key when the file contains no key', async () => {
     writeFileSync(keyFile, 'nonsense\n');
     const { output } = await start(dataDir);
     expect(output).not.toMatch(CURL);
@@ -124,7 +124,7 @@ describe('with nothing set but a folder, from the first start on', () => {
     await cli.json('keys', 'revoke', keyId);
   });
 
-  test('it tells how to get another key when the key is revoked, and the command works', async () => {
+  test('it explains how to issue a key when the key is revoked, and the command works', async () => {
     writeFileSync(keyFile, `${key}\n`);
     const { output, url } = await start(dataDir);
     expect(output).not.toMatch(CURL);
@@ -133,8 +133,8 @@ describe('with nothing set but a folder, from the first start on', () => {
   });
 });
 
-describe('a start that was interrupted', () => {
-  test('between writing the key and the commit is made good by the next one', async () => {
+describe('an interrupted start', () => {
+  test('between the key file and the commit is completed by the next start', async () => {
     const dataDir = makeFolder();
     await makeCluster(dataDir);
     writeFileSync(join(dataDir, 'demo-key'), 'aas_keyOfTheStartThatNeverCommitted0000000\n', {
@@ -147,10 +147,10 @@ describe('a start that was interrupted', () => {
     expect(statSync(join(dataDir, 'demo-key')).mode & 0o777).toBe(0o600);
   });
 
-  test('because the key cannot be written adds nothing, and the next one adds everything', async () => {
+  test('that cannot write the key adds nothing, and the next start adds everything', async () => {
     const dataDir = makeFolder();
     await makeCluster(dataDir);
-    // A folder in the place of the file.
+    // A folder instead of the file.
     mkdirSync(join(dataDir, 'demo-key/in-the-way'), { recursive: true });
     service = undefined;
     const failing = spawnBuiltService({ DATA_DIR: dataDir });

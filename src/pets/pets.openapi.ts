@@ -51,7 +51,7 @@ export function DescribeCreatePet(): MethodDecorator {
       operationId: 'createPet',
       summary: 'Add an animal',
       description:
-        'Adds an animal and returns it with the assigned id. Unknown fields are ignored, including id.',
+        'Adds an animal and returns it with the assigned id. Unknown properties are ignored, including id.',
     }),
     ApiBody({
       type: NewPet,

@@ -76,7 +76,7 @@ describe('GET /v1/pets', () => {
     expect(response).toMatchObject({ status: 401, json: { code: 'missing_api_key' } });
   });
 
-  it('401 for a key that is not valid, whatever valid key the query has', async () => {
+  it('401 for an invalid key, even with a valid key in the query', async () => {
     const response = await authorized(`Bearer ${generateKey()}`, `/v1/pets?api_key=${owner.key}`);
     expect(response).toMatchObject({ status: 401, json: { code: 'invalid_api_key' } });
   });
@@ -121,7 +121,7 @@ describe('GET /v1/pets', () => {
     ['its hash', (key) => Buffer.from(key).toString('base64')],
     ['8,000 characters long', () => 'aas_'.repeat(2_000)],
   ];
-  it.each(invalid)('401 for a key that is %s, and one and the same answer', async (_, makeKey) => {
+  it.each(invalid)('401 with the same response for a key that is %s', async (_, makeKey) => {
     const [response, other] = [
       await authorized(`Bearer ${await makeKey(owner.key)}`),
       await authorized(`Bearer ${generateKey()}`),
@@ -134,7 +134,7 @@ describe('GET /v1/pets', () => {
     expect(stableHeaders(response)).toEqual(stableHeaders(other));
   });
 
-  it('401 for 15,000 spaces in a token, read in no time', async () => {
+  it('401 without delay for 15,000 spaces in a token', async () => {
     const startedAt = performance.now();
     for (let time = 0; time < 5; time++) {
       expect((await authorized(`Bearer x${' '.repeat(15_000)}y`)).status).toBe(401);
@@ -142,7 +142,7 @@ describe('GET /v1/pets', () => {
     expect(performance.now() - startedAt).toBeLessThan(1_500);
   });
 
-  it('401 for any number of keys tells the budget of the address', async () => {
+  it('401 for any number of keys sets the rate limit headers of the address', async () => {
     const before = limitsOf(await send(service, '/v1/pets'));
     const after = limitsOf(await authorized(`Bearer ${generateKey()}`));
     expect(after).toEqual({ ...before, limit: ADDRESS_LIMIT, remaining: before.remaining - 1 });
@@ -176,7 +176,7 @@ describe.each(anything)('%s %s', (method, path) => {
   });
 });
 
-it('HEAD /v1/pets › 401 with the header fields of GET', async () => {
+it('HEAD /v1/pets › 401 with the headers of GET', async () => {
   const [head, get] = [
     await send(service, '/v1/pets', { method: 'HEAD' }),
     await send(service, '/v1/pets'),
@@ -185,7 +185,7 @@ it('HEAD /v1/pets › 401 with the header fields of GET', async () => {
   expect(stableHeaders(head)).toEqual(stableHeaders(get));
 });
 
-/** The header fields as sent, but for those that differ between two answers to one and the same request. */
+/** The headers as sent, without those that differ between two responses to the same request. */
 function stableHeaders({ rawHeaders }: ApiResponse): string[] {
   const lines: string[] = [];
   for (let at = 0; at < rawHeaders.length; at += 2) {

@@ -42,18 +42,18 @@ afterAll(async () => {
 });
 afterEach(() => relay.restore());
 
-/** A request that is answered without a look into the store. */
+/** A request that needs no query of the animals. */
 function asks(key: string): () => Promise<ApiResponse> {
   const client = new ApiClient(service, key);
   return () => client.get('/v1/nothing');
 }
 
-/** How often the key was looked up: every look-up carries its hash. */
+/** The number of lookups of the key. Every lookup contains its hash. */
 function lookUps(key: string): number {
   return relay.timesSent(Buffer.from(hashKey(key), 'hex'));
 }
 
-/** Resolves when the key has been looked up so often; a request that asks for nothing lets time pass. */
+/** Resolves when the key has been looked up N times. Other requests let time pass. */
 async function untilLookUps(key: string, times: number): Promise<void> {
   await askUntil(
     () => send(service, '/health/live'),
@@ -79,7 +79,7 @@ describe('a valid key', () => {
     expect(lookUps(key)).toBe(1);
   });
 
-  it('is looked up again in time, and not at every request then', async () => {
+  it('is looked up again when it is stale, and not for every request', async () => {
     const { key } = await createOwner(database);
     const ask = asks(key);
     await ask();
@@ -91,7 +91,7 @@ describe('a valid key', () => {
     expect(lookUps(key)).toBe(2);
   });
 
-  it('is looked up in the background before its knowledge is too old, at nobody’s cost', async () => {
+  it('is looked up in the background before it is stale, without a delay', async () => {
     const { key } = await createOwner(database);
     const ask = asks(key);
     await ask();
@@ -112,7 +112,7 @@ describe('a valid key', () => {
     expect(lookUps(owner.key)).toBe(1);
   });
 
-  it('whose look-up was under way when a change was notified is looked up again', async () => {
+  it('is looked up again if a change was notified during its lookup', async () => {
     const owner = await createOwner(database, { plan: 'free' });
     const ask = asks(owner.key);
     relay.hold();
@@ -124,7 +124,7 @@ describe('a valid key', () => {
     await database.query(`UPDATE owners SET plan = 'pro' WHERE id = $1`, [owner.id]);
     await notifyChange(database, owner.id);
     await notified;
-    // By its answer to this the service has read the notification too.
+    // The response shows that the service has read the notification.
     await send(service, '/health/live');
     // Began after the change became known: the lookup in progress is not recent enough for it.
     const second = ask();
@@ -137,21 +137,21 @@ describe('a valid key', () => {
   });
 });
 
-describe('a key that is not valid', () => {
-  it('costs no look-up when its checksum fails', async () => {
+describe('an invalid key', () => {
+  it('causes no lookup when its checksum is wrong', async () => {
     const key = generateKey();
     const mistyped = key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a');
     expect((await asks(mistyped)()).status).toBe(401);
     expect(lookUps(mistyped)).toBe(0);
   });
 
-  it('is not remembered when it is unknown: it may be issued in the next moment', async () => {
+  it('is not cached when it is unknown, because it may be issued later', async () => {
     const key = generateKey();
     expect((await sequentially(3, asks(key))).status).toBe(401);
     expect(lookUps(key)).toBe(3);
   });
 
-  it('is remembered when it is revoked', async () => {
+  it('is cached when it is revoked', async () => {
     const owner = await createOwner(database);
     const { key } = await createKey(database, owner.id, { revokedAtMs: START_MS });
     expect((await sequentially(3, asks(key))).status).toBe(401);
@@ -172,7 +172,7 @@ describe('without the database', () => {
   });
 
   it.each([0, 3 * SECOND_MS, 5 * SECOND_MS, MINUTE_MS, UNREACHABLE_MS])(
-    'a known key goes on after %i ms',
+    'a cached key stays valid after %i ms',
     async (ms) => {
       await service.advance(ms);
       const response = await asks(owner.key)();
@@ -181,7 +181,7 @@ describe('without the database', () => {
     },
   );
 
-  it('a known key does not go on after more than ten minutes, until the database is back', async () => {
+  it('a cached key gets 503 after more than ten minutes, until the database is available', async () => {
     await service.advance(UNREACHABLE_MS + 1);
     expect(await asks(owner.key)()).toMatchObject({
       status: 503,
@@ -191,13 +191,13 @@ describe('without the database', () => {
     expect((await asks(owner.key)()).status).toBe(404);
   });
 
-  it('GET /v1/pets › 503 with the owner’s limits for a known key', async () => {
+  it('GET /v1/pets › 503 with the owner’s limits for a cached key', async () => {
     const response = await new ApiClient(service, owner.key).get('/v1/pets');
     expect(response).toMatchObject({ status: 503, json: { code: 'service_unavailable' } });
     expect(limitsOf(response)).toMatchObject({ limit: 100, remaining: 98 });
   });
 
-  it('a key that is not known is answered 503 with the limits of its address, and counted nowhere', async () => {
+  it('a key that is not cached gets 503 with the limits of its address and is not counted', async () => {
     const remaining = await addressRemaining();
     const other = await createKey(database, owner.id);
     const ask = asks(other.key);
@@ -220,12 +220,12 @@ describe('without the database', () => {
     expect(await addressRemaining()).toBe(remaining - 1);
   });
 
-  it('a key that is known not to be valid, or mistyped, is still answered 401', async () => {
+  it('a cached revoked key and a mistyped key still get 401', async () => {
     expect((await asks(revoked)()).status).toBe(401);
     expect((await asks('aas_mistyped')()).status).toBe(401);
   });
 
-  it('a known key expires', async () => {
+  it('a cached key expires', async () => {
     relay.restore();
     const expiresAtMs = service.nowMs() + 5 * SECOND_MS;
     const ask = asks((await createKey(database, owner.id, { expiresAtMs })).key);
@@ -236,7 +236,7 @@ describe('without the database', () => {
   });
 });
 
-it('with a database that does not respond, a cached key waits for one lookup and goes on without further waits', async () => {
+it('with a database that does not respond, a cached key waits for one lookup and no further ones', async () => {
   const { key } = await createOwner(database);
   await asks(key)();
   await service.advance(MINUTE_MS);

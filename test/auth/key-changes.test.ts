@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-/** A request that is answered without a look into the store. */
+/** A request that needs no query of the animals. */
 function asks(key: string): () => Promise<ApiResponse> {
   const client = new ApiClient(service, key);
   return () => client.get('/v1/nothing');
@@ -73,20 +73,20 @@ describe.each(changes)('a request after $name', ({ prepare, sql, holds }) => {
 
   const change = (): Promise<unknown> => service.database.query(sql, [owner.id, owner.keyId]);
 
-  it('sees it at once when it is notified', async () => {
+  it('applies it at once when it is notified', async () => {
     await change();
     await notifyChange(service.database, owner.id);
     await expect(askUntil(ask, holds)).resolves.toMatchObject({});
   });
 
-  it('sees it after five seconds when it is not', async () => {
+  it('applies it after five seconds when it is not', async () => {
     await change();
     await service.advance(5 * SECOND_MS);
     expect(holds(await ask())).toBe(true);
   });
 });
 
-it('a change that is not notified is not looked for at every request', async () => {
+it('a change that is not notified does not cause a lookup for every request', async () => {
   const owner = await createOwner(service.database);
   const ask = asks(owner.key);
   await ask();
@@ -95,7 +95,7 @@ it('a change that is not notified is not looked for at every request', async () 
   expect((await sequentially(5, ask)).status).toBe(404);
 });
 
-it('a plan change holds for every key of the owner', async () => {
+it('a plan change applies to every key of the owner', async () => {
   const owner = await createOwner(service.database, { plan: 'free' });
   const other = await createKey(service.database, owner.id);
   await asks(owner.key)();
@@ -110,7 +110,7 @@ it('a plan change holds for every key of the owner', async () => {
 });
 
 it.each(['', 'owner', '-1', '1.5', '99999999999999999999'])(
-  'a notification that does not read (%j) stands for changes of all keys',
+  'a malformed notification (%j) invalidates all keys',
   async (payload) => {
     const owner = await createOwner(service.database);
     const ask = asks(owner.key);
@@ -121,7 +121,7 @@ it.each(['', 'owner', '-1', '1.5', '99999999999999999999'])(
   },
 );
 
-it('changes while nobody listened hold once the connection is there again', async () => {
+it('changes without a LISTEN connection apply after the reconnection', async () => {
   const owner = await createOwner(service.database);
   const ask = asks(owner.key);
   await ask();
@@ -133,7 +133,7 @@ it('changes while nobody listened hold once the connection is there again', asyn
   await expect(askUntil(ask, ({ status }) => status === 401)).resolves.toMatchObject({});
 });
 
-it('a key holds until the millisecond it expires in', async () => {
+it('a key is valid until the millisecond of its expiry', async () => {
   const owner = await createOwner(service.database);
   const expiresAtMs = service.nowMs() + 1_500;
   const ask = asks((await createKey(service.database, owner.id, { expiresAtMs })).key);
@@ -144,7 +144,7 @@ it('a key holds until the millisecond it expires in', async () => {
   expect(await ask()).toMatchObject({ status: 401, json: { code: 'invalid_api_key' } });
 });
 
-it('rotation lets both keys work on one budget until the overlap is over', async () => {
+it('after a rotation, both keys share one budget until the overlap ends', async () => {
   const owner = await createOwner(service.database, { limits: { perMinute: 100, perDay: 100 } });
   const overlapEndsAtMs = service.nowMs() + DAY_MS;
   const [old, successor] = [

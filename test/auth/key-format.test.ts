@@ -1,7 +1,7 @@
 import { generateKey, hashKey, hasKeyForm, keyHint } from '../../src/auth/key-format.js';
 
-/** Made once by another implementation of CRC-32 and base62: what was issued stays valid for ever. */
-const KNOWN_KEY = 'aas_0123456789ABCDEFGHIJKLMNOPQRST48lWnt';
+/** Created by another implementation of CRC-32 and base62. Issued keys must stay valid. */
+const EXAMPLE_KEY = 'aas_0123456789ABCDEFGHIJKLMNOPQRST48lWnt';
 
 describe('a generated key', () => {
   const keys = Array.from({ length: 1_000 }, generateKey);
@@ -12,9 +12,9 @@ describe('a generated key', () => {
 
   it('has the form of a key', () => expect(keys.every(hasKeyForm)).toBe(true));
 
-  it('is like no other', () => expect(new Set(keys).size).toBe(keys.length));
+  it('is unique', () => expect(new Set(keys).size).toBe(keys.length));
 
-  it('uses the whole alphabet in every place', () => {
+  it('uses the whole alphabet in every position', () => {
     for (let place = 4; place < 34; place++) {
       expect(new Set(keys.map((key) => key[place])).size).toBe(62);
     }
@@ -22,13 +22,13 @@ describe('a generated key', () => {
 });
 
 describe('the form of a key', () => {
-  it('is that of a key made elsewhere', () => expect(hasKeyForm(KNOWN_KEY)).toBe(true));
+  it('matches a key of another implementation', () => expect(hasKeyForm(EXAMPLE_KEY)).toBe(true));
 
-  it.each(Array.from(KNOWN_KEY, (_, place) => place))(
-    'is lost when character %i changes',
+  it.each(Array.from(EXAMPLE_KEY, (_, place) => place))(
+    'does not match when character %i changes',
     (place) => {
-      const changed = KNOWN_KEY[place] === 'x' ? 'y' : 'x';
-      expect(hasKeyForm(KNOWN_KEY.slice(0, place) + changed + KNOWN_KEY.slice(place + 1))).toBe(
+      const changed = EXAMPLE_KEY[place] === 'x' ? 'y' : 'x';
+      expect(hasKeyForm(EXAMPLE_KEY.slice(0, place) + changed + EXAMPLE_KEY.slice(place + 1))).toBe(
         false,
       );
     },
@@ -37,14 +37,14 @@ describe('the form of a key', () => {
   it.each([
     '',
     'aas_',
-    KNOWN_KEY.slice(0, -1),
-    `${KNOWN_KEY}0`,
-    `${KNOWN_KEY}\n`,
-    ` ${KNOWN_KEY}`,
-    KNOWN_KEY.toUpperCase(),
-    KNOWN_KEY.slice(4),
-    KNOWN_KEY + KNOWN_KEY,
-  ])('is not that of %j', (text) => expect(hasKeyForm(text)).toBe(false));
+    EXAMPLE_KEY.slice(0, -1),
+    `${EXAMPLE_KEY}0`,
+    `${EXAMPLE_KEY}\n`,
+    ` ${EXAMPLE_KEY}`,
+    EXAMPLE_KEY.toUpperCase(),
+    EXAMPLE_KEY.slice(4),
+    EXAMPLE_KEY + EXAMPLE_KEY,
+  ])('does not match %j', (text) => expect(hasKeyForm(text)).toBe(false));
 });
 
 it('a key is stored as its SHA-256', () => {
@@ -52,5 +52,5 @@ it('a key is stored as its SHA-256', () => {
 });
 
 it('a hint shows the first and the last four characters of a key', () => {
-  expect(keyHint(KNOWN_KEY)).toBe(`aas_0123…${KNOWN_KEY.slice(-4)}`);
+  expect(keyHint(EXAMPLE_KEY)).toBe(`aas_0123…${EXAMPLE_KEY.slice(-4)}`);
 });

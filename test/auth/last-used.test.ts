@@ -7,7 +7,7 @@ import { createKey, createOwner } from '../harness/database/factories.js';
 import { MINUTE_MS } from '../harness/rate-limit/limits.js';
 import { START_MS, startService } from '../harness/service/service.js';
 
-describe('when a key was last used', () => {
+describe('the time of the last use', () => {
   let database: TestDatabase;
 
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe('when a key was last used', () => {
     return row?.at?.getTime();
   }
 
-  it('is stored to the minute, at the stop of the service at the latest', async () => {
+  it('is stored to the minute, at the latest when the service stops', async () => {
     const owner = await createOwner(database);
     const [unused, revoked] = [
       await createKey(database, owner.id),
@@ -40,7 +40,7 @@ describe('when a key was last used', () => {
     expect(await lastUsed(revoked.keyId)).toBeUndefined();
   });
 
-  it('does not go back when a replica writes late', async () => {
+  it('does not decrease when a replica writes late', async () => {
     const owner = await createOwner(database);
     const laterMs = START_MS + 5 * MINUTE_MS;
     await database.query('UPDATE api_keys SET last_used_at = $1', [new Date(laterMs)]);
@@ -51,17 +51,17 @@ describe('when a key was last used', () => {
   });
 });
 
-describe('what is noted', () => {
+describe('a collected use', () => {
   type Batch = [id: bigint, atMs: number][];
   const written: Batch[] = [];
-  /** What happens while a statement fails. */
+  /** Called while a statement fails. */
   let failure: (() => void) | undefined;
-  // Stands in for a database that fails between two statements.
+  // A stub of a database that fails between two statements.
   const repository = {
     saveLastUsed: (batch: ReadonlyMap<bigint, number>) => {
       if (failure) {
         failure();
-        return Promise.reject(new Error('gone'));
+        return Promise.reject(new Error('unavailable'));
       }
       written.push([...batch]);
       return Promise.resolve();
@@ -85,7 +85,7 @@ describe('what is noted', () => {
   /** Advances the time by the longest interval. */
   const interval = (): Promise<void> => jest.advanceTimersByTimeAsync(22_500);
 
-  it('is written in one batch after a while, and once', async () => {
+  it('is written once, in one batch after an interval', async () => {
     for (let time = 0; time < 100; time++) lastUsed.note(BigInt(time % 2), MINUTE_MS + time);
     expect(written).toEqual([]);
     await interval();
@@ -98,7 +98,7 @@ describe('what is noted', () => {
     ]);
   });
 
-  it('is kept while it cannot be written, the later of two uses', async () => {
+  it('is kept while it cannot be written, with the later of two times', async () => {
     lastUsed.note(1n, MINUTE_MS);
     lastUsed.note(2n, MINUTE_MS);
     failure = () => lastUsed.note(2n, 2 * MINUTE_MS);

@@ -16,7 +16,7 @@ import {
   type TestService,
 } from '../harness/service/service.js';
 
-/** Longer than a test: what waits for the database, waits until the test lets it go on. */
+/** Longer than a test, so that requests wait for the database until the test continues. */
 const PATIENT = {
   DATABASE_POOL_WAIT_SECONDS: '30',
   DATABASE_STATEMENT_TIMEOUT_SECONDS: '30',
@@ -108,7 +108,7 @@ describe('while the lookup of a cached key fails and the database responds to ot
   afterEach(() => relay.restore());
   afterAll(() => service.close());
 
-  /** Whatever the service knew of it: 503, which is counted nowhere and shows the budget of the address. */
+  /** Expects 503 with the limits of the address. The request is not counted. */
   async function expectUnavailable(key: string): Promise<void> {
     const remaining = limitsOf(await send(service, '/v1/nothing')).remaining;
     const response = await ask(key);
@@ -139,7 +139,7 @@ describe('while the lookup of a cached key fails and the database responds to ot
       const [owner, other] = [await createOwner(database), await createOwner(database)];
       expect((await ask(owner.key)).status).toBe(404);
       await becomesStale(owner.id);
-      // This one is as recent as can be, and its requests use the connections that serve requests.
+      // The other key is not stale. Its requests use the connections that serve requests.
       expect((await ask(other.key, '/v1/pets')).status).toBe(200);
       relay.hold(LOOKUPS);
       const load = { isDone: false };
@@ -196,7 +196,7 @@ describe('while the lookup of a cached key fails and the database responds to ot
   },
 );
 
-describe('while more lookups wait than may', () => {
+describe('while the queue of lookups is full', () => {
   const CONNECTIONS = 2;
   const QUEUE = 5;
   let built: BuiltService;

@@ -60,7 +60,7 @@ describe('POST /v1/pets', () => {
     expect((await stored(response.json.id)).status).toBe(status);
   });
 
-  it('201 with an animal that every later get and list finds, whoever asks', async () => {
+  it('201 with an animal that every later get and list returns to every caller', async () => {
     const other = new ApiClient(service, (await createOwner(service.database)).key);
     const { json: pet } = await api.post('/v1/pets', {
       name: 'Frank',
@@ -72,7 +72,7 @@ describe('POST /v1/pets', () => {
     expect((await other.get('/v1/pets?status=sold&limit=100')).json).toContainEqual(pet);
   });
 
-  it('201 with ids of their own for animals that are added at the same time', async () => {
+  it('201 with different ids for animals that are added at the same time', async () => {
     const before = await countPets();
     const responses = await Promise.all(
       Array.from({ length: 30 }, () => api.post('/v1/pets', { name: 'Twin', categoryId: 7 })),
@@ -83,7 +83,7 @@ describe('POST /v1/pets', () => {
     expect(await countPets()).toBe(before + 30);
   });
 
-  it('201 with members that are not of a new animal ignored, never stored', async () => {
+  it('201 and unknown properties are ignored and never stored', async () => {
     const response = await api.post(
       '/v1/pets',
       `{"id":1,"name":"Frank","__proto__":{"status":"sold","name":"Evil"},"categoryId":7,
@@ -99,7 +99,7 @@ describe('POST /v1/pets', () => {
     expect((await stored(id)).age_seconds).toBeLessThan(60);
   });
 
-  it('201 with the moment and the key kept', async () => {
+  it('201 and the time and the API key are stored', async () => {
     const { json: pet } = await api.post('/v1/pets', { name: 'Frank', categoryId: 7 });
 
     const row = await stored(pet.id);
@@ -107,7 +107,7 @@ describe('POST /v1/pets', () => {
     expect(Math.abs(row.age_seconds)).toBeLessThan(60);
   });
 
-  it('201 with the query ignored', async () => {
+  it('201 and the query is ignored', async () => {
     const response = await api.post('/v1/pets?limit=0&status=lost&name=Evil', {
       name: 'Frank',
       categoryId: 7,
@@ -217,7 +217,7 @@ describe('POST /v1/pets › status', () => {
   );
 });
 
-describe('POST /v1/pets › a body with wrong fields', () => {
+describe('POST /v1/pets › a body with invalid properties', () => {
   const required = (rule: string): string => rule.replace(' must be', ' is required and must be');
 
   it.each([
@@ -250,7 +250,7 @@ describe('POST /v1/pets › a body with wrong fields', () => {
     });
   });
 
-  it('400 that names the required fields when there is no body', async () => {
+  it('400 that lists the required properties when there is no body', async () => {
     const response = await api.send('/v1/pets', {
       method: 'POST',
       headers: { 'Content-Length': '0' },
@@ -278,7 +278,7 @@ describe('POST /v1/pets › a body with wrong fields', () => {
     },
   );
 
-  it('400 adds nothing, and is not to be stored', async () => {
+  it('400 adds nothing and has Cache-Control: no-store', async () => {
     const before = await countPets();
     const { headers } = await api.post('/v1/pets', { name: 'Frank' });
 
@@ -287,7 +287,7 @@ describe('POST /v1/pets › a body with wrong fields', () => {
   });
 });
 
-describe('POST /v1/pets › a member given twice', () => {
+describe('POST /v1/pets › a property given twice', () => {
   it.each([
     ['"name":"A","name":"Frank","categoryId":7', 'Frank', 7],
     ['"name":5,"name":"Frank","categoryId":7', 'Frank', 7],

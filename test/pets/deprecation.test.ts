@@ -44,7 +44,7 @@ describe('GET /v1/pets/{petId} › before its removal date', () => {
     expectAnnouncement(response);
   });
 
-  it('401 that announces nothing', async () => {
+  it('401 without deprecation headers', async () => {
     const response = await new ApiClient(service).get(pet);
 
     expect(response.status).toBe(401);
@@ -102,7 +102,7 @@ describe.each([
     expectAnnouncement(response);
   });
 
-  it('401, still, without a key', async () => {
+  it('401 without a key', async () => {
     expect((await new ApiClient(service).get(pet)).status).toBe(401);
   });
 
@@ -113,7 +113,7 @@ describe.each([
     expect(response.json).toMatchObject({ code: 'method_not_allowed' });
   });
 
-  it('200 and 201, still, from GET /v1/pets and POST /v1/pets', async () => {
+  it('200 and 201 from GET /v1/pets and POST /v1/pets', async () => {
     const list = await api.get('/v1/pets');
     const created = await api.post('/v1/pets', { name: 'Frank', categoryId: 7 });
 

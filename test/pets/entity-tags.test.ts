@@ -30,7 +30,7 @@ const ROUTES = [
 ] as const;
 
 describe.each(ROUTES)('GET %s', (_route, path) => {
-  it('200 with a strong ETag that stays while nothing changes, for every caller', async () => {
+  it('200 with a strong ETag that is the same for every caller while nothing changes', async () => {
     const tag = await tagOf(path);
     const other = new ApiClient(service, (await createOwner(service.database)).key);
 
@@ -65,7 +65,7 @@ describe.each(ROUTES)('GET %s', (_route, path) => {
     expect(response.headers).not.toHaveProperty('content-type');
   });
 
-  it('304 when the tag stands in the second of two fields', async () => {
+  it('304 when the tag is in the second of two headers', async () => {
     const response = await api.send(path, {
       headers: { 'If-None-Match': ['"other"', await tagOf(path)] },
     });
@@ -92,7 +92,7 @@ describe.each(ROUTES)('GET %s', (_route, path) => {
     expect(response.text).not.toBe('');
   });
 
-  it('200 with another ETag as soon as the animal is another', async () => {
+  it('200 with a different ETag after the animal changes', async () => {
     const tag = await tagOf(path);
     for (const change of [
       `name = 'Other'`,
@@ -109,7 +109,7 @@ describe.each(ROUTES)('GET %s', (_route, path) => {
     }
   });
 
-  it('200 with the same ETag after a change that is not told', async () => {
+  it('200 with the same ETag after a change that the response does not contain', async () => {
     const tag = await tagOf(path);
     await service.database.query('UPDATE pets SET created_by_key_id = 77, created_at = now()');
 
@@ -128,7 +128,7 @@ describe.each(ROUTES)('HEAD %s', (_route, path) => {
 });
 
 describe('GET /v1/pets', () => {
-  it('200 with another ETag when the Link comes and goes though the body stays', async () => {
+  it('200 with a different ETag when only the Link changes', async () => {
     const path = '/v1/pets?limit=4';
     const alone = await api.get(path);
     await createPets(service.database, 1);
@@ -142,14 +142,14 @@ describe('GET /v1/pets', () => {
     expect(await tagOf(path)).toBe(alone.headers.etag);
   });
 
-  it('304, still, when what was added is not on the page', async () => {
+  it('304 when an animal was added on another page', async () => {
     const tag = await tagOf('/v1/pets?limit=2');
     await createPets(service.database, 1);
 
     expect((await api.get('/v1/pets?limit=2', { 'If-None-Match': tag })).status).toBe(304);
   });
 
-  it('304 when an empty page stays empty, 200 when it does not', async () => {
+  it('304 while an empty page stays empty, then 200', async () => {
     const path = '/v1/pets?status=sold';
     const tag = await tagOf(path);
     expect((await api.get(path, { 'If-None-Match': tag })).status).toBe(304);

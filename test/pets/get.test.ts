@@ -32,7 +32,7 @@ describe('GET /v1/pets/{petId}', () => {
     });
   });
 
-  it('200 with what the database holds at that moment', async () => {
+  it('200 with the current state of the database', async () => {
     const [pet] = (await createPets(service.database, 1)) as [string];
     expect((await api.get(`/v1/pets/${pet}`)).json.status).toBe('available');
 
@@ -55,7 +55,7 @@ describe('GET /v1/pets/{petId}', () => {
     expect(response.text).toBe(`{"id":${petId},"name":"${name}","categoryId":1,"status":"sold"}`);
   });
 
-  it('200 with the query ignored', async () => {
+  it('200 and the query is ignored', async () => {
     expect((await api.get(`/v1/pets/${id}?limit=0&status=lost&cursor=x`)).status).toBe(200);
   });
 
@@ -116,7 +116,7 @@ describe('GET /v1/pets/{petId}', () => {
 });
 
 describe('HEAD /v1/pets/{petId}', () => {
-  it('200 with the header fields of a GET and no body', async () => {
+  it('200 with the headers of a GET and no body', async () => {
     const get = await api.get(`/v1/pets/${id}`);
     const head = await api.send(`/v1/pets/${id}`, { method: 'HEAD' });
 

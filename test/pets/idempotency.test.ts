@@ -27,7 +27,7 @@ beforeAll(async () => {
     startService({ database, env }),
   ]);
 });
-// Keys belong to an owner: with one of its own, a test has all keys to itself.
+// Idempotency keys belong to an owner. Each test has an owner of its own.
 beforeEach(async () => {
   owner = await createOwner(database);
   api = new ApiClient(service, owner.key);
@@ -71,8 +71,8 @@ function expectFirst(response: ApiResponse): void {
   expect(response.headers).not.toHaveProperty('idempotent-replayed');
 }
 
-/** Does the work while the first request waits in the database for a lock. */
-async function whileUnderWay(
+/** Runs the work while the first request waits in the database for a lock. */
+async function whileInProgress(
   lock: DatabaseLock,
   work: () => Promise<void>,
   first = () => post(api),
@@ -123,13 +123,13 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
     await second.close();
   });
 
-  it('201 again with the first answer even when the animal has changed since', async () => {
+  it('201 with the first response even after the animal has changed', async () => {
     const first = await post(api);
     await database.query(`UPDATE pets SET name = 'Renamed' WHERE id = $1`, [first.json.id]);
     expectReplay(await post(api), first);
   });
 
-  it('201 again is counted, and tells the limits as they are now', async () => {
+  it('201 again is counted and has current rate limit headers', async () => {
     const free = await createOwner(database, { plan: 'free' });
     const client = new ApiClient(service, free.key);
     const remaining: string[] = [];
@@ -143,9 +143,9 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
   it.each([
     ['the order of members', '{"status":"available","categoryId":7,"name":"Frank"}'],
     ['the status that is the default', '{"name":"Frank","categoryId":7,"status":"available"}'],
-    ['how a number is spelt', '{"name":"Frank","categoryId":7.0}'],
+    ['the notation of a number', '{"name":"Frank","categoryId":7.0}'],
     ['an exponent', '{"name":"Frank","categoryId":0.7e1}'],
-    ['how a letter is spelt', '{"name":"\\u0046rank","categoryId":7}'],
+    ['the notation of a letter', '{"name":"\\u0046rank","categoryId":7}'],
     ['white space', ' {\n"name" : "Frank",\t"categoryId" : 7 } '],
     ['members that an animal does not have', '{"id":5,"x":[],"name":"Frank","categoryId":7}'],
     ['a member given twice', '{"name":"Max","name":"Frank","categoryId":7}'],
@@ -156,7 +156,7 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
 
   it.each<[string, unknown]>([
     ['name', { name: 'Max', categoryId: 7 }],
-    ['spelling of the name', { name: 'frank', categoryId: 7 }],
+    ['notation of the name', { name: 'frank', categoryId: 7 }],
     ['category', { name: 'Frank', categoryId: 8 }],
     ['status', { name: 'Frank', categoryId: 7, status: 'sold' }],
   ])('422 idempotency_key_reused for another %s, and nothing is added', async (_what, body) => {
@@ -167,7 +167,7 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
     expectReplay(await post(api), first);
   });
 
-  it('422 for the next category even where a double cannot tell the two', async () => {
+  it('422 for the next category even if both are the same double', async () => {
     await post(api, '{"name":"Frank","categoryId":9223372036854775806}');
     const other = await post(api, '{"name":"Frank","categoryId":9223372036854775807}');
     expectError(other, 422, 'idempotency_key_reused');
@@ -235,7 +235,7 @@ describe('POST /v1/pets › the form of Idempotency-Key', () => {
     ['is an empty string', '""'],
     ['is not ASCII', 'caf\u00e9'],
     ['has 256 characters', 'x'.repeat(256)],
-  ])('400 that names the field and what it takes when it %s', async (_what, value) => {
+  ])('400 with the name and the accepted values of the header when it %s', async (_what, value) => {
     const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': value };
     const response = await api.send('/v1/pets', {
       method: 'POST',
@@ -251,7 +251,7 @@ describe('POST /v1/pets › the form of Idempotency-Key', () => {
     ['HEAD', '/v1/pets', 200],
     ['OPTIONS', '/v1/pets', 204],
     ['GET', '/v1/pets/0', 404],
-  ])('%s %s ignores the field', async (method, path, status) => {
+  ])('%s %s ignores the header', async (method, path, status) => {
     for (const key of ['k', 'not one']) {
       const response = await api.send(path, { method, headers: { 'Idempotency-Key': key } });
       expect(response.status).toBe(status);
@@ -260,7 +260,7 @@ describe('POST /v1/pets › the form of Idempotency-Key', () => {
 });
 
 describe('POST /v1/pets with an Idempotency-Key and an invalid body', () => {
-  it('400 before and after a first answer, and it is not remembered', async () => {
+  it('400 before and after a first response, and it is not stored', async () => {
     const invalid = { name: '', categoryId: 7 };
     expectError(await post(api, invalid), 400, 'invalid_request');
     expectError(await post(api, '{'), 400, 'malformed_json');
@@ -274,9 +274,9 @@ describe('POST /v1/pets with an Idempotency-Key and an invalid body', () => {
   });
 });
 
-describe('POST /v1/pets while the first with its Idempotency-Key is under way', () => {
-  it('409 at once on every replica, whatever the body, and the first answer afterwards', async () => {
-    const first = await whileUnderWay(await holdPets(database), async () => {
+describe('POST /v1/pets while the first request with its Idempotency-Key is in progress', () => {
+  it('409 at once on every replica for any body, and the first response afterwards', async () => {
+    const first = await whileInProgress(await holdPets(database), async () => {
       for (const client of [api, elsewhere]) {
         for (const body of [FRANK, { ...FRANK, categoryId: 8 }]) {
           const response = await post(client, body);
@@ -295,7 +295,7 @@ describe('POST /v1/pets while the first with its Idempotency-Key is under way', 
     const other = new ApiClient(service, (await createOwner(database)).key);
     const lock = await holdTable(database, 'idempotency_keys', 'SHARE');
     const others: Promise<ApiResponse>[] = [];
-    await whileUnderWay(lock, async () => {
+    await whileInProgress(lock, async () => {
       others.push(post(api, FRANK, 'other'), post(other));
       expectError(await post(api), 409, 'idempotency_key_in_progress');
     });
@@ -303,12 +303,12 @@ describe('POST /v1/pets while the first with its Idempotency-Key is under way', 
   });
 
   it('400 for an invalid body', async () => {
-    await whileUnderWay(await holdPets(database), async () => {
+    await whileInProgress(await holdPets(database), async () => {
       expectError(await post(api, { name: 'Frank' }), 400, 'invalid_request');
     });
   });
 
-  it('409 and nothing added when an answer of the key comes to be after it was looked for', async () => {
+  it('409 and nothing added when a response is stored after the lookup', async () => {
     const other = new Client({ connectionString: database.url });
     await other.connect();
     await other.query('BEGIN');
@@ -328,7 +328,7 @@ describe('POST /v1/pets while the first with its Idempotency-Key is under way', 
 });
 
 describe('POST /v1/pets with an Idempotency-Key, many times at once', () => {
-  it('one animal, and every answer is 201 or 409', async () => {
+  it('one animal, and every response is 201 or 409', async () => {
     const responses = await Promise.all(
       Array.from({ length: 50 }, (_, index) => post(index % 2 ? api : elsewhere)),
     );
@@ -347,11 +347,11 @@ describe('POST /v1/pets with an Idempotency-Key, many times at once', () => {
 describe('POST /v1/pets with an Idempotency-Key when the database fails', () => {
   it.each([
     ['the animal', 'pets'],
-    ['the answer', 'idempotency_keys'],
+    ['the response', 'idempotency_keys'],
   ])(
     '503 when the connection breaks as %s is stored; neither is there, and a retry is the first',
     async (_what, table) => {
-      const broken = await whileUnderWay(await holdTable(database, table, 'SHARE'), async () => {
+      const broken = await whileInProgress(await holdTable(database, table, 'SHARE'), async () => {
         await breakWaiting(table);
       });
 
@@ -363,7 +363,7 @@ describe('POST /v1/pets with an Idempotency-Key when the database fails', () => 
     },
   );
 
-  it('500 is not remembered: a retry is the first', async () => {
+  it('500 is not stored, so a retry is the first request', async () => {
     await database.query('ALTER TABLE pets RENAME COLUMN category_id TO category');
     expectError(await post(api), 500, 'internal_error');
     await database.query('ALTER TABLE pets RENAME COLUMN category TO category_id');

@@ -19,7 +19,7 @@ afterAll(() => service.close());
 
 const PET = '{"name":"Frank","categoryId":7}';
 
-/** Returns a valid body of so many bytes. */
+/** Returns a valid body of N bytes. */
 const petOf = (bytes: number): string => `${PET.slice(0, -1)}${' '.repeat(bytes - PET.length)}}`;
 
 /** Bytes that gzip cannot make smaller, as a valid body. */
@@ -32,7 +32,7 @@ function incompressible(bytes: number): Buffer {
   return Buffer.concat([Buffer.from(`${PET.slice(0, -1)},"x":"`), noise, Buffer.from('"}')]);
 }
 
-/** Posts a body with these header fields and no others. */
+/** Posts a body with these headers only. */
 function post(body: string | Buffer, headers: Record<string, string>): Promise<ApiResponse> {
   return api.send('/v1/pets', { method: 'POST', headers, body });
 }
@@ -44,10 +44,10 @@ const postJson = (body: string | Buffer, headers: Record<string, string> = {}) =
 const postChunked = (body: string | Buffer, headers: Record<string, string> = {}) =>
   postJson(body, { 'Transfer-Encoding': 'chunked', ...headers });
 
-/** Writes a request whose body is not, or only partly, sent. Returns the answer as it comes back. */
+/** Writes a request whose body is not sent or is incomplete. Returns the response. */
 function sendHead(headers: Record<string, string>, body = ''): Promise<string> {
-  const fields = { Host: 'localhost', Authorization: `Bearer ${key}`, ...headers };
-  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  const allHeaders = { Host: 'localhost', Authorization: `Bearer ${key}`, ...headers };
+  const lines = Object.entries(allHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
   return sendRaw(service, `POST /v1/pets HTTP/1.1\r\n${lines.join('')}\r\n${body}`, {
     quietMs: 50,
   });
@@ -132,7 +132,7 @@ describe('POST /v1/pets › Content-Type', () => {
     expect((await post(PET, { 'Content-Type': type })).json).toEqual(UNSUPPORTED);
   });
 
-  it('400 that asks for the fields, not 415, when there is no body', async () => {
+  it('400 that lists the required properties, not 415, when there is no body', async () => {
     const response = await post('', { 'Content-Type': 'text/plain', 'Content-Length': '0' });
 
     expect(response.json).toMatchObject({ code: 'invalid_request' });
@@ -206,7 +206,7 @@ describe('POST /v1/pets › size', () => {
     }
   });
 
-  it('413 at once when Content-Length tells, with nothing of the body read', async () => {
+  it('413 at once for Content-Length, without reading the body', async () => {
     const type = { 'Content-Type': 'application/json' };
 
     const response = await sendHead({ ...type, 'Content-Length': `${MAX_BYTES + 1}` });
@@ -322,7 +322,7 @@ describe('POST /v1/pets › JSON', () => {
     expect(response).toMatchObject({ status: 201, json: { name: '\ufeffFrank' } });
   });
 
-  /** A body with an ignored member, in all so many levels deep. */
+  /** A body of N levels with an ignored property. */
   const nested = (depth: number, open: string, close: string, category = '7'): string =>
     `{"name":"Frank","categoryId":${category},"x":${open.repeat(depth - 1)}${close.repeat(depth - 1)}}`;
 
@@ -391,7 +391,7 @@ describe('POST /v1/pets › the first of several things wrong', () => {
       { ...text, 'Content-Encoding': 'gzip' },
       415,
     ],
-    ['415 before wrong fields', '{}', text, 415],
+    ['415 before invalid properties', '{}', text, 415],
     ['413 before malformed JSON', '{'.repeat(MAX_BYTES + 1), {}, 413],
     ['413 before what is not UTF-8', Buffer.alloc(MAX_BYTES + 1, 0xff), {}, 413],
     [
@@ -404,7 +404,7 @@ describe('POST /v1/pets › the first of several things wrong', () => {
     expect((await postJson(body, headers)).status).toBe(status);
   });
 
-  it('malformed JSON before wrong fields', async () => {
+  it('malformed JSON before invalid properties', async () => {
     expect((await postJson('{"name":"","categoryId":null')).json).toEqual(MALFORMED);
   });
 });

@@ -38,7 +38,7 @@ describe('GET /v1/pets', () => {
     );
   });
 
-  it('200 as application/json, to be kept by the caller alone and asked for again', async () => {
+  it('200 as application/json with Cache-Control: private, no-cache', async () => {
     const { headers } = await api.get('/v1/pets');
 
     expect(headers).toMatchObject({
@@ -86,7 +86,7 @@ describe('GET /v1/pets', () => {
     expect(idsOf(response.json)).toEqual(ids.slice(0, 20));
   });
 
-  it('200 with what percent-encoding stands for', async () => {
+  it('200 with percent-encoded parameters', async () => {
     const response = await api.get('/v1/pets?%6cimit=%33&status=%70ending');
 
     expect(response.status).toBe(200);
@@ -170,7 +170,7 @@ describe('GET /v1/pets', () => {
     expect((await api.get(`/v1/pets${query}`)).json).toMatchObject({ code: 'invalid_request' });
   });
 
-  it('400 that names both parameters when both are wrong, whatever their order', async () => {
+  it('400 that lists both parameters when both are invalid, in any order', async () => {
     const response = await api.get('/v1/pets?status=lost&cursor=lost&limit=0');
 
     expect(response.json).toEqual({
@@ -180,7 +180,7 @@ describe('GET /v1/pets', () => {
     });
   });
 
-  it('400 not to be stored', async () => {
+  it('400 with Cache-Control: no-store', async () => {
     const { headers } = await api.get('/v1/pets?limit=0');
 
     expect(headers['cache-control']).toBe('no-store');
@@ -189,7 +189,7 @@ describe('GET /v1/pets', () => {
 });
 
 describe('HEAD /v1/pets', () => {
-  it('200 with the header fields of a GET and no body', async () => {
+  it('200 with the headers of a GET and no body', async () => {
     const get = await api.get('/v1/pets?limit=3');
     const head = await api.send('/v1/pets?limit=3', { method: 'HEAD' });
 

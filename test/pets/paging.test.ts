@@ -22,11 +22,11 @@ function nextPage({ headers }: ApiResponse): string | undefined {
   return /^<([^<>]+)>; rel="next"$/.exec(String(headers.link))![1];
 }
 
-/** Ids as they stand in the text: a parser would round those beyond 2^53. */
+/** The ids in the text. JSON.parse would round those greater than 2^53. */
 const idsOf = ({ text }: ApiResponse): string[] =>
   [...text.matchAll(/"id":(-?\d+)/g)].map(([, id]) => id!);
 
-/** Follows the Links from a page on. Returns all ids met. */
+/** Follows the Links from a page. Returns all ids. */
 async function walk(
   path: string,
   { client = api, between }: { client?: ApiClient; between?: () => Promise<unknown> } = {},
@@ -66,10 +66,10 @@ describe('a cursor', () => {
   });
 
   it.each(['limit=0', 'limit=101', 'limit=x', 'status=lost', 'limit=1&limit=2'])(
-    'leaves other parameters their rules: %s',
+    'does not change the rules of other parameters: %s',
     async (wrong) => {
       const cursor = await cursorOf('/v1/pets?limit=1');
-      // Alone it is looked at by nobody but the service.
+      // Without other parameters, the validation pipe does not check it.
       expect((await api.get(`/v1/pets?cursor=${cursor}`)).status).toBe(200);
 
       for (const query of [`cursor=${cursor}&${wrong}`, `${wrong}&cursor=${cursor}`]) {
@@ -80,7 +80,7 @@ describe('a cursor', () => {
   );
 
   it.each(['', 'x', 'MjA6', 'MDU6', 'M'.repeat(400)])(
-    'that is none is refused by its own code, first and later: %j',
+    'is rejected with invalid_cursor if it is malformed, the first time and later: %j',
     async (cursor) => {
       for (let time = 0; time < 2; time++) {
         const { status, json } = await api.get(`/v1/pets?cursor=${cursor}&status=sold`);
@@ -124,7 +124,7 @@ describe('GET /v1/pets › walking by Link', () => {
     expect(ids).toEqual(await storedIds());
   });
 
-  it('goes on with the default limit when a cursor stands alone', async () => {
+  it('continues with the default limit when only a cursor is given', async () => {
     const cursor = await cursorOf('/v1/pets?limit=5');
 
     const page = await api.get(`/v1/pets?cursor=${cursor}`);
@@ -138,7 +138,7 @@ describe('GET /v1/pets › walking by Link', () => {
     expect(await walk(next, { client: other })).toEqual((await storedIds('sold')).slice(9));
   });
 
-  it('goes on years later, in another process', async () => {
+  it('continues years later, in another process', async () => {
     const next = nextPage(await api.get('/v1/pets?status=pending&limit=9'))!;
     const later = await startService({
       database: service.database,
@@ -154,7 +154,7 @@ describe('GET /v1/pets › walking by Link', () => {
   });
 });
 
-describe('GET /v1/pets › walking a store that changes', () => {
+describe('GET /v1/pets › walking a changing store', () => {
   beforeEach(async () => {
     await emptyTheStore();
     await createPets(service.database, 30, (index) => STATUSES[index % 2]!);
@@ -164,7 +164,7 @@ describe('GET /v1/pets › walking a store that changes', () => {
     ['all animals', '/v1/pets?limit=4', undefined],
     ['those of a status', '/v1/pets?limit=4&status=pending', 'pending'],
   ])(
-    'visits %s added before once, those added meanwhile at most once',
+    'visits %s added before once and those added during the walk at most once',
     async (_what, path, status) => {
       const before = await storedIds(status);
       let added = 0;
@@ -180,7 +180,7 @@ describe('GET /v1/pets › walking a store that changes', () => {
     },
   );
 
-  it('goes on behind an animal that is gone', async () => {
+  it('continues after a deleted animal', async () => {
     const before = await storedIds();
     const next = nextPage(await api.get('/v1/pets?limit=10'))!;
     await service.database.query('DELETE FROM pets WHERE id = $1', [before[9]]);
@@ -188,7 +188,7 @@ describe('GET /v1/pets › walking a store that changes', () => {
     expect(await walk(next)).toEqual(before.slice(10));
   });
 
-  it('ends with an empty page when all that followed is gone', async () => {
+  it('ends with an empty page when all further animals are deleted', async () => {
     const next = nextPage(await api.get('/v1/pets?limit=10'))!;
     await service.database.query('DELETE FROM pets');
 
@@ -252,7 +252,7 @@ describe('GET /v1/pets › Link', () => {
   it.each([
     ['Host', { Host: 'evil.example' }, '/v1/pets?limit=2'],
     [
-      'fields of proxies',
+      'headers of proxies',
       {
         'X-Forwarded-Host': 'evil.example',
         'X-Forwarded-Proto': 'https',
@@ -366,7 +366,7 @@ describe('GET /v1/pets › cursor', () => {
     },
   );
 
-  it('400 invalid_request, not invalid_cursor, when the limit is wrong too', async () => {
+  it('400 invalid_request, not invalid_cursor, when the limit is invalid too', async () => {
     expect((await api.get('/v1/pets?cursor=next&limit=0')).json).toMatchObject({
       code: 'invalid_request',
     });

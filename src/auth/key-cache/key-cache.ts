@@ -10,7 +10,7 @@ const REFRESH_AFTER_MS = 2_000;
  * An older entry is stale, so that changes take effect within five seconds without a notification.
  */
 const MAX_AGE_MS = 4_000;
-/** While the database is unreachable, a stale entry may be used up to this age. */
+/** While the database is unreachable, a stale entry may be used until this age. */
 const MAX_AGE_UNREACHABLE_MS = 600_000;
 
 interface Entry {

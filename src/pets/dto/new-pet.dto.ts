@@ -33,7 +33,7 @@ export class NewPet {
   @IsInt64()
   categoryId!: bigint;
 
-  // Described in words: without `default` in the schema, generated clients keep the field optional.
+  // Described in words: without `default` in the schema, generated clients keep the property optional.
   @ApiProperty({
     enum: PET_STATUSES,
     enumName: 'PetStatus',
