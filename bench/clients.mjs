@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 const createAutocannon = createRequire(import.meta.url)('autocannon');
 
 /**
- * What a client has counted: all answers had the expected status.
+ * What a client has counted: all responses had the expected status.
  *
  * @typedef {{ requests: number, requestsPerSecond: number, p50Ms: number, p99Ms: number }} Load
  *
@@ -19,11 +19,11 @@ const createAutocannon = createRequire(import.meta.url)('autocannon');
  * @property {AbortSignal} signal ends it
  */
 
-/** @type {Record<'wrk' | 'autocannon', (question: import('./answers.mjs').Question, options: LoadOptions) => Promise<Load>>} */
+/** @type {Record<'wrk' | 'autocannon', (question: import('./responses.mjs').Question, options: LoadOptions) => Promise<Load>>} */
 export const CLIENTS = { wrk, autocannon };
 
 /**
- * @param {import('./answers.mjs').Question} question
+ * @param {import('./responses.mjs').Question} question
  * @param {LoadOptions} options
  * @returns {Promise<Load>}
  */
@@ -41,7 +41,7 @@ async function autocannon(question, { seconds, connections, signal }) {
   signal.throwIfAborted();
   const requests = statusCodeStats[status]?.count ?? 0;
   if (errors > 0 || Object.keys(statusCodeStats).length !== 1 || requests === 0) {
-    throw new Error(`not all were answered ${status}: ${JSON.stringify(statusCodeStats)}`);
+    throw new Error(`not all responses had status ${status}: ${JSON.stringify(statusCodeStats)}`);
   }
   return {
     requests,
@@ -52,7 +52,7 @@ async function autocannon(question, { seconds, connections, signal }) {
 }
 
 /**
- * @param {import('./answers.mjs').Question} question
+ * @param {import('./responses.mjs').Question} question
  * @param {LoadOptions} options
  * @returns {Promise<Load>}
  */
@@ -82,14 +82,14 @@ async function wrk(question, { seconds, connections, folder, signal }) {
     { signal },
   );
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
-  const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
-  // It tells the statuses apart no further: one answer is compared before, and one after.
+  const rejected = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
+  // wrk counts only these. One response is compared before the round, and one after it.
   if (
     !(requests > 0) ||
-    refused !== (status < 400 ? 0 : requests) ||
+    rejected !== (status < 400 ? 0 : requests) ||
     stdout.includes('Socket errors')
   ) {
-    throw new Error(`not all were answered ${status}:\n${stdout}`);
+    throw new Error(`not all responses had status ${status}:\n${stdout}`);
   }
   return {
     requests,
@@ -99,8 +99,8 @@ async function wrk(question, { seconds, connections, folder, signal }) {
   };
 }
 
-/** @param {RegExpExecArray | null} told number and unit */
-function milliseconds(told) {
-  const [, number, unit] = told ?? [];
+/** @param {RegExpExecArray | null} match number and unit */
+function milliseconds(match) {
+  const [, number, unit] = match ?? [];
   return Number(number) * (unit === 'us' ? 0.001 : unit === 'ms' ? 1 : 1_000);
 }

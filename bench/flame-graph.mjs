@@ -34,7 +34,7 @@ const COLOURS = /** @type {const} */ ([
  * called, which stands below it.
  *
  * @param {Profile} profile
- * @param {{ title: string, WARM_UP_SECONDS: number }} options the beginning that is left out
+ * @param {{ title: string, WARM_UP_SECONDS: number }} options the skipped start
  */
 export function flameGraph(profile, { title, WARM_UP_SECONDS }) {
   const root = callTree(profile, WARM_UP_SECONDS * 1e6);

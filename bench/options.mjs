@@ -6,7 +6,7 @@ export const USAGE = `Usage: npm run bench -- [options]
   --scenario A,B     only these; all by default. The names are in bench/scenarios.mjs, and: start, counters, overload
   --peer A,B         only these; all by default. The names are in bench/peers.mjs
   --rounds N         rounds, interleaved (9)
-  --processes N      started anew of each peer in the course of the rounds (3)
+  --processes N      new processes of each peer during the rounds (3)
   --seconds N        how long each is asked in a round (2)
   --warm-up N        and how long each process before, until V8 has compiled what is used; 0: not (10)
   --connections N    connections of the client: enough that every peer is busy (64)

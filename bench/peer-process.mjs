@@ -18,7 +18,7 @@ const COMPILED = fileURLToPath(new URL('../node_modules/.cache/bench', import.me
 export class PeerProcess {
   /** @type {import('node:child_process').ChildProcess} */
   #child;
-  /** How many requests it has answered to the client. */
+  /** Requests that it has served. */
   requests = 0;
 
   /**
@@ -77,7 +77,7 @@ export class PeerProcess {
       await started.stop();
       throw error;
     }
-    // Its end is told by whoever asks it next.
+    // The next request reports its end.
     ended.catch(() => undefined);
     return started;
   }

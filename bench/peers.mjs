@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
  * - `pages`: pages beyond the first
  * - `etag`: If-None-Match
  * - `keys`: who may ask, found in the database
- * - `refusals`: 401 and 429
+ * - `rejections`: 401 and 429
  *
- * @typedef {'animals' | 'pages' | 'etag' | 'keys' | 'refusals'} Ability
+ * @typedef {'animals' | 'pages' | 'etag' | 'keys' | 'rejections'} Ability
  *
  * @typedef {object} Peer
  * @property {string} name
@@ -25,7 +25,7 @@ const SERVICE = fileURLToPath(new URL('../dist/bundle/main.js', import.meta.url)
 /** @param {string} file */
 const peer = (file) => fileURLToPath(new URL(`peers/${file}`, import.meta.url));
 
-/** No limit but those of the owners: the load comes from one address. Refusals are counted towards a ban. */
+/** Only the limits of the owners apply, because the load comes from one address. Rejections are counted towards a ban. */
 const SERVICE_ENV = {
   METRICS_PORT: '0',
   ANONYMOUS_REQUESTS_PER_MINUTE: '1000000000',
@@ -38,14 +38,14 @@ export const PEERS = [
     name: 'service',
     title: 'this service',
     program: SERVICE,
-    abilities: ['animals', 'pages', 'etag', 'keys', 'refusals'],
+    abilities: ['animals', 'pages', 'etag', 'keys', 'rejections'],
     env: SERVICE_ENV,
   },
   {
     name: 'service-redis',
     title: 'this service, counters in Redis',
     program: SERVICE,
-    abilities: ['animals', 'pages', 'etag', 'keys', 'refusals'],
+    abilities: ['animals', 'pages', 'etag', 'keys', 'rejections'],
     env: SERVICE_ENV,
     redis: true,
   },
@@ -53,7 +53,7 @@ export const PEERS = [
     name: 'constant',
     title: 'node:http, constant body',
     program: peer('constant.mjs'),
-    abilities: ['refusals'],
+    abilities: ['rejections'],
   },
   {
     name: 'node-http',
@@ -65,7 +65,7 @@ export const PEERS = [
     name: 'fastify',
     title: 'Fastify, keys and limits',
     program: peer('fastify.mjs'),
-    abilities: ['animals', 'keys', 'refusals'],
+    abilities: ['animals', 'keys', 'rejections'],
   },
   {
     name: 'express-bare',
@@ -77,13 +77,13 @@ export const PEERS = [
     name: 'express-keys',
     title: 'Express, keys and limits',
     program: peer('express-keys.mjs'),
-    abilities: ['animals', 'etag', 'keys', 'refusals'],
+    abilities: ['animals', 'etag', 'keys', 'rejections'],
   },
   {
     name: 'express-redis',
     title: 'Express, keys and limits in Redis',
     program: peer('express-keys.mjs'),
-    abilities: ['animals', 'etag', 'keys', 'refusals'],
+    abilities: ['animals', 'etag', 'keys', 'rejections'],
     redis: true,
   },
   {

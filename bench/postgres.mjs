@@ -16,7 +16,7 @@ import { freePort, untilItListens } from './ports.mjs';
 
 const DATABASE = 'bench';
 const START_LIMIT_MS = 60_000;
-const ANSWER_POLL_MS = 20;
+const POLL_INTERVAL_MS = 20;
 
 /**
  * Room for the pools of all peers at once, which the server that the service embeds does not have. Nothing else is
@@ -97,6 +97,6 @@ async function createDatabase(port) {
     } finally {
       await client.end();
     }
-    await delay(ANSWER_POLL_MS);
+    await delay(POLL_INTERVAL_MS);
   }
 }

@@ -5,12 +5,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 const SECONDS_PER_TICK = 0.01;
 
 /**
- * Fields of proc(5)'s stat from the state on, which stands third there; undefined when there is no such process.
+ * Returns the values of /proc/PID/stat (proc(5)) from the third one, the state, on; undefined if there is no such process.
  *
  * @param {number | string} pid
  * @returns {string[] | undefined}
  */
-function fields(pid) {
+function statOf(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -25,7 +25,7 @@ function fields(pid) {
  * @param {number} pid
  */
 export function processSeconds(pid) {
-  const [user, system] = fields(pid)?.slice(11, 13).map(Number) ?? [NaN, NaN];
+  const [user, system] = statOf(pid)?.slice(11, 13).map(Number) ?? [NaN, NaN];
   return (Number(user) + Number(system)) * SECONDS_PER_TICK;
 }
 
@@ -36,13 +36,13 @@ export function processSeconds(pid) {
  * @param {number} pid
  */
 export function familySeconds(pid) {
-  const parent = fields(pid);
+  const parent = statOf(pid);
   if (!parent) return NaN;
   // user, system, and both of the children that were waited for
   let ticks = sum(parent.slice(11, 15));
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
-    const child = fields(name);
+    const child = statOf(name);
     if (child?.[1] === String(pid)) ticks += sum(child.slice(11, 13));
   }
   return ticks * SECONDS_PER_TICK;

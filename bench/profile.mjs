@@ -4,7 +4,7 @@
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { askAndCompare } from './answers.mjs';
+import { sendAndCompare } from './responses.mjs';
 import { CLIENTS } from './clients.mjs';
 import { flameGraph } from './flame-graph.mjs';
 import { readOptions } from './options.mjs';
@@ -15,7 +15,7 @@ import { onStage } from './stage.mjs';
 
 const ANIMALS = 100_000;
 const SECONDS = 20;
-/** Left out: starting, and running what V8 has not compiled yet. */
+/** Skips the start, and code that V8 has not compiled yet. */
 const WARM_UP_SECONDS = 10;
 
 const [name = 'list-20', file = 'reports/flame.svg'] = process.argv.slice(2);
@@ -28,11 +28,11 @@ await onStage(ANIMALS, signal, async (stage) => {
   const service = PEERS.find((peer) => peer.name === 'service');
   if (!scenario || !service) throw new Error(`There is no scenario ${name}.`);
   const flags = ['--cpu-prof', '--cpu-prof-interval=250', `--cpu-prof-dir=${stage.folder}`];
-  // The modules: in the bundle no frame tells whose code it is.
+  // The modules: in the bundle, frames do not show the module.
   const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
   const peer = await PeerProcess.start({ ...service, program }, stage, signal, flags);
   try {
-    const question = await askAndCompare(peer, scenario);
+    const question = await sendAndCompare(peer, scenario);
     const { client, connections } = readOptions([]);
     const { folder } = stage;
     await CLIENTS[client](question, { connections, folder, signal, seconds: SECONDS });

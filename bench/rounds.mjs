@@ -1,5 +1,5 @@
 // @ts-check
-import { askAndCompare } from './answers.mjs';
+import { sendAndCompare } from './responses.mjs';
 import { CLIENTS } from './clients.mjs';
 import { familySeconds, processSeconds, residentBytes } from './processor-time.mjs';
 
@@ -20,9 +20,8 @@ import { familySeconds, processSeconds, residentBytes } from './processor-time.m
  */
 
 /**
- * Asked before each timed round, and not counted: while others were asked, V8 has collected the hidden classes that no object
- * had, and compiles anew what counted on them. Of this service half seconds then cost 520, 249, 186, 143 and 124 us a
- * list, of `node:http` 208, 111 and 91. Under load nothing stands idle.
+ * Load before each round, which is not measured. While a peer was idle, V8 has collected unused hidden classes, and it
+ * compiles the dependent code again (docs/performance.md).
  */
 const LEAD_IN_SECONDS = 2;
 
@@ -76,7 +75,7 @@ export class Rounds {
    * @param {number} seconds
    */
   async #warmUp(peer, scenario, seconds) {
-    await this.#ask(peer, await askAndCompare(peer, scenario), seconds);
+    await this.#ask(peer, await sendAndCompare(peer, scenario), seconds);
   }
 
   /**
@@ -86,12 +85,12 @@ export class Rounds {
    * @returns {Promise<Sample>}
    */
   async #measure(peer, scenario, seconds) {
-    const question = await askAndCompare(peer, scenario);
+    const question = await sendAndCompare(peer, scenario);
     const before = this.#processorSeconds(peer.pid);
     const load = await this.#ask(peer, question, seconds);
     const after = this.#processorSeconds(peer.pid);
-    // A client may not tell one refusal from another: it is still the same one.
-    await askAndCompare(peer, scenario);
+    // The client does not distinguish rejections, so the response is compared again.
+    await sendAndCompare(peer, scenario);
     /** @param {'node' | 'postgres' | 'redis'} process */
     const us = (process) => ((after[process] - before[process]) * 1e6) / load.requests;
     return {
@@ -105,7 +104,7 @@ export class Rounds {
 
   /**
    * @param {import('./peer-process.mjs').PeerProcess} peer
-   * @param {import('./answers.mjs').Question} question
+   * @param {import('./responses.mjs').Question} question
    * @param {number} seconds
    */
   async #ask(peer, question, seconds) {

@@ -59,7 +59,7 @@ const stop = new AbortController();
 // Every peer listens.
 setMaxListeners(0, stop.signal);
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
-// Whoever reads it has had enough.
+// The reader has closed the pipe.
 process.stdout.on('error', () => stop.abort());
 try {
   if (process.argv.includes('--help')) console.log(USAGE);

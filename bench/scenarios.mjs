@@ -13,7 +13,7 @@ import { generateKey } from '#dist/auth/key-format.js';
  * @property {string} [body]
  * @property {boolean} [conditional] asked with the ETag that the same peer gave
  * @property {number} status expected
- * @property {unknown} [answer] expected as JSON; of a refusal the status is enough, and of a new animal the id is free
+ * @property {unknown} [expected] the JSON of the response; undefined for rejections. The id of a new animal is not compared
  */
 
 export const SCENARIO_NAMES = /** @type {const} */ ([
@@ -33,13 +33,13 @@ const NEW_PET = { name: 'Frank', categoryId: 1, status: 'available' };
 const COLUMNS = 'id::integer, name, category_id::integer AS "categoryId", status';
 
 /**
- * Returns what is asked, with the answers that the database holds.
+ * Returns the scenarios, with the responses that the database implies.
  *
  * @param {import('pg').Client} database seeded
- * @param {{ caller: string, refused: string }} keys
+ * @param {{ caller: string, rejected: string }} keys
  * @returns {Promise<Scenario[]>}
  */
-export async function listScenarios(database, { caller, refused }) {
+export async function listScenarios(database, { caller, rejected }) {
   /** @param {number} limit */
   const firstPage = async (limit) =>
     (await database.query(`SELECT ${COLUMNS} FROM pets ORDER BY id LIMIT $1`, [limit])).rows;
@@ -57,7 +57,7 @@ export async function listScenarios(database, { caller, refused }) {
       title: 'list of 20',
       path: '/v1/pets',
       status: 200,
-      answer: await firstPage(20),
+      expected: await firstPage(20),
     },
     {
       ...ofCaller,
@@ -65,7 +65,7 @@ export async function listScenarios(database, { caller, refused }) {
       title: 'list of 100',
       path: '/v1/pets?limit=100',
       status: 200,
-      answer: await firstPage(100),
+      expected: await firstPage(100),
     },
     {
       ...ofCaller,
@@ -74,7 +74,7 @@ export async function listScenarios(database, { caller, refused }) {
       ability: 'pages',
       path: `/v1/pets?cursor=${cursor}`,
       status: 200,
-      answer: lastPage,
+      expected: lastPage,
     },
     {
       ...ofCaller,
@@ -82,7 +82,7 @@ export async function listScenarios(database, { caller, refused }) {
       title: 'get',
       path: `/v1/pets/${middle.rows[0].id}`,
       status: 200,
-      answer: middle.rows[0],
+      expected: middle.rows[0],
     },
     {
       ...ofCaller,
@@ -96,16 +96,16 @@ export async function listScenarios(database, { caller, refused }) {
     {
       name: 'no-key',
       title: 'no key (401)',
-      ability: 'refusals',
+      ability: 'rejections',
       path: '/v1/pets',
       status: 401,
     },
     {
       name: 'over-limit',
       title: 'over the limit (429)',
-      ability: 'refusals',
+      ability: 'rejections',
       path: '/v1/pets',
-      key: refused,
+      key: rejected,
       status: 429,
     },
     {
@@ -132,7 +132,7 @@ export async function listScenarios(database, { caller, refused }) {
       path: '/v1/pets',
       body: JSON.stringify(NEW_PET),
       status: 201,
-      answer: NEW_PET,
+      expected: NEW_PET,
     },
   ];
 }

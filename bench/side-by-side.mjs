@@ -1,6 +1,6 @@
 // @ts-check
 import { createReadStream } from 'node:fs';
-import { askAndCompare } from './answers.mjs';
+import { sendAndCompare } from './responses.mjs';
 import { PeerProcess } from './peer-process.mjs';
 import { Rounds } from './rounds.mjs';
 
@@ -14,7 +14,7 @@ import { Rounds } from './rounds.mjs';
  * @param {Scenarios} scenarios
  * @param {AbortSignal} signal ends it
  * @returns {Promise<import('./rounds.mjs').Result[]>}
- * @throws when a peer fails, or answers anything but what is expected
+ * @throws when a peer fails, or returns an unexpected response
  */
 export async function measureSideBySide(stage, options, peers, scenarios, signal) {
   /** @type {import('./rounds.mjs').Result[]} */
@@ -44,7 +44,7 @@ function joined(before, after) {
 }
 
 /**
- * Starts the peers, compares an answer of each to each scenario that it takes part in, timed or not, and measures.
+ * Starts the peers, compares a response of each peer to each of its scenarios, and measures.
  *
  * @typedef {{ all: import('./scenarios.mjs').Scenario[], timed: import('./scenarios.mjs').Scenario[] }} Scenarios
  *
@@ -65,7 +65,7 @@ async function measureProcesses(stage, options, peers, { all, timed }, signal) {
     started.sort((a, b) => peers.indexOf(a.peer) - peers.indexOf(b.peer));
     for (const scenario of all) {
       for (const peer of started) {
-        if (peer.peer.abilities.includes(scenario.ability)) await askAndCompare(peer, scenario);
+        if (peer.peer.abilities.includes(scenario.ability)) await sendAndCompare(peer, scenario);
       }
     }
     return await new Rounds(stage, options, signal).run(timed, started);
@@ -87,6 +87,6 @@ async function expectLogLines(peer) {
     for (const byte of chunk) if (byte === 10) lines++;
   }
   if (lines < peer.requests) {
-    peer.fail(`answered ${peer.requests} requests and logged ${lines}`);
+    peer.fail(`served ${peer.requests} requests and logged ${lines}`);
   }
 }

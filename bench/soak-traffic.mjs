@@ -14,7 +14,7 @@ const SLOW_BYTES = 200;
 const MOST_FAILURES = 20;
 
 /**
- * One kind of request: the statuses that it may get, besides 503 while a fault lasts.
+ * One kind of request: the statuses that it may get, in addition to 503 during a fault.
  *
  * @typedef {{ name: string, expected: readonly number[], run: () => Promise<readonly number[]> }} Kind
  */
@@ -32,7 +32,7 @@ export class SoakTraffic {
 
   /**
    * @param {number} port of the service
-   * @param {{ caller: string, refused: string }} keys
+   * @param {{ caller: string, rejected: string }} keys
    */
   constructor(port, keys) {
     this.keys = keys;
@@ -100,7 +100,7 @@ export class SoakTraffic {
 
   /** @returns {Kind[]} */
   #kinds() {
-    const { caller, refused } = this.keys;
+    const { caller, rejected } = this.keys;
     /** @type {(name: string, expected: number[], path: string, options?: import('./soak-client.mjs').RequestOptions) => Kind} */
     const kind = (name, expected, path, options) => ({
       name,
@@ -147,7 +147,7 @@ export class SoakTraffic {
       kind('no API key', [401], '/v1/pets'),
       kind('malformed API key', [401], '/v1/pets', { key: 'wrong' }),
       { name: 'unknown API key', expected: [401], run: () => this.#unknownKey() },
-      kind('over the limit', [200, 429], '/v1/pets', { key: refused }),
+      kind('over the limit', [200, 429], '/v1/pets', { key: rejected }),
       kind('docs', [200], '/openapi.json'),
       kind('live', [200], '/health/live'),
       kind('ready', [200], '/health/ready'),

@@ -20,7 +20,7 @@ const CLI = fileURLToPath(new URL('../dist/bundle/cli.js', import.meta.url));
  * @property {Record<string, string>} env where the database is, for libpq and as DATABASE_URL
  * @property {string | undefined} redisUrl undefined: there is no redis-server
  * @property {{ postgres: number, redis: number | undefined }} pids
- * @property {{ caller: string, refused: string }} keys
+ * @property {{ caller: string, rejected: string }} keys
  */
 
 /**
@@ -41,7 +41,7 @@ export async function onStage(animals, signal, work) {
     owned.push(postgres.close);
     const redis = await startRedis(folder);
     if (redis) owned.push(redis.close);
-    else console.warn('Without redis-server the peers that count in Redis are left out.');
+    else console.warn('Without redis-server the peers that count in Redis are skipped.');
     const database = new pg.Client(postgres.env.DATABASE_URL);
     await database.connect();
     owned.push(() => database.end());
@@ -73,7 +73,7 @@ async function fill(database, env, animals, signal) {
     const options = { env: { PATH: process.env.PATH, ...env }, signal };
     return (await promisify(execFile)(process.execPath, [CLI, ...command], options)).stdout;
   };
-  /** @param {string} owner @param {string} limit a minute and a day */
+  /** @param {string} owner @param {string} limit per minute and per day */
   const issueKey = async (owner, limit) => {
     const plan = ['--plan', 'enterprise', '--per-minute', limit, '--per-day', limit];
     return JSON.parse(await cli('keys', 'issue', '--owner', owner, ...plan, '--json')).key;
@@ -82,7 +82,7 @@ async function fill(database, env, animals, signal) {
   await cli('db', 'seed', '--animals', String(animals), '--yes');
   const keys = {
     caller: await issueKey('caller', '1000000000'),
-    refused: await issueKey('refused', '1'),
+    rejected: await issueKey('rejected', '1'),
   };
   await database.query('VACUUM ANALYZE');
   await database.query('CHECKPOINT');

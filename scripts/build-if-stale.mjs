@@ -36,7 +36,7 @@ const LOCK = join(MODULES, '.cache', 'build.lock');
 
 const POLL_MS = 100;
 const HEARTBEAT_MS = 1_000;
-/** A holder that has not touched its lock for so long is gone, even if its pid was given away again. */
+/** A holder that has not touched its lock for this long has ended, even if another process has its pid. */
 const HEARTBEAT_LOST_MS = 30_000;
 const WAIT_LIMIT_MS = 300_000;
 
@@ -66,7 +66,7 @@ export async function buildIfStale({ force = false } = {}) {
   }
   const release = await acquireLock();
   try {
-    // Whoever held the lock before has probably built just this.
+    // The previous holder of the lock has probably built the same.
     if (force || !isFresh()) await build();
   } finally {
     release();

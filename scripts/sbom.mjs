@@ -22,7 +22,7 @@ const lines = execFileSync(
 /** @type {Sbom} */
 const sbom = JSON.parse(lines);
 
-// npm's own --omit=dev also leaves out packages that the service needs (npm 11.19 drops express).
+// npm's --omit=dev also omits packages that the service needs (npm 11.19 drops express).
 const packages = readLockfile(ROOT).filter(({ isDevelopment }) => !isDevelopment);
 const licences = new Map(
   packages.map((entry) => [`${entry.name}@${entry.version}`, licenceOf(ROOT, entry)]),

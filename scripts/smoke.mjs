@@ -21,12 +21,12 @@ const MAIN = fileURLToPath(new URL('../dist/bundle/main.js', import.meta.url));
 const START_LIMIT_MS = 60_000;
 const REQUEST_LIMIT_MS = 10_000;
 const STOP_LIMIT_MS = 15_000;
-/** From then on the deprecated operation is answered 410. */
+/** From this time on, the deprecated operation returns 410. */
 const GET_PET_SUNSET_MS = Date.UTC(2030, 11, 5);
 const LARGEST_INT64 = '9223372036854775807';
 
 /**
- * @typedef {{ status: number, headers: Headers, text: string, json: any }} Answer
+ * @typedef {{ status: number, headers: Headers, text: string, json: any }} ApiResponse
  * @typedef {{ method?: string, key?: string | undefined, body?: string, headers?: Record<string, string> }} Asked
  */
 
@@ -136,7 +136,7 @@ async function main() {
 
   try {
     await check('the service starts and becomes ready', () => untilReady(origin, service));
-    if (failures === 0) await checkAnswers(origin, () => output);
+    if (failures === 0) await checkResponses(origin, () => output);
     await check('SIGTERM ends it with exit code 0', async () => {
       const startedAt = Date.now();
       service.kill('SIGTERM');
@@ -189,7 +189,7 @@ async function untilReady(origin, service) {
     if (status === 200) return;
     holds(
       Date.now() < deadline,
-      `not ready within ${START_LIMIT_MS / 1000} s (${status ?? 'no answer'})`,
+      `not ready within ${START_LIMIT_MS / 1000} s (${status ?? 'no response'})`,
     );
     await delay(100);
   }
@@ -199,7 +199,7 @@ async function untilReady(origin, service) {
  * @param {string} origin
  * @param {() => string} output what the service has printed so far
  */
-async function checkAnswers(origin, output) {
+async function checkResponses(origin, output) {
   /** @type {string | undefined} */
   let demoKey;
   await check('the start prints a working key', async () => {
@@ -213,10 +213,10 @@ async function checkAnswers(origin, output) {
   /**
    * @param {string} path
    * @param {Asked} [asked]
-   * @returns {Promise<Answer>}
+   * @returns {Promise<ApiResponse>}
    */
   const ask = async (path, { method = 'GET', key = demoKey, body, headers = {} } = {}) => {
-    const response = await fetch(`${origin}${path}`, {
+    const received = await fetch(`${origin}${path}`, {
       method,
       signal: AbortSignal.timeout(REQUEST_LIMIT_MS),
       headers: {
@@ -226,97 +226,107 @@ async function checkAnswers(origin, output) {
       },
       ...(body !== undefined && { body }),
     });
-    const text = await response.text();
-    const isJson = /^application\/json\b/.test(response.headers.get('content-type') ?? '');
-    const answer = {
-      status: response.status,
-      headers: response.headers,
+    const text = await received.text();
+    const isJson = /^application\/json\b/.test(received.headers.get('content-type') ?? '');
+    const response = {
+      status: received.status,
+      headers: received.headers,
       text,
       json: isJson && text !== '' ? JSON.parse(text) : undefined,
     };
-    holds(answer.headers.get('x-request-id'), `${path} has no X-Request-Id`);
-    if (path.startsWith('/v1')) limitHeaders(answer);
-    return answer;
+    holds(response.headers.get('x-request-id'), `${path} has no X-Request-Id`);
+    if (path.startsWith('/v1')) limitHeaders(response);
+    return response;
   };
 
   /**
    * A failure has the status, the code and the Error shape.
    *
-   * @param {Promise<Answer>} asked
+   * @param {Promise<ApiResponse>} asked
    * @param {number} status
    * @param {string} code
    */
-  const refused = async (asked, status, code) => {
-    const answer = await asked;
-    same(answer.status, status, 'status');
-    same(Object.keys(answer.json ?? {}).sort(), ['code', 'message', 'status'], 'the members');
-    same([answer.json.code, answer.json.status], [code, status], 'the error');
-    holds(typeof answer.json.message === 'string' && answer.json.message !== '', 'no message');
-    return answer;
+  const rejected = async (asked, status, code) => {
+    const response = await asked;
+    same(response.status, status, 'status');
+    same(Object.keys(response.json ?? {}).sort(), ['code', 'message', 'status'], 'the members');
+    same([response.json.code, response.json.status], [code, status], 'the error');
+    holds(typeof response.json.message === 'string' && response.json.message !== '', 'no message');
+    return response;
   };
 
   let etag = '';
   await check('list: 200 and animals', async () => {
-    const answer = await ask('/v1/pets?limit=2');
-    same(answer.status, 200, 'status');
-    holds(Array.isArray(answer.json) && answer.json.length > 0, 'no sample animals');
-    for (const pet of answer.json) {
+    const response = await ask('/v1/pets?limit=2');
+    same(response.status, 200, 'status');
+    holds(Array.isArray(response.json) && response.json.length > 0, 'no sample animals');
+    for (const pet of response.json) {
       same(Object.keys(pet).sort(), ['categoryId', 'id', 'name', 'status'], 'the members');
     }
-    etag = answer.headers.get('etag') ?? '';
+    etag = response.headers.get('etag') ?? '';
     holds(etag, 'no ETag');
   });
   await check('list: 304 with If-None-Match', async () => {
-    const answer = await ask('/v1/pets?limit=2', { headers: { 'if-none-match': etag } });
-    same([answer.status, answer.text, answer.headers.get('etag')], [304, '', etag], 'the answer');
+    const response = await ask('/v1/pets?limit=2', { headers: { 'if-none-match': etag } });
+    same(
+      [response.status, response.text, response.headers.get('etag')],
+      [304, '', etag],
+      'the response',
+    );
   });
 
   let id = '';
   await check('add: 201, int64 exact', async () => {
     const body = `{"name":"Smoke","categoryId":${LARGEST_INT64},"status":"pending"}`;
-    const answer = await ask('/v1/pets', { method: 'POST', body });
-    same(answer.status, 201, 'status');
-    id = /"id":\s*(\d+)/.exec(answer.text)?.[1] ?? '';
+    const response = await ask('/v1/pets', { method: 'POST', body });
+    same(response.status, 201, 'status');
+    id = /"id":\s*(\d+)/.exec(response.text)?.[1] ?? '';
     holds(id, 'no id');
-    holds(answer.text.includes(LARGEST_INT64), `categoryId is not exact: ${answer.text}`);
-    same([answer.json.name, answer.json.status], ['Smoke', 'pending'], 'the animal');
+    holds(response.text.includes(LARGEST_INT64), `categoryId is not exact: ${response.text}`);
+    same([response.json.name, response.json.status], ['Smoke', 'pending'], 'the animal');
   });
   await check('get: what was added, deprecated', async () => {
     if (Date.now() >= GET_PET_SUNSET_MS) {
-      await refused(ask(`/v1/pets/${id}`), 410, 'endpoint_removed');
+      await rejected(ask(`/v1/pets/${id}`), 410, 'endpoint_removed');
       return;
     }
-    const answer = await ask(`/v1/pets/${id}`);
-    same(answer.status, 200, 'status');
-    holds(answer.text.includes(LARGEST_INT64), `not the animal: ${answer.text}`);
-    same(answer.headers.get('deprecation'), '@1795132800', 'Deprecation');
-    same(answer.headers.get('sunset'), 'Thu, 05 Dec 2030 00:00:00 GMT', 'Sunset');
+    const response = await ask(`/v1/pets/${id}`);
+    same(response.status, 200, 'status');
+    holds(response.text.includes(LARGEST_INT64), `not the animal: ${response.text}`);
+    same(response.headers.get('deprecation'), '@1795132800', 'Deprecation');
+    same(response.headers.get('sunset'), 'Thu, 05 Dec 2030 00:00:00 GMT', 'Sunset');
   });
   await check('400 for a parameter', () =>
-    refused(ask('/v1/pets?limit=0'), 400, 'invalid_request'),
+    rejected(ask('/v1/pets?limit=0'), 400, 'invalid_request'),
   );
-  await check('400 for an animal without fields', () =>
-    refused(ask('/v1/pets', { method: 'POST', body: '{}' }), 400, 'invalid_request'),
+  await check('400 for an empty object', () =>
+    rejected(ask('/v1/pets', { method: 'POST', body: '{}' }), 400, 'invalid_request'),
   );
   await check('400 for what is not JSON', () =>
-    refused(ask('/v1/pets', { method: 'POST', body: '{' }), 400, 'malformed_json'),
+    rejected(ask('/v1/pets', { method: 'POST', body: '{' }), 400, 'malformed_json'),
   );
   await check('401 without a key', async () => {
-    const answer = await refused(ask('/v1/pets', { key: '' }), 401, 'missing_api_key');
-    holds(answer.headers.get('www-authenticate')?.startsWith('Bearer'), 'no WWW-Authenticate');
+    const response = await rejected(ask('/v1/pets', { key: '' }), 401, 'missing_api_key');
+    holds(response.headers.get('www-authenticate')?.startsWith('Bearer'), 'no WWW-Authenticate');
   });
   await check('401 with a wrong key', () =>
-    refused(ask('/v1/pets', { key: 'wrong' }), 401, 'invalid_api_key'),
+    rejected(ask('/v1/pets', { key: 'wrong' }), 401, 'invalid_api_key'),
   );
-  await check('404 for an unknown path', () => refused(ask('/v1/nothing'), 404, 'route_not_found'));
+  await check('404 for an unknown path', () =>
+    rejected(ask('/v1/nothing'), 404, 'route_not_found'),
+  );
   if (Date.now() < GET_PET_SUNSET_MS) {
     await check('404 for an unknown animal', () =>
-      refused(ask(`/v1/pets/${LARGEST_INT64}`), 404, 'pet_not_found'),
+      rejected(ask(`/v1/pets/${LARGEST_INT64}`), 404, 'pet_not_found'),
     );
   }
   await check('405 for another method', async () => {
-    const answer = await refused(ask('/v1/pets', { method: 'DELETE' }), 405, 'method_not_allowed');
-    holds(/\bGET\b/.test(answer.headers.get('allow') ?? ''), 'no Allow');
+    const response = await rejected(
+      ask('/v1/pets', { method: 'DELETE' }),
+      405,
+      'method_not_allowed',
+    );
+    holds(/\bGET\b/.test(response.headers.get('allow') ?? ''), 'no Allow');
   });
   for (const state of ['live', 'ready']) {
     await check(`/health/${state}: 200 without a key`, async () => {
@@ -346,7 +356,7 @@ async function checkAnswers(origin, output) {
   });
 }
 
-/** @param {Answer} answer */
+/** @param {ApiResponse} response */
 function limitHeaders({ headers }) {
   const [limit, remaining, reset] = ['Limit', 'Remaining', 'Reset'].map((name) => {
     const value = headers.get(`X-RateLimit-${name}`);

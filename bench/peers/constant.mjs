@@ -1,5 +1,5 @@
 // @ts-check
-// What node:http alone costs: refusals that are the same for everybody.
+// What node:http alone costs: rejections that are the same for everybody.
 import { createServer } from 'node:http';
 
 const UNAUTHORIZED = JSON.stringify({

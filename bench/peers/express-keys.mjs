@@ -1,5 +1,5 @@
 // @ts-check
-// Express and pg by hand, a look-up of the key at every request, and express-rate-limit for the minute and the day:
+// Express and pg by hand, a lookup of the key for every request, and express-rate-limit for the minute and the day:
 // counters in the process, or in Redis with REDIS_URL.
 import { createHash } from 'node:crypto';
 import express from 'express';

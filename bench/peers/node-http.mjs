@@ -33,7 +33,7 @@ function send(response, status, value) {
  * @param {import('node:http').IncomingMessage} request
  * @param {import('node:http').ServerResponse} response
  */
-async function answer(request, response) {
+async function respond(request, response) {
   const [path = '', query] = (request.url ?? '').split('?');
   if (path === '/v1/pets' && request.method === 'GET') {
     const limit = Number(new URLSearchParams(query).get('limit') ?? 20);
@@ -53,7 +53,7 @@ async function answer(request, response) {
 }
 
 createServer((request, response) => {
-  answer(request, response).catch(() => {
+  respond(request, response).catch(() => {
     send(response, 500, { code: 'internal_error', message: 'A defect.', status: 500 });
   });
 }).listen(Number(process.env.PORT), '127.0.0.1');

@@ -24,7 +24,7 @@ afterAll(async () => {
   await dataSource.destroy();
   await database.close();
 });
-// Were the only connection not given back, or not in order, the next transaction would tell.
+// The next transaction would fail if the only connection were not returned, or were broken.
 afterEach(async () => {
   await database.query('TRUNCATE notes');
   await boundedTransaction(dataSource, AMPLE_MS, (transaction) =>
@@ -64,7 +64,7 @@ describe('a transaction', () => {
     expect(await notes()).toEqual([]);
   });
 
-  it('is given up as a whole when it takes too long, each of its statements being quick', async () => {
+  it('is rolled back when it takes too long, even if each statement is fast', async () => {
     const startedAt = performance.now();
     const transaction = boundedTransaction(dataSource, 50, async (manager) => {
       await manager.query(NOTE, ['lost']);

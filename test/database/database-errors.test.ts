@@ -78,7 +78,7 @@ describe('isUnavailable', () => {
       'ERR_INVALID_ARG_TYPE',
     ].map((code): [string, unknown] => [code, failure({ code })]),
     ['another message', failure({}, 'Cannot read properties of undefined')],
-    ['a message that tells of it', failure({}, 'no Query read timeout')],
+    ['a message that contains it', failure({}, 'no Query read timeout')],
     ['no error', 'ECONNREFUSED'],
     ['nothing', undefined],
   ];

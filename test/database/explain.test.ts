@@ -9,7 +9,7 @@ import { PetsRepository } from '../../src/pets/pets.repository.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 const ANIMALS = 200_000;
-/** What a scan reads beside the rows of its page: the way down an index of 200,000 entries. */
+/** The index pages that a scan reads in addition to the rows of its page, with 200,000 entries. */
 const INDEX_BLOCKS = 8;
 
 interface PlanNode {
@@ -29,7 +29,7 @@ type PlanCacheMode = 'force_generic_plan' | 'force_custom_plan';
 let database: TestDatabase;
 let client: Client;
 
-/** By the text of what stays prepared, with its plan, the name; undefined: all is prepared anew. */
+/** The names of prepared statements by their text; undefined: each statement is prepared again. */
 let prepared: Map<string, string> | undefined;
 
 /** Makes a store that is analyzed only when a test says so. */

@@ -47,8 +47,8 @@ const columnsOf = (sql: string, values: readonly Parameter[]): Promise<unknown[]
 const whoAre = async (count: number): Promise<{ pid: number; number: number }[]> =>
   (await Promise.all(Array.from({ length: count }, (_, number) => who(number)))).flat();
 
-describe('reads that are asked for in one turn', () => {
-  it('share a connection, and each has its own answer', async () => {
+describe('reads of one event-loop tick', () => {
+  it('share a connection, and each gets its own rows', async () => {
     const responses = await whoAre(MAX_TOGETHER);
 
     expect(responses.map(({ number }) => number)).toEqual([...Array(MAX_TOGETHER).keys()]);
@@ -56,7 +56,7 @@ describe('reads that are asked for in one turn', () => {
     expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
   });
 
-  it('go out together, before the first is answered', async () => {
+  it('are sent together, before the first response', async () => {
     await who(0);
     const idle = new Set<string>();
     pool.once('acquire', (client) => {
@@ -72,13 +72,13 @@ describe('reads that are asked for in one turn', () => {
     expect([...idle]).toEqual(['1']);
   });
 
-  it('take another connection when they are many', async () => {
+  it('use another connection for more than eight', async () => {
     const responses = await whoAre(2 * MAX_TOGETHER + 1);
 
     expect(new Set(responses.map(({ pid }) => pid)).size).toBe(3);
   });
 
-  it('share a connection with later ones that wait for it, too', async () => {
+  it('share a connection with later ones that wait', async () => {
     openPool({ max: 1 });
     const busy = await pool.connect();
     const reads = [];
@@ -95,7 +95,7 @@ describe('reads that are asked for in one turn', () => {
     expect(new Set(rows.map(([startedAt]) => startedAt)).size).toBe(1);
   });
 
-  it('fail one by one', async () => {
+  it('fail separately', async () => {
     const [{ pid } = { pid: 0 }] = await who(0);
     const [before, failure, after] = await Promise.allSettled([
       who(1),
@@ -118,7 +118,7 @@ describe('reads that are asked for in one turn', () => {
     ['an empty one', '', { status: 'fulfilled', value: [] }],
     ['a COPY to us', 'COPY (SELECT 1) TO STDOUT', { status: 'fulfilled', value: [] }],
     ['a COPY from us', 'COPY pets FROM STDIN', { status: 'rejected' }],
-  ])('keep their own rows beside what has none: %s', async (_what, sql, expected) => {
+  ])('get their own rows next to a statement without rows: %s', async (_what, sql, expected) => {
     const [odd, next] = await Promise.allSettled([columnsOf(sql, []), who(1)]);
 
     expect(odd).toMatchObject(expected);
@@ -128,7 +128,7 @@ describe('reads that are asked for in one turn', () => {
     expect(await who(2)).toMatchObject([{ number: 2 }]);
   });
 
-  it('fail together when the server has given one up', async () => {
+  it('fail together when the server has cancelled one', async () => {
     openPool({ statement_timeout: 200 });
     const results = await Promise.allSettled([
       who(1),
@@ -142,7 +142,7 @@ describe('reads that are asked for in one turn', () => {
     expect(pool.totalCount).toBe(0);
   });
 
-  it('have one answer, after the last of them', async () => {
+  it('get one ReadyForQuery, after the last of them', async () => {
     await who(0);
     const seen: string[] = [];
     pool.once('acquire', (client) => {
@@ -183,7 +183,7 @@ describe('inserts', () => {
   const numbersIn = async (table: string): Promise<unknown[]> =>
     (await columnsOf(`SELECT number FROM ${table} WHERE $1 ORDER BY number`, ['t'])).flat();
 
-  it('that are asked for in one turn are one transaction', async () => {
+  it('of one event-loop tick are one transaction', async () => {
     await database.query('CREATE TABLE together (number int)');
     const inserted = await Promise.all([1, 2, 3].map((number) => insert('together', number)));
 
@@ -197,7 +197,7 @@ describe('inserts', () => {
     ['the first', 0],
     ['one in the middle', 1],
     ['the last', 2],
-  ])('fail one by one, and the others are made once: %s', async (_which, failing) => {
+  ])('fail separately, and the others are inserted once: %s', async (_which, failing) => {
     await database.query('CREATE TABLE positive (number int CHECK (number > 0))');
     const numbers = [1, 2, 3].map((number, index) => (index === failing ? -number : number));
     try {
@@ -219,20 +219,20 @@ describe('inserts', () => {
     }
   });
 
-  it('are done when they are committed, not before', async () => {
+  it('succeed when they are committed, not before', async () => {
     await database.query(
       'CREATE TABLE single (number int CONSTRAINT once UNIQUE DEFERRABLE INITIALLY DEFERRED)',
     );
     const results = await Promise.allSettled([1, 2, 1].map((number) => insert('single', number)));
 
-    // What fails at the commit is nobody's alone.
+    // An error at the commit belongs to no single statement.
     for (const result of results) {
       expect(result).toMatchObject({ status: 'rejected', reason: { constraint: 'once' } });
     }
     expect(await numbersIn('single')).toEqual([]);
   });
 
-  it('share no connection with reads, and keep none waiting', async () => {
+  it('share no connection with reads and do not delay them', async () => {
     const order: string[] = [];
     await Promise.all([
       statements
@@ -245,7 +245,7 @@ describe('inserts', () => {
     expect(pool.totalCount).toBe(2);
   });
 
-  it('that fail cost their connection', async () => {
+  it('that fail close their connection', async () => {
     const failure = statements.insert('SELECT 1 / $1::int', [0], (columns) => columns);
 
     await expect(failure).rejects.toMatchObject({ code: '22012' });
@@ -253,8 +253,8 @@ describe('inserts', () => {
   });
 });
 
-describe('a connection that owes an answer', () => {
-  it('is given up when that is overdue, with all that waits on it', async () => {
+describe('a connection with a response in progress', () => {
+  it('is closed when the response is late, with all statements that wait on it', async () => {
     openPool({ responseTimeoutMs: 200 });
     await who(0);
     const startedAt = performance.now();
@@ -269,7 +269,7 @@ describe('a connection that owes an answer', () => {
     expect(await who(2)).toMatchObject([{ number: 2 }]);
   });
 
-  it('has the time anew for each statement', async () => {
+  it('has the full time for each statement', async () => {
     openPool({ responseTimeoutMs: 400, max: 1 });
 
     for (let number = 0; number < 4; number++) {
@@ -280,7 +280,7 @@ describe('a connection that owes an answer', () => {
   });
 });
 
-it('tells each read that no connection is to be had', async () => {
+it('rejects each read when no connection is available', async () => {
   openPool({ connectionTimeoutMillis: 200, max: 1 });
   const holder = await pool.connect();
 
@@ -295,7 +295,7 @@ describe('the columns of a read', () => {
   const TYPES =
     'SELECT $1::bigint, $2::int, $3::text, $4::text, $1::bigint + 1 = 9223372036854775807, now()';
 
-  it('are read by their types, the first time and the next', async () => {
+  it('are parsed by their types, the first time and the next', async () => {
     for (let time = 0; time < 2; time++) {
       const [row] = await columnsOf(TYPES, [9223372036854775806n, 7, 'x', null]);
 
@@ -316,16 +316,13 @@ describe('the columns of a read', () => {
     expect(await columnsOf('SELECT $1::bigint', [number])).toEqual([[number]]);
   });
 
-  it.each(['', 'Frank', 'Zoë', '猫', '🐈\n'])(
-    'are texts as they were written: %j',
-    async (text) => {
-      const sql = 'SELECT $1::text, NULL::text, $1::text, 1::bigint';
+  it.each(['', 'Frank', 'Zoë', '猫', '🐈\n'])('are the same texts as written: %j', async (text) => {
+    const sql = 'SELECT $1::text, NULL::text, $1::text, 1::bigint';
 
-      expect(await columnsOf(sql, [text])).toEqual([[text, null, text, 1n]]);
-    },
-  );
+    expect(await columnsOf(sql, [text])).toEqual([[text, null, text, 1n]]);
+  });
 
-  it('are whole when the server sends them in several pieces', async () => {
+  it('are complete when the server sends them in several pieces', async () => {
     const sql =
       "SELECT number, repeat('ä', number::int * 40) FROM generate_series(1, $1::bigint) AS number";
     const [rows, again] = await Promise.all([columnsOf(sql, [500n]), columnsOf(sql, [500n])]);
@@ -338,7 +335,7 @@ describe('the columns of a read', () => {
     expect(again).toEqual(rows);
   });
 
-  it('are as many as the row has, of as many rows as there are', async () => {
+  it('are all columns of all rows', async () => {
     const sql = 'SELECT number, -number FROM generate_series(1, $1::int) AS number';
 
     expect(await columnsOf(sql, [0])).toEqual([]);
@@ -349,7 +346,7 @@ describe('the columns of a read', () => {
     ]);
   });
 
-  it('are described once for a connection and a statement', async () => {
+  it('are described once per connection and statement', async () => {
     openPool({ max: 1 });
     const described: string[] = [];
     pool.on('connect', (client) => {
@@ -366,7 +363,7 @@ describe('the columns of a read', () => {
     expect(last).toMatchObject([[{ number: 4 }], [['y']]]);
   });
 
-  it('are described each time where statements cannot be prepared', async () => {
+  it('are described each time without prepared statements', async () => {
     openPool({ ...({ Client: UnpreparedServiceClient } as object) });
 
     for (const number of [1, 2]) expect(await who(number)).toMatchObject([{ number }]);
@@ -374,7 +371,7 @@ describe('the columns of a read', () => {
     expect(await columnsOf('SELECT name FROM pg_prepared_statements WHERE $1', ['t'])).toEqual([]);
   });
 
-  it('that nothing can be made of fail their read alone', async () => {
+  it('that the row mapper rejects fail only their read', async () => {
     const results = await Promise.allSettled([
       who(1),
       statements.read(WHO, [2], () => {
@@ -392,7 +389,7 @@ describe('the columns of a read', () => {
   });
 });
 
-it('prepares again what failed to be prepared', async () => {
+it('prepares a statement again after preparing it has failed', async () => {
   openPool({ max: 1 });
   const sql = 'SELECT number FROM made_later WHERE number = $1';
   await expect(columnsOf(sql, [1])).rejects.toMatchObject({ code: '42P01' });

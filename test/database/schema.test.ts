@@ -10,7 +10,7 @@ type Question = 'differences' | 'synchronize' | 'migrate' | 'revert';
 class SchemaProcess {
   private readonly child: ChildProcess;
 
-  /** @param env settings of the service besides DATABASE_URL */
+  /** @param env settings of the service in addition to DATABASE_URL */
   constructor(env: Environment = {}) {
     this.child = fork(join(__dirname, '../harness/database/schema-process.mjs'), {
       env: { ...inheritedEnvironment(), ...env },
@@ -121,7 +121,7 @@ describe('the schema', () => {
     'CREATE INDEX pets_name_idx ON pets (name)',
     'ALTER TABLE api_keys DROP CONSTRAINT api_keys_owner_id_fkey',
     'DROP TABLE operator_actions',
-  ])('is told by TypeORM from another one: %s', (change) =>
+  ])('differs from another one according to TypeORM: %s', (change) =>
     withDatabase(async (other) => {
       await other.query(change);
 
@@ -137,7 +137,7 @@ describe('the schema', () => {
     'ALTER TABLE pets DROP CONSTRAINT pets_name_check, ADD CONSTRAINT pets_name_check CHECK (true)',
     'ALTER TABLE api_keys RENAME CONSTRAINT api_keys_hash_key TO api_keys_hash_uniq',
     'DROP INDEX pets_status_id_idx; CREATE INDEX pets_status_id_idx ON pets (id, status)',
-  ])('is told by its definitions from another one: %s', async (change) => {
+  ])('differs from another one in its definitions: %s', async (change) => {
     const before = await catalogue(database);
     await database.query(`BEGIN; ${change}`);
     const changed = await catalogue(database);
@@ -211,7 +211,7 @@ describe('a row that breaks a rule', () => {
       'idempotency_keys_pkey',
       `${record(`decode(repeat('00', 32), 'hex')`)}; ${record(`decode(repeat('00', 32), 'hex')`)}`,
     ],
-  ])('is refused by %s: %s', async (constraint, sql) => {
+  ])('is rejected by %s: %s', async (constraint, sql) => {
     await expect(database.query(sql)).rejects.toMatchObject({ constraint });
   });
 
@@ -219,11 +219,11 @@ describe('a row that breaks a rule', () => {
     ['without a name', pet(`NULL, 1, 'sold'`), 'name'],
     ['without a category', pet(`'Frank', NULL, 'sold'`), 'category_id'],
     ['without a status', pet(`'Frank', 1, NULL`), 'status'],
-  ])('is refused: an animal %s', async (_what, sql, column) => {
+  ])('is rejected: an animal %s', async (_what, sql, column) => {
     await expect(database.query(sql)).rejects.toMatchObject({ code: '23502', column });
   });
 
-  it('is refused: an animal with an id that the service did not assign', async () => {
+  it('is rejected: an animal with an id that the service did not assign', async () => {
     await expect(
       database.query(
         `INSERT INTO pets (id, name, category_id, status) VALUES (9, 'Frank', 1, 'sold')`,
@@ -278,7 +278,7 @@ describe('migrations', () => {
       expect(await catalogue(database)).toEqual(before);
     }));
 
-  it('that fail halfway leave nothing behind, and run once the reason is gone', () =>
+  it('that fail halfway change nothing, and run after the cause is fixed', () =>
     withDatabase(async (database) => {
       // The last table of the first migration.
       await database.query('CREATE TABLE pets ()');

@@ -17,10 +17,10 @@ beforeAll(async () => {
 
 afterAll(() => database.close());
 
-async function connected<ApiResponse>(
+async function connected<Result>(
   Client: typeof ServiceClient,
-  work: (client: ServiceClient) => Promise<ApiResponse>,
-): Promise<ApiResponse> {
+  work: (client: ServiceClient) => Promise<Result>,
+): Promise<Result> {
   const client = new Client({ connectionString: database.url, types: columnTypes });
   await client.connect();
   try {
@@ -68,7 +68,7 @@ describe('a connection', () => {
     }
   });
 
-  it('prepares nothing where a pooler may stand between', async () => {
+  it('prepares nothing through a connection pooler', async () => {
     expect(await preparedNames(UnpreparedServiceClient)).toEqual([]);
   });
 
@@ -94,7 +94,7 @@ describe('a connection', () => {
     expect(rows).toEqual([{ none: null, name: 'Zoë', nothing: '', id: 7n }]);
   });
 
-  it('tells what the server refuses', async () => {
+  it('throws the error of the server', async () => {
     const failure = connected(ServiceClient, (client) => client.query('SELECT 1 / $1::int', [0]));
 
     await expect(failure).rejects.toMatchObject({ code: '22012' });
@@ -143,7 +143,7 @@ describe('a connection that cannot be made', () => {
     expect(isUnavailable(error)).toBe(true);
   });
 
-  it('names the first address where several were tried', () => {
+  it('shows the error of the first address if several were tried', () => {
     const cause = new AggregateError([new Error('first'), new Error('second')]);
 
     expect(new ConnectionFailedError(cause).message).toBe('first');

@@ -57,7 +57,7 @@ describe('when a statement does not work', () => {
   afterAll(() => service.close());
 
   it.each(ROUTES)(
-    '%s %s › 503 service_unavailable when it takes too long, and an answer afterwards',
+    '%s %s › 503 service_unavailable when it takes too long, and then the normal response',
     async (method, path) => {
       await whileAnimalsAreLocked(async () => {
         expectUnavailable(await request(method, path));
@@ -71,7 +71,7 @@ describe('when a statement does not work', () => {
   );
 
   it.each(ROUTES)(
-    '%s %s › 500 internal_error that tells nothing of the inside when it never will',
+    '%s %s › 500 internal_error without internal details when it can never succeed',
     async (method, path) => {
       await service.database.query('ALTER TABLE pets RENAME COLUMN category_id TO category');
       const response = await request(method, path);
@@ -98,12 +98,12 @@ describe('when nothing in the server limits the time, as behind a pooler', () =>
   );
   afterAll(() => service.close());
 
-  it('GET /v1/pets › 503, and what is asked next does not wait for the late answer', async () => {
-    const stranger = new ApiClient(service, generateKey());
+  it('GET /v1/pets › 503, and the next request does not wait for the late response', async () => {
+    const otherClient = new ApiClient(service, generateKey());
     await whileAnimalsAreLocked(async () => {
       expectUnavailable(await api.get('/v1/pets'));
 
-      expectError(await stranger.get('/v1/pets'), 401, 'invalid_api_key');
+      expectError(await otherClient.get('/v1/pets'), 401, 'invalid_api_key');
       expect(await waiting()).toHaveLength(1);
     });
 
@@ -135,7 +135,7 @@ describe('when the only connection is at work', () => {
     expect((await first)?.status).toBe(200);
   });
 
-  it('GET /v1/pets › 503 when it breaks, and an answer from a new one', async () => {
+  it('GET /v1/pets › 503 when it breaks, and then a response over a new one', async () => {
     await whileAnimalsAreLocked(async (lock) => {
       const response = api.get('/v1/pets');
       await lock.waitedFor();

@@ -193,7 +193,7 @@ ofRoot("a cluster that the first release's root has made (needs root on Linux)",
     const dataDir = join(makeFolder(), '.data');
     const first = new EmbeddedUser(dataDir, 'service');
     const made = await first.opened();
-    await query(made, 'create table kept as select 42 as answer');
+    await query(made, 'create table kept as select 42 as value');
     await first.close();
     rmSync(join(dataDir, 'postgres.password'));
     writeFileSync(accessFile(dataDir), TRUST);
@@ -201,7 +201,7 @@ ofRoot("a cluster that the first release's root has made (needs root on Linux)",
     chownSync(join(dataDir, 'postgres.log'), NOBODY, NOBODY);
 
     const opened = await new EmbeddedUser(dataDir, 'service').opened();
-    expect(await query(opened, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    expect(await query(opened, 'select value from kept')).toEqual([{ value: 42 }]);
     expect(statSync(`/proc/${postmasterOf(dataDir)}`).uid).toBe(SERVER_USER);
     expect(attemptOf(NOBODY, opened.connection, dataDir)).toMatch(/socket: EACCES/);
     expect(await failureOf(query(withPassword(opened, 'guessed'), 'select 1'))).toMatchObject({

@@ -95,23 +95,23 @@ ofLinux('a server that lost its users, or that they lost (Linux only)', () => {
   });
 
   test('a server killed together with its service and guard is recovered by the next start', async () => {
-    await query(opened, 'create table kept as select 42 as answer');
+    await query(opened, 'create table kept as select 42 as value');
     const busy = query(opened, 'select pg_sleep(60)').catch(() => 'ended');
     for (const guard of await guardsOf(dataDir)) process.kill(guard, 'SIGKILL');
     await service.kill();
     process.kill(postmasterOf(dataDir), 'SIGKILL');
     service = new EmbeddedUser(dataDir, 'service');
     opened = await service.opened();
-    expect(await query(opened, 'select answer from kept')).toEqual([{ answer: 42 }]);
+    expect(await query(opened, 'select value from kept')).toEqual([{ value: 42 }]);
     expect(await busy).toBe('ended');
   });
 
   test('a server that is killed under its users comes back, with what was committed and the place of its service', async () => {
-    await query(opened, 'create table kept_after_crash as select 42 as answer');
+    await query(opened, 'create table kept_after_crash as select 42 as value');
     const postmaster = postmasterOf(dataDir);
     process.kill(postmaster, 'SIGKILL');
     await until(() =>
-      query(opened, 'select answer from kept_after_crash').then(
+      query(opened, 'select value from kept_after_crash').then(
         () => true,
         () => false,
       ),

@@ -55,7 +55,7 @@ describe('the user that the server runs as (needs root on Linux)', () => {
       const opened = await service.opened();
       expect(uidOf(postmasterOf(dataDir))).toBe(SERVER_USER);
       expect(statSync(dataDir).uid).toBe(0);
-      await query(opened, 'create table kept as select 42 as answer');
+      await query(opened, 'create table kept as select 42 as value');
     });
 
     others('a cluster that was copied by root is given to the unprivileged user', async () => {
@@ -63,8 +63,8 @@ describe('the user that the server runs as (needs root on Linux)', () => {
       spawnSync('cp', ['-r', join(dataDir, 'postgres'), copy]);
       expect(statSync(join(copy, 'postgres')).uid).toBe(0);
       expect(
-        await query(await new EmbeddedUser(copy, 'service').opened(), 'select answer from kept'),
-      ).toEqual([{ answer: 42 }]);
+        await query(await new EmbeddedUser(copy, 'service').opened(), 'select value from kept'),
+      ).toEqual([{ value: 42 }]);
     });
   });
 

@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 // In this order: each test goes on with what the one before has left.
-ofLinux('a service beside others (Linux only)', () => {
+ofLinux('a service with other users of its server (Linux only)', () => {
   let service: EmbeddedUser;
   let opened: Opened;
   let postmaster: number;
@@ -43,7 +43,7 @@ ofLinux('a service beside others (Linux only)', () => {
     expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  test('a second service is refused in one line that names the first', async () => {
+  test('a second service fails with one line that names the first', async () => {
     const { error, expected } = await new EmbeddedUser(dataDir, 'service').rejected();
     expect(expected).toBe(true);
     expect(error).toBe(
@@ -53,7 +53,7 @@ ofLinux('a service beside others (Linux only)', () => {
     await guardsOf(dataDir, 1);
   });
 
-  test('commands beside a service use its server, and leave it running', async () => {
+  test('commands use the server of a service and do not stop it', async () => {
     const commands = [new EmbeddedUser(dataDir, 'command'), new EmbeddedUser(dataDir, 'command')];
     for (const command of commands)
       expect((await command.opened()).connection).toEqual(opened.connection);

@@ -86,7 +86,7 @@ ofLinux('the embedded database, from its first start on (Linux only)', () => {
     });
 
     test('closing leaves no process', async () => {
-      await query(opened, 'create table kept as select 42 as answer');
+      await query(opened, 'create table kept as select 42 as value');
       expect(await service.close()).toBe(0);
       expect(processesOf(dataDir)).toEqual([]);
     });
@@ -118,7 +118,7 @@ ofLinux('the embedded database, from its first start on (Linux only)', () => {
     afterAll(endUsers);
 
     test('finds what the first one committed', async () => {
-      expect(await query(opened, 'select answer from kept')).toEqual([{ answer: 42 }]);
+      expect(await query(opened, 'select value from kept')).toEqual([{ value: 42 }]);
     });
 
     test('heeds no PG* variables, locales and options of Node in the environment', () => {
@@ -169,10 +169,10 @@ ofLinux('starting the embedded database (Linux only)', () => {
     expect(statSync(opened.connection.host).mode & 0o777).toBe(0o700);
     expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
     // Found by a process that has other temporary files, too.
-    const beside = await new EmbeddedUser(dataDir, 'command', {
+    const command = await new EmbeddedUser(dataDir, 'command', {
       environment: { TMPDIR: makeFolder() },
     }).opened();
-    expect(beside.connection).toEqual(opened.connection);
+    expect(command.connection).toEqual(opened.connection);
     await endUsers();
     expect(existsSync(opened.connection.host)).toBe(false);
   });

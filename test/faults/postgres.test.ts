@@ -10,12 +10,12 @@ import { findPostgresPrograms } from '../harness/database/postgres-programs.js';
 import { PostgresServer } from '../harness/database/postgres-server.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
-const ANSWERED_WITHIN_MS = 5_000;
+const MAX_RESPONSE_MS = 5_000;
 const POOL_SIZE = 10;
 /** Requests that the load has in progress at a time. */
 const LOAD_WORKERS = 6;
-/** Two seconds for a connection, two and a quarter for the answer; sooner than a whole request is given up. */
-const POOL_ANSWERED_WITHIN_MS = 4_400;
+/** 2 s for a connection and 2.25 s for the response, less than the time limit of a request. */
+const MAX_POOL_RESPONSE_MS = 4_400;
 
 const programs = findPostgresPrograms();
 
@@ -59,7 +59,7 @@ interface Health {
   const start = (): Promise<BuiltService> =>
     startBuiltService({ DATABASE_URL: relay.url, MIGRATE_ON_START: 'false' });
 
-  /** Makes so many valid keys, which no service knows yet. */
+  /** Creates `count` valid keys, which no service has cached. */
   async function createKeys(count: number): Promise<string[]> {
     const keys = Array.from({ length: count }, () => generateKey());
     await server.query(
@@ -95,9 +95,9 @@ interface Health {
     return health;
   }
 
-  /** What every answer must be, whatever the database does. */
+  /** Expects what holds for every response, whatever the database does. */
   function expectResponse({ kind, response, ms }: Sent): void {
-    expect(ms).toBeLessThan(ANSWERED_WITHIN_MS);
+    expect(ms).toBeLessThan(MAX_RESPONSE_MS);
     // Needs no database: the key is known.
     if (kind === 'unmatched') {
       expectError(response, 404, 'route_not_found');
@@ -109,7 +109,7 @@ interface Health {
     }
   }
 
-  /** Compares the table with what was answered. Returns how many rows were answered 201, and 503. */
+  /** Compares the table with the responses. Returns how many rows got 201, and 503. */
   async function expectAnimals(load: MixedLoad): Promise<{ responseed: number; unsaid: number }> {
     const creates = load.sent.filter(({ kind }) => kind.endsWith('create'));
     const names = new Map(creates.map((sent) => [sent.name, sent.response]));
@@ -148,7 +148,7 @@ interface Health {
     } finally {
       await load.stop();
     }
-    // All is well again, without any help. What was sent during the fault may be refused later.
+    // The service has recovered automatically. A request from during the fault may still be rejected.
     const sentSince = load.sent.filter(({ sentAtMs }) => sentAtMs >= wellAtMs);
     expect(sentSince.length).toBeGreaterThanOrEqual(30);
     for (const { response } of sentSince) expect(response.status).not.toBe(503);
@@ -160,7 +160,7 @@ interface Health {
       'it hangs (SIGSTOP) and goes on after more than five seconds',
       async () => {
         server.freeze();
-        // From four seconds on, what is known of a key is looked up anew before it is used.
+        // After four seconds, a cached key is refreshed before it is used.
         await sleep(5_500);
         server.thaw();
       },
@@ -183,7 +183,7 @@ interface Health {
       },
     ],
   ])(
-    'every answer is 200, 201 or 503 within 5 seconds, and no 201 is lost: %s',
+    'every response is 200, 201 or 503 within 5 seconds, and no 201 is lost: %s',
     async (what, fault) => {
       const { load, health } = await underLoad(fault);
       expect(load.broken).toEqual([]);
@@ -214,12 +214,12 @@ interface Health {
       const { responseed, unsaid } = await expectAnimals(load);
       const creates = load.byStatus('create', 'keyed create');
       expect(responseed).toBe(creates[201]);
-      // Added, but the connection was lost before anybody was told: at most those.
+      // At most those were added whose connection broke before the response.
       expect(unsaid).toBeLessThanOrEqual(creates[503] ?? 0);
     },
   );
 
-  it('every answer is 200, 201 or 503 within 5 seconds, and no 201 is lost: each of its answers takes 1.2 seconds', async () => {
+  it('every response is 200, 201 or 503 within 5 seconds, and no 201 is lost: each response of the server takes 1.2 seconds', async () => {
     const { load, health } = await underLoad(async (load) => {
       relay.slow(1_200);
       await load.responseed(20);
@@ -248,7 +248,7 @@ interface Health {
             : client.post('/v1/pets', { name: 'Frank', categoryId: number }),
         ),
       );
-      expect(performance.now() - startedAt).toBeLessThan(POOL_ANSWERED_WITHIN_MS);
+      expect(performance.now() - startedAt).toBeLessThan(MAX_POOL_RESPONSE_MS);
       for (const response of responses) expectError(response, 503, 'service_unavailable');
       expect(responses).toHaveLength(500);
     } finally {

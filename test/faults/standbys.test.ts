@@ -16,9 +16,9 @@ import {
 
 /** Animals of long ago: no transaction of that time can be open. */
 const SETTLED = 40;
-/** A read gives up on a standby after a second for a connection and one and a quarter for the answer. */
+/** A read waits for a standby at most 1 s for a connection and 1.25 s for the response. */
 const STANDBY_WAIT_MS = 2_250;
-const ANSWERED_WITHIN_MS = 5_000;
+const MAX_RESPONSE_MS = 5_000;
 const NO_SYNC = { fsync: 'off' };
 
 const programs = findPostgresPrograms();
@@ -44,7 +44,7 @@ const services: TestService[] = [];
     servers.push(near);
     far = await PostgresServer.standbyOf(primary);
     servers.push(far);
-    // A standby tells up to when it has followed once it has replayed a transaction.
+    // A standby knows how far it has followed only after it has replayed a transaction.
     await createKey(primary.database, owner.id);
     await Promise.all([caughtUp(near), caughtUp(far)]);
   });
@@ -55,7 +55,7 @@ const services: TestService[] = [];
     for (const server of servers.reverse()) await server.remove();
   });
 
-  /** Starts a service that reads from standbys, each of them in service. Its key is known from then on. */
+  /** Starts a service with these standbys in rotation, and a client whose key is in the cache. */
   async function start(
     standbys: readonly { url: string }[],
     env: Environment = {},
@@ -67,24 +67,24 @@ const services: TestService[] = [];
     });
     services.push(service);
     for (const index of standbys.keys()) {
-      // Nothing to be warned of.
-      expect((await inService(service, index)).level).toBe(30);
+      // Not a warning.
+      expect((await inRotation(service, index)).level).toBe(30);
     }
     const client = new ApiClient(service, owner.key);
     expect((await client.get('/v1/pets?limit=1')).status).toBe(200);
     return { service, client };
   }
 
-  const inService = (service: TestService, index = 0): Promise<LogLine> =>
+  const inRotation = (service: TestService, index = 0): Promise<LogLine> =>
     service.waitForLog(
       ({ msg, standby }) => msg === 'standby added to rotation' && standby === index,
     );
 
-  /** How often it was said, of each standby. */
+  /** Returns how many log lines have this message. */
   const timesLogged = (service: TestService, message: string): number =>
     service.logs().filter(({ msg }) => msg === message).length;
 
-  /** Resolves when the standby has replayed all that is committed by now. */
+  /** Resolves when the standby has replayed everything that is committed now. */
   async function caughtUp(standby: PostgresServer): Promise<void> {
     const [{ position }] = (await primary.query<{ position: string }>(
       'SELECT pg_current_wal_flush_lsn()::text AS position',
@@ -95,7 +95,7 @@ const services: TestService[] = [];
     );
   }
 
-  /** The standby shows from now on what is committed by now. */
+  /** Freezes the standby at what is committed now. */
   async function pause(standby: PostgresServer): Promise<void> {
     await caughtUp(standby);
     await standby.query('SELECT pg_wal_replay_pause()');
@@ -135,17 +135,17 @@ const services: TestService[] = [];
     return ids;
   }
 
-  it('GET /v1/pets and /v1/pets/{id} › are answered by a standby, with or without a filter', async () => {
+  it('GET /v1/pets and /v1/pets/{id} › 200 from a standby, with or without a filter', async () => {
     const { client } = await start([near]);
     await pause(near);
     try {
-      // What the interface cannot do: by it the two servers can be told from each other.
+      // The interface cannot do this. It distinguishes the two servers.
       await primary.query(`UPDATE pets SET name = 'Primary' WHERE id = 2`);
       for (const path of ['/v1/pets?limit=3', '/v1/pets?limit=3&status=available', '/v1/pets/2']) {
         const { json } = await client.get(path);
         expect((Array.isArray(json) ? json[1] : json).name).toBe('Settled 2');
       }
-      // Nor does anything else of the standby's answer get out.
+      // The response has no other columns of the standby.
       const [pet] = (await client.get('/v1/pets?limit=1')).json;
       expect(Object.keys(pet).sort()).toEqual(['categoryId', 'id', 'name', 'status']);
     } finally {
@@ -222,7 +222,7 @@ const services: TestService[] = [];
           `INSERT INTO pets (name, category_id, status) VALUES ('Late', 1, 'available') RETURNING id`,
         );
         for (let number = 0; number < 10; number++) await add(client, `After ${number}`);
-        // It shows the later ones and not this one: nothing tells them from those with a gap between them.
+        // It shows the later ones and not this one, as if there were a gap between them.
         await pause(near);
         await late.query('COMMIT');
         // Until the service has asked how far they have followed: this far.
@@ -231,8 +231,8 @@ const services: TestService[] = [];
         const all = await primary.query<{ id: string }>('SELECT id FROM pets ORDER BY id');
         expect(all.map(({ id }) => id)).toContain(rows[0]!.id);
         // Twice, and once more by a request later: of three walks one begins on the other standby.
-        for (const [turn, limit] of [1, 1, 1, 3, 8].entries()) {
-          if (turn === 2) await client.get('/v1/pets?limit=1');
+        for (const [index, limit] of [1, 1, 1, 3, 8].entries()) {
+          if (index === 2) await client.get('/v1/pets?limit=1');
           expect((await walk(client, `/v1/pets?limit=${limit}${filter}`)).map(String)).toEqual(
             all.map(({ id }) => id),
           );
@@ -244,7 +244,7 @@ const services: TestService[] = [];
     },
   );
 
-  it('GET /v1/pets › animals of more than a minute ago are the standby’s, later ones the primary’s', async () => {
+  it('GET /v1/pets › 200 from a standby for animals older than a minute, from the primary for later ones', async () => {
     const { client } = await start([near]);
     const ids = await addAged(70, 70, 50, 50);
     await pause(near);
@@ -319,7 +319,7 @@ const services: TestService[] = [];
       env: { DATABASE_REPLICA_URLS: near.url.replace(/postgres$/, 'template1') },
     });
     services.push(service);
-    await inService(service);
+    await inRotation(service);
     const client = new ApiClient(service, owner.key);
     for (const path of ['/v1/pets', '/v1/pets/1', '/v1/pets?status=sold']) {
       expect((await client.get(path)).status).toBe(200);
@@ -332,7 +332,7 @@ const services: TestService[] = [];
     ['hangs', () => Promise.resolve(far.freeze()), () => Promise.resolve(far.thaw())],
     ['is killed', () => far.kill(), () => far.start()],
   ])('when one of two %s', (_what, strike, mend) => {
-    it('every list and get is 200, in bounded time; it is left out, and comes back', async () => {
+    it('every list and get is 200 within the time limit; the standby is removed from rotation and added again', async () => {
       const { service, client } = await start([near, far]);
       const read = (): Promise<ApiResponse> =>
         client.get(Math.random() < 0.5 ? '/v1/pets?limit=5' : '/v1/pets/5');
@@ -370,7 +370,7 @@ const services: TestService[] = [];
     } finally {
       await far.start();
     }
-    await inService(service);
+    await inRotation(service);
   });
 
   it('a standby that hangs keeps nobody from stopping', async () => {
@@ -383,10 +383,10 @@ const services: TestService[] = [];
     }
   });
 
-  describe('when the primary is gone and a standby is there', () => {
+  describe('while the primary is unavailable and a standby is available', () => {
     it('what a standby can be believed is 200, all else 503, in time; and all is served when it is back', async () => {
       const { service, client } = await start([near]);
-      const stranger = new ApiClient(service, (await createKey(primary.database, owner.id)).key);
+      const otherClient = new ApiClient(service, (await createKey(primary.database, owner.id)).key);
       await primary.kill();
       try {
         const { result, ms } = await timed(() =>
@@ -403,9 +403,9 @@ const services: TestService[] = [];
         );
         expect(result.map(({ status }) => status)).toEqual([200, 200, 200, 503, 503, 503, 503]);
         for (const response of result.slice(3)) expectError(response, 503, 'service_unavailable');
-        expect(ms).toBeLessThan(ANSWERED_WITHIN_MS);
+        expect(ms).toBeLessThan(MAX_RESPONSE_MS);
         // A key is the primary's alone: a revoked one must not live on, on a standby that is behind.
-        const unknown = await stranger.get('/v1/pets?limit=5');
+        const unknown = await otherClient.get('/v1/pets?limit=5');
         expectError(unknown, 503, 'service_unavailable');
         expect(limitsOf(unknown)).toMatchObject({ limit: 300, remaining: 300 });
         expect((await send(service, '/health/ready')).status).toBe(503);
@@ -413,7 +413,7 @@ const services: TestService[] = [];
         await primary.start();
       }
       await until(async () => (await client.get('/v1/pets?limit=100')).status === 200);
-      expect((await stranger.get('/v1/pets')).status).toBe(200);
+      expect((await otherClient.get('/v1/pets')).status).toBe(200);
       expect((await send(service, '/health/ready')).status).toBe(200);
     });
 
@@ -426,7 +426,7 @@ const services: TestService[] = [];
           Promise.all([client.get('/v1/pets'), client.get('/v1/pets/3')]),
         );
         for (const response of result) expectError(response, 503, 'service_unavailable');
-        expect(ms).toBeLessThan(ANSWERED_WITHIN_MS);
+        expect(ms).toBeLessThan(MAX_RESPONSE_MS);
       } finally {
         near.thaw();
         primary.thaw();

@@ -1,18 +1,18 @@
 import { Client } from 'pg';
 import type { TestDatabase } from './database.js';
 
-/** A table, held in a transaction: what needs it has to wait. */
+/** A lock on a table. Statements that need the table wait. */
 export interface DatabaseLock {
   /** Resolves when a statement waits. */
   waitedFor(): Promise<void>;
   release(): Promise<void>;
 }
 
-/** Makes every use of the animals wait until the lock is released. */
+/** Blocks every statement on the animals until the lock is released. */
 export const holdPets = (database: TestDatabase): Promise<DatabaseLock> =>
   holdTable(database, 'pets', 'ACCESS EXCLUSIVE');
 
-/** Makes what conflicts with a mode of lock wait until the lock is released. */
+/** Blocks statements that conflict with a lock mode until the lock is released. */
 export async function holdTable(
   database: TestDatabase,
   table: string,

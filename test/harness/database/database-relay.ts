@@ -49,7 +49,7 @@ export class DatabaseRelay {
     this.target = new URL(databaseUrl);
   }
 
-  /** Connections break, and new ones are refused: as when the server is gone. */
+  /** Breaks all connections and rejects new ones, as if the server had stopped. */
   async cut(): Promise<void> {
     const closed = once(this.server, 'close');
     this.server.close();

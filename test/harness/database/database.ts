@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client, type QueryResultRow } from 'pg';
 
-/** The environment variable by which the test run's set-up hands its server to the test files. */
+/** The environment variable with the server's URL, set by the setup of the test run. */
 const SERVER_URL = 'TEST_SERVER_URL';
 const TEMPLATE = 'pets_template';
 
@@ -10,7 +10,7 @@ export interface TestDatabase {
   readonly name: string;
   readonly url: string;
   query<Row extends QueryResultRow>(sql: string, values?: unknown[]): Promise<Row[]>;
-  /** Drops it. */
+  /** Drops the database. */
   close(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ function databaseUrl(name: string): string {
   return url.href;
 }
 
-/** Makes a new database with the up-to-date, empty schema. */
+/** Creates a database with the up-to-date, empty schema. */
 export async function createDatabase({ template = TEMPLATE } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   await administer(`CREATE DATABASE ${name} TEMPLATE ${template}`);

@@ -17,7 +17,7 @@ export interface TestOwner {
   keyId: string;
 }
 
-/** Makes an owner, enterprise with ample limits unless said otherwise, and a key. */
+/** Creates an owner with a key. The plan is enterprise with high limits by default. */
 export async function createOwner(
   database: TestDatabase,
   options: OwnerOptions = {},
@@ -44,7 +44,7 @@ interface KeyOptions {
   firstKeyId?: string;
 }
 
-/** Makes another key of an owner. */
+/** Creates another key of an owner. */
 export async function createKey(
   database: TestDatabase,
   ownerId: string,
@@ -66,7 +66,7 @@ export async function createKey(
   return { key, keyId: (row as { id: string }).id };
 }
 
-/** Adds animals by SQL, in ascending order of id. Returns their ids. */
+/** Inserts animals. Returns their ids in ascending order. */
 export async function createPets(
   database: TestDatabase,
   count: number,

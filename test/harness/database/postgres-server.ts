@@ -10,7 +10,7 @@ import { Client, type QueryResultRow } from 'pg';
 import { Cli } from '../processes/command.js';
 import type { TestDatabase } from './database.js';
 
-/** PostgreSQL refuses to run as root: then it is nobody's. */
+/** PostgreSQL does not run as root. For root, it runs as `nobody`. */
 const USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 const START_LIMIT_MS = 20_000;
 
@@ -154,7 +154,7 @@ export class PostgresServer {
   async kill(): Promise<void> {
     const pids = this.pids();
     await this.end('SIGKILL');
-    // They notice by themselves that the first one is gone.
+    // They notice that the first one has stopped.
     while (pids.some(isAlive)) await sleep(10);
   }
 
@@ -226,7 +226,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // Gone already.
+    // It has already stopped.
   }
 }
 

@@ -5,13 +5,13 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 export interface Relay {
   /** The database's address by this way. */
   readonly url: string;
-  /** How often these bytes have gone to the server. */
+  /** Returns how often these bytes were sent to the server. */
   timesSent(bytes: Buffer): number;
   /** Resolves when the server has sent these bytes since the call, kept back or not. */
   untilReceived(bytes: Buffer): Promise<void>;
   /** Ends all connections, and every new one at once. */
   cut(): void;
-  /** Keeps back what the server answers, on all connections or on those of one `application_name`. */
+  /** Withholds the responses of the server, on all connections or on those with one `application_name`. */
   hold(applicationName?: string): void;
   /** Lets everything through again, what was held first. */
   restore(): void;

@@ -36,7 +36,7 @@ const method = /** @type {PropertyDescriptor} */ (
   Object.getOwnPropertyDescriptor(FailingController.prototype, 'fail')
 );
 Get(':kind')(FailingController.prototype, 'fail', method);
-// Set before the handler runs: it is to be gone from the failure.
+// Set before the handler runs. The error response must not carry it.
 Header('ETag', '"of-what-did-not-come"')(FailingController.prototype, 'fail', method);
 Param('kind')(FailingController.prototype, 'fail', 0);
 

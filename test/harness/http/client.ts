@@ -1,7 +1,7 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 
-/** An answer, its body as text and, where it is JSON, parsed. */
+/** A response, with its body as text and, if it is JSON, parsed. */
 export interface ApiResponse {
   status: number;
   headers: IncomingHttpHeaders;
@@ -19,7 +19,7 @@ export interface RequestOptions {
   body?: string | Buffer | undefined;
 }
 
-/** Sends one request, exactly as told: no redirects, no headers but these. @param path sent as it is */
+/** Sends one request, without redirects and with only these headers. @param path is sent unchanged */
 export function send(
   service: { port: number } | { url: string },
   path: string,

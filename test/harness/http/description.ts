@@ -93,7 +93,7 @@ export class Description {
 
   response(operation: string, status: number): ResponseObject {
     const response = this.operation(operation).responses[status];
-    if (!response) throw new Error(`${operation} is not described to answer ${status}`);
+    if (!response) throw new Error(`${operation} does not describe status ${status}`);
     return this.resolved(response);
   }
 

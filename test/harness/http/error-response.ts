@@ -1,17 +1,17 @@
 import { ERROR_STATUS, type ErrorCode } from '../../../src/errors/catalogue.js';
 
-/** What is looked at of an answer, however it came. */
+/** The parts of a response that the expectations need. */
 export interface AnyResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
 }
 
-/** Words of frameworks, drivers and the database, which no caller is to read. */
+/** Words of frameworks, drivers and the database, which callers must not see. */
 const INSIDE =
   /Cannot (?:GET|POST)|Nest|Express|Unexpected|at position|TypeORM|Postgres|SQL|ECONN|HPE_|\.[jt]s\b|Exception|Error/;
 
-/** Expects the fields that every answer under /v1 carries. */
+/** Expects the headers of every response under /v1. */
 export function expectRateLimitHeaders({ headers }: AnyResponse): void {
   expect(headers).toMatchObject({
     'x-request-id': expect.stringMatching(/^[A-Za-z0-9_-]{1,128}$/),
@@ -24,7 +24,7 @@ export function expectRateLimitHeaders({ headers }: AnyResponse): void {
   });
 }
 
-/** Expects a failure in the Error shape, with all fields that failures carry. Returns its message. */
+/** Expects an Error body and the headers of an error response. Returns the message. */
 export function expectError(response: AnyResponse, status: number, code: ErrorCode): string {
   const error = JSON.parse(response.text) as { code: ErrorCode; message: string; status: number };
   expect({ ...error, httpStatus: response.status }).toEqual({

@@ -10,9 +10,9 @@ export interface Asked {
 
 /** What came of all requests so far. */
 export interface LoadResult {
-  /** Answers by method and status, such as `POST 201`. */
+  /** The number of responses by method and status, such as `POST 201`. */
   responses: Record<string, number>;
-  /** Requests that were not answered, by the error's code. */
+  /** The number of requests without a response, by error code. */
   errors: Record<string, number>;
   /** The bodies of the 201s. */
   created: string[];
@@ -30,7 +30,7 @@ export class KeepAliveLoad {
   private stopped = false;
   private readonly clients: Promise<void>[];
 
-  /** @param next tells what to ask, by the number of the request */
+  /** @param next returns the request with a number */
   constructor(
     private readonly port: number,
     private readonly key: string,
@@ -83,7 +83,7 @@ export class KeepAliveLoad {
           });
         },
       );
-      asked.setTimeout(REQUEST_LIMIT_MS, () => asked.destroy(new Error('no answer in time')));
+      asked.setTimeout(REQUEST_LIMIT_MS, () => asked.destroy(new Error('no response in time')));
       asked.on('socket', (socket) => {
         if (socket.connecting) this.result.connections++;
       });

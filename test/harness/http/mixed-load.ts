@@ -7,16 +7,9 @@ const PAUSE_MS = 25;
 
 export type Kind = 'list' | 'get' | 'create' | 'keyed create' | 'unmatched' | 'unknown key';
 /** In this order, over and over. */
-const TURNS: readonly Kind[] = [
-  'list',
-  'create',
-  'get',
-  'keyed create',
-  'unmatched',
-  'unknown key',
-];
+const MIX: readonly Kind[] = ['list', 'create', 'get', 'keyed create', 'unmatched', 'unknown key'];
 
-/** A request that was answered. */
+/** A request with a response. */
 export interface Sent {
   kind: Kind;
   /** The animal's name, which no other has. */
@@ -29,9 +22,9 @@ export interface Sent {
 
 /** Requests of every kind, a few at once, until it is stopped. */
 export class MixedLoad {
-  /** In the order of their answers. */
+  /** In the order of their responses. */
   readonly sent: Sent[] = [];
-  /** Requests that were not answered: connections that broke. */
+  /** The number of requests without a response, because the connection broke. */
   readonly broken: unknown[] = [];
   private readonly id = randomBytes(6).toString('hex');
   private stopped = false;
@@ -41,18 +34,18 @@ export class MixedLoad {
   /**
    * @param key one that the service knows
    * @param unknownKeys valid ones that it has not met, each used once; without any left, the known one
-   * @param turns the kinds of requests, sent in turns
+   * @param mix the kinds of requests, sent round-robin
    */
   constructor(
     private readonly service: { url: string },
     private readonly key: string,
     private readonly unknownKeys: string[],
-    private readonly turns: readonly Kind[] = TURNS,
+    private readonly mix: readonly Kind[] = MIX,
   ) {
     for (let worker = 0; worker < WORKERS; worker++) this.workers.push(this.work());
   }
 
-  /** Resolves when so many more requests have been answered. */
+  /** Resolves when `count` more responses have arrived. */
   async responseed(more: number): Promise<void> {
     const enough = this.sent.length + more;
     while (this.sent.length < enough && !this.stopped) await sleep(10);
@@ -63,7 +56,7 @@ export class MixedLoad {
     await Promise.all(this.workers);
   }
 
-  /** Returns how many answers of each status the requests of some kinds had. */
+  /** Remix how many answers of each status the requests of some kinds had. */
   byStatus(...kinds: Kind[]): Record<number, number> {
     const counts: Record<number, number> = {};
     for (const { kind, response } of this.sent) {
@@ -75,7 +68,7 @@ export class MixedLoad {
   private async work(): Promise<void> {
     while (!this.stopped) {
       const number = this.count++;
-      const kind = this.turns[number % this.turns.length]!;
+      const kind = this.mix[number % this.mix.length]!;
       const name = `${this.id}-${number}`;
       const sentAtMs = performance.now();
       try {

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 const PATIENCE_MS = 10_000;
 
-/** An answer as it came over the wire. */
+/** A response as it was received. */
 export interface RawResponse {
   status: number;
   /** By lower-case name. */
@@ -11,7 +11,7 @@ export interface RawResponse {
   text: string;
 }
 
-/** A connection on which a test writes bytes as it likes, and reads answers one by one. */
+/** A connection on which a test writes any bytes and reads one response after another. */
 export class RawConnection {
   private received = '';
   private ended = false;
@@ -43,14 +43,14 @@ export class RawConnection {
       allowHalfOpen: true,
       ...(localAddress !== undefined && { localAddress }),
     });
-    // One that a test has left open must not keep the test run.
+    // A connection that a test leaves open must not keep the test run alive.
     socket.unref();
     const connection = new RawConnection(socket);
     await once(socket, 'connect');
     return connection.write(bytes);
   }
 
-  /** Writes the bytes on a new connection and returns the first answer. */
+  /** Writes the bytes on a new connection and returns the first response. */
   static async exchange(service: { port: number }, bytes: string | Buffer): Promise<RawResponse> {
     const connection = await RawConnection.open(service, bytes);
     try {
@@ -72,15 +72,15 @@ export class RawConnection {
     this.socket.destroy();
   }
 
-  /** Returns the next answer. @param hasBody false for one that has none whatever its Content-Length says */
+  /** Returns the next response. @param hasBody false for a response without a body, such as that of HEAD */
   async response({ hasBody = true } = {}): Promise<RawResponse> {
     await this.until(() => this.received.includes('\r\n\r\n'));
     const headLength = this.received.indexOf('\r\n\r\n') + 4;
-    const [statusLine = '', ...fields] = this.received.slice(0, headLength - 4).split('\r\n');
+    const [statusLine = '', ...headerLines] = this.received.slice(0, headLength - 4).split('\r\n');
     const headers = Object.fromEntries(
-      fields.map((field) => {
-        const colon = field.indexOf(':');
-        return [field.slice(0, colon).toLowerCase(), field.slice(colon + 1).trim()];
+      headerLines.map((line) => {
+        const colon = line.indexOf(':');
+        return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
       }),
     );
     const length = headLength + (hasBody ? Number(headers['content-length'] ?? 0) : 0);
@@ -90,7 +90,7 @@ export class RawConnection {
     return { status: Number(statusLine.split(' ')[1]), headers, text };
   }
 
-  /** Resolves when the server has ended the connection in order, and closes it. @throws when it was reset, or said more before */
+  /** Resolves when the server has ended the connection. @throws if it was reset, or more bytes were received */
   async serverEnd(): Promise<void> {
     await this.until(() => this.ended);
     this.close();

@@ -115,11 +115,11 @@ export class Chromium {
     await this.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
   }
 
-  /** Waits for a field, and types into it in place of what it holds. */
+  /** Waits for an input element and replaces its text. */
   async type(selector: string, text: string): Promise<void> {
     await this.waitFor(selector);
-    const field = `document.querySelector(${JSON.stringify(selector)})`;
-    await this.evaluate(`${field}.focus(), ${field}.select()`);
+    const input = `document.querySelector(${JSON.stringify(selector)})`;
+    await this.evaluate(`${input}.focus(), ${input}.select()`);
     await this.call('Input.insertText', { text });
   }
 

@@ -58,7 +58,7 @@ export class Cli {
 }
 
 /**
- * Runs a command in this very process, for what is told before anything is looked up: a process for
+ * Runs a command in this process, for output that needs no database: a process for
  * each of many wrong usages would take longer than all else.
  */
 export async function runHere(...args: string[]): Promise<Omit<Result, 'json'>> {

@@ -137,7 +137,7 @@ export function postmasterOf(dataDir: string): number {
   return Number.parseInt(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8'), 10);
 }
 
-/** Servers, guards and initdb of a folder: processes that were told its path, or work in it. */
+/** Servers, guards and initdb of a folder: processes with its path as an argument or working directory. */
 export function processesOf(folder: string): { pid: number; command: string }[] {
   const processes = readdirSync('/proc').filter(
     (name) => /^\d+$/.test(name) && Number(name) !== process.pid,
@@ -156,7 +156,7 @@ export function processesOf(folder: string): { pid: number; command: string }[] 
   });
 }
 
-/** Waits until so many guards are there, and heed no signals. */
+/** Waits until `count` guards run and ignore signals. */
 export async function guardsOf(dataDir: string, count = 1): Promise<number[]> {
   const find = (): number[] =>
     processesOf(dataDir)

@@ -26,7 +26,7 @@ export interface Haproxy {
   stop(): Promise<void>;
 }
 
-/** Starts HAProxy with deploy/haproxy.cfg, and waits until a replica answers through it. */
+/** Starts HAProxy with deploy/haproxy.cfg, and waits for a response of a replica through it. */
 export async function startHaproxy(command: string, env: Environment): Promise<Haproxy> {
   const port = await freePort();
   const child = spawn(command, ['-db', '-f', HAPROXY_CONFIG], {

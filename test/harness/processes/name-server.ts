@@ -8,7 +8,7 @@ const TYPE_A = 1;
 /** A response, recursion desired and available, no error. */
 const RESPONSE_FLAGS = 0x8180;
 
-/** A DNS server (RFC 1035) that has one answer, as a container engine has for the name of a service. */
+/** A DNS server (RFC 1035) with one name, as a container engine has for a service. */
 export interface NameServer {
   /** `host:port` */
   readonly address: string;

@@ -35,11 +35,11 @@ export interface RedisServer {
   readonly client: Redis;
   /** Sends a signal to the server; SIGKILL is waited for. */
   signal(name: NodeJS.Signals): Promise<void>;
-  /** Starts it anew, empty, on the same port. */
+  /** Starts it again, empty, on the same port. */
   start(): Promise<void>;
   /** How many connections it has, the test's own included. */
   connections(): Promise<number>;
-  /** Waits until it has so many. */
+  /** Waits until it has `count` clients. */
   untilConnections(count: number): Promise<void>;
   /** Sets the clock of a server that was started with one. @param nowMs milliseconds since the epoch */
   setClock(nowMs: number): void;
@@ -114,7 +114,7 @@ export async function startRedis(options: ServerOptions = {}): Promise<RedisServ
     connections: async () =>
       Number(/^connected_clients:(\d+)/m.exec(await client.info('clients'))?.[1]),
     untilConnections: (count) =>
-      untilTold(client, ['INFO', 'clients'], new RegExp(`^connected_clients:${count}\\s`, 'm')),
+      waitForReply(client, ['INFO', 'clients'], new RegExp(`^connected_clients:${count}\\s`, 'm')),
     setClock,
     close: async () => {
       client.disconnect();
@@ -129,7 +129,7 @@ export interface RedisCluster {
   readonly nodes: RedisServer[];
   /** Starts a replica of a node, and waits until it could take its place. */
   addReplica(of: RedisServer): Promise<void>;
-  /** Waits until every node takes all nodes for alive: one that was stopped is refused by the others for a moment more. */
+  /** Waits until every node considers all nodes alive. The others reject a restarted node for a moment. */
   agreed(): Promise<void>;
   /** The nodes' addresses, as REDIS_URL takes them. */
   readonly url: string;
@@ -149,7 +149,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     await first.client.call('CLUSTER', 'MEET', '127.0.0.1', port);
   }
   const knowsAll = /cluster_state:ok[^]*cluster_known_nodes:3/;
-  await Promise.all(nodes.map(({ client }) => untilTold(client, ['CLUSTER', 'INFO'], knowsAll)));
+  await Promise.all(nodes.map(({ client }) => waitForReply(client, ['CLUSTER', 'INFO'], knowsAll)));
   const replicas: RedisServer[] = [];
   return {
     nodes,
@@ -159,17 +159,21 @@ export async function startRedisCluster(): Promise<RedisCluster> {
       replicas.push(replica);
       const id = String(await master.client.call('CLUSTER', 'MYID'));
       await replica.client.call('CLUSTER', 'MEET', '127.0.0.1', master.port);
-      await untilTold(replica.client, ['CLUSTER', 'NODES'], new RegExp(`^${id} .*connected`, 'm'));
+      await waitForReply(
+        replica.client,
+        ['CLUSTER', 'NODES'],
+        new RegExp(`^${id} .*connected`, 'm'),
+      );
       await replica.client.call('CLUSTER', 'REPLICATE', id);
-      await untilTold(replica.client, ['INFO', 'replication'], /master_link_status:up/);
+      await waitForReply(replica.client, ['INFO', 'replication'], /master_link_status:up/);
       // Only a replica that the others know of is elected.
       for (const { client } of nodes) {
-        await untilTold(client, ['CLUSTER', 'NODES'], new RegExp(`slave ${id} .* connected`));
+        await waitForReply(client, ['CLUSTER', 'NODES'], new RegExp(`slave ${id} .* connected`));
       }
     },
     agreed: async () => {
       const allAlive = /cluster_state:ok[^]*cluster_slots_ok:16384/;
-      for (const { client } of nodes) await untilTold(client, ['CLUSTER', 'INFO'], allAlive);
+      for (const { client } of nodes) await waitForReply(client, ['CLUSTER', 'INFO'], allAlive);
     },
     close: async () => {
       await Promise.all([...nodes, ...replicas].map((node) => node.close()));
@@ -177,14 +181,14 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   };
 }
 
-async function untilTold(
+async function waitForReply(
   client: Redis,
   [command, ...args]: [string, ...string[]],
   expected: RegExp,
 ): Promise<void> {
   const deadline = performance.now() + 15_000;
   while (!expected.test(String(await client.call(command, ...args)))) {
-    if (performance.now() > deadline) throw new Error(`${command} does not tell ${expected}`);
+    if (performance.now() > deadline) throw new Error(`${command} does not return ${expected}`);
     await delay(20);
   }
 }

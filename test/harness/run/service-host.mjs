@@ -1,9 +1,8 @@
 // @ts-check
-// Runs applications for one worker of the tests: loading the application takes ten times as long as
-// making one, so it is loaded once. Each connection is one application: the first line that it sends
-// says how to make it, { env, nowMs, features }; each later one, { nowMs }, sets its clock. Sent back
-// are { port }, { nowMs } and, as they are written, the lines of its log. It is closed with its
-// connection. The process ends with its input.
+// Runs applications for one worker of the tests. Loading the code takes ten times as long as creating an
+// application, so it is loaded once. Each connection is one application. The first line creates it:
+// { env, nowMs, features }. Each later line sets its clock: { nowMs }. The host sends { port }, { nowMs } and
+// the lines of the log. The application closes with its connection. The process ends with its input.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -16,12 +15,12 @@ import { createLogger } from '#dist/logging/logger.js';
  * @param {import('node:net').Socket} socket
  * @param {object} message
  */
-const tell = (socket, message) => socket.writable && socket.write(`${JSON.stringify(message)}\n`);
+const send = (socket, message) => socket.writable && socket.write(`${JSON.stringify(message)}\n`);
 
 const host = createServer({ allowHalfOpen: true }, (socket) => {
   socket.on('error', () => socket.destroy());
   serve(socket).catch((/** @type {unknown} */ error) => {
-    tell(socket, { failure: error instanceof Error ? error.stack : String(error) });
+    send(socket, { failure: error instanceof Error ? error.stack : String(error) });
     socket.end();
   });
 });
@@ -39,14 +38,14 @@ async function serve(socket) {
       database: await locateDatabase(settings.database, 'service'),
       features: features ? (await import(features)).default : [],
     },
-    createLogger(settings.logging.level, { write: (log) => tell(socket, { log }) }),
+    createLogger(settings.logging.level, { write: (log) => send(socket, { log }) }),
   );
   await app.listen(settings.server.port, settings.server.host);
   const address = /** @type {import('node:net').AddressInfo} */ (app.getHttpServer().address());
-  tell(socket, { port: address.port });
+  send(socket, { port: address.port });
   for await (const line of lines) {
     clock.nowMs = JSON.parse(line).nowMs;
-    tell(socket, { nowMs: clock.nowMs });
+    send(socket, { nowMs: clock.nowMs });
   }
   await app.close();
   socket.end();

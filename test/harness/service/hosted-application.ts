@@ -56,7 +56,7 @@ export class HostedApplication {
 
   private ask(message: object): Promise<HostMessage> {
     return new Promise((resolve, reject) => {
-      const onClose = (): void => reject(new Error('the host of the application is gone'));
+      const onClose = (): void => reject(new Error('the host of the application has ended'));
       this.socket.once('close', onClose);
       this.settle = (response) => {
         this.socket.off('close', onClose);

@@ -13,7 +13,7 @@ export function newOutput(): Output {
   return { text: '', onChange: new Set(), holdsKey: false };
 }
 
-/** An API key, as no log line may hold one. What is printed beside the log may: it welcomes whoever starts the service. */
+/** An API key in a log line, which is forbidden. The welcome text in addition to the log may show one. */
 const LOGGED_KEY = /^\{.*aas_[0-9A-Za-z]{36}/;
 
 /** @param line without its end */

@@ -2,7 +2,7 @@
 import { request } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 
-const ANSWER_LIMIT_MS = 10_000;
+const RESPONSE_TIMEOUT_MS = 10_000;
 
 /**
  * What is sent to a peer.
@@ -14,18 +14,18 @@ const ANSWER_LIMIT_MS = 10_000;
  * @property {string} [body]
  * @property {number} status expected
  *
- * @typedef {{ status: number, etag: string | undefined, text: string }} Answer
+ * @typedef {{ status: number, etag: string | undefined, text: string }} Response
  */
 
 /**
- * Asks a peer once and compares the answer with the expected one.
+ * Sends a peer one request and compares the response with the expected one.
  *
  * @param {import('./peer-process.mjs').PeerProcess} peer
  * @param {import('./scenarios.mjs').Scenario} scenario
- * @returns {Promise<Question>} what was asked, to be asked again
- * @throws when the answer is another one
+ * @returns {Promise<Question>} the request, so that it can be repeated
+ * @throws if the response differs
  */
-export async function askAndCompare(peer, scenario) {
+export async function sendAndCompare(peer, scenario) {
   const { method = 'GET', path, key, body, conditional, status } = scenario;
   /** @type {Question} */
   const question = {
@@ -46,19 +46,19 @@ export async function askAndCompare(peer, scenario) {
 }
 
 /**
- * @param {Answer} answer
+ * @param {Response} response
  * @param {import('./scenarios.mjs').Scenario} scenario
  * @param {string} peer its name
  */
 function compare({ status, text }, scenario, peer) {
-  const is = `${peer}, ${scenario.name}: the answer is ${status} ${text.slice(0, 300)}`;
+  const is = `${peer}, ${scenario.name}: the response is ${status} ${text.slice(0, 300)}`;
   if (status !== scenario.status) throw new Error(`${is}, not ${scenario.status}`);
   if (status === 304) return;
   const value = JSON.parse(text);
-  if (scenario.answer === undefined) return;
+  if (scenario.expected === undefined) return;
   const compared = scenario.method === 'POST' ? withoutId(value) : value;
-  if (!isDeepStrictEqual(compared, scenario.answer)) {
-    throw new Error(`${is}, not ${JSON.stringify(scenario.answer).slice(0, 300)}`);
+  if (!isDeepStrictEqual(compared, scenario.expected)) {
+    throw new Error(`${is}, not ${JSON.stringify(scenario.expected).slice(0, 300)}`);
   }
 }
 
@@ -69,11 +69,11 @@ function withoutId({ id, ...animal }) {
 
 /**
  * @param {Question} question
- * @returns {Promise<Answer>}
+ * @returns {Promise<Response>}
  */
 function ask({ method, url, headers, body }) {
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
+    const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
     const asked = request(url, { method, headers, agent: false, signal }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk) => (text += chunk));
