@@ -30,8 +30,8 @@ const COLOURS = /** @type {const} */ ([
 ]);
 
 /**
- * Returns an SVG: each bar a function, as wide as the part of the processor's time that it took with all that it
- * called, which stands below it.
+ * Returns an SVG: each bar a function, as wide as the part of the processor's time that it took
+ * with all that it called, which stands below it.
  *
  * @param {Profile} profile
  * @param {{ title: string, WARM_UP_SECONDS: number }} options the skipped start

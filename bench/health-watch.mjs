@@ -5,7 +5,10 @@ import { residentBytes } from './processor-time.mjs';
 const INTERVAL_MS = 100;
 const PROBE_LIMIT_MS = 20_000;
 
-/** Sends `GET /health/live` ten times per second, on a new and on an open connection, and reads the service's memory. */
+/**
+ * Sends `GET /health/live` ten times per second, on a new and on an open connection, and reads the
+ * service's memory.
+ */
 export class HealthWatch {
   #agent = new Agent({ keepAlive: true, maxSockets: 1 });
   /** @type {Promise<number>[]} */
@@ -24,8 +27,8 @@ export class HealthWatch {
   }
 
   /**
-   * Returns the slowest response on each kind of connection, in milliseconds (Infinity when one failed), and the
-   * largest resident memory, in bytes.
+   * Returns the slowest response on each kind of connection, in milliseconds (Infinity when one
+   * failed), and the largest resident memory, in bytes.
    */
   async stop() {
     clearInterval(this.timer);

@@ -6,8 +6,8 @@ const READ_BYTES = 65_536;
 const LONGEST_HEAD = 4_096;
 
 /**
- * Called with the status of each response and how long it took, in milliseconds; with status 0 when the connection
- * closed before the response.
+ * Called with the status of each response and how long it took, in milliseconds; with status 0 when
+ * the connection closed before the response.
  *
  * @callback OnResponse
  * @param {LoadConnection} connection
@@ -15,7 +15,10 @@ const LONGEST_HEAD = 4_096;
  * @param {number} latencyMs
  */
 
-/** One client connection that sends the same bytes again and again. It costs a tenth of `node:http`'s client. */
+/**
+ * One client connection that sends the same bytes again and again. It costs a tenth of
+ * `node:http`'s client.
+ */
 export class LoadConnection {
   #sentAtMs = 0;
   /** When it began to connect. */

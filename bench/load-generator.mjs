@@ -1,12 +1,14 @@
 // @ts-check
-// The load of the overload scenario, in a process of its own: overload.mjs starts it and sends it one load at a time.
+// The load of the overload scenario, in a process of its own: overload.mjs starts it and sends it
+// one load at a time.
 import { setTimeout as delay } from 'node:timers/promises';
 import { LoadConnection } from './load-connection.mjs';
 
 /**
- * - `closed`: each connection sends its next request as soon as it has a response, whatever the response says.
- * - `open`: requests are due at a fixed rate, whatever the service does. One is sent when a connection is free;
- *   otherwise it counts as unsent.
+ * - `closed`: each connection sends its next request as soon as it has a response, whatever the
+ *   response says.
+ * - `open`: requests are due at a fixed rate, whatever the service does. One is sent when a
+ *   connection is free; otherwise it counts as unsent.
  * - `arrivals`: once per second, all connections are opened at once and send one request each.
  *
  * @typedef {object} Load

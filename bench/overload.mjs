@@ -140,7 +140,8 @@ function goodput({ statuses, seconds }) {
 }
 
 /**
- * Returns when the first window ends whose goodput and p99 are as they were in a run before the load.
+ * Returns when the first window ends whose goodput and p99 are as they were in a run before the
+ * load.
  *
  * @param {LoadResult} before
  * @param {LoadResult} after begins when the load ends

@@ -39,8 +39,8 @@ export class PeerProcess {
   }
 
   /**
-   * Starts a peer as in production and waits until it listens. What it prints goes to a file, as the service's log does
-   * on many machines.
+   * Starts a peer as in production and waits until it listens. What it prints goes to a file, as
+   * the service's log does on many machines.
    *
    * @param {import('./peers.mjs').Peer} peer
    * @param {import('./stage.mjs').Stage} stage

@@ -25,7 +25,10 @@ const SERVICE = fileURLToPath(new URL('../dist/bundle/main.js', import.meta.url)
 /** @param {string} file */
 const peer = (file) => fileURLToPath(new URL(`peers/${file}`, import.meta.url));
 
-/** Only the limits of the owners apply, because the load comes from one address. Rejections are counted towards a ban. */
+/**
+ * Only the limits of the owners apply, because the load comes from one address. Rejections are
+ * counted towards a ban.
+ */
 const SERVICE_ENV = {
   METRICS_PORT: '0',
   ANONYMOUS_REQUESTS_PER_MINUTE: '1000000000',

@@ -10,8 +10,8 @@ const HEAD_HEIGHT = 36;
 const BARS_WIDTH = WIDTH - LABEL_WIDTH - VALUE_WIDTH;
 
 /**
- * Returns an SVG of the Node processes' time a request: a bar for each peer, its median, with a line from the least to
- * the greatest of the rounds. Omits what was not measured.
+ * Returns an SVG of the Node processes' time a request: a bar for each peer, its median, with a
+ * line from the least to the greatest of the rounds. Omits what was not measured.
  *
  * @param {Row[]} rows
  */

@@ -19,8 +19,8 @@ const START_LIMIT_MS = 60_000;
 const POLL_INTERVAL_MS = 20;
 
 /**
- * Room for the pools of all peers at once, which the server that the service embeds does not have. Nothing else is
- * tuned, and a 201 is durable.
+ * Room for the pools of all peers at once, which the server that the service embeds does not have.
+ * Nothing else is tuned, and a 201 is durable.
  */
 const SETTINGS = {
   fsync: 'on',

@@ -5,7 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 const SECONDS_PER_TICK = 0.01;
 
 /**
- * Returns the values of /proc/PID/stat (proc(5)) from the third one, the state, on; undefined if there is no such process.
+ * Returns the values of /proc/PID/stat (proc(5)) from the third one, the state, on; undefined if
+ * there is no such process.
  *
  * @param {number | string} pid
  * @returns {string[] | undefined}
@@ -30,8 +31,8 @@ export function processSeconds(pid) {
 }
 
 /**
- * Returns what a process and its children have used so far, in seconds: those that run, and, as the process has
- * waited for them, those that have ended.
+ * Returns what a process and its children have used so far, in seconds: those that run, and, as the
+ * process has waited for them, those that have ended.
  *
  * @param {number} pid
  */

@@ -1,5 +1,6 @@
 // @ts-check
-// Where the service's time goes: a flame graph (SVG) of one scenario, taken by V8's sampling profiler under load.
+// Where the service's time goes: a flame graph (SVG) of one scenario, taken by V8's sampling
+// profiler under load.
 //   node bench/profile.mjs [SCENARIO] [FILE]     list-20, reports/flame.svg
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -20,12 +20,15 @@ import { familySeconds, processSeconds, residentBytes } from './processor-time.m
  */
 
 /**
- * Load before each round, which is not measured. While a peer was idle, V8 has collected unused hidden classes, and it
- * compiles the dependent code again (docs/performance.md).
+ * Load before each round, which is not measured. While a peer was idle, V8 has collected unused
+ * hidden classes, and it compiles the dependent code again (docs/performance.md).
  */
 const LEAD_IN_SECONDS = 2;
 
-/** Everything that is asked, round by round, so that what disturbs the machine disturbs all peers alike. */
+/**
+ * Everything that is asked, round by round, so that what disturbs the machine disturbs all peers
+ * alike.
+ */
 export class Rounds {
   /**
    * @param {import('./stage.mjs').Stage} stage
@@ -39,7 +42,8 @@ export class Rounds {
   }
 
   /**
-   * Warms all up, then asks each peer what it can be asked, in every round beginning with another one.
+   * Warms all up, then asks each peer what it can be asked, in every round beginning with another
+   * one.
    *
    * @param {import('./scenarios.mjs').Scenario[]} scenarios
    * @param {import('./peer-process.mjs').PeerProcess[]} peers

@@ -5,8 +5,9 @@ import { PeerProcess } from './peer-process.mjs';
 import { Rounds } from './rounds.mjs';
 
 /**
- * Measures all peers, in several processes of each, one after the other: what V8 makes of a program differs from one
- * process to the next, by half for some peers, and no number of rounds in one process would show it.
+ * Measures all peers, in several processes of each, one after the other: what V8 makes of a program
+ * differs from one process to the next, by half for some peers, and no number of rounds in one
+ * process would show it.
  *
  * @param {import('./stage.mjs').Stage} stage
  * @param {import('./options.mjs').Options} options

@@ -57,8 +57,9 @@ export class SoakClient {
   }
 
   /**
-   * Writes bytes on a connection of its own, and returns the statuses of the responses that came until the service
-   * closed the connection, until `expected` of them were there, or until the time was over.
+   * Writes bytes on a connection of its own, and returns the statuses of the responses that came
+   * until the service closed the connection, until `expected` of them were there, or until the time
+   * was over.
    *
    * @param {readonly string[]} pieces
    * @param {{ intervalMs?: number, expected?: number, limitMs?: number }} [options] `intervalMs`: between two pieces

@@ -1,5 +1,6 @@
 // @ts-check
-// Mixed traffic with faults for ten minutes; then memory, open files and connections must be as before: npm run soak
+// Mixed traffic with faults for ten minutes; then memory, open files and connections must be as
+// before: npm run soak
 import { readdirSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -36,12 +37,18 @@ const MAX_FAULT_INTERVAL_MS = 5_000;
 /** In a short run. */
 const MIN_FAULTS = 6;
 const OUTAGE_MS = 1_500;
-/** Within this time after the traffic, everything is closed. Requests and slow clients end within five seconds. */
+/**
+ * Within this time after the traffic, everything is closed. Requests and slow clients end within
+ * five seconds.
+ */
 const SETTLE_LIMIT_MS = 20_000;
 const POLL_MS = 250;
 /** Contract: revocations hold within five seconds; with a pause for a fault at the same time. */
 const REVOCATION_LIMIT_MS = 10_000;
-/** V8 keeps some room, and compiles what a rare request first needs; pools open connections when they need them. */
+/**
+ * V8 keeps some room, and compiles what a rare request first needs; pools open connections when
+ * they need them.
+ */
 const TOLERANCE = {
   heapShare: 1.15,
   heapBytes: 5_000_000,
@@ -168,7 +175,8 @@ async function until(condition, otherwise) {
 }
 
 /**
- * Returns what the service holds when it has no clients; the least of what was seen within the limit.
+ * Returns what the service holds when it has no clients; the least of what was seen within the
+ * limit.
  *
  * @param {Stage} stage
  * @param {PeerProcess} service

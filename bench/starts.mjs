@@ -13,8 +13,8 @@ const START_LIMIT_MS = 60_000;
 const POLL_MS = 5;
 
 /**
- * Returns how long the service takes from its start until it is ready, in milliseconds, once a round: on an embedded
- * database that is made first, on the same one again, and with DATABASE_URL.
+ * Returns how long the service takes from its start until it is ready, in milliseconds, once a
+ * round: on an embedded database that is made first, on the same one again, and with DATABASE_URL.
  *
  * @param {import('./stage.mjs').Stage} stage
  * @param {number} rounds

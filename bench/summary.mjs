@@ -105,7 +105,8 @@ export function judgeOverload({ phases }) {
   return phases.flatMap(({ title, goodputShare, p99Ms, liveNewMs, liveOpenMs, ...phase }) => {
     const [before, most] = phase.residentBytes;
     return [
-      // New connections cost more than requests: the peak of kept connections is no measure for them.
+      // New connections cost more than requests: the peak of kept connections is no measure for
+      // them.
       ...(phase.isArrivals
         ? []
         : [judge(`${title}: share of the peak`, goodputShare, { atLeast: limits.goodputShare })]),

@@ -10,7 +10,8 @@ const round = (value) =>
 const withSpread = ({ median, min, max }) => `${round(median)} (${round(min)}–${round(max)})`;
 
 /**
- * Returns a table for each scenario: medians, and the least and greatest of those to be trusted most and least.
+ * Returns a table for each scenario: medians, and the least and greatest of those to be trusted
+ * most and least.
  *
  * @param {Row[]} rows
  */

@@ -36,7 +36,10 @@ const LOCK = join(MODULES, '.cache', 'build.lock');
 
 const POLL_MS = 100;
 const HEARTBEAT_MS = 1_000;
-/** A holder that has not touched its lock for this long has ended, even if another process has its pid. */
+/**
+ * A holder that has not touched its lock for this long has ended, even if another process has its
+ * pid.
+ */
 const HEARTBEAT_LOST_MS = 30_000;
 const WAIT_LIMIT_MS = 300_000;
 
@@ -211,8 +214,8 @@ function readHolder(file) {
 }
 
 /**
- * Two processes may find the same dead holder. Only the one with the second claim may remove, after another look, or
- * the slower one would remove the lock that the faster one has taken since.
+ * Two processes may find the same dead holder. Only the one with the second claim may remove, after
+ * another look, or the slower one would remove the lock that the faster one has taken since.
  *
  * @param {string} file
  */

@@ -1,6 +1,7 @@
 // @ts-check
-// The build's modules and the packages they use, in a few files: a start reads and resolves these instead of 2,500.
-// docs/decisions/0006 has the figures, and when to start the modules of dist/ instead.
+// The build's modules and the packages they use, in a few files: a start reads and resolves these
+// instead of 2,500. docs/decisions/0006 has the figures, and when to start the modules of dist/
+// instead.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -44,7 +45,8 @@ const ownAddresses = {
 };
 
 /**
- * Drivers and plugins that packages offer to load, and that are not installed, stay calls that fail when they are made.
+ * Drivers and plugins that packages offer to load, and that are not installed, stay calls that fail
+ * when they are made.
  *
  * @type {import('esbuild').Plugin}
  */
@@ -66,10 +68,11 @@ function relativeAddress(file) {
 }
 
 /**
- * Classes keep their names, by which dependency injection and errors go, whatever the bundler has to call them. Its own
- * way (`keepNames`) defines the property `name` of every function and class that is made: V8 then optimizes no
- * constructor of a derived class any more, and a request costs a fifth more. A getter says the same for
- * nothing. Functions need no name. Lines and columns stay where the source map has them.
+ * Classes keep their names, by which dependency injection and errors go, whatever the bundler has
+ * to call them. Its own way (`keepNames`) defines the property `name` of every function and class
+ * that is made: V8 then optimizes no constructor of a derived class any more, and a request costs a
+ * fifth more. A getter says the same for nothing. Functions need no name. Lines and columns stay
+ * where the source map has them.
  *
  * @param {string} code
  */

@@ -1,5 +1,6 @@
 // @ts-check
-// Fails when a package has a licence that is not on the list: node scripts/check-licences.mjs [FOLDER]
+// Fails when a package has a licence that is not on the list: node scripts/check-licences.mjs
+// [FOLDER]
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { licenceOf, readLockfile } from './lockfile.mjs';

@@ -1,6 +1,6 @@
 // @ts-check
-// What `nest build` does with nest-cli.json (TypeScript with the plugins named there), without the Nest
-// CLI: that one loads its code generators first, which the oldest Node supported here cannot.
+// What `nest build` does with nest-cli.json (TypeScript with the plugins named there), without the
+// Nest CLI: that one loads its code generators first, which the oldest Node supported here cannot.
 import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,5 +1,6 @@
 // @ts-check
-// Prints a CycloneDX bill of materials of the packages that the service runs with: npm run --silent sbom > sbom.cdx.json
+// Prints a CycloneDX bill of materials of the packages that the service runs with: npm run --silent
+// sbom > sbom.cdx.json
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

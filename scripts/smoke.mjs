@@ -1,5 +1,6 @@
 // @ts-check
-// Starts the built service on a fresh embedded database, asks it one request of each kind and stops it.
+// Starts the built service on a fresh embedded database, asks it one request of each kind and stops
+// it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {

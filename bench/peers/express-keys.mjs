@@ -1,6 +1,6 @@
 // @ts-check
-// Express and pg by hand, a lookup of the key for every request, and express-rate-limit for the minute and the day:
-// counters in the process, or in Redis with REDIS_URL.
+// Express and pg by hand, a lookup of the key for every request, and express-rate-limit for the
+// minute and the day: counters in the process, or in Redis with REDIS_URL.
 import { createHash } from 'node:crypto';
 import express from 'express';
 import { rateLimit } from 'express-rate-limit';

@@ -1,6 +1,6 @@
 // @ts-check
-// Fastify with schemas for both ways, prepared statements, keys kept for five seconds, and its own rate limiter with one
-// window, the day.
+// Fastify with schemas for both ways, prepared statements, keys kept for five seconds, and its own
+// rate limiter with one window, the day.
 import { createHash } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import { fastify } from 'fastify';

@@ -1,6 +1,7 @@
-// Nest as its documentation shows it: throttler with one window, ValidationPipe, TypeORM's find and save. No keys. On
-// Express, or with ADAPTER=fastify on Fastify. The throttler keeps every request of the window in a list and walks
-// through it at each one: so its cost grows with the requests per minute.
+// Nest as its documentation shows it: throttler with one window, ValidationPipe, TypeORM's find and
+// save. No keys. On Express, or with ADAPTER=fastify on Fastify. The throttler keeps every request
+// of the window in a list and walks through it at each one: so its cost grows with the requests per
+// minute.
 import 'reflect-metadata';
 import {
   Body,

@@ -1,5 +1,6 @@
 // @ts-check
-// The limit of the stack: node:http and pg with prepared statements, and nothing else. No keys, no limits.
+// The limit of the stack: node:http and pg with prepared statements, and nothing else. No keys, no
+// limits.
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import pg from 'pg';

@@ -1,6 +1,8 @@
 import { Logger } from '@nestjs/common';
 
-/** Runs work at an interval, one run after another, until it is stopped. Logs the error of a run. */
+/**
+ * Runs work at an interval, one run after another, until it is stopped. Logs the error of a run.
+ */
 export class BackgroundJob {
   private readonly logger: Logger;
   private readonly stopping = new AbortController();
@@ -9,8 +11,8 @@ export class BackgroundJob {
 
   /**
    * @param name identifies the job in the log
-   * @param intervalMs the mean time between two runs. Each interval is 50 to 150 % of it, at random,
-   *   so that replicas do not run at the same time
+   * @param intervalMs the mean time between two runs. Each interval is 50 to 150 % of it, at
+   *   random, so that replicas do not run at the same time
    * @param work gets a signal that is aborted when the job stops
    */
   constructor(

@@ -3,8 +3,8 @@ import { CLIENT_TIMEOUT_MARGIN_MS } from './pools/client-config.js';
 import type { ServiceClient } from './pipelining/service-client.js';
 
 /**
- * Does the work in one transaction, which is rolled back when the work throws. The transaction has the
- * same time limit as a single statement. When it expires, the connection is closed.
+ * Does the work in one transaction, which is rolled back when the work throws. The transaction has
+ * the same time limit as a single statement. When it expires, the connection is closed.
  *
  * @param limitMs the time limit of a statement
  * @param work runs all its statements on the given manager

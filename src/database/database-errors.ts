@@ -24,14 +24,17 @@ const CONNECTION_CODES = new Set([
   'ETIMEDOUT',
 ]);
 
-/** Messages of pg's errors without a code: the connection broke, or none was available, or the response was late. */
+/**
+ * Messages of pg's errors without a code: the connection broke, or none was available, or the
+ * response was late.
+ */
 const CONNECTION_MESSAGE =
   /^(?:Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client (?:has encountered a connection error|was closed)|Cannot use a pool after calling end)/;
 
 /**
- * SQLSTATEs that the request did not cause: connection exceptions (08), authorization (28), insufficient
- * resources (53), operator intervention (57), system errors (58), serialization failures, deadlocks,
- * lock timeouts, idle transactions, and a server that has become a standby.
+ * SQLSTATEs that the request did not cause: connection exceptions (08), authorization (28),
+ * insufficient resources (53), operator intervention (57), system errors (58), serialization
+ * failures, deadlocks, lock timeouts, idle transactions, and a server that has become a standby.
  */
 const TEMPORARY_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03)$/;
 
@@ -53,8 +56,8 @@ export class DatabaseErrors extends ErrorTranslator {
 }
 
 /**
- * Whether the database was unavailable: no connection could be opened, a connection broke, or the server
- * rejected the statement for a temporary reason.
+ * Whether the database was unavailable: no connection could be opened, a connection broke, or the
+ * server rejected the statement for a temporary reason.
  */
 export function isUnavailable(error: unknown): boolean {
   const failure = driverError(error);

@@ -13,7 +13,10 @@ export interface DatabaseLocation {
   close(): Promise<void>;
 }
 
-/** Whether there is a database to connect to. True for every DATABASE_URL: only a connection would show more. */
+/**
+ * Whether there is a database to connect to. True for every DATABASE_URL: only a connection would
+ * show more.
+ */
 export async function databaseExists({ url, dataDir }: DatabaseSettings): Promise<boolean> {
   if (url !== undefined) return true;
   const { hasEmbeddedDatabase } = await import('../embedded-postgres/embedded-postgres.js');

@@ -8,8 +8,8 @@ import type { StatementRunner } from './statement-runner.js';
 const CLOSE_LIMIT_MS = 2_000;
 
 /**
- * The connection of a command. It returns the same results as TypeORM, which takes longer to load than
- * most commands run.
+ * The connection of a command. It returns the same results as TypeORM, which takes longer to load
+ * than most commands run.
  */
 export class PlainConnection implements StatementRunner {
   private constructor(private readonly client: ServiceClient) {}

@@ -1,4 +1,7 @@
-/** Runs the statements of a repository: TypeORM's EntityManager, or the PlainConnection of a command. */
+/**
+ * Runs the statements of a repository: TypeORM's EntityManager, or the PlainConnection of a
+ * command.
+ */
 export interface StatementRunner {
   /** Returns the rows. UPDATE and DELETE return a pair, `[rows, count]`. */
   query<Result>(sql: string, values?: unknown[]): Promise<Result>;

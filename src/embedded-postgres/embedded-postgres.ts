@@ -13,7 +13,10 @@ export type { EmbeddedConnection, EmbeddedDatabase, EmbeddedOptions };
 
 const DEFAULT_START_TIMEOUT_MS = 60_000;
 
-/** Whether the folder holds a database. Creates nothing. Returns true if this process may not read the folder. */
+/**
+ * Whether the folder holds a database. Creates nothing. Returns true if this process may not read
+ * the folder.
+ */
 export function hasEmbeddedDatabase(dataDir: string): boolean {
   try {
     return readdirSync(serverFiles(resolve(dataDir)).cluster).length > 0;
@@ -23,8 +26,8 @@ export function hasEmbeddedDatabase(dataDir: string): boolean {
 }
 
 /**
- * Attaches to the server of the folder, and starts it if necessary. The server runs until `close`, or
- * until this process ends. After a crash, the server is started again.
+ * Attaches to the server of the folder, and starts it if necessary. The server runs until `close`,
+ * or until this process ends. After a crash, the server is started again.
  *
  * @throws EmbeddedDatabaseError
  */

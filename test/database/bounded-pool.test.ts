@@ -104,7 +104,8 @@ describe('while every connection is busy and the queue is full', () => {
         );
         expect(rejected.headers['retry-after']).toMatch(/^[1-9]\d*$/);
       }
-      // Requests are shed before they use the queue. The queue's own bound is the last line of defence.
+      // Requests are shed before they use the queue. The queue's own bound is the last line of
+      // defence.
       expect(await metric('pets_database_queue_rejected_total')).toBe(0);
     } finally {
       await lock.release();

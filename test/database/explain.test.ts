@@ -54,7 +54,10 @@ async function fill(status: string, animals = ANIMALS): Promise<void> {
   );
 }
 
-/** Runs a query of the repository as a prepared statement, as the service does. Returns its plan as it went. */
+/**
+ * Runs a query of the repository as a prepared statement, as the service does. Returns its plan as
+ * it went.
+ */
 async function explain(run: (pets: PetsRepository) => Promise<unknown>): Promise<PlanNode> {
   let plan: PlanNode | undefined;
   const explaining = {

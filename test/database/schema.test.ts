@@ -40,7 +40,9 @@ beforeAll(() => {
 
 afterAll(() => service.close());
 
-/** Gives a database to a test, by default one with the up-to-date schema, and drops it afterwards. */
+/**
+ * Gives a database to a test, by default one with the up-to-date schema, and drops it afterwards.
+ */
 async function withDatabase(
   work: (database: TestDatabase) => Promise<void>,
   options?: { template: string },
@@ -240,7 +242,9 @@ describe('a row that breaks a rule', () => {
   });
 });
 
-/** Resolves when two processes wait: both for a lock of the server, or one for the other to be done. */
+/**
+ * Resolves when two processes wait: both for a lock of the server, or one for the other to be done.
+ */
 async function untilTwoWait(database: TestDatabase): Promise<void> {
   const activity = `
     SELECT count(*) FILTER (WHERE wait_event_type = 'Lock')::int AS blocked,

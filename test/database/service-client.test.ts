@@ -32,7 +32,9 @@ async function connected<Result>(
 
 const STATEMENT = 'SELECT $1::bigint AS value';
 
-/** Returns the names by which the connection's statements are prepared, after one was used twice. */
+/**
+ * Returns the names by which the connection's statements are prepared, after one was used twice.
+ */
 const preparedNames = (Client: typeof ServiceClient): Promise<string[]> =>
   connected(Client, async (client) => {
     await client.query(STATEMENT, [1]);

@@ -47,7 +47,10 @@ function asUser(uid: number, work: string): string {
   return `${stdout}${stderr}`;
 }
 
-/** Returns what becomes of a connection to the socket and of a look at the password, in a process of this user. */
+/**
+ * Returns what becomes of a connection to the socket and of a look at the password, in a process of
+ * this user.
+ */
 function attemptOf(uid: number, { host, port }: Opened['connection'], dataDir: string): string {
   return asUser(
     uid,

@@ -148,7 +148,8 @@ interface Health {
     } finally {
       await load.stop();
     }
-    // The service has recovered automatically. A request from during the fault may still be rejected.
+    // The service has recovered automatically. A request from during the fault may still be
+    // rejected.
     const sentSince = load.sent.filter(({ sentAtMs }) => sentAtMs >= wellAtMs);
     expect(sentSince.length).toBeGreaterThanOrEqual(30);
     for (const { response } of sentSince) expect(response.status).not.toBe(503);

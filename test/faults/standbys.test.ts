@@ -156,7 +156,8 @@ const services: TestService[] = [];
 
   it('GET /v1/pets/{id} › 200 from the primary while the queue for a standby is full, which stays in rotation', async () => {
     const relay = await DatabaseRelay.open(near.url);
-    // Admission limits the requests in progress by the number of standbys. With one, its queue never fills up.
+    // Admission limits the requests in progress by the number of standbys. With one, its queue
+    // never fills up.
     const unreachable = Array<string>(9).fill('postgres://nobody@127.0.0.1:1/none');
     const { service, client } = await start([{ url: relay.url }], {
       DATABASE_REPLICA_URLS: [relay.url, ...unreachable].join(', '),
@@ -173,7 +174,8 @@ const services: TestService[] = [];
         expect(status).toBe(200);
         names.push(json.name as string);
       };
-      // The standby accepts three batches of eight reads. The primary, with the same limits, serves the others.
+      // The standby accepts three batches of eight reads. The primary, with the same limits, serves
+      // the others.
       await Promise.all(
         Array.from({ length: 28 }, async () => {
           for (let time = 0; time < 5; time++) await read();
@@ -404,7 +406,8 @@ const services: TestService[] = [];
         expect(result.map(({ status }) => status)).toEqual([200, 200, 200, 503, 503, 503, 503]);
         for (const response of result.slice(3)) expectError(response, 503, 'service_unavailable');
         expect(ms).toBeLessThan(MAX_RESPONSE_MS);
-        // A key is the primary's alone: a revoked one must not live on, on a standby that is behind.
+        // A key is the primary's alone: a revoked one must not live on, on a standby that is
+        // behind.
         const unknown = await otherClient.get('/v1/pets?limit=5');
         expectError(unknown, 503, 'service_unavailable');
         expect(limitsOf(unknown)).toMatchObject({ limit: 300, remaining: 300 });

@@ -1,8 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Default privileges can let the role of the service write every new table (deploy/postgres/roles.sql). Only the owner of
- * the tables changes what operators manage, and the audit trail of it.
+ * Default privileges can let the role of the service write every new table
+ * (deploy/postgres/roles.sql). Only the owner of the tables changes what operators manage, and the
+ * audit trail of it.
  */
 const RESTRICT_OTHER_ROLES = `
   DO $$

@@ -3,8 +3,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 /** The first answers to requests with an idempotency key. */
 export class KeepFirstAnswers1795219200000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    // No foreign key on owner_id: owners are never deleted, and the check would lock the row of a busy
-    // owner at every insert.
+    // No foreign key on owner_id: owners are never deleted, and the check would lock the row of a
+    // busy owner at every insert.
     await runner.query(`
       CREATE TABLE idempotency_keys (
         owner_id    bigint      NOT NULL,

@@ -1,7 +1,8 @@
 // Collects the statements of one event-loop tick and sends up to eight of them on one connection.
 // It saves system calls, commits, and wake-ups of the server (docs/performance.md).
-// It relies on StatementBatch, and on setImmediate running after Node.js has read the requests that have arrived.
-// If either breaks, implement `read` and `insert` with one `pool.query` per statement.
+// It relies on StatementBatch, and on setImmediate running after Node.js has read the requests that
+// have arrived. If either breaks, implement `read` and `insert` with one `pool.query` per
+// statement.
 import type { Pool, PoolClient } from 'pg';
 import { isUnavailable } from '../database-errors.js';
 import type { Parameter, RowMapper } from './prepared-statement.js';
@@ -21,8 +22,9 @@ interface Statement {
 /**
  * Runs statements on the connections of a pool.
  *
- * Statements that wait for a connection at the same time share it and one transaction (docs/decisions/0010). If the
- * server rejects one of them, only this one fails. If the server is unavailable or late, all of them fail.
+ * Statements that wait for a connection at the same time share it and one transaction
+ * (docs/decisions/0010). If the server rejects one of them, only this one fails. If the server is
+ * unavailable or late, all of them fail.
  */
 export class PipelinedStatements {
   private readonly reads: BatchQueue;
@@ -45,16 +47,19 @@ export class PipelinedStatements {
   }
 
   /**
-   * Runs an INSERT and returns its rows after the commit. Inserts share batches only with inserts, so that reads do not
-   * wait for the disk. The table must have no foreign key and no unique constraint on the inserted values: with those,
-   * transactions of several inserts could deadlock.
+   * Runs an INSERT and returns its rows after the commit. Inserts share batches only with inserts,
+   * so that reads do not wait for the disk. The table must have no foreign key and no unique
+   * constraint on the inserted values: with those, transactions of several inserts could deadlock.
    */
   insert<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
     return this.inserts.add(sql, values, toRow);
   }
 }
 
-/** Statements that wait for a connection. Each connection runs the oldest ones, so batches grow with the load. */
+/**
+ * Statements that wait for a connection. Each connection runs the oldest ones, so batches grow with
+ * the load.
+ */
 class BatchQueue {
   private readonly waiting: Statement[] = [];
   private isScheduled = false;
@@ -108,7 +113,9 @@ class BatchQueue {
     });
   }
 
-  /** @param failed the index of the rejected statement; the others were rolled back and run again */
+  /**
+   * @param failed the index of the rejected statement; the others were rolled back and run again
+   */
   private fail(batch: readonly Statement[], error: Error, failed?: number): void {
     const isOwn = failed !== undefined && !isUnavailable(error);
     for (const [index, statement] of batch.entries()) {

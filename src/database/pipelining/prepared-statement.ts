@@ -1,7 +1,8 @@
 // Sends one statement in PostgreSQL's extended query protocol and builds its rows.
 // It saves the column description of each response and pg's result objects (docs/performance.md).
-// It relies on undocumented members of pg's Connection (`parse`, `bind`, `describe`, `execute`, `parsedStatements`).
-// If an upgrade of pg changes these, the tests of this folder fail; use `pool.query` with `rowMode: 'array'` instead.
+// It relies on undocumented members of pg's Connection (`parse`, `bind`, `describe`, `execute`,
+// `parsedStatements`). If an upgrade of pg changes these, the tests of this folder fail; use
+// `pool.query` with `rowMode: 'array'` instead.
 import { type ColumnParser, columnTypes, type TypeId } from './column-types.js';
 
 /** The values that a statement accepts. */
@@ -42,7 +43,10 @@ type Parsers = readonly ColumnParser[];
 /** The column parsers of the prepared statements of each connection, by statement name. */
 const columnParsers = new WeakMap<Connection, Map<string, Parsers>>();
 
-/** One execution of a statement. The server describes the columns of a prepared statement once per connection. */
+/**
+ * One execution of a statement. The server describes the columns of a prepared statement once per
+ * connection.
+ */
 export class PreparedStatement<Row> {
   readonly rows: Row[] = [];
   /** The error of the row mapper. */

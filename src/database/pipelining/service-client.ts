@@ -1,7 +1,8 @@
-// A pg client that prepares its statements, runs batches of them, and limits the time of each response.
-// It saves planning in the server, and one timer per statement (docs/performance.md).
-// It relies on undocumented members of pg's Client and Connection (`connection`, `stream`, the event `readyForQuery`).
-// If an upgrade of pg changes these, the tests of this folder fail; use pg's `query_timeout` and named queries instead.
+// A pg client that prepares its statements, runs batches of them, and limits the time of each
+// response. It saves planning in the server, and one timer per statement (docs/performance.md). It
+// relies on undocumented members of pg's Client and Connection (`connection`, `stream`, the event
+// `readyForQuery`). If an upgrade of pg changes these, the tests of this folder fail; use pg's
+// `query_timeout` and named queries instead.
 import { hash } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
@@ -10,7 +11,10 @@ import { ConnectionFailedError } from '../pools/connection-failed-error.js';
 import { type Parameter, PreparedStatement, type RowMapper } from './prepared-statement.js';
 import { type BatchDone, StatementBatch } from './statement-batch.js';
 
-/** The maximum of prepared statements, so that generated SQL in many shapes does not fill the server's memory. */
+/**
+ * The maximum of prepared statements, so that generated SQL in many shapes does not fill the
+ * server's memory.
+ */
 const MAX_NAMED_STATEMENTS = 256;
 
 const statementNames = new Map<string, string>();
@@ -28,12 +32,15 @@ type ConnectCallback = (error: Error | null, client: pg.Client) => void;
 type Query = (...query: unknown[]) => unknown;
 
 /**
- * A connection of the service. It prepares a statement with parameters once. It closes when a response is late, because
- * the next statement would have to wait for the late one.
+ * A connection of the service. It prepares a statement with parameters once. It closes when a
+ * response is late, because the next statement would have to wait for the late one.
  */
 export class ServiceClient extends pg.Client {
   protected readonly preparesStatements: boolean = true;
-  /** When each statement without a response was sent, by `performance.now()`; undefined: no time limit. */
+  /**
+   * When each statement without a response was sent, by `performance.now()`; undefined: no time
+   * limit.
+   */
   private readonly sentAtMs: number[] | undefined;
 
   constructor(config: ServiceClientConfig) {
@@ -46,7 +53,10 @@ export class ServiceClient extends pg.Client {
     this.once('connect', () => this.closeWhenOverdue(sentAtMs, responseTimeoutMs));
   }
 
-  /** @throws ConnectionFailedError for any reason: TLS, authentication, too many connections, a protocol error */
+  /**
+   * @throws ConnectionFailedError for any reason: TLS, authentication, too many connections, a
+   *   protocol error
+   */
   override connect = ((callback?: ConnectCallback): Promise<pg.Client> | undefined => {
     if (callback === undefined) {
       return super.connect().catch((error: unknown) => {
@@ -86,7 +96,10 @@ export class ServiceClient extends pg.Client {
     this.send(new StatementBatch(statements, done));
   }
 
-  /** Closes the connection at once, without waiting for statements. The server rolls back their transaction. */
+  /**
+   * Closes the connection at once, without waiting for statements. The server rolls back their
+   * transaction.
+   */
   abandon(): void {
     connectionOf(this).stream.destroy();
   }
@@ -108,8 +121,9 @@ export class ServiceClient extends pg.Client {
 }
 
 /**
- * A connection that may lead through a connection pooler such as PgBouncer. The pooler may run each transaction in
- * another session of the server, where the prepared statements of this connection do not exist.
+ * A connection that may lead through a connection pooler such as PgBouncer. The pooler may run each
+ * transaction in another session of the server, where the prepared statements of this connection do
+ * not exist.
  */
 export class UnpreparedServiceClient extends ServiceClient {
   protected override readonly preparesStatements = false;
@@ -120,7 +134,9 @@ export function connectionOf(client: pg.ClientBase): EventEmitter & { stream: Du
   return (client as unknown as { connection: EventEmitter & { stream: Duplex } }).connection;
 }
 
-/** Derives the name from the text, so that all processes use the same name for the same statement. */
+/**
+ * Derives the name from the text, so that all processes use the same name for the same statement.
+ */
 function statementName(text: string): string | undefined {
   let name = statementNames.get(text);
   if (name === undefined && statementNames.size < MAX_NAMED_STATEMENTS) {

@@ -1,7 +1,8 @@
 // Runs several statements as one transaction with one round trip to the server.
 // It saves system calls, commits, and wake-ups of the server (docs/performance.md).
-// It relies on pg's undocumented protocol for submitted queries (`submit`, `handle…`) and on PostgreSQL's pipelining.
-// If an upgrade of pg changes this, the tests of this folder fail; run each statement on its own with `pool.query`.
+// It relies on pg's undocumented protocol for submitted queries (`submit`, `handle…`) and on
+// PostgreSQL's pipelining. If an upgrade of pg changes this, the tests of this folder fail; run
+// each statement on its own with `pool.query`.
 import pg from 'pg';
 import type {
   Connection,
@@ -11,17 +12,19 @@ import type {
 } from './prepared-statement.js';
 
 /**
- * Called once: without an error when all statements have succeeded, otherwise with the error, and then no statement has
- * taken effect.
+ * Called once: without an error when all statements have succeeded, otherwise with the error, and
+ * then no statement has taken effect.
  *
- * @param failed the index of the statement that the server rejected; undefined if the error concerns all of them
+ * @param failed the index of the statement that the server rejected; undefined if the error
+ *   concerns all of them
  */
 export type BatchDone = (error: Error | null, failed?: number) => void;
 
 /**
- * Statements that are sent in one write and form one transaction. The server commits once. When a statement fails, the
- * server rolls back the previous ones and skips the next ones (see "Pipelining" in PostgreSQL's documentation of the
- * extended query protocol). pg treats a batch as one query.
+ * Statements that are sent in one write and form one transaction. The server commits once. When a
+ * statement fails, the server rolls back the previous ones and skips the next ones (see
+ * "Pipelining" in PostgreSQL's documentation of the extended query protocol). pg treats a batch as
+ * one query.
  */
 export class StatementBatch {
   private current = 0;

@@ -9,20 +9,24 @@ import {
 } from '../pipelining/service-client.js';
 import type { BoundedPoolConfig } from './bounded-pool.js';
 
-/** The client waits this much longer than the server's time limit, so that the server's error arrives first. */
+/**
+ * The client waits this much longer than the server's time limit, so that the server's error
+ * arrives first.
+ */
 export const CLIENT_TIMEOUT_MARGIN_MS = 250;
 
 /**
- * PostgreSQL plans a prepared statement once, for all values. Otherwise it would plan a page for each request, because
- * its LIMIT is a parameter. The plan must stay fast however large the table grows: by an index (docs/decisions/0003).
+ * PostgreSQL plans a prepared statement once, for all values. Otherwise it would plan a page for
+ * each request, because its LIMIT is a parameter. The plan must stay fast however large the table
+ * grows: by an index (docs/decisions/0003).
  */
 const LASTING_PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off';
 
 /** What a connection is used for. */
 export interface ConnectionUse {
   /**
-   * Whether the connection serves requests: few statements, repeated often, maybe through a connection pooler. All
-   * other connections go straight to the server.
+   * Whether the connection serves requests: few statements, repeated often, maybe through a
+   * connection pooler. All other connections go straight to the server.
    */
   forRequests?: boolean;
   applicationName?: ApplicationName;

@@ -4,7 +4,10 @@ import type { BoundedPool } from './bounded-pool.js';
 export class DatabaseLoad {
   constructor(private readonly pool: BoundedPool) {}
 
-  /** How many calls wait for a connection. Up to eight statements of one event-loop tick share a call. */
+  /**
+   * How many calls wait for a connection. Up to eight statements of one event-loop tick share a
+   * call.
+   */
   get waiting(): number {
     return this.pool.waitingCount;
   }

@@ -14,13 +14,17 @@ const UNREACHABLE_FOR_MS = 3_000;
 const SERVER_TIMEOUTS = new Set(['57014', '55P03']);
 const TOO_MANY_CONNECTIONS = '53300';
 
-/** What a lookup is for: an API key that is in the cache (or readiness), or one that anyone can have made up. */
+/**
+ * What a lookup is for: an API key that is in the cache (or readiness), or one that anyone can have
+ * made up.
+ */
 export type LookupKind = 'cached' | 'uncached';
 
 /**
- * Connections for key lookups and readiness. They stay usable while the connections that serve requests are busy. Keys
- * that are not in the cache have connections and a queue of their own, so that unauthenticated callers, however many,
- * delay nobody else. Connections are opened on first use and then kept.
+ * Connections for key lookups and readiness. They stay usable while the connections that serve
+ * requests are busy. Keys that are not in the cache have connections and a queue of their own, so
+ * that unauthenticated callers, however many, delay nobody else. Connections are opened on first
+ * use and then kept.
  */
 @Injectable()
 export class LookupPools implements OnApplicationShutdown {
@@ -56,7 +60,8 @@ export class LookupPools implements OnApplicationShutdown {
   }
 
   /**
-   * Returns the rows of a query. The wait is bounded by the time limits of a connection and a statement.
+   * Returns the rows of a query. The wait is bounded by the time limits of a connection and a
+   * statement.
    *
    * @throws DatabaseQueueFullError at once when too many lookups wait; otherwise what pg throws
    */
@@ -77,14 +82,20 @@ export class LookupPools implements OnApplicationShutdown {
     }
   }
 
-  /** Whether a query failed in the last seconds because the database was unreachable, and none has succeeded since. */
+  /**
+   * Whether a query failed in the last seconds because the database was unreachable, and none has
+   * succeeded since.
+   */
   get isUnreachable(): boolean {
     const { unreachableAtMs } = this;
     const isRecent = performance.now() - unreachableAtMs < UNREACHABLE_FOR_MS;
     return isRecent && !this.hasRespondedSince(unreachableAtMs);
   }
 
-  /** Whether any query has succeeded since a time of `performance.now()`, those of requests included. */
+  /**
+   * Whether any query has succeeded since a time of `performance.now()`, those of requests
+   * included.
+   */
   hasRespondedSince(ms: number): boolean {
     return [this.cached, this.uncached, this.requests].some((pool) => pool.respondedAtMs >= ms);
   }

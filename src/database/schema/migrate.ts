@@ -10,7 +10,10 @@ import type { StatementRunner } from '../statement-runner.js';
 const MIGRATION_LOCK = 7_236_114_901n;
 const LOCK_POLL_MS = 100;
 const LOCK_WAIT_MS = 60_000;
-/** A migration may rewrite or index a large table. Only its waits for locks are short (lock_timeout). */
+/**
+ * A migration may rewrite or index a large table. Only its waits for locks are short
+ * (lock_timeout).
+ */
 const STATEMENT_TIMEOUT_MS = 3_600_000;
 
 /** Another process has held the migration lock for too long. */
@@ -58,7 +61,10 @@ export async function migrate(
   });
 }
 
-/** Waits until no migration or revert is in progress. Returns whether all migrations of this release are executed. */
+/**
+ * Waits until no migration or revert is in progress. Returns whether all migrations of this release
+ * are executed.
+ */
 export async function isSchemaCurrent(
   location: DatabaseLocation,
   settings: DatabaseSettings,

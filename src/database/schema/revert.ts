@@ -39,9 +39,11 @@ interface Column {
 }
 
 /**
- * Returns what reverting the latest migration would do, or null when no migration is executed. Changes nothing.
+ * Returns what reverting the latest migration would do, or null when no migration is executed.
+ * Changes nothing.
  *
- * @throws Error with one line when the service is connected, or when the migration belongs to another release
+ * @throws Error with one line when the service is connected, or when the migration belongs to
+ *   another release
  */
 export function planRevert(
   location: DatabaseLocation,
@@ -74,7 +76,9 @@ export function revertMigration(
   });
 }
 
-/** Does the work in one transaction, during which no process migrates and no service is connected. */
+/**
+ * Does the work in one transaction, during which no process migrates and no service is connected.
+ */
 function inRevert<Result>(
   location: DatabaseLocation,
   settings: DatabaseSettings,
@@ -95,7 +99,10 @@ function inRevert<Result>(
   });
 }
 
-/** Finds out what the migration's `down` drops by running it and rolling it back: no migration has to declare it. */
+/**
+ * Finds out what the migration's `down` drops by running it and rolling it back: no migration has
+ * to declare it.
+ */
 async function planIn(
   transaction: QueryRunner,
   dataSource: DataSource,

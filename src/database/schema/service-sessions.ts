@@ -5,14 +5,18 @@ import type { StatementRunner } from '../statement-runner.js';
 const SERVICE_LOCK = 7_236_114_902n;
 
 /**
- * Marks the session as one of a running service until it ends. A name in pg_stat_activity is not enough: a connection
- * pooler or the URL of the database may replace it. Waits while a revert is in progress.
+ * Marks the session as one of a running service until it ends. A name in pg_stat_activity is not
+ * enough: a connection pooler or the URL of the database may replace it. Waits while a revert is in
+ * progress.
  */
 export const MARK_SERVICE_SESSION = `SELECT pg_advisory_lock_shared(${SERVICE_LOCK})`;
 
 const TRY_EXCLUDE_SERVICE = 'SELECT pg_try_advisory_xact_lock($1) AS excluded';
 
-/** A role without pg_read_all_stats sees the names of other roles' sessions, but not their addresses. */
+/**
+ * A role without pg_read_all_stats sees the names of other roles' sessions, but not their
+ * addresses.
+ */
 const COUNT_SERVICE_SESSIONS = `
   SELECT usename AS role, host(client_addr) AS address, client_port = -1 AS local, count(*)::int AS sessions
     FROM pg_stat_activity

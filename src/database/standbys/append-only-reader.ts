@@ -59,8 +59,8 @@ export class AppendOnlyReader {
 }
 
 /**
- * Adds a last column: whether the standby has every row with a smaller id. It is null if the standby
- * does not know how far it has followed the primary.
+ * Adds a last column: whether the standby has every row with a smaller id. It is null if the
+ * standby does not know how far it has followed the primary.
  */
 function withIsSettled(sql: string, parameters: number): string {
   const isSettled = `created_at < $${parameters + 1}::timestamptz

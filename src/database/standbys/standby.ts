@@ -5,7 +5,10 @@ import { PipelinedStatements } from '../pipelining/pipelined-statements.js';
 
 /** The state of a standby before a query. Times are strings, exact to the microsecond. */
 export interface ReplayState {
-  /** The standby has every row that was added before this time of the primary's clock; null: unknown. */
+  /**
+   * The standby has every row that was added before this time of the primary's clock; null:
+   * unknown.
+   */
   readonly settledBefore: string | null;
   /** Identifies the server: later, its address may lead to another server. */
   readonly serverStartedAt: string;

@@ -8,7 +8,10 @@ import { type ReadableStandby, Standby } from './standby.js';
 const PROBE_INTERVAL_MS = 1_000;
 /** A read that waits this long for a standby goes to the primary, and still has time left there. */
 const MAX_WAIT_MS = 1_000;
-/** In statement time limits: twice the longest transaction that adds an animal (docs/decisions/0008). */
+/**
+ * In statement time limits: twice the longest transaction that adds an animal
+ * (docs/decisions/0008).
+ */
 const HORIZON_STATEMENTS = 30;
 
 /** Distributes reads among the streaming standbys in rotation, round-robin. */

@@ -1,7 +1,7 @@
 /**
- * The environment variables of the server, initdb and the guard: the paths of programs, libraries and
- * temporary files, and those that every program on Windows needs. Other variables may hold secrets or
- * change how these programs work.
+ * The environment variables of the server, initdb and the guard: the paths of programs, libraries
+ * and temporary files, and those that every program on Windows needs. Other variables may hold
+ * secrets or change how these programs work.
  */
 const ALLOWED = new Set([
   'PATH',

@@ -28,8 +28,8 @@ import {
 import { createTemporary, removeTemporary } from './temporary-folder.js';
 
 /**
- * Creates the cluster if there is none. initdb works in a temporary folder, which is then renamed: an
- * interrupted initdb leaves no incomplete cluster, and only one of two processes wins.
+ * Creates the cluster if there is none. initdb works in a temporary folder, which is then renamed:
+ * an interrupted initdb leaves no incomplete cluster, and only one of two processes wins.
  *
  * @throws EmbeddedDatabaseError also if the cluster belongs to another major version
  */

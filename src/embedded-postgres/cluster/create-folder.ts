@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Creates a folder and its missing parent folders. Does not use Node's option `recursive`, which never returns if the
- * system reports ENOENT for a folder that it cannot create, as /proc does.
+ * Creates a folder and its missing parent folders. Does not use Node's option `recursive`, which
+ * never returns if the system reports ENOENT for a folder that it cannot create, as /proc does.
  *
  * @param path absolute
  * @throws the system's error for the first folder that cannot be created

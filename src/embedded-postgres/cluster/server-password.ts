@@ -21,8 +21,8 @@ import type { ServerFiles } from '../server/server-files.js';
 const SCRAM_ITERATIONS = 4096;
 
 /**
- * Returns the password of the superuser, or undefined if there is none: servers of the first release on
- * Unix have none until their next start.
+ * Returns the password of the superuser, or undefined if there is none: servers of the first
+ * release on Unix have none until their next start.
  */
 export function readPassword(files: ServerFiles): string | undefined {
   try {
@@ -58,8 +58,8 @@ export function ensurePassword(files: ServerFiles): void {
 }
 
 /**
- * Windows, where the server listens on the loopback address: creates the password of the superuser if
- * there is none. Returns the path of its file, which only its owner can read.
+ * Windows, where the server listens on the loopback address: creates the password of the superuser
+ * if there is none. Returns the path of its file, which only its owner can read.
  */
 export async function preparePassword(files: ServerFiles): Promise<string> {
   if (!existsSync(files.password)) {
@@ -78,8 +78,8 @@ export async function preparePassword(files: ServerFiles): Promise<string> {
 }
 
 /**
- * Returns the value that the server stores for a password (RFC 5803, section 3). A statement with the
- * password itself could appear in the log of the server.
+ * Returns the value that the server stores for a password (RFC 5803, section 3). A statement with
+ * the password itself could appear in the log of the server.
  */
 export function scramVerifier(password: string): string {
   const salt = randomBytes(16);

@@ -11,8 +11,8 @@ export interface ServerUser {
 }
 
 /**
- * The user that runs the server when root starts it. No other program runs as this user: systemd does
- * not allocate the number (https://systemd.io/UIDS-GIDS). It needs no entry in /etc/passwd.
+ * The user that runs the server when root starts it. No other program runs as this user: systemd
+ * does not allocate the number (https://systemd.io/UIDS-GIDS). It needs no entry in /etc/passwd.
  */
 const SERVER_USER: ServerUser = { uid: 61_000, gid: 61_000 };
 
@@ -22,7 +22,10 @@ const NOBODY_UID = 65_534;
 /** The working directory of a process. It needs no permission for the parent folders. */
 const WORKING_DIRECTORY = '/proc/self/cwd';
 
-/** Returns the user that runs the server: PostgreSQL does not run as root. Null: the user of this process. */
+/**
+ * Returns the user that runs the server: PostgreSQL does not run as root. Null: the user of this
+ * process.
+ */
 export function chooseServerUser(files: ServerFiles): ServerUser | null {
   if (process.getuid?.() !== 0) return null;
   const ownerOfFolder = ownerOf(files.dataDir);
@@ -45,8 +48,8 @@ export function isServerUser(user: ServerUser | null): boolean {
 }
 
 /**
- * Returns the path by which a program started by `spawnAsServerUser` opens its working directory. Another
- * user may not be allowed to enter the parent folders, for example /root.
+ * Returns the path by which a program started by `spawnAsServerUser` opens its working directory.
+ * Another user may not be allowed to enter the parent folders, for example /root.
  */
 export function seenByServer(workingDirectory: string, user: ServerUser | null): string {
   return user !== null && process.platform === 'linux' ? WORKING_DIRECTORY : workingDirectory;

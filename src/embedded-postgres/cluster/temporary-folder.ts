@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Creates a temporary folder that is renamed to `path` when it is complete. Removes the temporary folders
- * of killed processes.
+ * Creates a temporary folder that is renamed to `path` when it is complete. Removes the temporary
+ * folders of killed processes.
  */
 export function createTemporary(path: string): string {
   removeTemporary(path);

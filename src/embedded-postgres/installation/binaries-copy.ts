@@ -21,9 +21,9 @@ import type { LibraryLink } from './private-installation.js';
 import { createTemporary } from '../cluster/temporary-folder.js';
 
 /**
- * Copies the binaries for the server's user, who may not be able to read node_modules. A link does not
- * work, because PostgreSQL resolves its own path. All services of the machine share the copy of a version
- * (61 MB). Unused copies of other versions are removed.
+ * Copies the binaries for the server's user, who may not be able to read node_modules. A link does
+ * not work, because PostgreSQL resolves its own path. All services of the machine share the copy of
+ * a version (61 MB). Unused copies of other versions are removed.
  *
  * @param native the folder with bin, lib and share
  * @returns the folder of the copy

@@ -31,7 +31,8 @@ const PLATFORM_NAMES: Partial<Record<NodeJS.Platform, string>> = {
  *
  * @param user runs the binaries, and may not be able to read node_modules
  * @param sharedFolder where root keeps copies for that user
- * @throws EmbeddedDatabaseError if the platform has none, or the package is not installed or cannot be copied
+ * @throws EmbeddedDatabaseError if the platform has none, or the package is not installed or cannot
+ *   be copied
  */
 export function findBinaries(
   files: ServerFiles,

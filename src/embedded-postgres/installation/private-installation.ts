@@ -13,7 +13,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** The name by which the dynamic loader finds a library. npm packages cannot contain symbolic links. */
+/**
+ * The name by which the dynamic loader finds a library. npm packages cannot contain symbolic links.
+ */
 export interface LibraryLink {
   readonly name: string;
   readonly target: string;
@@ -27,8 +29,8 @@ export interface PrivateInstallation {
 }
 
 /**
- * Creates an installation in `folder`. Programs are copied, because they look for lib and share relative
- * to their real path. Everything else is linked. The folder appears when it is complete.
+ * Creates an installation in `folder`. Programs are copied, because they look for lib and share
+ * relative to their real path. Everything else is linked. The folder appears when it is complete.
  */
 export function installPrivately(
   native: string,
@@ -62,8 +64,9 @@ export function installPrivately(
 }
 
 /**
- * initdb prints the name of its user, and fails if the user has none, as in `docker run --user 4242`. The
- * copy prints the first name of /etc/passwd instead: it imports a function with a name of the same length.
+ * initdb prints the name of its user, and fails if the user has none, as in `docker run --user
+ * 4242`. The copy prints the first name of /etc/passwd instead: it imports a function with a name
+ * of the same length.
  */
 function replaceUserLookup(program: string): void {
   const bytes = readFileSync(program);

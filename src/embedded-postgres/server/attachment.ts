@@ -30,7 +30,10 @@ export interface AttachmentTarget {
   readonly startTimeoutMs: number;
 }
 
-/** Keeps the server running for this process: a session with locks, and a guard that stops the server later. */
+/**
+ * Keeps the server running for this process: a session with locks, and a guard that stops the
+ * server later.
+ */
 export class Attachment implements EmbeddedDatabase {
   private readonly sessionName: string;
   private readonly guard: GuardProcess;
@@ -120,7 +123,10 @@ export class Attachment implements EmbeddedDatabase {
     }
   }
 
-  /** Opens a session that holds the shared lock of the server's users. Starts the server if necessary. */
+  /**
+   * Opens a session that holds the shared lock of the server's users. Starts the server if
+   * necessary.
+   */
   private async acquireSession(): Promise<ServerSession> {
     const { files, binaries, user, startTimeoutMs } = this.target;
     const timeout = AbortSignal.timeout(startTimeoutMs);
@@ -154,7 +160,9 @@ export class Attachment implements EmbeddedDatabase {
     }
   }
 
-  /** Returns a session that holds the shared lock of the server's users, or why there is none yet. */
+  /**
+   * Returns a session that holds the shared lock of the server's users, or why there is none yet.
+   */
   private async tryAttach(server: RunningServer): Promise<ServerSession | string> {
     let session: ServerSession | null = null;
     let problem = 'it is being stopped';
@@ -185,7 +193,9 @@ export class Attachment implements EmbeddedDatabase {
   }
 }
 
-/** Whether another process is starting the server, or processes of a killed server are still ending. */
+/**
+ * Whether another process is starting the server, or processes of a killed server are still ending.
+ */
 function isTemporary(failure: string): boolean {
   return /postmaster\.pid|lock file|pre-existing shared memory|is still in use/.test(failure);
 }

@@ -14,7 +14,10 @@ export interface GuardOrders {
   ownerSession: string;
 }
 
-/** The owner's message when it is attached. A missing server has then ended and is not about to start. */
+/**
+ * The owner's message when it is attached. A missing server has then ended and is not about to
+ * start.
+ */
 export const ATTACHED = 'attached';
 
 /** Longer than the longest shutdown. */
@@ -22,8 +25,8 @@ const RELEASE_TIMEOUT_MS = 40_000;
 const REPLACE_AFTER_MS = 1000;
 
 /**
- * Starts a process that stops the server after its owner has ended, even after kill -9: the pipe between
- * the two closes. Signals of the terminal do not reach it. A killed guard is replaced.
+ * Starts a process that stops the server after its owner has ended, even after kill -9: the pipe
+ * between the two closes. Signals of the terminal do not reach it. A killed guard is replaced.
  */
 export class GuardProcess {
   private guard: ChildProcess;

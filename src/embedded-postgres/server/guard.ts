@@ -8,7 +8,10 @@ import { readServerState, type RunningServer } from './server-state.js';
 import { removeSocketDirectory } from './socket-directory.js';
 
 const POLL_MS = 20;
-/** A server that its owner launched just before it was killed creates postmaster.pid within this time. */
+/**
+ * A server that its owner launched just before it was killed creates postmaster.pid within this
+ * time.
+ */
 const LAUNCH_TIMEOUT_MS = 3000;
 /** A starting server, including recovery, accepts connections within this time. */
 const START_TIMEOUT_MS = 120_000;
@@ -71,8 +74,8 @@ async function tryStop(files: ServerFiles, server: RunningServer): Promise<boole
 }
 
 /**
- * Waits until the owner's session has closed. When two owners end at once, the guards must not mistake
- * their sessions for users.
+ * Waits until the owner's session has closed. When two owners end at once, the guards must not
+ * mistake their sessions for users.
  */
 async function waitForOwnerSession(session: ServerSession): Promise<void> {
   for (const end = Date.now() + OWNER_SESSION_TIMEOUT_MS; Date.now() < end; await sleep(POLL_MS)) {

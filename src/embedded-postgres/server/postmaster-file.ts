@@ -1,7 +1,10 @@
 import { linkSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** postmaster.pid, by which a server claims its cluster. See src/include/utils/pidfile.h of PostgreSQL. */
+/**
+ * postmaster.pid, by which a server claims its cluster. See src/include/utils/pidfile.h of
+ * PostgreSQL.
+ */
 export interface PostmasterFile {
   /** The content, to compare with the content of a later read. */
   readonly text: string;
@@ -34,9 +37,9 @@ export function readPostmasterFile(cluster: string): PostmasterFile | null {
 }
 
 /**
- * Removes the file of a dead server. PostgreSQL does this itself, except if another process has the same
- * number now, or the file is empty. Several processes may do this at once while another one starts a
- * server: only one of them renames the file, and it then checks again what it has renamed.
+ * Removes the file of a dead server. PostgreSQL does this itself, except if another process has the
+ * same number now, or the file is empty. Several processes may do this at once while another one
+ * starts a server: only one of them renames the file, and it then checks again what it has renamed.
  */
 export function removePostmasterFile(cluster: string, stale: PostmasterFile): void {
   const path = join(cluster, 'postmaster.pid');

@@ -6,8 +6,8 @@ import { ensurePassword, readPassword, scramVerifier } from '../cluster/server-p
 import { SUPERUSER, type ServerSession } from './server-session.js';
 
 /**
- * The content until the superuser has its password, as in a new cluster and in those of the first release.
- * Only the server's user and root can open the socket.
+ * The content until the superuser has its password, as in a new cluster and in those of the first
+ * release. Only the server's user and root can open the socket.
  */
 const OPEN = `# Written by the service, which replaces it as soon as the server runs.\nlocal all ${SUPERUSER} trust\n`;
 
@@ -15,8 +15,8 @@ const OPEN = `# Written by the service, which replaces it as soon as the server 
 export const ACCESS_FILE = 'pg_hba.conf';
 
 /**
- * Before a start, on Unix: ensures that connecting needs the password. If the superuser does not have this
- * password yet, the first process that connects must call `completeAccess`.
+ * Before a start, on Unix: ensures that connecting needs the password. If the superuser does not
+ * have this password yet, the first process that connects must call `completeAccess`.
  */
 export function prepareAccess(files: ServerFiles): void {
   ensurePassword(files);
@@ -32,7 +32,9 @@ export async function completeAccess(files: ServerFiles, session: ServerSession)
   await session.reloadConfiguration();
 }
 
-/** The digest identifies the password, because the two files may be restored from different backups. */
+/**
+ * The digest identifies the password, because the two files may be restored from different backups.
+ */
 function closedTo(password: string): string {
   const digest = createHash('sha256').update(password).digest('hex');
   return `# Written by the service at each start, for the password ${digest}.\nlocal all all scram-sha-256\n`;

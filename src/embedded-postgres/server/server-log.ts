@@ -4,7 +4,9 @@ import { giveToServerUser, type ServerUser } from '../cluster/server-user.js';
 const LARGE_BYTES = 5 * 1024 * 1024;
 const TAIL_BYTES = 16 * 1024;
 
-/** Opens the log of the server for appending. Renames a large log first, replacing the previous one. */
+/**
+ * Opens the log of the server for appending. Renames a large log first, replacing the previous one.
+ */
 export function openServerLog(path: string, user: ServerUser | null): number {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats !== undefined && stats.size > LARGE_BYTES) renameSync(path, `${path}.1`);
@@ -22,8 +24,8 @@ export function openServerLog(path: string, user: ServerUser | null): number {
 }
 
 /**
- * Returns the line that says why the server did not start, without its timestamp. Returns '' if the log has
- * no line after `from` (bytes).
+ * Returns the line that says why the server did not start, without its timestamp. Returns '' if the
+ * log has no line after `from` (bytes).
  */
 export function lastRelevantLine(path: string, from: number): string {
   const log = openSync(path, 'r');

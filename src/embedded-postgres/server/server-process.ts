@@ -40,7 +40,10 @@ const SETTINGS = {
   log_checkpoints: 'off',
 } as const;
 
-/** Starts a server that outlives this process. Resolves when it accepts connections, or with the failure. */
+/**
+ * Starts a server that outlives this process. Resolves when it accepts connections, or with the
+ * failure.
+ */
 export async function startServer(
   files: ServerFiles,
   binaries: Binaries,
@@ -133,8 +136,8 @@ async function findFreePort(): Promise<number> {
 }
 
 /**
- * Stops a server that nobody uses: a fast shutdown, or after half a minute an immediate one. Both keep
- * committed data.
+ * Stops a server that nobody uses: a fast shutdown, or after half a minute an immediate one. Both
+ * keep committed data.
  *
  * @param binaries the folder of the binaries, for Windows, where a signal would kill the server
  */

@@ -5,19 +5,26 @@ import type { RunningServer } from './server-state.js';
 
 export const SUPERUSER = 'pets';
 
-/** The locks are in this database, so that the service's database can be dropped and created again. */
+/**
+ * The locks are in this database, so that the service's database can be dropped and created again.
+ */
 const MAINTENANCE_DATABASE = 'postgres';
 
 /** First key of the advisory locks: 'pets' in ASCII. */
 const LOCK_CLASS = 0x70657473;
-/** Users of the server hold the lock `use` shared. A process that holds it exclusively may stop the server. */
+/**
+ * Users of the server hold the lock `use` shared. A process that holds it exclusively may stop the
+ * server.
+ */
 const LOCKS = { use: 1, service: 2, password: 3 } as const;
 
 const CONNECT_TIMEOUT_MS = 5000;
 const QUERY_TIMEOUT_MS = 10_000;
 const END_TIMEOUT_MS = 2000;
 
-/** A connection that holds locks until its process ends. Even after kill -9, the kernel closes it. */
+/**
+ * A connection that holds locks until its process ends. Even after kill -9, the kernel closes it.
+ */
 export class ServerSession {
   private lost: () => void = () => undefined;
   private ended = false;
@@ -77,7 +84,10 @@ export class ServerSession {
     ]);
   }
 
-  /** Returns false while another process uses the server. After true, no process can start to use it. */
+  /**
+   * Returns false while another process uses the server. After true, no process can start to use
+   * it.
+   */
   tryUseExclusively(): Promise<boolean> {
     return this.isTrue(`select pg_try_advisory_lock($1, $2) as result`, [LOCK_CLASS, LOCKS.use]);
   }

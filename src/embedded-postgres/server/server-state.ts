@@ -43,7 +43,10 @@ export async function readServerState(files: ServerFiles): Promise<ServerState> 
   return file.status === 'ready' ? { status: 'ready', server } : { status: file.status };
 }
 
-/** Whether process `pid` is the server of this cluster. The number may belong to another process by now. */
+/**
+ * Whether process `pid` is the server of this cluster. The number may belong to another process by
+ * now.
+ */
 export async function isServerOf(files: ServerFiles, pid: number): Promise<boolean> {
   if (!Number.isInteger(pid)) return false;
   try {

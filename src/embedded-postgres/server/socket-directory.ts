@@ -22,7 +22,10 @@ function fits(directory: string): boolean {
   return Buffer.byteLength(socketPath(directory)) <= MAX_SOCKET_PATH_BYTES;
 }
 
-/** Returns the cluster's folder, or a private temporary folder if that path is too long for a socket. */
+/**
+ * Returns the cluster's folder, or a private temporary folder if that path is too long for a
+ * socket.
+ */
 export function socketDirectory(files: ServerFiles): string {
   if (fits(files.cluster)) return files.cluster;
   const name = `${TEMPORARY_PREFIX}${createHash('sha256').update(files.cluster).digest('hex').slice(0, 20)}`;

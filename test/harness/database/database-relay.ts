@@ -39,7 +39,10 @@ export class DatabaseRelay {
     return Promise.resolve();
   }
 
-  /** Each response of the server is delayed by this time. A connection takes one response, however it authenticates. */
+  /**
+   * Each response of the server is delayed by this time. A connection takes one response, however
+   * it authenticates.
+   */
   slow(delayMs: number): void {
     this.delayMs = delayMs;
   }

@@ -6,7 +6,9 @@ import { join } from 'node:path';
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
 const NEEDED = ['initdb', 'postgres', 'pg_basebackup'];
 
-/** Returns the folder of an installed PostgreSQL's programs, or undefined; then says so in one line. */
+/**
+ * Returns the folder of an installed PostgreSQL's programs, or undefined; then says so in one line.
+ */
 export function findPostgresPrograms(): string | undefined {
   const asked = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' });
   const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER).sort().reverse() : [];

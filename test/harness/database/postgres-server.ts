@@ -16,7 +16,10 @@ const START_LIMIT_MS = 20_000;
 
 export type ServerSettings = Record<string, string>;
 
-/** A PostgreSQL server of a test's own, to be stopped and killed; with the service's schema, when it is a primary. */
+/**
+ * A PostgreSQL server of a test's own, to be stopped and killed; with the service's schema, when it
+ * is a primary.
+ */
 export class PostgresServer {
   private process: ChildProcess | undefined;
   private log = '';
@@ -28,7 +31,11 @@ export class PostgresServer {
     private readonly settings: ServerSettings,
   ) {}
 
-  /** Makes a primary with an empty store and starts it. @param programs the folder of PostgreSQL's programs */
+  /**
+   * Makes a primary with an empty store and starts it.
+   *
+   * @param programs the folder of PostgreSQL's programs
+   */
   static async create(programs: string, settings: ServerSettings = {}): Promise<PostgresServer> {
     return PostgresServer.make(programs, settings, async (server) => {
       await server.run(

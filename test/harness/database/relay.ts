@@ -11,7 +11,10 @@ export interface Relay {
   untilReceived(bytes: Buffer): Promise<void>;
   /** Ends all connections, and every new one at once. */
   cut(): void;
-  /** Withholds the responses of the server, on all connections or on those with one `application_name`. */
+  /**
+   * Withholds the responses of the server, on all connections or on those with one
+   * `application_name`.
+   */
   hold(applicationName?: string): void;
   /** Lets everything through again, what was held first. */
   restore(): void;

@@ -47,7 +47,9 @@ function validObject(
   return fc.record(Object.fromEntries(members), { requiredKeys: required });
 }
 
-/** Returns JSON of a value with random order of members, escapes, white space and number formats. */
+/**
+ * Returns JSON of a value with random order of members, escapes, white space and number formats.
+ */
 export function jsonOf(value: object): fc.Arbitrary<string> {
   const members = Object.entries(value).map(([name, member]) =>
     fc.tuple(stringNotation(name), valueNotation(member)).map((parts) => parts.join(':')),

@@ -14,8 +14,9 @@ jest.setTimeout((durationMs ?? 0) + ALLOWANCE_MS);
 process.stderr.write(`To repeat: npm run fuzz -- --seed ${seed}\n`);
 
 /**
- * Runs the predicate on many generated values, and fails with the smallest value found for which it throws. A number of
- * runs or a duration for each property, a seed, and the path to a counterexample come from the environment.
+ * Runs the predicate on many generated values, and fails with the smallest value found for which it
+ * throws. A number of runs or a duration for each property, a seed, and the path to a
+ * counterexample come from the environment.
  */
 export async function holds<Value>(
   values: fc.Arbitrary<Value>,

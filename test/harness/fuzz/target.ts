@@ -146,7 +146,9 @@ export class Target {
   }
 }
 
-/** Whether the request needs no API key. A target with a fragment is invalid and matches no route. */
+/**
+ * Whether the request needs no API key. A target with a fragment is invalid and matches no route.
+ */
 export function isPublic({ method, target }: FuzzRequest): boolean {
   const [path = ''] = target.split('?');
   return ['GET', 'HEAD'].includes(method) && PUBLIC_PATHS.includes(path) && !target.includes('#');

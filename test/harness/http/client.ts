@@ -19,7 +19,11 @@ export interface RequestOptions {
   body?: string | Buffer | undefined;
 }
 
-/** Sends one request, without redirects and with only these headers. @param path is sent unchanged */
+/**
+ * Sends one request, without redirects and with only these headers.
+ *
+ * @param path is sent unchanged
+ */
 export function send(
   service: { port: number } | { url: string },
   path: string,
@@ -82,8 +86,8 @@ export class ApiClient {
 }
 
 /**
- * Writes bytes to the service's socket and returns all that comes back until it closes the connection,
- * or until nothing more has come for a while.
+ * Writes bytes to the service's socket and returns all that comes back until it closes the
+ * connection, or until nothing more has come for a while.
  */
 export function sendRaw(
   service: { port: number },

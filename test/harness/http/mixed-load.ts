@@ -33,7 +33,8 @@ export class MixedLoad {
 
   /**
    * @param key one that the service knows
-   * @param unknownKeys valid ones that it has not met, each used once; without any left, the known one
+   * @param unknownKeys valid ones that it has not met, each used once; without any left, the known
+   *   one
    * @param mix the kinds of requests, sent round-robin
    */
   constructor(

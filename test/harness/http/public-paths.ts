@@ -1,4 +1,6 @@
-/** The routes that need no API key. A new one is a decision: until it is listed here, tests fail. */
+/**
+ * The routes that need no API key. A new one is a decision: until it is listed here, tests fail.
+ */
 export const PUBLIC_PATHS: readonly string[] = [
   '/',
   '/docs',

@@ -72,7 +72,11 @@ export class RawConnection {
     this.socket.destroy();
   }
 
-  /** Returns the next response. @param hasBody false for a response without a body, such as that of HEAD */
+  /**
+   * Returns the next response.
+   *
+   * @param hasBody false for a response without a body, such as that of HEAD
+   */
   async response({ hasBody = true } = {}): Promise<RawResponse> {
     await this.until(() => this.received.includes('\r\n\r\n'));
     const headLength = this.received.indexOf('\r\n\r\n') + 4;
@@ -90,7 +94,11 @@ export class RawConnection {
     return { status: Number(statusLine.split(' ')[1]), headers, text };
   }
 
-  /** Resolves when the server has ended the connection. @throws if it was reset, or more bytes were received */
+  /**
+   * Resolves when the server has ended the connection.
+   *
+   * @throws if it was reset, or more bytes were received
+   */
   async serverEnd(): Promise<void> {
     await this.until(() => this.ended);
     this.close();

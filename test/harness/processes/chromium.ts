@@ -22,7 +22,10 @@ interface Message {
 
 type Listener = (params: Record<string, unknown>) => void;
 
-/** A browser with one page, driven by the DevTools protocol over a pipe: nothing but Chromium is needed. */
+/**
+ * A browser with one page, driven by the DevTools protocol over a pipe: nothing but Chromium is
+ * needed.
+ */
 export class Chromium {
   private nextId = 1;
   private sessionId: string | undefined;

@@ -11,7 +11,9 @@ export const PROGRAM = join(__dirname, '../../../dist/bundle/cli.js');
 /** Who the changes of these tests are recorded for. */
 export const OPERATOR = `${userInfo().username}@${hostname()}`;
 
-/** Everything that a command prints on standard error when it succeeds without asking for anything. */
+/**
+ * Everything that a command prints on standard error when it succeeds without asking for anything.
+ */
 export const DATABASE_LINE = /^Database: [^\n]+\n$/;
 
 /** What a command left when it had ended. */
@@ -39,7 +41,10 @@ export class Cli {
     return resultOf(this.start(...args));
   }
 
-  /** Runs a command that has to succeed and to print nothing but its result and the database. Returns its parsed JSON. */
+  /**
+   * Runs a command that has to succeed and to print nothing but its result and the database.
+   * Returns its parsed JSON.
+   */
   async json(...args: string[]): Promise<Result['json']> {
     const result = await this.run(...args, '--json');
     expect(result).toMatchObject({ code: 0, stderr: expect.stringMatching(DATABASE_LINE) });
@@ -47,7 +52,10 @@ export class Cli {
     return result.json;
   }
 
-  /** Runs a command that has to fail with one line, after the one that names the database. Returns the line. */
+  /**
+   * Runs a command that has to fail with one line, after the one that names the database. Returns
+   * the line.
+   */
   async failure(code: 1 | 2, ...args: string[]): Promise<string> {
     const result = await this.run(...args);
     expect(result).toMatchObject({ code, stdout: '' });

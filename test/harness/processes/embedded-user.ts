@@ -137,7 +137,10 @@ export function postmasterOf(dataDir: string): number {
   return Number.parseInt(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8'), 10);
 }
 
-/** Servers, guards and initdb of a folder: processes with its path as an argument or working directory. */
+/**
+ * Servers, guards and initdb of a folder: processes with its path as an argument or working
+ * directory.
+ */
 export function processesOf(folder: string): { pid: number; command: string }[] {
   const processes = readdirSync('/proc').filter(
     (name) => /^\d+$/.test(name) && Number(name) !== process.pid,

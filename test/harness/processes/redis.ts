@@ -14,7 +14,10 @@ const isInstalled = (command: string): boolean =>
 const hasRedis = isInstalled('redis-server');
 const hasClock = hasRedis && process.platform === 'linux' && isInstalled('faketime');
 
-/** Describes tests that start servers of their own; without the program they are skipped, and it is said what to install. */
+/**
+ * Describes tests that start servers of their own; without the program they are skipped, and it is
+ * said what to install.
+ */
 export const describeWithRedis = hasRedis ? describe : describe.skip;
 /** As describeWithRedis, for tests that make do with TEST_REDIS_URL. */
 export const describeWithAnyRedis =
@@ -41,7 +44,11 @@ export interface RedisServer {
   connections(): Promise<number>;
   /** Waits until it has `count` clients. */
   untilConnections(count: number): Promise<void>;
-  /** Sets the clock of a server that was started with one. @param nowMs milliseconds since the epoch */
+  /**
+   * Sets the clock of a server that was started with one.
+   *
+   * @param nowMs milliseconds since the epoch
+   */
   setClock(nowMs: number): void;
   close(): Promise<void>;
 }
@@ -129,7 +136,10 @@ export interface RedisCluster {
   readonly nodes: RedisServer[];
   /** Starts a replica of a node, and waits until it could take its place. */
   addReplica(of: RedisServer): Promise<void>;
-  /** Waits until every node considers all nodes alive. The others reject a restarted node for a moment. */
+  /**
+   * Waits until every node considers all nodes alive. The others reject a restarted node for a
+   * moment.
+   */
   agreed(): Promise<void>;
   /** The nodes' addresses, as REDIS_URL takes them. */
   readonly url: string;

@@ -1,6 +1,7 @@
 // @ts-check
-// Before all tests: hosts for the services under test, one a worker; and a PostgreSQL server (TEST_DATABASE_URL, else the embedded one on a fresh folder), and
-// in it a template database with the up-to-date schema that each test file copies.
+// Before all tests: hosts for the services under test, one a worker; and a PostgreSQL server
+// (TEST_DATABASE_URL, else the embedded one on a fresh folder), and in it a template database with
+// the up-to-date schema that each test file copies.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -39,7 +40,8 @@ export default async function globalSetup({ maxWorkers }) {
 }
 
 /**
- * Returns the ports of the hosts. Each ends with its input, that is with this process at the latest.
+ * Returns the ports of the hosts. Each ends with its input, that is with this process at the
+ * latest.
  *
  * @param {number} count
  */
@@ -74,8 +76,8 @@ async function startServer() {
 }
 
 /**
- * Makes the cluster, and keeps a copy for the tests of the embedded database: initdb costs more than
- * a copy.
+ * Makes the cluster, and keeps a copy for the tests of the embedded database: initdb costs more
+ * than a copy.
  * @param {string} dataDir
  */
 async function keepCluster(dataDir) {

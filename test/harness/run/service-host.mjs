@@ -1,8 +1,9 @@
 // @ts-check
-// Runs applications for one worker of the tests. Loading the code takes ten times as long as creating an
-// application, so it is loaded once. Each connection is one application. The first line creates it:
-// { env, nowMs, features }. Each later line sets its clock: { nowMs }. The host sends { port }, { nowMs } and
-// the lines of the log. The application closes with its connection. The process ends with its input.
+// Runs applications for one worker of the tests. Loading the code takes ten times as long as
+// creating an application, so it is loaded once. Each connection is one application. The first line
+// creates it: { env, nowMs, features }. Each later line sets its clock: { nowMs }. The host sends {
+// port }, { nowMs } and the lines of the log. The application closes with its connection. The
+// process ends with its input.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';

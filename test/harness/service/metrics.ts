@@ -4,7 +4,10 @@ import type { BuiltService } from './service.js';
 const PATIENCE_MS = 25_000;
 const POLL_MS = 50;
 
-/** Returns the value of a series of a service that was started with METRICS_PORT=0; 0 when there is none. */
+/**
+ * Returns the value of a series of a service that was started with METRICS_PORT=0; 0 when there is
+ * none.
+ */
 export async function metric(service: BuiltService, series: string): Promise<number> {
   const url = String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']);
   const { text } = await send({ url }, '/metrics');
@@ -12,7 +15,11 @@ export async function metric(service: BuiltService, series: string): Promise<num
   return Number(line?.slice(series.length + 1) ?? 0);
 }
 
-/** Waits until a series has a value that the condition holds for. @throws Error when it never does */
+/**
+ * Waits until a series has a value that the condition holds for.
+ *
+ * @throws Error when it never does
+ */
 export async function untilMetric(
   service: BuiltService,
   series: string,

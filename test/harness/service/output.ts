@@ -13,7 +13,10 @@ export function newOutput(): Output {
   return { text: '', onChange: new Set(), holdsKey: false };
 }
 
-/** An API key in a log line, which is forbidden. The welcome text in addition to the log may show one. */
+/**
+ * An API key in a log line, which is forbidden. The welcome text in addition to the log may show
+ * one.
+ */
 const LOGGED_KEY = /^\{.*aas_[0-9A-Za-z]{36}/;
 
 /** @param line without its end */
@@ -23,7 +26,11 @@ export function addOutput(output: Output, line: string): void {
   for (const notify of output.onChange) notify();
 }
 
-/** Every service of a test run passes here when it ends. @throws when an API key stands in its log */
+/**
+ * Every service of a test run passes here when it ends.
+ *
+ * @throws when an API key stands in its log
+ */
 export function expectNoKey({ holdsKey, text }: Output): void {
   if (holdsKey) throw new Error(`an API key was logged:\n${text}`);
 }

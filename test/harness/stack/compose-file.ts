@@ -37,8 +37,8 @@ export function readProjectFile(path: string): string {
 }
 
 /**
- * Reads docker-compose.yml as Compose does with these variables and no others: `${NAME:-text}` is the text when the variable
- * is unset, `${NAME:+text}` is the text when it is set.
+ * Reads docker-compose.yml as Compose does with these variables and no others: `${NAME:-text}` is
+ * the text when the variable is unset, `${NAME:+text}` is the text when it is set.
  */
 export function readComposeFile(variables: Record<string, string> = {}): ComposeFile {
   const text = readProjectFile('docker-compose.yml').replaceAll(

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
-/** A replica that reports to be ready, but reads each request and closes the connection without a response. */
+/**
+ * A replica that reports to be ready, but reads each request and closes the connection without a
+ * response.
+ */
 export class FaultyReplica {
   readonly dropped = { GET: 0, POST: 0 };
   private readonly server = createServer((request, response) => {
