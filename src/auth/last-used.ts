@@ -1,8 +1,8 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { MINUTE_MS } from '../config/clock.js';
 import { BackgroundJob } from '../database/background-job.js';
 import { KeyLookupRepository } from './key-cache/key-lookup.repository.js';
 
-const MINUTE_MS = 60_000;
 const WRITE_INTERVAL_MS = 15_000;
 /** API keys per statement. A statement takes a small part of its time limit. */
 const BATCH_SIZE = 5_000;

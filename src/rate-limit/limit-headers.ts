@@ -46,11 +46,10 @@ interface ReportedWindow {
 function mostRestrictive(
   windows: readonly ReportedWindow[],
   { bannedUntilMs }: RateLimitDecision,
-): Omit<ReportedWindow, 'name'> {
-  if (bannedUntilMs === undefined) return windows.reduce(moreRestrictive);
+): ReportedWindow {
+  const window = windows.reduce(moreRestrictive);
   // During a ban, the headers show the per-minute limit, which is the first quota.
-  const endsAtMs = Math.max(...windows.map((window) => window.endsAtMs));
-  return { limit: windows[0]?.limit ?? 0, remaining: 0, endsAtMs };
+  return bannedUntilMs === undefined ? window : { ...window, limit: windows[0]?.limit ?? 0 };
 }
 
 /** Returns the window with fewer requests remaining or, on a tie, the one that ends last. */

@@ -9,8 +9,9 @@ export interface WindowState {
 }
 
 /**
- * Fixed windows of many keys, in typed arrays. It needs no timer: a new key drops old keys whose
- * windows have all ended. Every access is O(1). Its memory is documented in docs/limits.md.
+ * Fixed windows of many keys, in typed arrays: objects take about four times the memory, see
+ * docs/limits.md. It needs no timer: a new key drops old keys whose windows have all ended. Every
+ * access is O(1).
  */
 export class WindowTable {
   private readonly slots = new Map<string, number>();

@@ -1,7 +1,8 @@
 import { Bans } from '../../src/rate-limit/bans.js';
 import { InProcessStorage } from '../../src/rate-limit/in-process-storage.js';
 import type { BanPolicy, Budget } from '../../src/rate-limit/limit-storage.js';
-import { address, DAY_MS, MINUTE_MS, owner, START_MS } from '../harness/rate-limit/limit-model.js';
+import { address, owner, START_MS } from '../harness/rate-limit/limit-model.js';
+import { DAY_MS, MINUTE_MS } from '../harness/rate-limit/limits.js';
 import { itKeepsTheRules, LOOKUPS_PER_SECOND } from '../harness/rate-limit/storage-rules.js';
 
 describe('counters in the process', () => {

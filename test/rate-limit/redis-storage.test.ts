@@ -7,7 +7,8 @@ import {
   type RedisServer,
   startRedis,
 } from '../harness/processes/redis.js';
-import { DAY_MS, MINUTE_MS, owner, START_MS } from '../harness/rate-limit/limit-model.js';
+import { owner, START_MS } from '../harness/rate-limit/limit-model.js';
+import { DAY_MS, MINUTE_MS } from '../harness/rate-limit/limits.js';
 import {
   itKeepsTheRules,
   LOOKUPS_PER_SECOND,

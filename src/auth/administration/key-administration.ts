@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../config/clock.js';
 import { AdministrationError } from './administration-error.js';
 import type {
   AdministrationRepository,
@@ -8,7 +9,7 @@ import { generateKey, hashKey, hasKeyForm, keyHint } from '../key-format.js';
 import { toOwnerName } from './owner-name.js';
 import { isSamePlan, type PlanChoice, toStoredPlan } from './plan-choice.js';
 
-export const DEFAULT_OVERLAP_MS = 86_400_000;
+export const DEFAULT_OVERLAP_MS = DAY_MS;
 
 export interface NewKey {
   /** The owner's name. */

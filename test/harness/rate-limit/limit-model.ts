@@ -4,10 +4,9 @@ import type {
   Quota,
   RateLimitDecision,
 } from '../../../src/rate-limit/limit-storage.js';
+import { DAY_MS, MINUTE_MS } from './limits.js';
 
 export const START_MS = 1_800_000_000_000;
-export const MINUTE_MS = 60_000;
-export const DAY_MS = 86_400_000;
 
 /** The documented rules, applied to a list of all requests. It is slow, but simple. */
 export class LimitModel {

@@ -6,7 +6,8 @@ import type {
   RateLimitDecision,
 } from '../../../src/rate-limit/limit-storage.js';
 import { oneOf, seededRandom } from '../http/random.js';
-import { address, DAY_MS, LimitModel, MINUTE_MS, owner, START_MS } from './limit-model.js';
+import { address, LimitModel, owner, START_MS } from './limit-model.js';
+import { DAY_MS, MINUTE_MS } from './limits.js';
 
 /** An empty storage whose clock is at START_MS. */
 export interface StorageUnderTest {
