@@ -45,7 +45,7 @@ const HEADERS_OF_STATUS: Readonly<Record<number, readonly ResponseHeader[]>> = {
 export function errorResponse(status: number, messages: ErrorExamples): Response {
   const examples = Object.entries(messages) as [ErrorCode, string][];
   return {
-    description: examples.map(([code]) => ERROR_DESCRIPTIONS[code]).join(' '),
+    description: oneOf(examples.map(([code]) => ERROR_DESCRIPTIONS[code])),
     headers: responseHeaders(...EVERY_RESPONSE, ...(HEADERS_OF_STATUS[status] ?? [])),
     content: {
       'application/json': {
@@ -59,6 +59,14 @@ export function errorResponse(status: number, messages: ErrorExamples): Response
       },
     },
   };
+}
+
+/** Joins sentences to one: "No route matches the path, or the path does not allow the method." */
+function oneOf([first = '', ...others]: readonly string[]): string {
+  return others.reduce(
+    (text, other) => `${text.slice(0, -1)}, or ${other.charAt(0).toLowerCase()}${other.slice(1)}`,
+    first,
+  );
 }
 
 /** Groups the codes by their HTTP status. */
