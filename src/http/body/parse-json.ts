@@ -6,7 +6,7 @@ import { ServiceError } from '../../errors/service-error.js';
 const MAX_DEPTH = 32;
 const MAX_NUMBER_LENGTH = 100;
 
-/** A token that a double may not represent exactly: 16 digits in a row, or an exponent. */
+/** Finds tokens that a double can fail to represent exactly: 16 digits in a row, or an exponent. */
 const MAY_LOSE_DIGITS = /\d[\d.]{15}|\d[eE]/;
 /** sign, integer digits, fraction digits, exponent (RFC 8259, section 6) */
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;

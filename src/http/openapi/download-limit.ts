@@ -2,7 +2,7 @@ import { serviceOverloaded } from '../../errors/service-error.js';
 import { clientNetwork } from '../request/request-context.js';
 import type { NextFunction, Request, Response, SetRateLimitHeaders } from '../request/request.js';
 
-/** So that one client cannot block the documentation for all others. */
+/** The share of one address, so that one client cannot block the documentation for all others. */
 const SHARE_OF_AN_ADDRESS = 0.25;
 
 /**

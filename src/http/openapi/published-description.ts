@@ -6,7 +6,7 @@ import { operationsOf, type PathItem } from './description/openapi-types.js';
 import { StaticContent } from './static-content.js';
 
 /** The interface description as text, in both formats. */
-export interface PublishedTexts {
+interface PublishedTexts {
   json: StaticContent;
   yaml: StaticContent;
 }

@@ -77,7 +77,7 @@ function levelOf(route: string, status: number): 'debug' | 'info' | 'warn' | 'er
   return status === 503 ? 'warn' : 'info';
 }
 
-/** Returns the whole error only for internal errors. In an outage, all requests have one cause. */
+/** Returns one line of text for a 503, because in an outage all requests have the same cause. */
 function causeOf(failure: ServiceError): { cause: string } | { err: unknown } {
   const cause = failure.cause ?? failure;
   return failure.code === 'service_unavailable' ? { cause: describeCause(cause) } : { err: cause };

@@ -15,7 +15,7 @@ export function requestContext(request: Request, response: Response, next: NextF
   request.receivedAt = performance.now();
   request.id = requestId(request.headers['x-request-id']);
   request.traceId = traceId(request.headers['traceparent']);
-  // Now, because a disconnected socket has no address.
+  // Read now, because a disconnected socket has no address.
   request.clientAddress = clientAddress(request);
   response.setHeader('X-Request-Id', request.id);
   response.setHeader('X-Content-Type-Options', 'nosniff');

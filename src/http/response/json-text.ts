@@ -1,7 +1,9 @@
 /** Text that needs no escaping: no quotation mark, backslash, control character or surrogate. */
 const PLAIN = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
-/** Serialized property names. The bound protects against handlers that generate names. */
+/**
+ * Serialized property names are cached. The limit bounds the cache if a handler generates names.
+ */
 const MAX_NAME_TEXTS = 1_000;
 const nameTexts = new Map<string, string>();
 

@@ -3,7 +3,7 @@ import { serviceUnavailable } from '../../errors/service-error.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 import { sendError } from './send-json.js';
 
-/** For everything except waits for the database. */
+/** Time for all work of the service except its waits for the database. */
 const MARGIN_MS = 500;
 
 /**

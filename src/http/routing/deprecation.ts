@@ -24,11 +24,11 @@ export interface Deprecation {
   sunset: Date;
   /** The path of the replacement. */
   successor: string;
-  /** A sentence that tells callers what to use instead. */
+  /** A sentence that says what callers use instead. */
   replacement: string;
 }
 
-export const DEPRECATION = 'deprecation';
+const DEPRECATION = 'deprecation';
 
 /** Passes the deprecation to the interface description, which does not publish this extension. */
 export const DEPRECATION_EXTENSION = 'x-deprecation';
@@ -47,9 +47,11 @@ export function removalMessage({ sunset, replacement }: Deprecation): string {
   return `This operation was removed on ${sunset.toISOString().slice(0, 10)}. ${replacement}`;
 }
 
-/** Runs after the global guards, so that requests without access learn nothing about the route. */
+/**
+ * Runs after the global guards, so that callers without an API key learn nothing about the route.
+ */
 @Injectable()
-export class DeprecationGuard implements CanActivate {
+class DeprecationGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly clock: Clock,

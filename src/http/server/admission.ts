@@ -9,17 +9,17 @@ import type {
 } from '../request/request.js';
 
 /** The limits on requests in progress. */
-export interface AdmissionBounds {
+interface AdmissionBounds {
   maxRequestsInProgress: number;
   /** Requests without a valid API key, or whose API key is not checked yet. */
   maxUnauthenticatedRequests: number;
 }
 
-/** The limit because of which a request was shed. */
-export type SheddingBound = 'requests_in_progress' | 'unauthenticated_requests' | 'database_queue';
+/** The limit that a shed request would have exceeded. */
+type SheddingBound = 'requests_in_progress' | 'unauthenticated_requests' | 'database_queue';
 
-/** The other inputs and effects of the decision. */
-export interface AdmissionInputs {
+/** The functions by which Admission inspects a request and rejects it. */
+interface AdmissionInputs {
   /** Whether one more request could find the queue for a database connection full. */
   isDatabaseSaturated(requestsInProgress: number): boolean;
   /** Whether the cache contains the request's API key and the key is valid. */
@@ -30,9 +30,9 @@ export interface AdmissionInputs {
 }
 
 /**
- * Limits the requests in progress. A request over the limit gets 503 immediately, before it is
- * counted and before its API key is looked up. Requests without a valid API key are shed first.
- * Health probes are never shed.
+ * Limits the requests in progress. A request over a limit is shed: it gets 503 immediately, before
+ * it is counted against a rate limit and before its API key is looked up. A lower limit applies to
+ * unauthenticated requests, so that they are shed first. Health probes are never shed.
  */
 export class Admission {
   private readonly used: UsedSlots = { all: 0, unauthenticated: 0 };
@@ -118,9 +118,12 @@ class Slot implements RequestSlot {
   }
 }
 
+/** The paths of HealthController. A probe with a query is an ordinary request. */
 const HEALTH_PROBES = new Set(['/health/live', '/health/ready']);
 
-/** Returns whether a request is a health probe. Health probes are never shed and never wait. */
+/**
+ * Returns whether a request is a health probe. Admission never sheds it, Arrivals never delays it.
+ */
 export function isHealthProbe({ url }: Request): boolean {
   return HEALTH_PROBES.has(url);
 }

@@ -5,8 +5,9 @@ const REQUESTS_PER_TICK = 2;
 
 /**
  * Starts only a few requests per event-loop tick while clients connect, in the order of arrival.
- * This saves waiting time in a burst of connections, also for health probes, because Node accepts
- * one connection per tick and hundreds of requests make a tick long (see docs/performance.md).
+ * This saves waiting time in a burst of connections: Node accepts one connection per tick, so every
+ * client that waits to connect, health probes included, waits for all requests that start before it
+ * in the same tick (see docs/performance.md).
  * It relies on libuv 1.45 or later accepting one connection per tick, and on `setImmediate` running
  * once per tick.
  * If libuv accepts several connections per tick again, the delay has no benefit: remove this class

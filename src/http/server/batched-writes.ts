@@ -10,12 +10,12 @@ interface HeldWrite {
 
 /**
  * Holds the responses of one event-loop tick, and writes them one after the other when it ends.
- * This saves CPU in rejections, because a write that wakes a sleeping client or proxy costs several
- * times as much as the next one (see docs/performance.md).
- * It relies on `socket._writev`, through which Node writes a head and a body that were corked
- * together; a property of the instance overrides the method of the prototype.
- * If a Node release stops calling `_writev`, responses are written at once and stay correct: remove
- * this class then, and `hold` and `flush` in ServiceAdapter.
+ * This saves CPU in rejections: the first write wakes a sleeping client or proxy, and the writes
+ * that follow at once are cheaper (see docs/performance.md). It relies on `socket._writev`, through
+ * which Node writes a head and a body that were corked together; a property of the instance
+ * overrides the method of the prototype. If a Node release stops calling `_writev`, responses are
+ * written at once and stay correct: remove this class then, and `hold` and `flush` in
+ * ServiceAdapter.
  */
 export class BatchedWrites {
   private held: HeldWrite[] = [];

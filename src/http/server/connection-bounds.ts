@@ -2,14 +2,15 @@ import { SettingError } from '../../config/setting-error.js';
 import type { Settings } from '../../config/settings.js';
 import type { ConnectionBounds } from './connections.js';
 
-/** Open files besides client connections: the program, the log, Redis, the embedded database. */
+/** Open files for everything except client connections and the pools that serve requests. */
 const RESERVED_DESCRIPTORS = 64;
-/** One process cannot use more, and each connection costs memory. */
-const MOST_CONNECTIONS = 10_000;
+/** The highest default. One process cannot serve more connections, and each costs memory. */
+const MAX_DEFAULT_CONNECTIONS = 10_000;
 
 /**
- * Returns the limits on client connections. By default the service uses as many connections as the
- * limit of open files allows, so that the service handles the excess and not the operating system.
+ * Returns the limits on client connections. By default, the service accepts as many connections as
+ * the limit of open files allows. Over its own limit, the service chooses which connection to
+ * close. Over the limit of open files, the operating system would reject every new one.
  *
  * @param descriptorLimit the number of files that the process may open
  * @throws SettingError when MAX_CONNECTIONS is over that limit
@@ -21,7 +22,7 @@ export function connectionBounds(
   const { bounds, database, server } = settings;
   const available =
     descriptorLimit - RESERVED_DESCRIPTORS - database.poolSize * (1 + database.replicaUrls.length);
-  const maxConnections = bounds.maxConnections ?? Math.min(available, MOST_CONNECTIONS);
+  const maxConnections = bounds.maxConnections ?? Math.min(available, MAX_DEFAULT_CONNECTIONS);
   if (maxConnections > available || maxConnections < 1) {
     throw new SettingError(
       'MAX_CONNECTIONS',

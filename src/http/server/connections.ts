@@ -14,21 +14,21 @@ export interface ConnectionBounds {
   maxConnectionsPerAddress: number;
   /** Requests of a connection that are in progress or whose responses are not sent yet. */
   maxRequestsPerConnection: number;
-  /** Bytes of unread responses, over all connections. */
+  /** Bytes of unread responses to clients that read nothing at present, over all connections. */
   maxUnsentBytes: number;
-  /** How long a client may read nothing of its responses. */
+  /** How long a client may leave its responses unread. */
   stalledConnectionTimeoutMs: number;
 }
 
-/** The limit because of which a connection was closed. */
-export type ConnectionBound =
+/** The limit that a closed connection exceeded. */
+type ConnectionBound =
   | 'connections'
   | 'connections_per_address'
   | 'requests_per_connection'
   | 'unsent_responses'
   | 'stalled';
 
-/** A client connection and the responses that it has not sent completely. */
+/** A client connection and its responses that are not completely sent. */
 class Connection {
   /** Oldest first. */
   readonly responses = new Set<Response>();
@@ -47,13 +47,13 @@ class Connection {
     return this.responses.size === 0;
   }
 
-  /** Whether all responses are complete and only wait for the client to read them. */
+  /** Whether the service handles no request of this connection. Responses may still be unread. */
   get isWaitingForClient(): boolean {
     for (const response of this.responses) if (!response.writableEnded) return false;
     return true;
   }
 
-  /** Returns how many bytes this process holds until the client reads them. */
+  /** Returns the bytes of responses that this process buffers until the client reads them. */
   unsentBytes(): number {
     if (this.isIdle) return this.socket.writableLength;
     let bytes = 0;
@@ -63,8 +63,8 @@ class Connection {
   }
 
   /**
-   * Returns for how many milliseconds the client has read nothing of its output, 0 when there is
-   * none. It compares with the previous call, so call it regularly.
+   * Returns for how many milliseconds the client has read nothing of its responses, 0 when all are
+   * read. It compares with the previous call, so call it regularly.
    *
    * @param nowMs the time of a monotonic clock
    */
@@ -179,15 +179,15 @@ export class Connections {
       return;
     }
     const address = clientNetwork(remoteAddress);
-    const neighbours = this.byAddress.get(address) ?? new Set();
+    const sameAddress = this.byAddress.get(address) ?? new Set();
     const hasRoom =
       this.makeRoom('connections', this.size, this.bounds.maxConnections, this.idleFirst()) &&
       (this.isTrustedProxy(remoteAddress) ||
         this.makeRoom(
           'connections_per_address',
-          neighbours.size,
+          sameAddress.size,
           this.bounds.maxConnectionsPerAddress,
-          neighbours,
+          sameAddress,
         ));
     if (!hasRoom) {
       socket.destroy();
@@ -195,7 +195,7 @@ export class Connections {
     }
     const connection = new Connection(socket, address);
     this.bySocket.set(socket, connection);
-    this.byAddress.set(address, neighbours.add(connection));
+    this.byAddress.set(address, sameAddress.add(connection));
     this.idle.add(connection);
     socket.once('close', () => this.remove(connection));
   }
@@ -205,7 +205,10 @@ export class Connections {
     yield* this.bySocket.values();
   }
 
-  /** Returns whether a new connection fits. Closes one that waits for its client if needed. */
+  /**
+   * Returns whether a new connection fits into a limit. At the limit, it closes the first candidate
+   * without a request in progress to make room.
+   */
   private makeRoom(
     bound: ConnectionBound,
     size: number,
@@ -228,9 +231,9 @@ export class Connections {
     const { socket, address } = connection;
     if (!this.bySocket.delete(socket)) return;
     this.idle.delete(connection);
-    const neighbours = this.byAddress.get(address);
-    neighbours?.delete(connection);
-    if (neighbours?.size === 0) this.byAddress.delete(address);
+    const sameAddress = this.byAddress.get(address);
+    sameAddress?.delete(connection);
+    if (sameAddress?.size === 0) this.byAddress.delete(address);
   }
 
   private track(connection: Connection, response: Response): void {
@@ -255,7 +258,7 @@ export class Connections {
 
   private check(nowMs: number): void {
     let unsentBytes = 0;
-    const holders: Connection[] = [];
+    const stalled: Connection[] = [];
     for (const connection of this.bySocket.values()) {
       const stalledMs = connection.stalledMs(nowMs);
       if (stalledMs >= this.bounds.stalledConnectionTimeoutMs) {
@@ -263,17 +266,17 @@ export class Connections {
         connection.socket.destroy();
       } else if (stalledMs > 0) {
         unsentBytes += connection.unsentBytes();
-        holders.push(connection);
+        stalled.push(connection);
       }
     }
-    this.closeHolders(holders, unsentBytes);
+    this.limitUnsentBytes(stalled, unsentBytes);
     this.log(nowMs);
   }
 
-  /** Closes the oldest connections with unread responses until the others are within the limit. */
-  private closeHolders(holders: readonly Connection[], unsentBytes: number): void {
+  /** Closes the oldest stalled connections until the others are within the limit. */
+  private limitUnsentBytes(stalled: readonly Connection[], unsentBytes: number): void {
     let excess = unsentBytes - this.bounds.maxUnsentBytes;
-    for (const connection of holders) {
+    for (const connection of stalled) {
       if (excess <= 0) return;
       excess -= connection.unsentBytes();
       this.closed.unsent_responses++;

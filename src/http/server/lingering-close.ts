@@ -6,11 +6,10 @@ const LINGER_BYTES = 4 * 1024 * 1024;
 
 // Closes a connection in stages (RFC 9112, section 9.6), because an immediate close resets the
 // connection and the client can lose the response.
-// It saves no CPU: the contract promises that a client receives the rejection of a body that it is
-// still sending.
+// The contract requires this: a client receives the rejection of a body that it is still sending.
 // It relies on `socket.destroySoon()`, which Node's HTTP server calls after the last response of a
 // connection, and on the 'data' listener through which the HTTP parser reads.
-// If a Node release stops calling it, test/http/lingering-close.test.ts fails: call
+// If a Node release stops calling `destroySoon`, test/http/lingering-close.test.ts fails: call
 // `lingerThenDestroy` on the 'finish' event of the response then.
 
 /**

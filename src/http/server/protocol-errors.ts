@@ -11,7 +11,7 @@ import { hasValidAuthority, isValidHost } from '../routing/request-target.js';
 import { lingerThenDestroy } from './lingering-close.js';
 
 /** Counts one request for the address of a socket. */
-export type CountForAddress = (address: string | undefined) => Promise<AddressDecision>;
+type CountForAddress = (address: string | undefined) => Promise<AddressDecision>;
 
 /**
  * Sends the errors of the HTTP protocol: malformed messages, a missing Host, an unsupported Expect,
@@ -31,20 +31,22 @@ export class ProtocolErrors {
 
   /** Handles the server's events about malformed and unusual requests. */
   attach(server: Server): void {
-    const app = server.listeners('request')[0] as (request: Request, response: Response) => void;
+    // The listener of ServiceAdapter, which applies the limits on connections.
+    const handle = server.listeners('request')[0] as (request: Request, response: Response) => void;
     const track = (request: Request, response: Response): void => {
       this.lastResponses.set(request.socket, response);
     };
-    // First, because the request may start in a later tick than the parser reads on.
+    // Before ServiceAdapter, which can start the request in a later tick. The parser reads on, and
+    // can report an error in the body before that.
     server.prependListener('request', track);
     server.on('checkContinue', (request: Request, response: Response) => {
       request.expectsContinue = true;
       track(request, response);
-      app(request, response);
+      handle(request, response);
     });
     server.on('checkExpectation', (request: Request, response: Response) => {
       track(request, response);
-      app(request, response);
+      handle(request, response);
     });
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       this.onClientError(error, socket as Socket);
@@ -59,8 +61,8 @@ export class ProtocolErrors {
   readonly rejectInvalid = (request: Request, response: Response, next: NextFunction): void => {
     const error = violation(request);
     if (error) this.reject(request, response, error).catch(next);
-    // In the next tick, Node has also parsed a body that arrived with the head. A rejection closes
-    // the connection unless the body is complete.
+    // One tick later, Node has also parsed a body that arrived with the head. Before that, a
+    // rejection would close the connection, because the body is not complete.
     else if (hasBody(request)) setImmediate(next);
     else next();
   };
@@ -73,7 +75,7 @@ export class ProtocolErrors {
   }
 
   private onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-    // Connections paused the parser: the connection closes after its last response.
+    // Connections has paused the parser: the connection closes after its last response.
     if (error.code === 'HPE_PAUSED') return;
     // The parser fails again on all input after the first malformed message.
     if (this.malformed.has(socket)) return;
@@ -81,7 +83,8 @@ export class ProtocolErrors {
     const serviceError = toServiceError(error);
     const request = this.lastResponses.get(socket)?.req;
     if (request && !request.complete) {
-      // The error is in the body. If the service does not read the body, it sends its own response.
+      // The error is in the body. It rejects the request only if the service reads the body. If
+      // not, the request gets its own response.
       request.bodyFailure = serviceError;
       request.emit('bodyFailure');
     } else {

@@ -13,7 +13,7 @@ import { makeRoutable } from '../routing/request-target.js';
 import { BatchedWrites } from './batched-writes.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
-/** How often the server checks for request timeouts, and so the longest delay of a 408. */
+/** How often Node checks for request timeouts. A 408 can be late by this time. */
 const CONNECTIONS_CHECK_MS = 1_000;
 
 /** Express with exact paths, lossless JSON, limited connections and fast creation of messages. */
@@ -35,7 +35,8 @@ export class ServiceAdapter extends ExpressAdapter {
     const express = createExpressMessages((response) => this.beforeHead(response));
     express.app.set('case sensitive routing', true);
     express.app.set('strict routing', true);
-    // Node ignores parameters after the first 1,000 by default. The size of the head limits them.
+    // No limit: Node would ignore parameters after the first 1,000. The size of the head is
+    // limited.
     express.app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
     express.app.set('x-powered-by', false);
     // sendJson sets the ETag.
@@ -78,8 +79,7 @@ export class ServiceAdapter extends ExpressAdapter {
 
   /** Closes the connections without a request in progress, including unused ones. */
   closeIdleConnections(): void {
-    // Node treats a connection as idle when its response is written, even if BatchedWrites holds
-    // it.
+    // Node treats a connection as idle even while BatchedWrites still holds its response.
     this.writes.flush();
     (this.httpServer as http.Server).closeIdleConnections();
     this.connections.closeUnused();
@@ -97,9 +97,9 @@ export class ServiceAdapter extends ExpressAdapter {
 
   /** Overrides ExpressAdapter.reply to send the result of a handler as JSON. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
-    // No head is written when the client has disconnected.
+    // beforeHead does not run if the client has disconnected.
     response.req.slot?.release();
-    // The response deadline has passed.
+    // The response deadline has passed, and the service has sent a 503.
     if (response.headersSent) return undefined;
     if (!isJson(body)) return super.reply(response, body, statusCode);
     if (statusCode !== undefined) response.statusCode = statusCode;

@@ -2,10 +2,10 @@ import 'reflect-metadata';
 import { Transform } from 'class-transformer';
 
 /**
- * Returns the value that a property gets in its DTO. It returns a value that it cannot convert
- * unchanged, so that the property's rules reject it.
+ * Returns the value that a property gets in its DTO. If it cannot convert a value, it returns the
+ * value unchanged, and the rules of the property reject it.
  */
-export type Conversion = (value: unknown) => unknown;
+type Conversion = (value: unknown) => unknown;
 
 const CONVERSIONS = Symbol('conversions');
 

@@ -8,8 +8,8 @@ const NESTED_VALIDATION = 'nestedValidation';
 
 /**
  * Validates a DTO without class-transformer, which takes a large part of a short request's time
- * (docs/performance.md). For classes whose properties are primitives with synchronous rules: the
- * only conversions are those of the decorators in this folder. Subclasses are not flat by this.
+ * (docs/performance.md). Use it for a class whose properties are primitives with synchronous rules.
+ * Only the conversions of `@Convert()` apply. A subclass needs its own `@FlatDto()`.
  */
 export function FlatDto(): ClassDecorator {
   return (target) => Reflect.defineMetadata(FLAT, true, target);

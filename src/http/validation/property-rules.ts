@@ -1,51 +1,46 @@
 import { applyDecorators } from '@nestjs/common';
-import { ValidateBy, ValidateIf, type ValidationOptions } from 'class-validator';
+import { ValidateBy, ValidateIf } from 'class-validator';
 import { Convert } from './conversion.js';
 import { INT64_MAX, INT64_MIN, isInt64 } from './int64.js';
 
 const CANONICAL_DECIMAL = /^(?:0|-?[1-9]\d{0,14})$/;
 
 /** Accepts a JSON number whose value is an integer in int64. The DTO holds it as a bigint. */
-export function IsInt64(options?: ValidationOptions): PropertyDecorator {
+export function IsInt64(): PropertyDecorator {
   return applyDecorators(
     Convert((value) => (Number.isSafeInteger(value) ? BigInt(value as number) : value)),
-    rule('isInt64', isInt64, `an integer from ${INT64_MIN} to ${INT64_MAX}`, options),
+    rule('isInt64', isInt64, `an integer from ${INT64_MIN} to ${INT64_MAX}`),
   );
 }
 
 /** Accepts a canonical decimal integer in a query parameter. The DTO holds it as a number. */
-export function IsIntegerParameter(
-  min: number,
-  max: number,
-  options?: ValidationOptions,
-): PropertyDecorator {
+export function IsIntegerParameter(min: number, max: number): PropertyDecorator {
   const isInRange = (value: unknown): boolean =>
     Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
   return applyDecorators(
     Convert((value) =>
       typeof value === 'string' && CANONICAL_DECIMAL.test(value) ? Number(value) : value,
     ),
-    rule('isIntegerParameter', isInRange, `an integer from ${min} to ${max}`, options),
+    rule('isIntegerParameter', isInRange, `an integer from ${min} to ${max}`),
   );
 }
 
 /** Accepts one of the given strings. */
-export function IsOneOf(values: readonly string[], options?: ValidationOptions): PropertyDecorator {
+export function IsOneOf(values: readonly string[]): PropertyDecorator {
   const isOneOf = (value: unknown): boolean => values.includes(value as string);
-  return rule('isOneOf', isOneOf, `one of ${values.join(', ')}`, options);
+  return rule('isOneOf', isOneOf, `one of ${values.join(', ')}`);
 }
 
 /** Accepts a missing property. Unlike class-validator's `IsOptional`, null is an invalid value. */
-export function IsOptionalMember(options?: ValidationOptions): PropertyDecorator {
-  return ValidateIf((_dto, value) => value !== undefined, options);
+export function IsOptionalMember(): PropertyDecorator {
+  return ValidateIf((_dto, value) => value !== undefined);
 }
 
 function rule(
   name: string,
   validate: (value: unknown) => boolean,
   expected: string,
-  options: ValidationOptions | undefined,
 ): PropertyDecorator {
   const defaultMessage = (): string => `$property must be ${expected}`;
-  return ValidateBy({ name, validator: { validate, defaultMessage } }, options);
+  return ValidateBy({ name, validator: { validate, defaultMessage } });
 }

@@ -50,7 +50,7 @@ export class ValidationPipe extends NestValidationPipe {
     return dto;
   }
 
-  /** Overrides NestValidationPipe.toValidate: an int64 in a path is not a DTO. */
+  /** Overrides NestValidationPipe.toValidate: a path parameter of type bigint is not a DTO. */
   protected override toValidate(metadata: ArgumentMetadata): boolean {
     return (metadata.metatype as unknown) !== BigInt && super.toValidate(metadata);
   }

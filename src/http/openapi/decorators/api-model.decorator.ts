@@ -23,7 +23,7 @@ interface ListOptions {
   example: readonly Readonly<Record<string, unknown>>[];
 }
 
-/** Makes a class the schema of a JSON array of models, for the `type` of a response. */
+/** Describes a class as a JSON array of models, for the `type` of a response. */
 export function ApiList(item: Type, options: ListOptions): ClassDecorator {
   const items = { $ref: getSchemaPath(item) };
   // @nestjs/swagger describes a class as an object. This replaces its properties with items.

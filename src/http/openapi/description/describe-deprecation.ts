@@ -11,12 +11,12 @@ import { responseHeaders } from './response-headers.js';
 /** When the operation is removed, as an RFC 3339 date and time. */
 const SUNSET = 'x-sunset';
 
-/** Responses with these statuses are sent before the route is known. */
-const BEFORE_ROUTE = Object.keys({ ...EVERY_OPERATION, ...OPERATION_WITH_BODY }).filter(
+/** Statuses of responses that are sent before DeprecationGuard has set its headers. */
+const WITHOUT_HEADERS = Object.keys({ ...EVERY_OPERATION, ...OPERATION_WITH_BODY }).filter(
   (status) => status !== '500' && status !== '503',
 );
 
-/** Adds to an operation what `@Deprecated()` does: response headers, the removal, the successor. */
+/** Describes the effects of `@Deprecated()`: response headers, the removal, the successor. */
 export function describeDeprecation(operation: Operation): Operation {
   const { [DEPRECATION_EXTENSION]: deprecation, ...rest } = operation as Operation & {
     [DEPRECATION_EXTENSION]?: Deprecation;
@@ -30,7 +30,7 @@ export function describeDeprecation(operation: Operation): Operation {
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, response]) => [
         status,
-        BEFORE_ROUTE.includes(status) ? response : withDeprecationHeaders(response),
+        WITHOUT_HEADERS.includes(status) ? response : withDeprecationHeaders(response),
       ]),
     ),
     ...{ [SUNSET]: deprecation.sunset.toISOString() },

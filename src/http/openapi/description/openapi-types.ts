@@ -1,7 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
 // Types that @nestjs/swagger does not export.
-export type Components = NonNullable<OpenAPIObject['components']>;
+type Components = NonNullable<OpenAPIObject['components']>;
 export type PathItem = OpenAPIObject['paths'][string];
 export type Operation = NonNullable<PathItem['get']>;
 export type Parameter = Exclude<NonNullable<Components['parameters']>[string], Reference>;

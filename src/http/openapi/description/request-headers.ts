@@ -37,7 +37,7 @@ const COMPONENTS = {
   },
 } as const satisfies Record<string, Parameter>;
 
-export type RequestHeader = keyof typeof COMPONENTS;
+type RequestHeader = keyof typeof COMPONENTS;
 
 export const REQUEST_HEADERS: Readonly<Record<RequestHeader, Parameter>> = COMPONENTS;
 
