@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '../config/clock.js';
 import type { BanPolicy } from './limit-storage.js';
 
-/** Entries that may be evicted whenever a lineage is added. */
+/** How many entries are checked, and evicted if they have ended, whenever a lineage is added. */
 const SWEEP_STEP = 2;
 
 /** The rejected requests of a lineage, and its ban. */
@@ -14,7 +14,10 @@ export interface Rejections {
   unbanCount: number;
 }
 
-/** Rejected requests and bans, by lineage. An entry lasts until its minute and its ban have ended. */
+/**
+ * Rejected requests and bans, by lineage. An entry can be evicted when its minute and its ban have
+ * ended.
+ */
 export class Bans {
   private readonly entries = new Map<string, Rejections>();
 
@@ -40,7 +43,11 @@ export class Bans {
     return rejections.bannedUntilMs;
   }
 
-  /** Replaces the entry of a lineage by the one in the shared counters, if there is one. */
+  /**
+   * Replaces the entry of a lineage by its entry in Redis.
+   *
+   * @param rejections undefined: no entry
+   */
   set(lineageId: string, rejections: Rejections | undefined, nowMs: number): void {
     if (!rejections) {
       this.entries.delete(lineageId);
@@ -61,7 +68,7 @@ export class Bans {
     return created;
   }
 
-  /** Evicts the oldest entries if they have ended. Others move to the end, so that each is checked. */
+  /** Evicts the oldest entries if they have ended, otherwise moves them to the end of the queue. */
   private sweep(nowMs: number): void {
     const oldest = this.entries.entries();
     for (let step = 0; step < SWEEP_STEP; step++) {

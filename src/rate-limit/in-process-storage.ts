@@ -9,7 +9,7 @@ import {
 } from './limit-storage.js';
 import { WindowTable } from './window-table.js';
 
-/** Addresses that are counted at a time. Their memory is documented in docs/limits.md. */
+/** The highest number of counted addresses. Their memory is documented in docs/limits.md. */
 const MAX_ADDRESSES = 200_000;
 
 /**
@@ -58,10 +58,10 @@ export class InProcessStorage extends LimitStorage {
   }
 
   /**
-   * Replaces the state of a budget by its state in the shared counters, to continue from there
-   * without them.
+   * Replaces the state of a budget by its state in Redis, so that this process can continue from
+   * there when Redis becomes unavailable.
    *
-   * @param rejections those of the budget's lineage
+   * @param rejections the entry of the budget's lineage, undefined if there is none
    */
   setState(
     { kind, id, ban }: Budget,
@@ -104,7 +104,7 @@ export class InProcessStorage extends LimitStorage {
     return bannedUntilMs === undefined ? before : { ...before, bannedUntilMs, banBegins: true };
   }
 
-  /** Counts one lookup over the budget. Returns false if the limit of this second is reached. */
+  /** Counts a lookup for an address over its budget. Returns false at the limit of this second. */
   private countLookup(id: string, nowMs: number): boolean {
     const { used } = this.lookups.read(id, 0, nowMs, SECOND_MS);
     if (used >= this.lookupsPerSecond) return false;

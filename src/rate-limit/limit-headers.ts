@@ -40,8 +40,9 @@ interface ReportedWindow {
 }
 
 /**
- * Returns the window that the `X-RateLimit` headers describe. If windows reject the request, they
- * have 0 remaining: this is the one that ends last. Otherwise it is the one with fewest remaining.
+ * Returns the window that the `X-RateLimit` headers describe: the one with the fewest requests
+ * remaining. If several have 0 remaining, it is the one that ends last, because requests are
+ * rejected until then.
  */
 function mostRestrictive(
   windows: readonly ReportedWindow[],

@@ -12,7 +12,7 @@ export interface Quota {
 export interface BanPolicy {
   /** The API keys that rotation created from one key share a count of rejections and a ban. */
   readonly lineageId: string;
-  /** A ban that was recorded under a lower number has been lifted. */
+  /** How often an operator has lifted bans. A ban that began under a lower count has no effect. */
   readonly unbanCount: number;
   /** Rejected requests within one minute that lead to a ban. 0 turns bans off. */
   readonly afterRejections: number;

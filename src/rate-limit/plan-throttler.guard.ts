@@ -26,10 +26,10 @@ interface IdentifiedCaller {
 
 /**
  * Identifies the caller, counts the request, and sets the rate limit headers. It runs before
- * ApiKeyGuard, so that 401 responses are counted too. Responses of `@SkipThrottle()` routes have the
- * headers, but are not counted. Responses of `@Public()` routes have none. `@Throttle()` has no
- * effect, because limits belong to the owner's plan. docs/decisions/0012 explains why this guard
- * does not extend ThrottlerGuard.
+ * ApiKeyGuard, so that it counts requests without a valid API key. Requests to `@SkipThrottle()`
+ * routes are not counted, but their responses have the headers. Responses of `@Public()` routes
+ * have none. `@Throttle()` has no effect, because limits belong to the owner's plan.
+ * docs/decisions/0012 explains why this guard does not extend ThrottlerGuard.
  */
 @Injectable()
 export class PlanThrottlerGuard implements CanActivate {
@@ -62,7 +62,7 @@ export class PlanThrottlerGuard implements CanActivate {
     return true;
   }
 
-  /** Identifies the caller. A request that needs a lookup is counted for its address before that. */
+  /** Identifies the caller. Counts a request for its address before it looks up the API key. */
   private async identify(request: Request): Promise<IdentifiedCaller> {
     let reservation: Reservation | undefined;
     const reserveLookup = async (hash: string): Promise<boolean> => {
@@ -71,7 +71,8 @@ export class PlanThrottlerGuard implements CanActivate {
       const shared = this.reservations.get(id);
       reservation = await (shared ?? this.reserve(id, address));
       const { mayLookUp } = reservation;
-      // The reservation belongs to the other request. This one is counted after the lookup.
+      // Another request made the reservation and records or refunds it. This one is counted after
+      // the lookup.
       if (shared && mayLookUp) reservation = undefined;
       return mayLookUp;
     };

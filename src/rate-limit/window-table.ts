@@ -1,8 +1,10 @@
 const INITIAL_CAPACITY = 1_024;
-/** Slots checked per new key. More than one, so that ended keys are dropped faster than keys are added. */
+/**
+ * Slots checked per new key: more than one, so that old keys are dropped faster than new ones come.
+ */
 const SWEEP_STEP = 2;
 
-export interface WindowState {
+interface WindowState {
   used: number;
   /** Milliseconds since the epoch. */
   endsAtMs: number;
@@ -37,7 +39,7 @@ export class WindowTable {
     return this.slots.size;
   }
 
-  /** Returns the state of a window. A window that is not running is returned as if it started now. */
+  /** Returns the state of a window. If it is not running, the state is that of a start now. */
   read(key: string, window: number, nowMs: number, lengthMs: number): WindowState {
     const slot = this.slots.get(key);
     const index = slot === undefined ? -1 : slot * this.windowsPerKey + window;

@@ -5,7 +5,8 @@ const PROBE_INTERVAL_MS = 500;
 
 /**
  * Decides whether requests are counted in Redis. The first failure opens the circuit. Then no
- * request waits for Redis until a probe in the background succeeds. It is open until `start`.
+ * request waits for Redis until a probe in the background succeeds. The circuit is open until
+ * `start`.
  */
 export class Circuit {
   private readonly logger = new Logger(Circuit.name);
@@ -88,7 +89,7 @@ export class Circuit {
     const failure = await this.failureOfProbe();
     if (this.stopped) return;
     if (failure) {
-      // The first line reported a lost connection only. An operator has to correct the password.
+      // The log has only the lost connection so far. An operator has to correct the password.
       if (failure.reason === 'authentication' && this.loggedReason !== 'authentication') {
         this.logFailure('Still counting rate limits in this process', failure);
       }

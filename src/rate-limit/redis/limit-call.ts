@@ -2,7 +2,7 @@ import { SECOND_MS } from '../../config/clock.js';
 import type { Rejections } from '../bans.js';
 import type { Budget, Quota, RateLimitDecision } from '../limit-storage.js';
 
-/** What the script does with a budget, see LIMIT_SCRIPTS. */
+/** A mode of the script, see limit-script.ts. */
 export type LimitMode =
   | { readonly name: 'consume' | 'peek' }
   | { readonly name: 'reserve'; readonly lookupsPerSecond: number }

@@ -2,7 +2,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { RedisAddress } from '../../config/redis-settings.js';
 
 export const CONNECT_TIMEOUT_MS = 1_000;
-/** After this time without a reply, the connection is replaced: its other end may be unreachable. */
+/** A connection without a reply for this time is replaced: its other end may be unreachable. */
 const SOCKET_TIMEOUT_MS = 3_000;
 const MAX_RECONNECT_DELAY_MS = 1_000;
 /** How long a change of masters in a Cluster can go unnoticed if no node reports it. */
@@ -21,7 +21,7 @@ export function createRedisClient({ nodes, tls, username, password, database }: 
     socketTimeout: SOCKET_TIMEOUT_MS,
     keepAlive: 5_000,
     disableClientInfo: true,
-    // The probe of the circuit also fails while a server loads its data.
+    // Not needed: the probe of the circuit fails while a server loads its data.
     enableReadyCheck: false,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,

@@ -15,7 +15,7 @@ import { RedisConnection } from './redis-connection.js';
 import { RedisFailure } from './redis-failure.js';
 import { serverWarnings } from './server-warnings.js';
 
-/** What a probe reads if no budget has failed yet. */
+/** The budget that probes read until a command for another budget has failed. */
 const PROBE_BUDGET: Budget = {
   kind: 'owner',
   plan: 'none',
@@ -96,7 +96,7 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
       this.circuit.recordFailure(error);
-      // Only addresses fail for lack of memory. They are counted here until Redis has memory again.
+      // Only addresses fail for lack of memory. This process counts them until Redis has memory.
       if (error.reason === 'memory') return undefined;
       this.failedBudget = budget;
       this.circuit.open(error);
@@ -121,6 +121,7 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
     try {
       await this.runScript(this.failedBudget, { name: 'peek' });
     } catch (error) {
+      // Redis without free memory still counts owners.
       if (!(error instanceof RedisFailure && error.reason === 'memory')) throw error;
     }
   }
