@@ -2,7 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { requestOf } from '../http/request/http-context.js';
 import { isIdempotent } from './idempotent.decorator.js';
 
-/** Passes the `Idempotency-Key` to an `@Idempotent()` handler, undefined if the request has none. */
+/** Passes the `Idempotency-Key` to an `@Idempotent()` handler, undefined without the header. */
 export const IdempotencyKey = createParamDecorator(
   (_data: unknown, context: ExecutionContext): string | undefined => {
     if (!isIdempotent(context))

@@ -6,8 +6,8 @@ const BARE = /^[!#-~][!-~]{0,254}$/;
 const QUOTED = /^"((?:[!#-[\]-~]|\\["\\]){1,255})"$/;
 
 /**
- * Returns the `Idempotency-Key` of a request, undefined if it has none. The bare and the quoted form
- * are the same key.
+ * Returns the `Idempotency-Key` of a request, undefined if it has none. The bare form and the
+ * quoted form of a value are the same key.
  *
  * @param headers as parsed by Node: a header that is sent twice is joined with a comma and a space
  * @throws ServiceError invalid_request if the header is malformed

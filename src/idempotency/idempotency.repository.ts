@@ -25,7 +25,10 @@ const SAVE = `
    WHERE old.expires_at <= $6
   RETURNING true AS saved`;
 
-/** Uses ctid, which does not change while rows are locked. With keys, PostgreSQL reads the whole table. */
+/**
+ * Finds the rows by ctid, which does not change while they are locked. To find them by primary key,
+ * PostgreSQL would read the whole table.
+ */
 const DELETE_EXPIRED = `
   DELETE FROM idempotency_keys
    WHERE ctid = ANY (ARRAY(
@@ -38,9 +41,9 @@ export interface OwnedKey {
   key: string;
 }
 
-export type StoredResponse = Pick<IdempotencyRecord, 'fingerprint' | 'response'>;
+type StoredResponse = Pick<IdempotencyRecord, 'fingerprint' | 'response'>;
 
-/** First responses in PostgreSQL. Times are milliseconds since the epoch, on the service's clock. */
+/** Stores first responses. Times are milliseconds since the epoch, on the service's clock. */
 @Injectable()
 export class IdempotencyRepository {
   constructor(
@@ -48,7 +51,9 @@ export class IdempotencyRepository {
     private readonly settings: Settings,
   ) {}
 
-  /** Does the work in one transaction, which has the time limit of a statement. */
+  /**
+   * Does the work in one transaction. The whole transaction has the time limit of one statement.
+   */
   inTransaction<Result>(work: (transaction: EntityManager) => Promise<Result>): Promise<Result> {
     const { dataSource } = this.records.manager;
     return boundedTransaction(dataSource, this.settings.database.statementTimeoutMs, work);
@@ -91,7 +96,9 @@ export class IdempotencyRepository {
     return saved.length > 0;
   }
 
-  /** Deletes up to `limit` expired responses that no other replica is deleting. Returns their number. */
+  /**
+   * Deletes up to `limit` expired records that no other replica is deleting. Returns their number.
+   */
   async deleteExpired(nowMs: number, limit: number): Promise<number> {
     const [, deleted] = await this.records.query<[unknown, number]>(DELETE_EXPIRED, [
       new Date(nowMs),

@@ -13,7 +13,7 @@ const RETENTION_MS = DAY_MS;
 const RETRY_SECONDS = 1;
 
 /** A request with an idempotency key. */
-export interface IdempotentRequest extends OwnedKey {
+interface IdempotentRequest extends OwnedKey {
   /** The operation and its validated values. Requests with equal content are the same request. */
   content: readonly (string | bigint | number | boolean | null)[];
 }
@@ -31,7 +31,7 @@ export class Idempotency {
    * returns it instead, byte for byte. If the work throws, the transaction is rolled back.
    *
    * @param work runs its statements with the given manager and returns the body of the response
-   * @throws ServiceError idempotency_key_in_progress, without waiting, while any replica handles the
+   * @throws ServiceError idempotency_key_in_progress, without waiting, while a replica handles the
    *   first request; idempotency_key_reused if the key belongs to a different request
    */
   once(
@@ -62,7 +62,7 @@ export class Idempotency {
   }
 }
 
-/** The content has no objects, so bigints written as objects cannot equal another value. */
+/** Writes bigints as objects: the content has no objects, so no other value has the same text. */
 function fingerprintOf(content: IdempotentRequest['content']): Buffer {
   const text = JSON.stringify(content, (_index, value: unknown) =>
     typeof value === 'bigint' ? { int64: value.toString() } : value,
