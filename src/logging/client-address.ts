@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import type { ClientAddressForm } from '../config/logging-settings.js';
 
-/** An IPv4 address as an IPv6 socket sees it (RFC 4291, 2.5.5.2). */
+/** An IPv4 address as an IPv6 socket sees it (RFC 4291, section 2.5.5.2). */
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;
 const IPV6_GROUPS = 8;
 

@@ -2,7 +2,7 @@
 const MAX_DEPTH = 4;
 
 /** The properties of an error in a log line. */
-export interface ErrorDetails {
+interface ErrorDetails {
   type: string;
   message: string;
   code?: string;

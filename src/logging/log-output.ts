@@ -2,11 +2,11 @@ import { constants, fstatSync, openSync, write } from 'node:fs';
 import { isatty } from 'node:tty';
 
 const STDOUT = 1;
-/** Lines are collected for this time, because an asynchronous write costs more than a line. */
+/** How long lines are collected for one write: each asynchronous write costs more than a line. */
 const WRITE_DELAY_MS = 10;
-/** Time until a failed write is repeated. A stopped terminal is full (EAGAIN) until it is resumed. */
+/** Time until a failed write is repeated. A stopped terminal returns EAGAIN until it is resumed. */
 const RETRY_MS = 100;
-/** Free bytes at which the number of dropped lines is reported. The line needs less. */
+/** The number of dropped lines is logged when this many bytes are free. Its line needs less. */
 const REPORT_BYTES = 1_024;
 
 /** Writes some of the bytes. Passes their number or the error to `done`. Never blocks. */
@@ -36,7 +36,8 @@ export class LogOutput {
 
   /**
    * @param limitBytes the size of the buffer
-   * @param onDropped called with the number of lines dropped since its last call, when there is space
+   * @param onDropped called when there is space again, with the number of lines dropped since its
+   *   last call
    */
   constructor(
     private readonly limitBytes: number,
@@ -125,7 +126,7 @@ export class LogOutput {
 function standardOutput(): WriteBytes {
   const kind = fstatSync(STDOUT);
   if (kind.isFIFO() || kind.isSocket()) {
-    // Each write also passes the error to its callback. Without a listener, it would end the process.
+    // Without a listener, an error would end the process. Each write passes it to its callback.
     process.stdout.on('error', () => undefined);
     return writeToStream;
   }

@@ -6,7 +6,7 @@ import { LogOutput } from './log-output.js';
 
 const STDOUT = 1;
 
-/** Callers send API keys in the wrong places (paths, names), and many people read logs. */
+/** Masked in every line: callers send API keys in paths or names, and many people read logs. */
 const API_KEY = /aas_[0-9A-Za-z]{36}/g;
 
 /** The log of the process, on standard output. */
@@ -48,7 +48,9 @@ async function forTerminal(output: LogOutput): Promise<DestinationStream> {
   return { write: (line) => output.write(terminalLine(line)) };
 }
 
-/** Returns a function that writes the line's time (RFC 3339, UTC), formatted once per millisecond. */
+/**
+ * Returns a function that returns the time of a line in RFC 3339, formatted once per millisecond.
+ */
 function timeMember(): () => string {
   let writtenMs = NaN;
   let member = '';
