@@ -10,9 +10,9 @@ export interface Bounds {
   readonly maxRequestsPerConnection: number;
   /** Requests in progress, over all connections. */
   readonly maxRequestsInProgress: number;
-  /** Requests in progress that have no cached API key. */
+  /** Requests in progress without a valid API key, or whose API key is not checked yet. */
   readonly maxUnauthenticatedRequests: number;
-  /** Bytes of responses that clients have not read yet, over all connections. */
+  /** Bytes of unread responses to clients that read nothing at present, over all connections. */
   readonly maxUnsentBytes: number;
   /** Request bodies that are decompressed at the same time. */
   readonly maxDecompressions: number;

@@ -2,7 +2,7 @@ export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 
-/** The current time for rate limits, API keys and deprecations. Tests set it. */
+/** The time that decides when windows, bans, keys and operations end. Tests set it. */
 export abstract class Clock {
   /** Returns milliseconds since the Unix epoch. */
   abstract now(): number;

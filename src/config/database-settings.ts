@@ -8,7 +8,7 @@ export interface DatabaseSettings {
   readonly url: string | undefined;
   /** The address that bypasses a connection pooler; `url` by default. */
   readonly directUrl: string | undefined;
-  /** Whether `url` leads to a connection pooler: it differs from `directUrl` in more than the role. */
+  /** Whether `url` and `directUrl` differ in more than the user and the password. */
   readonly usesConnectionPooler: boolean;
   /** Streaming standbys for reads. */
   readonly replicaUrls: readonly string[];

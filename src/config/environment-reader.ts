@@ -8,7 +8,7 @@ interface Range {
   max: number;
 }
 
-/** Reads typed values from environment variables. Except in `raw`, an empty one counts as unset. */
+/** Reads typed values from environment variables. An empty one counts as unset, except in `raw`. */
 export class EnvironmentReader {
   constructor(private readonly environment: Environment) {}
 
@@ -21,8 +21,8 @@ export class EnvironmentReader {
   }
 
   /**
-   * Reads a value from the variable itself or from the file that `NAME_FILE` names, as containers
-   * pass secrets. A line end at the end of the file is ignored.
+   * Reads a secret from the variable `NAME`, or from the file whose path is in `NAME_FILE`, because
+   * container platforms pass secrets as files. A line end at the end of the file is ignored.
    */
   secret(name: string): string | undefined {
     const path = this.text(`${name}_FILE`);

@@ -5,7 +5,7 @@ export interface LimitSettings {
   readonly anonymousRequestsPerMinute: number;
   /** Rejected requests per minute that ban a key; undefined: the plan's limit; 0: never ban. */
   readonly banAfterRejections: number | undefined;
-  /** 0: never ban. */
+  /** How long a ban lasts. 0: never ban. */
   readonly banMs: number;
   /** Lookups of API keys per second for a client address over its anonymous limit. */
   readonly keyLookupsPerSecond: number;

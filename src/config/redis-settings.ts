@@ -21,7 +21,7 @@ export interface RedisSettings {
   commandTimeoutMs: number;
 }
 
-/** Returns undefined without REDIS_URL: the counters are then in the process. @throws SettingError */
+/** Returns undefined without REDIS_URL. @throws SettingError */
 export function readRedisSettings(read: EnvironmentReader): RedisSettings | undefined {
   const prefix = read.text('REDIS_PREFIX') ?? 'aas:';
   // In a Cluster, text in braces selects the slot of a key.

@@ -1,4 +1,4 @@
-/** A setting is missing or invalid. The message is one line with its name and the expected value. */
+/** A setting is invalid. The message is one line with its name and the expected value. */
 export class SettingError extends Error {
   override readonly name = 'SettingError';
 

@@ -10,7 +10,7 @@ import { readServerSettings, type ServerSettings } from './server-settings.js';
 export class Settings {
   readonly server: ServerSettings;
   readonly database: DatabaseSettings;
-  /** undefined: the request counters are in the process. */
+  /** undefined: the service counts requests in its own memory. */
   readonly redis: RedisSettings | undefined;
   readonly limits: LimitSettings;
   readonly bounds: Bounds;

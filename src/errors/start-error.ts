@@ -1,4 +1,4 @@
-/** Prevents the start, and the operator can fix the reason. The message is one line. */
+/** The service cannot start for a reason that the operator can fix. The message is one line. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
