@@ -35,8 +35,9 @@ export class Readiness {
   }
 
   /**
-   * Checks the database on a connection that serves no requests. The database is down when it does
-   * not respond within READINESS_TIMEOUT_SECONDS. During shutdown, the report does not wait for the
+   * Checks the database on a connection for lookups of API keys, because the connections that serve
+   * requests can all be busy. The database is down when it does not respond within
+   * READINESS_TIMEOUT_SECONDS. During shutdown, the report does not wait for the
    * database, because load balancers must notice the shutdown within SHUTDOWN_DELAY_SECONDS.
    */
   async report(): Promise<ReadinessReport> {
@@ -56,7 +57,7 @@ export class Readiness {
   /** Concurrent probes share one query, because anyone can send any number of probes. */
   private async database(): Promise<'up' | 'down'> {
     this.databaseCheck ??= this.databaseResponds().finally(() => (this.databaseCheck = undefined));
-    const responds = await withinOr(
+    const responds = await withTimeout(
       this.settings.database.readinessTimeoutMs,
       this.databaseCheck,
       false,
@@ -75,7 +76,7 @@ export class Readiness {
 }
 
 /** Returns what the promise resolves to, or the fallback when that takes longer than `limitMs`. */
-async function withinOr<Value>(
+async function withTimeout<Value>(
   limitMs: number,
   promise: Promise<Value>,
   fallback: Value,

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { Registry } from 'prom-client';
 
-/** Scrapers need one or two. Each connection costs an open file and memory that requests need. */
+/** Scrapers need one or two. Each uses an open file and memory that the main listener needs. */
 const MAX_CONNECTIONS = 32;
 const REQUEST_TIMEOUT_MS = 10_000;
 
