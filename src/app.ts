@@ -32,7 +32,7 @@ import { ServiceMetrics } from './metrics/service-metrics.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
 /**
- * Creates the application for the service, its tests and its benchmark. It is initialised but does
+ * Creates the application for the service, its tests and its benchmark. It is initialized but does
  * not listen. Its `close()` closes everything except the database location.
  *
  * @param environment the schema of its database must be up to date
@@ -118,7 +118,7 @@ function rateLimitHeadersOfAddress(limiter: RateLimiter): SetRateLimitHeaders {
   };
 }
 
-/** The connection pauses after a shed request, so that ignoring Retry-After costs little. */
+/** How long a connection pauses after a shed request, so that ignoring Retry-After costs little. */
 const SHED_PAUSE_MS = { min: 400, max: 900 };
 
 function createAdmission(

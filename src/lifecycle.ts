@@ -23,15 +23,15 @@ import { ServiceMetrics } from './metrics/service-metrics.js';
 
 const IDLE_CHECK_MS = 100;
 
-/** The time that closing the pools and writing the log have at least, after the grace period too. */
+/** The least time to close the pools and write the log, even if the grace period has ended. */
 const MIN_CLOSE_MS = 500;
 const MAX_POOL_CLOSE_MS = 3_000;
 const FLUSH_MS = { min: 100, max: 1_000 };
 
 /**
- * Connections that wait to be accepted, as far as the system allows (net.core.somaxconn). With
- * Node's default of 511, the system drops connection attempts of a burst, and clients repeat them
- * only seconds later.
+ * The length of the queue of connections to accept. The system can limit it further
+ * (net.core.somaxconn). With Node's default of 511, the system drops connection attempts of a
+ * burst, and clients repeat them only seconds later.
  */
 const LISTEN_BACKLOG = 4_096;
 
@@ -42,7 +42,8 @@ interface Service {
 }
 
 /**
- * Runs the service until the signal: starts, listens, drains and closes it. Closes the database.
+ * Starts the service, runs it until the stop signal, completes the requests in progress, and closes
+ * everything, including the database.
  *
  * @throws StartError when an operator can fix what prevents the start
  */
@@ -98,8 +99,8 @@ async function start(
 }
 
 /**
- * Runs while the service's connections are open, which keep reverts away. A revert that began
- * earlier has ended when this resolves.
+ * Checks the schema. Call it while the service's connections are open, because they prevent a
+ * revert of a migration. A revert that began earlier has ended when this resolves.
  *
  * @throws StartError when a migration is missing
  */
@@ -192,7 +193,8 @@ async function drain(
 /**
  * Closes the metrics listener and the pools.
  *
- * @param closeByMs a time of `performance.now()`: connections to a database that hangs do not close
+ * @param closeByMs when to return at the latest, on the clock of `performance.now()`, because
+ *   connections to a database that hangs do not close
  */
 async function close({ app, metrics }: Service, closeByMs: number): Promise<void> {
   metrics.close();

@@ -27,7 +27,7 @@ async function runProcess(): Promise<void> {
   const stopSignal = firstSignal('SIGTERM', 'SIGINT');
   const log = await createServiceLog(settings.logging);
   exitOnUncaughtException(log);
-  // Loading the application takes as long as starting the embedded database.
+  // At the same time, because loading the application and starting the database both take long.
   const [{ runService }, database] = await Promise.all([
     import('./lifecycle.js'),
     locateDatabase(settings.database, 'service'),
