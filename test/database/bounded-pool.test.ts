@@ -88,7 +88,7 @@ describe('while every connection is busy and the queue is full', () => {
       await lock.waitedFor();
       for (const length of [1, 2]) {
         waiting.push(client.get('/v1/pets'));
-        while ((await metric('db_client_connection_pending_requests')) < length);
+        while ((await metric('pets_requests_in_progress')) <= length);
       }
       for (const rejected of [
         await client.get('/v1/pets'),

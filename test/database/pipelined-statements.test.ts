@@ -1,6 +1,7 @@
 import { setImmediate as nextTick, setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { isUnavailable } from '../../src/database/database-errors.js';
+import { BoundedPool, DatabaseQueueFullError } from '../../src/database/pools/bounded-pool.js';
 import { PipelinedStatements } from '../../src/database/pipelining/pipelined-statements.js';
 import type { Parameter } from '../../src/database/pipelining/prepared-statement.js';
 import {
@@ -70,6 +71,25 @@ describe('reads of one event-loop tick', () => {
     await delay(10);
 
     expect([...idle]).toEqual(['1']);
+  });
+
+  it('fail with the newest ones when the queue for a connection is full', async () => {
+    const bounded = new BoundedPool({
+      connectionString: database.url,
+      Client: ServiceClient,
+      max: 1,
+      maxWaiting: 1,
+    });
+    statements = new PipelinedStatements(bounded);
+    const busy = await bounded.connect();
+    const oldest = Array.from({ length: MAX_TOGETHER }, (_, number) => who(number));
+    await nextTick();
+
+    await expect(who(MAX_TOGETHER)).rejects.toThrow(DatabaseQueueFullError);
+    busy.release();
+
+    expect((await Promise.all(oldest)).flat()).toHaveLength(MAX_TOGETHER);
+    await bounded.end();
   });
 
   it('use another connection for more than eight', async () => {

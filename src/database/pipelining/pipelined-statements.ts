@@ -1,10 +1,11 @@
-// Collects the statements of one event-loop tick and sends up to eight of them on one connection.
+// Collects the statements that wait for a connection and sends up to eight of them on one.
 // It saves system calls, commits, and wake-ups of the server (docs/performance.md).
 // It relies on StatementBatch, and on setImmediate running after Node.js has read the requests that
 // have arrived. If either breaks, implement `read` and `insert` with one `pool.query` per
 // statement.
 import type { Pool, PoolClient } from 'pg';
 import { isUnavailable } from '../database-errors.js';
+import { DatabaseQueueFullError } from '../pools/bounded-pool.js';
 import type { Parameter, RowMapper } from './prepared-statement.js';
 import type { ServiceClient } from './service-client.js';
 
@@ -83,19 +84,20 @@ class BatchQueue {
       this.requested++;
       this.pool.connect((error, client) => {
         this.requested--;
-        this.runOn(client, this.waiting.splice(0, MAX_BATCH_SIZE), error);
+        if (client) {
+          this.run(client as PoolClient & ServiceClient, this.waiting.splice(0, MAX_BATCH_SIZE));
+        } else {
+          for (const { reject } of this.withoutConnection(error)) reject(error);
+        }
       });
     }
   }
 
-  /** @param connectError why there is no client */
-  private runOn(
-    client: PoolClient | undefined,
-    batch: readonly Statement[],
-    connectError: Error | undefined,
-  ): void {
-    if (client) this.run(client as PoolClient & ServiceClient, batch);
-    else for (const { reject } of batch) reject(connectError);
+  /** Removes the newest statements if the pool's queue is full, or else those that waited longest. */
+  private withoutConnection(error: Error | undefined): Statement[] {
+    return error instanceof DatabaseQueueFullError
+      ? this.waiting.splice(this.requested * MAX_BATCH_SIZE)
+      : this.waiting.splice(0, MAX_BATCH_SIZE);
   }
 
   private run(client: PoolClient & ServiceClient, batch: readonly Statement[]): void {
@@ -126,7 +128,10 @@ class BatchQueue {
 
   /** Prevents a statement that always fails from failing the same others again. */
   private runAlone(statement: Statement): void {
-    this.pool.connect((error, client) => this.runOn(client, [statement], error));
+    this.pool.connect((error, client) => {
+      if (client) this.run(client as PoolClient & ServiceClient, [statement]);
+      else statement.reject(error);
+    });
   }
 }
 
