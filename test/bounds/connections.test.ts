@@ -66,7 +66,7 @@ async function settled(port: number): Promise<void> {
 test('MAX_CONNECTIONS › a new connection replaces the one that has been idle longest', async () => {
   const { service, port } = await start({
     MAX_CONNECTIONS: '20',
-    MAX_CONNECTIONS_PER_ADDRESS: '20',
+    MAX_CONNECTIONS_PER_ADDRESS: '30',
   });
   const first = await openMany(20, port);
   const second = await openMany(10, port);
@@ -147,6 +147,20 @@ test('MAX_CONNECTIONS_PER_ADDRESS › limits one address and does not affect oth
   expect(stillOpen(neighbour)).toBe(5);
   expect(stillOpen(hostile)).toBe(10);
   expect(await metric(service, 'pets_shed_total{bound="connections_per_address"}')).toBe(40);
+});
+
+test('an address over its own limit closes no connection of another address', async () => {
+  const { service, port } = await start({
+    MAX_CONNECTIONS: '10',
+    MAX_CONNECTIONS_PER_ADDRESS: '5',
+  });
+  // Idle for longest, so the first to make room for connections of others.
+  const neighbour = await openMany(4, port, '127.0.0.2');
+  const hostile = await openMany(30, port, '127.0.0.3');
+  await settled(port);
+  expect(stillOpen(neighbour)).toBe(4);
+  expect(stillOpen(hostile)).toBe(5);
+  expect(await metric(service, 'pets_shed_total{bound="connections"}')).toBe(0);
 });
 
 test.each(['1', '127.0.0.3, 10.0.0.0/8'])(

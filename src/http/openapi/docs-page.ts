@@ -54,6 +54,8 @@ export function docsFile(name: string): Promise<StaticContent> {
   if (!content) {
     content = readDocsFile(name);
     loaded.set(name, content);
+    // The next request reads the file again, for example after too many files were open.
+    content.catch(() => loaded.delete(name));
   }
   return content;
 }

@@ -2,8 +2,8 @@ import { SettingError } from '../../config/setting-error.js';
 import type { Settings } from '../../config/settings.js';
 import type { ConnectionBounds } from './connections.js';
 
-/** Open files for everything except client connections and the pools that serve requests. */
-const RESERVED_DESCRIPTORS = 64;
+/** Open files for everything except client connections and connections to the database. */
+const RESERVED_DESCRIPTORS = 96;
 /** The highest default. One process cannot serve more connections, and each costs memory. */
 const MAX_DEFAULT_CONNECTIONS = 10_000;
 
@@ -20,8 +20,9 @@ export function connectionBounds(
   descriptorLimit = openFilesLimit(),
 ): ConnectionBounds {
   const { bounds, database, server } = settings;
-  const available =
-    descriptorLimit - RESERVED_DESCRIPTORS - database.poolSize * (1 + database.replicaUrls.length);
+  const { poolSize, replicaUrls, lookupPoolSize } = database;
+  const databaseConnections = poolSize * (1 + replicaUrls.length) + 2 * lookupPoolSize;
+  const available = descriptorLimit - RESERVED_DESCRIPTORS - databaseConnections;
   const maxConnections = bounds.maxConnections ?? Math.min(available, MAX_DEFAULT_CONNECTIONS);
   if (maxConnections > available || maxConnections < 1) {
     throw new SettingError(

@@ -180,15 +180,16 @@ export class Connections {
     }
     const address = clientNetwork(remoteAddress);
     const sameAddress = this.byAddress.get(address) ?? new Set();
+    // The address first: a client over its own limit must not close connections of others.
     const hasRoom =
-      this.makeRoom('connections', this.size, this.bounds.maxConnections, this.idleFirst()) &&
       (this.isTrustedProxy(remoteAddress) ||
         this.makeRoom(
           'connections_per_address',
           sameAddress.size,
           this.bounds.maxConnectionsPerAddress,
           sameAddress,
-        ));
+        )) &&
+      this.makeRoom('connections', this.size, this.bounds.maxConnections, this.idleFirst());
     if (!hasRoom) {
       socket.destroy();
       return;
