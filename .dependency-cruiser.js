@@ -214,7 +214,7 @@ export default {
     },
     {
       name: 'no-orphans',
-      comment: 'A file that nothing imports and that is not started by itself is left over.',
+      comment: 'No file imports this one, and it is no entry point: delete it.',
       severity: 'error',
       from: {
         orphan: true,

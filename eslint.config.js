@@ -83,7 +83,7 @@ export default defineConfig(
     },
   },
   {
-    // Here answers of the service are unknown JSON, and a test that looks into them proves their shape.
+    // Tests read responses as untyped JSON, and their assertions check its shape.
     files: ['test/**', 'bench/**', 'examples/**', 'scripts/**'],
     rules: {
       '@typescript-eslint/no-unsafe-argument': 'off',

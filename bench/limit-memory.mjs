@@ -114,7 +114,7 @@ if (process.argv.includes('--json')) {
   console.table({
     'a million owners, two windows each': megabytes(ownerBytes),
     'one owner': `${Math.round(ownerBytes / 1_000_000)} bytes`,
-    'a million addresses within a minute, of which 200,000 are held': megabytes(floodBytes),
+    'a million addresses within a minute (200,000 are kept)': megabytes(floodBytes),
     'another million owners two days later, which replace the first': megabytes(renewalBytes),
     'one decision among 1,000 owners': `${nsOfThousand} ns`,
     'one decision among 1,000,000 owners': `${nsOfMillion} ns`,

@@ -11,7 +11,7 @@ import {
 } from 'typeorm';
 import { Owner } from './owner.entity.js';
 
-/** An API key, of which only the hash is stored. Rows are never deleted. */
+/** An API key. Only its hash is stored. Rows are never deleted. */
 @Entity('api_keys')
 @Unique('api_keys_hash_key', ['hash'])
 @Check('api_keys_hash_check', 'octet_length(hash) = 32')

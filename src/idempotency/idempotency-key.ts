@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors/service-error.js';
 
-/** 1 to 255 visible ASCII characters, the first of which is not a double quote. */
+/** 1 to 255 visible ASCII characters. The first is not a double quote. */
 const BARE = /^[!#-~][!-~]{0,254}$/;
 /** An sf-string (RFC 9651, section 3.3.3) of 1 to 255 characters other than space. */
 const QUOTED = /^"((?:[!#-[\]-~]|\\["\\]){1,255})"$/;

@@ -62,7 +62,7 @@ export class RateLimiter {
     return decision;
   }
 
-  /** Counts a request of which only the client address is known. */
+  /** Counts a request for its client address, when no caller has been identified. */
   async consumeForAddress(address: string | undefined): Promise<AddressDecision> {
     const decision = await this.consume(this.addressBudget(address));
     return {

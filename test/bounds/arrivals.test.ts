@@ -47,7 +47,7 @@ function systemBacklog(): number {
 const canStopProcesses = process.platform === 'linux' && systemBacklog() > ARRIVALS;
 
 (canStopProcesses ? test : test.skip)(
-  'GET /health/live › 200 after 1,000 connections arrived at once, none of which the system dropped',
+  'GET /health/live › 200 after 1,000 connections arrived at once and the system dropped none',
   async () => {
     // A stopped process accepts nothing. The system drops connections over the backlog, and clients retry.
     service.process.kill('SIGSTOP');

@@ -23,14 +23,14 @@ describe('changes by operators', () => {
     await database.close();
   });
 
-  async function responses(key: string): Promise<{ status: number; code?: string; limit: string }> {
+  async function statusOf(key: string): Promise<{ status: number; code?: string; limit: string }> {
     const { status, json, headers } = await new ApiClient(service, key).get('/v1/pets');
     return { status, code: json.code, limit: String(headers['x-ratelimit-limit']) };
   }
 
   async function expectSoon(key: string, expected: Record<string, unknown>): Promise<void> {
     for (const end = Date.now() + HOLDS_WITHIN_MS; Date.now() < end;) {
-      const response = await responses(key);
+      const response = await statusOf(key);
       if (
         Object.entries(expected).every(
           ([name, value]) => response[name as keyof typeof response] === value,
@@ -38,19 +38,19 @@ describe('changes by operators', () => {
       )
         return;
     }
-    expect(await responses(key)).toMatchObject(expected);
+    expect(await statusOf(key)).toMatchObject(expected);
   }
 
   test('a key is valid from its creation until its revocation', async () => {
     const { id, key } = await cli.json('keys', 'issue', '--owner', 'revoked', '--plan', 'business');
-    expect(await responses(key)).toMatchObject({ status: 200 });
+    expect(await statusOf(key)).toMatchObject({ status: 200 });
     await cli.json('keys', 'revoke', String(id));
     await expectSoon(key, { status: 401, code: 'invalid_api_key' });
   });
 
   test('a plan change applies to a key in use', async () => {
     const { key } = await cli.json('keys', 'issue', '--owner', 'planned', '--plan', 'business');
-    expect(await responses(key)).toMatchObject({ limit: '1000' });
+    expect(await statusOf(key)).toMatchObject({ limit: '1000' });
     await cli.json('owners', 'set-plan', 'planned', '--plan', 'pro');
     await expectSoon(key, { status: 200, limit: '300' });
   });
@@ -58,14 +58,14 @@ describe('changes by operators', () => {
   test('a rotated key inherits the ban of the old key, and an unban lifts both', async () => {
     const plan = ['--plan', 'enterprise', '--per-minute', '2', '--per-day', '1000'];
     const old = await cli.json('keys', 'issue', '--owner', 'banned', ...plan);
-    await responses(old.key);
-    await responses(old.key);
-    expect(await responses(old.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
+    await statusOf(old.key);
+    await statusOf(old.key);
+    expect(await statusOf(old.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
     const rotated = await cli.json('keys', 'rotate', String(old.id));
-    expect(await responses(rotated.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
+    expect(await statusOf(rotated.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
     // The minute has ended. The ban has not.
     await service.advance(61_000);
-    expect(await responses(rotated.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
+    expect(await statusOf(rotated.key)).toMatchObject({ status: 429, code: 'api_key_banned' });
     await cli.json('keys', 'unban', String(old.id));
     await expectSoon(rotated.key, { status: 200 });
     await expectSoon(old.key, { status: 200 });

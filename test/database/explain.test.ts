@@ -141,11 +141,11 @@ const PLANS = [
 describe.each([
   ['with statuses evenly spread', EVENLY_SPREAD],
   [
-    'of which 98 % are available',
+    'with 98 % available',
     `CASE number % 100 WHEN 0 THEN 'pending' WHEN 50 THEN 'sold' ELSE 'available' END`,
   ],
   [
-    'of which few, the newest, are available',
+    'with only the newest few available',
     `CASE WHEN number > ${ANIMALS - 300} THEN 'available' WHEN number < 40 THEN 'pending' ELSE 'sold' END`,
   ],
 ])('a page of 200,000 animals %s reads no more than one row beyond it', (_how, status) => {

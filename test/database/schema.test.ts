@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
 
-type Question = 'differences' | 'synchronize' | 'migrate' | 'revert';
+type Command = 'differences' | 'synchronize' | 'migrate' | 'revert';
 
-/** The built service, in a process of its own, to be asked about a database. */
+/** The built service, in a process of its own. It runs commands on a database. */
 class SchemaProcess {
   private readonly child: ChildProcess;
 
@@ -17,12 +17,10 @@ class SchemaProcess {
     });
   }
 
-  async ask<ApiResponse>(question: Question, { url }: TestDatabase): Promise<ApiResponse> {
-    const responseed = once(this.child, 'message') as Promise<
-      [{ value: ApiResponse; error?: string }]
-    >;
-    this.child.send({ question, url });
-    const [{ value, error }] = await responseed;
+  async run<Result>(command: Command, { url }: TestDatabase): Promise<Result> {
+    const reply = once(this.child, 'message') as Promise<[{ value: Result; error?: string }]>;
+    this.child.send({ command, url });
+    const [{ value, error }] = await reply;
     if (error !== undefined) throw new Error(error);
     return value;
   }
@@ -98,13 +96,13 @@ describe('the schema', () => {
   afterAll(() => database.close());
 
   it('is, by the migrations, what TypeORM would make of the entities', async () => {
-    expect(await service.ask('differences', database)).toEqual([]);
+    expect(await service.run('differences', database)).toEqual([]);
   });
 
   it('is, by the migrations, to the last definition what the entities alone make', async () => {
     await withDatabase(async (made) => {
       await made.query('CREATE TABLE migrations ()');
-      await service.ask('synchronize', made);
+      await service.run('synchronize', made);
 
       const expected = await catalogue(made);
       expect(Object.keys(expected).length).toBeGreaterThan(40);
@@ -127,7 +125,7 @@ describe('the schema', () => {
     withDatabase(async (other) => {
       await other.query(change);
 
-      expect(await service.ask('differences', other)).not.toEqual([]);
+      expect(await service.run('differences', other)).not.toEqual([]);
     }),
   );
 
@@ -268,7 +266,7 @@ describe('migrations', () => {
     withDatabase(async (database) => {
       const before = await catalogue(database);
       const reverted: string[] = [];
-      for (let name; (name = await service.ask<string | null>('revert', database)) !== null;) {
+      for (let name; (name = await service.run<string | null>('revert', database)) !== null;) {
         reverted.push(name);
       }
 
@@ -278,7 +276,7 @@ describe('migrations', () => {
         { relname: 'migrations' },
         { relname: 'operator_actions' },
       ]);
-      expect(await service.ask('migrate', database)).toEqual(reverted.reverse());
+      expect(await service.run('migrate', database)).toEqual(reverted.reverse());
       expect(await catalogue(database)).toEqual(before);
     }));
 
@@ -286,23 +284,23 @@ describe('migrations', () => {
     withDatabase(async (database) => {
       // The last table of the first migration.
       await database.query('CREATE TABLE pets ()');
-      await expect(service.ask('migrate', database)).rejects.toThrow(/"pets" already exists/);
+      await expect(service.run('migrate', database)).rejects.toThrow(/"pets" already exists/);
 
       expect(await tablesOf(database)).toEqual([{ relname: 'migrations' }, { relname: 'pets' }]);
       expect(await database.query('SELECT name FROM migrations')).toEqual([]);
       await database.query('DROP TABLE pets');
-      expect((await service.ask<string[]>('migrate', database)).length).toBeGreaterThan(1);
+      expect((await service.run<string[]>('migrate', database)).length).toBeGreaterThan(1);
     }, EMPTY));
 
   it('that fail leave those before them, which are complete', () =>
     withDatabase(async (database) => {
       await database.query('CREATE TABLE idempotency_keys (expires_at timestamptz)');
-      await expect(service.ask('migrate', database)).rejects.toThrow(/already exists/);
+      await expect(service.run('migrate', database)).rejects.toThrow(/already exists/);
 
       const executed = await database.query<{ name: string }>('SELECT name FROM migrations');
       expect(executed.map(({ name }) => name)).toEqual(['CreateStore1795132800000']);
       await database.query('DROP TABLE idempotency_keys');
-      expect(await service.ask('migrate', database)).not.toContain('CreateStore1795132800000');
+      expect(await service.run('migrate', database)).not.toContain('CreateStore1795132800000');
     }, EMPTY));
 
   it('run once when two processes start on an empty database at the same time', () =>
@@ -314,7 +312,7 @@ describe('migrations', () => {
         // The first one to migrate has to wait for this table; the other one comes meanwhile.
         await database.query('BEGIN; CREATE TABLE owners ()');
         const responses = [first, other].map((process) =>
-          process.ask<string[]>('migrate', database),
+          process.run<string[]>('migrate', database),
         );
         await untilTwoWait(database);
         await database.query('ROLLBACK');
@@ -332,6 +330,6 @@ describe('migrations', () => {
 
   it('leave an up-to-date schema alone', () =>
     withDatabase(async (database) => {
-      expect(await service.ask('migrate', database)).toEqual([]);
+      expect(await service.run('migrate', database)).toEqual([]);
     }));
 });

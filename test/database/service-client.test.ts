@@ -89,7 +89,7 @@ describe('a connection', () => {
     expect(rows).toEqual([{ value }]);
   });
 
-  it('reads rows of several columns, of which some are null', async () => {
+  it('reads rows of several columns with nulls', async () => {
     const sql = "SELECT NULL AS none, 'Zoë' AS name, '' AS nothing, $1::bigint AS id";
     const { rows } = await connected(ServiceClient, (client) => client.query(sql, [7]));
 

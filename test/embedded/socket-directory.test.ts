@@ -5,7 +5,7 @@ import type { ServerFiles } from '../../src/embedded-postgres/server/server-file
 const SOCKET_PATH_BYTES = process.platform === 'linux' ? 108 : 104;
 const SOCKET_NAME = '/.s.PGSQL.5432';
 
-/** Returns the folder of a cluster whose socket has a path of so many bytes. */
+/** Returns a folder for a cluster. The path of its socket has the given number of bytes. */
 function clusterFor(socketPathBytes: number): string {
   const start = '/tmp/ä/';
   const length = socketPathBytes - Buffer.byteLength(start) - SOCKET_NAME.length;

@@ -110,7 +110,9 @@ interface Health {
   }
 
   /** Compares the table with the responses. Returns how many rows got 201, and 503. */
-  async function expectAnimals(load: MixedLoad): Promise<{ responseed: number; unsaid: number }> {
+  async function expectAnimals(
+    load: MixedLoad,
+  ): Promise<{ acknowledged: number; unacknowledged: number }> {
     const creates = load.sent.filter(({ kind }) => kind.endsWith('create'));
     const names = new Map(creates.map((sent) => [sent.name, sent.response]));
     const rows = await server.query<{ id: string; name: string; category: string; status: string }>(
@@ -124,13 +126,13 @@ interface Health {
         { id: Number(id), name, categoryId: Number(category), status },
       ]),
     );
-    let responseed = 0;
+    let acknowledged = 0;
     for (const [name, response] of names) {
       if (response.status !== 201) continue;
-      responseed++;
+      acknowledged++;
       expect(stored.get(name)).toEqual(response.json);
     }
-    return { responseed, unsaid: rows.length - responseed };
+    return { acknowledged, unacknowledged: rows.length - acknowledged };
   }
 
   async function underLoad(
@@ -140,11 +142,11 @@ interface Health {
     let health: Health | undefined;
     let wellAtMs = Infinity;
     try {
-      await load.responseed(50);
+      await load.untilMoreResponses(50);
       health = await watchHealth(() => fault(load));
       while (!(await isReady())) await sleep(20);
       wellAtMs = performance.now();
-      await load.responseed(50);
+      await load.untilMoreResponses(50);
     } finally {
       await load.stop();
     }
@@ -212,28 +214,28 @@ interface Health {
       // Of a restart that takes a fraction of a second, nothing need be seen.
       if (!what.startsWith('it is restarted')) expect(health.ready).toContain(503);
 
-      const { responseed, unsaid } = await expectAnimals(load);
+      const { acknowledged, unacknowledged } = await expectAnimals(load);
       const creates = load.byStatus('create', 'keyed create');
-      expect(responseed).toBe(creates[201]);
+      expect(acknowledged).toBe(creates[201]);
       // At most those were added whose connection broke before the response.
-      expect(unsaid).toBeLessThanOrEqual(creates[503] ?? 0);
+      expect(unacknowledged).toBeLessThanOrEqual(creates[503] ?? 0);
     },
   );
 
   it('every response is 200, 201 or 503 within 5 seconds, and no 201 is lost: each response of the server takes 1.2 seconds', async () => {
     const { load, health } = await underLoad(async (load) => {
       relay.slow(1_200);
-      await load.responseed(20);
+      await load.untilMoreResponses(20);
       await sleep(1_000);
       relay.slow(0);
-      await load.responseed(6);
+      await load.untilMoreResponses(6);
     });
     expect(load.broken).toEqual([]);
     for (const sent of load.sent) expectResponse(sent);
-    const { responseed, unsaid } = await expectAnimals(load);
+    const { acknowledged, unacknowledged } = await expectAnimals(load);
     const creates = load.byStatus('create', 'keyed create');
-    expect(responseed).toBe(creates[201]);
-    expect(unsaid).toBeLessThanOrEqual(creates[503] ?? 0);
+    expect(acknowledged).toBe(creates[201]);
+    expect(unacknowledged).toBeLessThanOrEqual(creates[503] ?? 0);
     expect([...health.live]).toEqual([200]);
   });
 
@@ -265,14 +267,14 @@ interface Health {
   it('every 201 of a service that is killed (SIGKILL) is there exactly once', async () => {
     const doomed = await start();
     const load = new MixedLoad(doomed, owner.key, [], ['create', 'keyed create']);
-    await load.responseed(100);
+    await load.untilMoreResponses(100);
     const stopped = doomed.stop('SIGKILL');
     await sleep(100);
     await load.stop();
     await stopped;
     expect(load.byStatus('create', 'keyed create')).toEqual({ 201: load.sent.length });
     expect(load.broken.length).toBeGreaterThan(0);
-    const { responseed } = await expectAnimals(load);
-    expect(responseed).toBe(load.sent.length);
+    const { acknowledged } = await expectAnimals(load);
+    expect(acknowledged).toBe(load.sent.length);
   });
 });

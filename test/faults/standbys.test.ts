@@ -112,7 +112,7 @@ const services: TestService[] = [];
     return json.id as number;
   };
 
-  /** Adds animals as of so many seconds ago. Returns their ids, in order. */
+  /** Adds animals with a creation time the given number of seconds ago. Returns their ids, in order. */
   async function addAged(...seconds: number[]): Promise<number[]> {
     const rows = await primary.query<{ id: string }>(
       `INSERT INTO pets (name, category_id, status, created_at)

@@ -31,7 +31,7 @@ async function connection(): Promise<{ client: Socket; held: Socket }> {
   return { client, held };
 }
 
-function response(socket: Socket, head: string, body: string): void {
+function write(socket: Socket, head: string, body: string): void {
   socket.cork();
   socket.write(head);
   socket.write(body);
@@ -45,9 +45,9 @@ const isWritten = ({ bytesWritten, writableLength }: Socket): boolean =>
 it('writes the responses of an event-loop tick when it ends, complete and in order', async () => {
   const [first, second] = [await connection(), await connection()];
 
-  response(first.held, 'head ', 'body ');
-  response(second.held, 'other ', 'one');
-  response(first.held, 'next ', 'one');
+  write(first.held, 'head ', 'body ');
+  write(second.held, 'other ', 'one');
+  write(first.held, 'next ', 'one');
   expect([first.held.writableLength, second.held.writableLength]).toEqual([18, 9]);
   first.held.end();
   second.held.end();
@@ -59,7 +59,7 @@ it('writes the responses of an event-loop tick when it ends, complete and in ord
 it('writes immediately on flush', async () => {
   const { held } = await connection();
 
-  response(held, 'head ', 'body');
+  write(held, 'head ', 'body');
   expect(isWritten(held)).toBe(false);
   writes.flush();
 
@@ -70,8 +70,8 @@ it('closes a connection that was destroyed in the meantime and writes the others
   const [destroyed, open] = [await connection(), await connection()];
   const closed = new Promise((resolve) => destroyed.held.on('close', resolve));
 
-  response(destroyed.held, 'head ', 'body');
-  response(open.held, 'head ', 'body');
+  write(destroyed.held, 'head ', 'body');
+  write(open.held, 'head ', 'body');
   destroyed.held.destroy();
   open.held.end();
 

@@ -24,7 +24,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/** Starts `dist/bundle/main.js` and waits until it exits by itself. */
+/** Starts `dist/bundle/main.js` and waits until it exits. */
 async function failToStart(env: Environment): Promise<{ code: number; stderr: string }> {
   const child = spawn(process.execPath, [join(__dirname, '../../dist/bundle/main.js')], {
     stdio: ['ignore', 'ignore', 'pipe'],

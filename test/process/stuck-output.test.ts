@@ -11,7 +11,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer, Socket, type AddressInfo } from 'node:net';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -21,6 +21,7 @@ import { createDatabase, type TestDatabase } from '../harness/database/database.
 import { createOwner } from '../harness/database/factories.js';
 import { logLines, type LogLine } from '../harness/service/output.js';
 import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
+import { freePort } from '../harness/processes/free-port.js';
 
 const MAIN = join(__dirname, '../../dist/bundle/main.js');
 /** The minimum of LOG_BUFFER_BYTES. */
@@ -128,15 +129,6 @@ class StuckService {
       () => false,
     );
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** A pipe that nobody reads until `read` is called. */

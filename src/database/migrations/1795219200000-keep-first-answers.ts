@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** The first answers to requests with an idempotency key. */
+/** Stores the first response to each request with an idempotency key. */
 export class KeepFirstAnswers1795219200000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     // No foreign key on owner_id: owners are never deleted, and the check would lock the row of a

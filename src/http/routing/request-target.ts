@@ -19,8 +19,8 @@ export function makeRoutable(request: Request): void {
 
 /**
  * Returns the path and query of a request target in origin form or absolute form (RFC 9112, section
- * 3.2), otherwise a path that matches no route. The router would respond by itself, without guards
- * and rate limit headers, to a path that cannot be decoded.
+ * 3.2), otherwise a path that matches no route. For a path that cannot be decoded, the router
+ * would send a response of its own, without guards and rate limit headers.
  */
 function routableUrl(target: string): string {
   const url = target.startsWith('/') ? target : pathOfAbsoluteForm(target);

@@ -1,7 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +8,7 @@ import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { Cli } from '../processes/command.js';
 import type { TestDatabase } from './database.js';
+import { freePort } from '../processes/free-port.js';
 
 /** PostgreSQL does not run as root. For root, it runs as `nobody`. */
 const USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
@@ -120,7 +120,7 @@ export class PostgresServer {
     }
   }
 
-  /** Starts the server, and returns when it answers. */
+  /** Starts the server and waits until it accepts connections. */
   async start(): Promise<void> {
     const settings = {
       listen_addresses: '127.0.0.1',
@@ -145,7 +145,7 @@ export class PostgresServer {
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     this.process.stderr?.on('data', (text: Buffer) => (this.log += text.toString()));
-    await this.untilItResponses();
+    await this.untilItResponds();
   }
 
   /** Stops it from doing anything, as a machine does that hangs; connections stay open. */
@@ -192,7 +192,7 @@ export class PostgresServer {
     await exited;
   }
 
-  private async untilItResponses(): Promise<void> {
+  private async untilItResponds(): Promise<void> {
     const deadline = Date.now() + START_LIMIT_MS;
     for (;;) {
       try {
@@ -253,13 +253,4 @@ function statusOf(pid: number): string[] | undefined {
   } catch {
     return undefined;
   }
-}
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
 }

@@ -17,7 +17,7 @@ import { planRevert, revertMigration } from '#dist/database/schema/revert.js';
 /** @typedef {import('typeorm').DataSourceOptions} DataSourceOptions */
 
 /** @type {Record<string, (location: DatabaseLocation, settings: DatabaseSettings) => Promise<unknown>>} */
-const responses = {
+const commands = {
   differences: (location, settings) =>
     withEntities(location, settings, async (dataSource) => {
       const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
@@ -33,8 +33,8 @@ const responses = {
   },
 };
 
-process.on('message', (/** @type {{ question: string, url: string }} */ { question, url }) => {
-  void response(question, url).then(
+process.on('message', (/** @type {{ command: string, url: string }} */ { command, url }) => {
+  void run(command, url).then(
     (value) => process.send?.({ value: value ?? null }),
     (/** @type {unknown} */ error) => process.send?.({ error: String(error) }),
   );
@@ -42,12 +42,12 @@ process.on('message', (/** @type {{ question: string, url: string }} */ { questi
 process.once('disconnect', () => process.exit(0));
 
 /**
- * @param {string} question
+ * @param {string} command
  * @param {string} url
  */
-async function response(question, url) {
+async function run(command, url) {
   const { database: settings } = new Settings({ ...process.env, DATABASE_URL: url });
-  return responses[question]?.(await locateDatabase(settings, 'command'), settings);
+  return commands[command]?.(await locateDatabase(settings, 'command'), settings);
 }
 
 /**

@@ -101,7 +101,7 @@ export class Description {
     return schemaViolations(value, schema, this.resolve);
   }
 
-  /** Returns what of an answer is not described, or not as it is described. */
+  /** Returns the differences between a response and its description. */
   differences(response: ApiResponse, { headers, content }: ResponseObject): string[] {
     const described = new Map(
       Object.entries(headers).map(([name, header]) => [name.toLowerCase(), this.resolved(header)]),

@@ -46,8 +46,8 @@ export class MixedLoad {
     for (let worker = 0; worker < WORKERS; worker++) this.workers.push(this.work());
   }
 
-  /** Resolves when `count` more responses have arrived. */
-  async responseed(more: number): Promise<void> {
+  /** Resolves when the given number of further responses have arrived. */
+  async untilMoreResponses(more: number): Promise<void> {
     const enough = this.sent.length + more;
     while (this.sent.length < enough && !this.stopped) await sleep(10);
   }
@@ -57,7 +57,7 @@ export class MixedLoad {
     await Promise.all(this.workers);
   }
 
-  /** Remix how many answers of each status the requests of some kinds had. */
+  /** Counts the responses to requests of the given kinds by status. */
   byStatus(...kinds: Kind[]): Record<number, number> {
     const counts: Record<number, number> = {};
     for (const { kind, response } of this.sent) {

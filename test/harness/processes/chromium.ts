@@ -73,10 +73,10 @@ export class Chromium {
   /** Sends a command of the protocol and returns its result. @throws when the browser refuses it */
   async call(method: string, params: object = {}): Promise<Record<string, unknown>> {
     const id = this.nextId++;
-    const responseed = new Promise<Message>((resolve) => this.pending.set(id, resolve));
+    const reply = new Promise<Message>((resolve) => this.pending.set(id, resolve));
     const message = { id, method, params, ...(this.sessionId && { sessionId: this.sessionId }) };
     (this.process.stdio[3] as Writable).write(`${JSON.stringify(message)}\0`);
-    const { result, error } = await responseed;
+    const { result, error } = await reply;
     if (error) throw new Error(`${method}: ${error.message}`);
     return result ?? {};
   }

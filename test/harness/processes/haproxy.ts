@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { send } from '../http/client.js';
 import { type Environment, inheritedEnvironment } from '../service/service.js';
+import { freePort } from './free-port.js';
 
 /** The load balancer's configuration, as docker-compose.yml hands it to the container. */
 export const HAPROXY_CONFIG = join(__dirname, '../../../deploy/haproxy.cfg');
@@ -44,7 +44,7 @@ export async function startHaproxy(command: string, env: Environment): Promise<H
     await exited;
   };
   const deadline = Date.now() + START_LIMIT_MS;
-  while (!(await responses(port))) {
+  while (!(await isReady(port))) {
     if (child.exitCode === null && Date.now() < deadline) await sleep(50);
     else {
       await stop();
@@ -54,18 +54,9 @@ export async function startHaproxy(command: string, env: Environment): Promise<H
   return { port, output: () => output, stop };
 }
 
-function responses(port: number): Promise<boolean> {
+function isReady(port: number): Promise<boolean> {
   return send({ port }, '/health/ready').then(
     ({ status }) => status === 200,
     () => false,
   );
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -19,7 +19,7 @@ export interface NameServer {
 export async function startNameServer(addresses: readonly string[]): Promise<NameServer> {
   const socket = createSocket('udp4');
   socket.on('message', (query, { port, address }) => {
-    socket.send(response(query, addresses), port, address);
+    socket.send(dnsResponse(query, addresses), port, address);
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
@@ -32,7 +32,7 @@ export async function startNameServer(addresses: readonly string[]): Promise<Nam
   };
 }
 
-function response(query: Buffer, addresses: readonly string[]): Buffer {
+function dnsResponse(query: Buffer, addresses: readonly string[]): Buffer {
   const nameEnd = query.indexOf(0, HEADER_BYTES) + 1;
   const question = query.subarray(HEADER_BYTES, nameEnd + QUESTION_REST_BYTES);
   const records = query.readUInt16BE(nameEnd) === TYPE_A ? addresses.map(addressRecord) : [];

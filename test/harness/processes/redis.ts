@@ -1,12 +1,12 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { freePort } from './free-port.js';
 
 const isInstalled = (command: string): boolean =>
   spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0;
@@ -75,7 +75,7 @@ interface ServerOptions {
 
 export async function startRedis(options: ServerOptions = {}): Promise<RedisServer> {
   const { args = [], nowMs, absent, tls, password } = options;
-  const port = await freePort();
+  const port = await freeClusterPort();
   const folder = mkdtempSync(join(tmpdir(), 'pets-redis-'));
   const clockFile = join(folder, 'clock');
   const setClock = (ms: number): void => writeFileSync(clockFile, asTimestamp(ms));
@@ -209,13 +209,10 @@ function portArguments(port: number, tls: ServerOptions['tls']): string[] {
   return ['--port', '0', '--tls-port', String(port), ...files, '--tls-auth-clients', 'no'];
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  // The bus of a Cluster listens 10,000 above.
-  return port < 55_000 ? port : freePort();
+/** Returns a port whose Cluster bus, 10,000 above it, is a port too. */
+async function freeClusterPort(): Promise<number> {
+  const port = await freePort();
+  return port < 55_000 ? port : freeClusterPort();
 }
 
 async function untilReady(server: ChildProcess): Promise<void> {

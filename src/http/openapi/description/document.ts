@@ -30,7 +30,7 @@ const OUTLINE: Omit<OpenAPIObject, 'paths'> = {
         scheme: 'bearer',
         bearerFormat: 'API key',
         description:
-          'The API key: `aas_` and 36 letters and digits, the last six of which are a checksum.',
+          'The API key: `aas_` and 36 letters and digits. The last six are a checksum.',
       },
     },
   },
