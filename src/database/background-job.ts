@@ -35,7 +35,7 @@ export class BackgroundJob {
     ).unref();
   }
 
-  /** Resolves when a run in progress has ended. There is no further run. */
+  /** Resolves when a scheduled run in progress has ended. There is no further run. */
   async stop(): Promise<void> {
     this.stopping.abort();
     clearTimeout(this.timer);

@@ -62,7 +62,7 @@ export class LogOutput {
     if (!this.isWriting) this.schedule(WRITE_DELAY_MS);
   }
 
-  /** Resolves when everything is written, when a write fails, or after `limitMs`. */
+  /** Resolves when everything is written, when a write fails for good, or after `limitMs`. */
   flush(limitMs: number): Promise<void> {
     return new Promise((resolve) => {
       const limit = setTimeout(resolve, limitMs);

@@ -25,10 +25,11 @@ interface IdentifiedCaller {
 }
 
 /**
- * Identifies the caller, counts the request, and sets the rate limit headers. It runs before
- * ApiKeyGuard, so that it counts requests without a valid API key. Requests to `@SkipThrottle()`
- * routes are not counted, but their responses have the headers. Responses of `@Public()` routes
- * have none. `@Throttle()` has no effect, because limits belong to the owner's plan.
+ * Identifies the caller, counts the request, sets the rate limit headers, and rejects requests over
+ * the limit. It runs before ApiKeyGuard, so that it counts requests without a valid API key.
+ * Requests to `@SkipThrottle()` routes count only if their address is over its limit of lookups,
+ * but their responses have the headers. Responses of `@Public()` routes have none. `@Throttle()`
+ * has no effect, because limits belong to the owner's plan.
  * docs/decisions/0012 explains why this guard does not extend ThrottlerGuard.
  */
 @Injectable()

@@ -36,7 +36,8 @@ interface Change {
 
 /**
  * Caches the state of API keys by hash, about 400 bytes each. Only API keys that exist are cached,
- * so that unauthenticated callers cannot make the cache grow. Evicts the least recently used entry.
+ * so that unauthenticated callers cannot make the cache grow. When full, it evicts the entry that was
+ * least recently used or refreshed.
  */
 @Injectable()
 export class KeyCache {
@@ -59,7 +60,7 @@ export class KeyCache {
     return this.entries.get(hash)?.key;
   }
 
-  /** Whether `get` starts a query for an API key that is not in the cache. */
+  /** Returns whether an API key is neither in the cache nor being looked up. */
   needsLookup(hash: string): boolean {
     return !this.entries.has(hash) && !this.lookups.has(hash);
   }
@@ -67,8 +68,7 @@ export class KeyCache {
   /**
    * Returns the state of an API key, at most four seconds old, or null when the API key does not
    * exist. While the database is unreachable, returns the last known state for at most ten minutes.
-   * A state that is known to have changed is used only if no query has succeeded since the change
-   * became known.
+   * If a change of the API key is known, returns the old state only until a query succeeds again.
    *
    * @throws the error of the lookup
    */
@@ -89,7 +89,9 @@ export class KeyCache {
   }
 
   /**
-   * Makes the entries that a change affects stale. @param hasChanged whether it affects an API key
+   * Makes the entries that a change affects stale.
+   *
+   * @param hasChanged whether the change affects an API key
    */
   invalidate(hasChanged: (key: CachedKey) => boolean): void {
     this.makeStale({ hasChanged, atMs: performance.now() });

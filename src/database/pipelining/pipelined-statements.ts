@@ -24,8 +24,8 @@ interface Statement {
  * Runs statements on the connections of a pool.
  *
  * Statements that wait for a connection at the same time share it and one transaction
- * (docs/decisions/0010). If the server rejects one of them, only this one fails. If the server is
- * unavailable or late, all of them fail.
+ * (docs/decisions/0010). If the server rejects one of them, only this one fails, and the others
+ * run again. If the server is unavailable or late, all of them fail.
  */
 export class PipelinedStatements {
   private readonly reads: BatchQueue;
@@ -41,7 +41,7 @@ export class PipelinedStatements {
    * Returns the rows of a statement that is fast and takes no locks.
    *
    * @param toRow builds a row from its columns, in the order of the statement
-   * @throws the error of the pool or the server, see `isUnavailable`
+   * @throws the error of the pool, the server (see `isUnavailable`) or `toRow`
    */
   read<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
     return this.reads.add(sql, values, toRow);
@@ -58,8 +58,8 @@ export class PipelinedStatements {
 }
 
 /**
- * Statements that wait for a connection. Each connection runs the oldest ones, so batches grow with
- * the load.
+ * Statements that wait for a connection. Each connection that becomes free runs up to eight of the
+ * oldest, so batches grow with the load.
  */
 class BatchQueue {
   private readonly waiting: Statement[] = [];
@@ -116,7 +116,8 @@ class BatchQueue {
   }
 
   /**
-   * @param failed the index of the rejected statement; the others were rolled back and run again
+   * @param failed the index of the rejected statement. The others were rolled back. They run again,
+   *   unless the server is unavailable
    */
   private fail(batch: readonly Statement[], error: Error, failed?: number): void {
     const isOwn = failed !== undefined && !isUnavailable(error);

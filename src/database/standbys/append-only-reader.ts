@@ -4,8 +4,8 @@ import type { Parameter, RowMapper } from '../pipelining/prepared-statement.js';
 import { Standbys } from './standbys.js';
 
 /**
- * Reads tables whose rows are added and never changed or removed. A standby serves a read if the
- * primary would return the same rows, otherwise the primary does (docs/decisions/0008).
+ * Reads tables whose rows are added and never changed or removed. It returns the rows of a standby
+ * only if they are certainly complete, otherwise those of the primary (docs/decisions/0008).
  */
 @Injectable()
 export class AppendOnlyReader {
@@ -31,10 +31,11 @@ export class AppendOnlyReader {
   }
 
   /**
-   * Returns up to `limit` rows in ascending order of id. A page from a standby must be full, and no
-   * row with a smaller id may be missing on it.
+   * Returns a page of rows in ascending order of id. It uses the page of a standby only if that is
+   * full and the standby has every row with a smaller id.
    *
-   * @param sql `SELECT … FROM` a table with the column `created_at`
+   * @param sql `SELECT … FROM` a table with the column `created_at`, with ORDER BY and LIMIT
+   * @param limit the value of that LIMIT
    */
   page<Row>(
     sql: string,

@@ -30,9 +30,10 @@ interface AdmissionInputs {
 }
 
 /**
- * Limits the requests in progress. A request over a limit is shed: it gets 503 immediately, before
- * it is counted against a rate limit and before its API key is looked up. A lower limit applies to
- * unauthenticated requests, so that they are shed first. Health probes are never shed.
+ * Sheds requests when too many are in progress or the queue for the database could be full. A shed
+ * request gets 503 immediately, before it is counted against a rate limit and before its API key is
+ * looked up. A lower limit applies to requests whose API key is not known to be valid, so that they
+ * are shed first. Health probes are never shed.
  */
 export class Admission {
   private readonly used: UsedSlots = { all: 0, unauthenticated: 0 };

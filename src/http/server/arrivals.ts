@@ -5,9 +5,9 @@ const REQUESTS_PER_TICK = 2;
 
 /**
  * Starts only a few requests per event-loop tick while clients connect, in the order of arrival.
- * This saves waiting time in a burst of connections: Node accepts one connection per tick, so every
- * client that waits to connect, health probes included, waits for all requests that start before it
- * in the same tick (see docs/performance.md).
+ * This saves waiting time in a burst of connections: Node accepts one connection per tick, so each
+ * request in a tick delays the clients that wait to connect, health probes included (see
+ * docs/performance.md).
  * It relies on libuv 1.45 or later accepting one connection per tick, and on `setImmediate` running
  * once per tick.
  * If libuv accepts several connections per tick again, the delay has no benefit: remove this class
@@ -28,7 +28,7 @@ export class Arrivals {
     });
   }
 
-  /** Starts a request now, or in one of the next ticks while connections arrive. */
+  /** Starts a request now or, while connections arrive, at the end of this tick or a later one. */
   start(request: () => void): void {
     if (this.isArriving) this.waiting.push(request);
     else request();

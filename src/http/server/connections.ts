@@ -86,14 +86,15 @@ const LOG_INTERVAL_MS = 10_000;
 
 /**
  * Tracks the connections of the main listener and enforces their limits. When there are too many,
- * it closes the connection that has been idle longest, or else one whose client does not read.
+ * it closes a connection that waits for its client, or else the new one: of all connections the
+ * one that has been idle longest, of one address the oldest.
  */
 export class Connections {
   private readonly logger = new Logger(Connections.name);
   private readonly arrivals = new Arrivals();
   private readonly bySocket = new Map<Socket, Connection>();
   private readonly byAddress = new Map<string, Set<Connection>>();
-  /** Connections without a request in progress, longest idle first. */
+  /** Connections without an open response, longest idle first. */
   private readonly idle = new Set<Connection>();
   private loggedAtMs = -Infinity;
   private unlogged = 0;
@@ -126,9 +127,10 @@ export class Connections {
   }
 
   /**
-   * Returns a request listener that enforces the limit on requests per connection. At the limit,
-   * the connection closes after its last response and the service does not read further requests.
-   * The client repeats those on another connection (RFC 9112, section 9.3.2).
+   * Returns a request listener that enforces the limit on requests per connection. It does not
+   * process a request over the limit, or those after it, and the connection closes after the
+   * responses before them. The client repeats the rest on another connection (RFC 9112, section
+   * 9.3.2).
    */
   bounded(listener: RequestListener): RequestListener {
     return (request, response) => {
@@ -145,7 +147,7 @@ export class Connections {
     };
   }
 
-  /** Stops processing requests of the connection, whose last response has `Connection: close`. */
+  /** Ignores further requests of a connection. For one whose response has `Connection: close`. */
   stopRequests(socket: Socket): void {
     const connection = this.bySocket.get(socket);
     if (connection) connection.isClosing = true;

@@ -7,11 +7,11 @@ const FLAT = Symbol('flat DTO');
 const NESTED_VALIDATION = 'nestedValidation';
 
 /**
- * Validates a DTO without class-transformer, which copies everything that a body contains before
- * the rules are checked: a hostile body of 100 KiB with thousands of unknown members would take a
- * tenth of a second (docs/performance.md). For classes whose properties are primitives with
- * synchronous rules. The only conversions are those of the decorators in this folder. A subclass
- * is flat only if it has the decorator itself.
+ * Marks a DTO class that is validated without class-transformer, which copies everything that a
+ * body contains before the rules are checked: a hostile body of 100 KiB with thousands of unknown
+ * members would take a tenth of a second (docs/performance.md). All properties must be primitives
+ * with synchronous rules. The only conversions are those of the decorators in this folder. A
+ * subclass is flat only if it has the decorator itself.
  */
 export function FlatDto(): ClassDecorator {
   return (target) => Reflect.defineMetadata(FLAT, true, target);
