@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
+import type { CachedKey } from './cached-key.js';
 import type { AnonymousCaller, Caller } from './caller.js';
 import { KeyCache } from './key-cache/key-cache.js';
 import { hashKey, hasKeyForm } from './key-format.js';
-import { isUsable, type CachedKey } from './cached-key.js';
 import { LastUsed } from './last-used.js';
 
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
@@ -57,6 +57,10 @@ export class Authenticator {
     this.lastUsed.note(key.id, nowMs);
     return { kind: 'key', key };
   }
+}
+
+function isUsable({ revoked, expiresAtMs }: CachedKey, nowMs: number): boolean {
+  return !revoked && (expiresAtMs === undefined || nowMs < expiresAtMs);
 }
 
 /** Returns the token after the scheme, or '' if there is none or the scheme is different. */

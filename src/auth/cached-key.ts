@@ -1,4 +1,4 @@
-import type { Plan, PlanLimits } from './plan.js';
+import type { Plan, PlanLimits } from '../config/plans.js';
 
 /** The cached state of an API key. Immutable; a refresh replaces the object. */
 export interface CachedKey {
@@ -12,9 +12,4 @@ export interface CachedKey {
   /** Milliseconds since the epoch; undefined: the API key does not expire. */
   readonly expiresAtMs: number | undefined;
   readonly revoked: boolean;
-}
-
-/** Whether an API key is valid. @param nowMs milliseconds since the epoch */
-export function isUsable(key: CachedKey, nowMs: number): boolean {
-  return !key.revoked && (key.expiresAtMs === undefined || nowMs < key.expiresAtMs);
 }

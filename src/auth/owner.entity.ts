@@ -1,17 +1,14 @@
 import { Check, Column, Entity, PrimaryGeneratedColumn, Unique } from 'typeorm';
-import type { Plan } from './plan.js';
+import type { Plan } from '../config/plans.js';
+import { planConstraints } from './plan.js';
+
+const CONSTRAINTS = planConstraints();
 
 /** The owner of API keys. Requests are counted per owner. */
 @Entity('owners')
 @Unique('owners_name_key', ['name'])
-@Check('owners_plan_check', `plan IN ('free', 'pro', 'business', 'enterprise')`)
-@Check(
-  'owners_limits_check',
-  `CASE WHEN plan = 'enterprise'
-        THEN limit_per_minute IS NOT NULL AND limit_per_minute > 0
-         AND limit_per_day IS NOT NULL AND limit_per_day > 0
-        ELSE limit_per_minute IS NULL AND limit_per_day IS NULL END`,
-)
+@Check('owners_plan_check', CONSTRAINTS.owners_plan_check)
+@Check('owners_limits_check', CONSTRAINTS.owners_limits_check)
 export class Owner {
   @PrimaryGeneratedColumn('identity', {
     type: 'bigint',
@@ -26,7 +23,7 @@ export class Owner {
   @Column('text')
   plan!: Plan;
 
-  /** A custom limit. Only owners with the enterprise plan have one. */
+  /** Set only if the plan has custom limits. */
   @Column('integer', { name: 'limit_per_minute', nullable: true })
   limitPerMinute!: number | null;
 

@@ -1,18 +1,26 @@
-export const PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
-export type Plan = (typeof PLANS)[number];
+import { type Plan, PLAN_LIMITS, type PlanLimits } from '../config/plans.js';
 
-/** Maximum number of requests of an owner, over all API keys. */
-export interface PlanLimits {
-  perMinute: number;
-  perDay: number;
+/** An owner's stored plan. The limits are null unless they are custom. */
+export interface StoredPlan {
+  readonly plan: Plan;
+  readonly limitPerMinute: number | null;
+  readonly limitPerDay: number | null;
 }
 
-/** The limits of each plan. An owner with the enterprise plan has custom limits. */
-export const PLAN_LIMITS: Readonly<Record<Exclude<Plan, 'enterprise'>, PlanLimits>> = {
-  free: { perMinute: 60, perDay: 1_000 },
-  pro: { perMinute: 300, perDay: 10_000 },
-  business: { perMinute: 1_000, perDay: 100_000 },
-};
+/** Returns the limits of an owner. */
+export function limitsOf({ plan, limitPerMinute, limitPerDay }: StoredPlan): PlanLimits {
+  return PLAN_LIMITS[plan] ?? { perMinute: limitPerMinute ?? 0, perDay: limitPerDay ?? 0 };
+}
 
-/** The maximum of a custom limit, so that counters stay 32-bit integers. */
-export const MAX_CUSTOM_LIMIT = 2_000_000_000;
+/** Returns the check constraints of the table owners, as SQL expressions by name. */
+export function planConstraints(plans: Readonly<Record<string, PlanLimits | null>> = PLAN_LIMITS) {
+  const names = Object.keys(plans);
+  const list = (values: string[]) => values.map((value) => `'${value}'`).join(', ');
+  return {
+    owners_plan_check: `plan IN (${list(names)})`,
+    owners_limits_check: `CASE WHEN plan IN (${list(names.filter((name) => plans[name] === null))})
+        THEN limit_per_minute IS NOT NULL AND limit_per_minute > 0
+         AND limit_per_day IS NOT NULL AND limit_per_day > 0
+        ELSE limit_per_minute IS NULL AND limit_per_day IS NULL END`,
+  };
+}

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { describeFailure } from './describe-failure.js';
+import { ConnectionFailedError } from '../database/pools/connection-failed-error.js';
 import { createProgram } from './program.js';
 
 const FAILURE = 1;
@@ -21,6 +21,15 @@ export async function run(args: readonly string[]): Promise<number> {
     console.error(describeUsageError(error));
     return WRONG_USAGE;
   }
+}
+
+function describeFailure(error: unknown): string {
+  const message = (error instanceof Error ? error.message : String(error))
+    .replace(/\s+/g, ' ')
+    .trim();
+  return error instanceof ConnectionFailedError
+    ? `The database cannot be reached: ${message}`
+    : message;
 }
 
 function describeUsageError({ code, message }: CommanderError): string {

@@ -1,43 +1,31 @@
 import type { Command } from 'commander';
-import { AdministrationRepository } from '../auth/administration/administration.repository.js';
-import { KeyAdministration } from '../auth/administration/key-administration.js';
-import { currentOperator } from '../auth/administration/operator.js';
-import { OwnerAdministration } from '../auth/administration/owner-administration.js';
-import type { DatabaseTarget } from '../database/database-target.js';
-import type { StatementRunner } from '../database/statement-runner.js';
-import type { DatabaseOptions } from './store-session.js';
+import { type OutputOptions, printResult } from './output.js';
+import type { DatabaseOptions, Store } from './store-session.js';
 
-/** The objects that commands use. */
-export interface Store {
-  readonly keys: KeyAdministration;
-  readonly owners: OwnerAdministration;
-  readonly database: StatementRunner;
-  readonly target: DatabaseTarget;
-  /** The user who runs the command, as `user@host`. */
-  readonly operator: string;
-}
-
-/** Opens the store for a command and closes it afterwards. */
-export async function onStore(
-  work: (store: Store) => Promise<void>,
-  options: DatabaseOptions = {},
-): Promise<void> {
-  // Loaded here, so that help and usage errors do not load the database's libraries.
-  const { withStore } = await import('./store-session.js');
-  await withStore(options, async (database, { target }) => {
-    const repository = new AdministrationRepository(database);
-    const operator = currentOperator();
-    await work({
-      keys: new KeyAdministration(repository, operator),
-      owners: new OwnerAdministration(repository, operator),
-      database,
-      target,
-      operator,
-    });
-  });
-}
+/** The result of a command: what --json prints, and what is printed otherwise. */
+export type Result = readonly [json: object, text: string];
 
 /** Adds --json, which every command accepts. */
 export function addJsonOption(command: Command): Command {
   return command.option('--json', 'print the result as JSON');
+}
+
+/**
+ * Adds --json and an action on the store, which is opened for it and closed afterwards.
+ *
+ * @param work receives the store, the arguments and the options. Returns what to print
+ */
+export function addStoreAction(
+  command: Command,
+  work: (store: Store, ...args: never[]) => Promise<Result>,
+  options: DatabaseOptions = {},
+): void {
+  addJsonOption(command).action(async (...args) => {
+    // Loaded here, so that help and usage errors do not load the database's libraries.
+    const { withStore } = await import('./store-session.js');
+    await withStore(options, async (store) => {
+      const [json, text] = await work(store, ...(args as never[]));
+      await printResult(command.opts<OutputOptions>(), json, text);
+    });
+  });
 }

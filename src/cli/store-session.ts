@@ -1,5 +1,8 @@
+import { AdministrationRepository } from '../auth/administration/administration.repository.js';
+import { KeyAdministration } from '../auth/administration/key-administration.js';
 import { OperatorActionsRepository } from '../auth/administration/operator-actions.repository.js';
 import { currentOperator } from '../auth/administration/operator.js';
+import { OwnerAdministration } from '../auth/administration/owner-administration.js';
 import type { DatabaseSettings } from '../config/database-settings.js';
 import { Settings } from '../config/settings.js';
 import {
@@ -21,6 +24,15 @@ export interface CommandDatabase {
   readonly settings: DatabaseSettings;
   readonly target: DatabaseTarget;
   readonly location: DatabaseLocation;
+}
+
+/** What commands on the store use. */
+export interface Store {
+  readonly keys: KeyAdministration;
+  readonly owners: OwnerAdministration;
+  readonly actions: OperatorActionsRepository;
+  readonly database: StatementRunner;
+  readonly target: DatabaseTarget;
 }
 
 export interface DatabaseOptions {
@@ -79,12 +91,20 @@ export async function withConnection(
  */
 export async function withStore(
   options: DatabaseOptions,
-  work: (connection: StatementRunner, database: CommandDatabase) => Promise<void>,
+  work: (store: Store) => Promise<void>,
 ): Promise<void> {
   await withConnection(options, async (connection, database) => {
     const { pending } = await migrationStatus(connection);
     if (pending.length > 0) await migrateEmbedded(database);
-    await work(connection, database);
+    const operator = currentOperator();
+    const repository = new AdministrationRepository(connection, operator);
+    await work({
+      keys: new KeyAdministration(repository),
+      owners: new OwnerAdministration(repository),
+      actions: new OperatorActionsRepository(connection, operator),
+      database: connection,
+      target: database.target,
+    });
   });
 }
 

@@ -1,5 +1,4 @@
 import type { EntityManager } from 'typeorm';
-import type { SampleAnimal } from './sample-animals.js';
 
 const ACTION = 'demo data added';
 
@@ -10,10 +9,8 @@ const MARK_ADDED = `
 
 const INSERT_ANIMALS = `
   INSERT INTO pets (name, category_id, status)
-  SELECT name, category_id, status
-    FROM unnest($1::text[], $2::bigint[], $3::text[])
-           WITH ORDINALITY AS animal (name, category_id, status, position)
-   ORDER BY position`;
+  VALUES ('Frank', 1, 'available'), ('Luna', 2, 'available'), ('Biscuit', 1, 'pending'),
+         ('Kiwi', 3, 'available'), ('Clementine', 2, 'sold'), ('Hopper', 4, 'pending')`;
 
 /** The statements of the demo. */
 export class DemoRepository {
@@ -26,11 +23,7 @@ export class DemoRepository {
     return marked.length > 0;
   }
 
-  async insertAnimals(animals: readonly SampleAnimal[]): Promise<void> {
-    await this.manager.query(INSERT_ANIMALS, [
-      animals.map(({ name }) => name),
-      animals.map(({ categoryId }) => categoryId),
-      animals.map(({ status }) => status),
-    ]);
+  async insertAnimals(): Promise<void> {
+    await this.manager.query(INSERT_ANIMALS);
   }
 }

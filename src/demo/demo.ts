@@ -5,7 +5,6 @@ import { KeyAdministration } from '../auth/administration/key-administration.js'
 import { currentOperator } from '../auth/administration/operator.js';
 import { DemoKeyFile } from './demo-key-file.js';
 import { DemoRepository } from './demo.repository.js';
-import { SAMPLE_ANIMALS } from './sample-animals.js';
 
 export const DEMO_OWNER = 'demo';
 
@@ -21,29 +20,27 @@ export class Demo {
     this.keyFile = new DemoKeyFile(dataDir);
   }
 
-  /** Adds the demo data if necessary. Returns the demo API key, or null if it is not valid. */
+  /**
+   * Adds the demo data once: what an operator removed is not restored. Returns the demo API key, or
+   * null if it is not valid.
+   */
   async prepare(): Promise<string | null> {
-    await this.addOnce();
-    return this.findValidKey();
-  }
-
-  /** Adds the demo data once. Demo data that an operator removed is not restored. */
-  private async addOnce(): Promise<void> {
     await this.manager.transaction(async (manager) => {
       const repository = new DemoRepository(manager);
       if (!(await repository.markAdded(currentOperator()))) return;
-      await repository.insertAnimals(SAMPLE_ANIMALS);
+      await repository.insertAnimals();
       const { key } = await issueKey(keysOf(manager));
       // Written before the commit. If the start is interrupted here, the next one replaces it.
       await this.keyFile.write(key);
     });
+    return this.findValidKey();
   }
 
   private async findValidKey(): Promise<string | null> {
     const key = await this.keyFile.read();
     if (key === null) return null;
     try {
-      const { status } = await keysOf(this.manager).inspectKey(key);
+      const { status } = await keysOf(this.manager).inspect(key);
       return status === 'active' ? key : null;
     } catch (error) {
       if (error instanceof AdministrationError) return null;
@@ -53,12 +50,13 @@ export class Demo {
 }
 
 function keysOf(manager: EntityManager): KeyAdministration {
-  return new KeyAdministration(new AdministrationRepository(manager), currentOperator());
+  return new KeyAdministration(new AdministrationRepository(manager, currentOperator()));
 }
 
 async function issueKey(keys: KeyAdministration) {
   try {
-    return await keys.issue({ owner: DEMO_OWNER, plan: { plan: 'business' } });
+    const plan = { plan: 'business', limitPerMinute: null, limitPerDay: null } as const;
+    return await keys.issue({ owner: DEMO_OWNER, plan });
   } catch (error) {
     if (!(error instanceof AdministrationError)) throw error;
     // An operator has already created an owner of this name with a different plan.

@@ -7,7 +7,8 @@ import { DEMO_OWNER } from './demo.js';
  * @param key a valid API key, or null to explain how to issue one
  */
 export function welcomeText(address: string, key: string | null): string {
-  const url = reachable(address);
+  // A client cannot call the address for all interfaces.
+  const url = address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
   return `
 The animal adoption store: ${url}
 Documentation: ${url}/docs
@@ -28,9 +29,4 @@ function howToGetKey(): string {
   return `There is no valid demo API key. To issue a new one:
 
   npm run cli -- keys issue --owner ${DEMO_OWNER}`;
-}
-
-/** Replaces the address for all interfaces by a loopback address, which a client can call. */
-function reachable(address: string): string {
-  return address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
 }

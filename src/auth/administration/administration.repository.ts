@@ -1,6 +1,9 @@
 import type { StatementRunner } from '../../database/statement-runner.js';
-import { KEY_CHANGES_CHANNEL, keyChangePayload } from '../key-cache/key-change.js';
-import type { StoredPlan } from './plan-choice.js';
+import type { StoredPlan } from '../plan.js';
+import { OperatorActionsRepository } from './operator-actions.repository.js';
+
+/** The NOTIFY channel for changes of API keys, plans and bans. The payload is the owner's id. */
+export const KEY_CHANGES_CHANNEL = 'key_changes';
 
 const KEY_COLUMNS = `
          key.id, key.owner_id AS "ownerId", owner.name AS owner, owner.plan,
@@ -83,13 +86,6 @@ const SET_PLAN = `
    WHERE owner.id = previous.id
   RETURNING previous.plan`;
 
-const RECORD = `
-  WITH recorded AS (
-    INSERT INTO operator_actions (actor, action, details)
-    VALUES ($1, $2, jsonb_strip_nulls(jsonb_build_object(
-              'ownerId', $3::bigint, 'keyId', $4::bigint, 'newKeyId', $5::bigint)) || $6::jsonb))
-  SELECT pg_notify($7, $8)`;
-
 /** An API key as operators see it. */
 export interface KeyRecord extends StoredPlan {
   readonly id: bigint;
@@ -120,39 +116,33 @@ export interface KeySecret {
   readonly hint: string;
 }
 
-/** A change to record and to report to the replicas. */
-export interface Change {
-  readonly actor: string;
-  /** The command, such as `keys revoke`. */
-  readonly action: string;
-  readonly ownerId: bigint;
-  readonly keyId?: bigint;
-  /** The key that replaces `keyId`. */
-  readonly newKeyId?: bigint;
-  readonly details?: Readonly<Record<string, string | number | boolean | null>>;
-}
-
 /** The statements of the administration. All stored times are those of the database's clock. */
 export class AdministrationRepository {
-  /** @param database a connection or a transaction */
-  constructor(private readonly database: StatementRunner) {}
+  /**
+   * @param database a connection or a transaction
+   * @param actor who makes the changes, as `user@host`
+   */
+  constructor(
+    private readonly database: StatementRunner,
+    private readonly actor: string,
+  ) {}
 
   /** Runs the work in one transaction. @param work receives a repository of the transaction */
   inTransaction<Result>(
     work: (repository: AdministrationRepository) => Promise<Result>,
   ): Promise<Result> {
-    return this.database.transaction((database) => work(new AdministrationRepository(database)));
+    return this.database.transaction((database) =>
+      work(new AdministrationRepository(database, this.actor)),
+    );
   }
 
-  async findKey(id: bigint): Promise<KeyRecord | null> {
-    const [key] = await this.database.query<KeyRecord[]>(FIND_KEY, [id]);
-    return key ?? null;
+  findKey(id: bigint): Promise<KeyRecord | null> {
+    return this.first<KeyRecord>(FIND_KEY, [id]);
   }
 
   /** @param hash SHA-256 of the API key */
-  async findKeyByHash(hash: Buffer): Promise<KeyRecord | null> {
-    const [key] = await this.database.query<KeyRecord[]>(FIND_KEY_BY_HASH, [hash]);
-    return key ?? null;
+  findKeyByHash(hash: Buffer): Promise<KeyRecord | null> {
+    return this.first<KeyRecord>(FIND_KEY_BY_HASH, [hash]);
   }
 
   /** Returns the keys of an owner, or all keys, in the order of their creation. */
@@ -161,42 +151,25 @@ export class AdministrationRepository {
   }
 
   /** Returns the new key's id, or null if the owner does not exist. */
-  async insertKey(
-    owner: string,
-    { hash, hint }: KeySecret,
-    lifetimeMs: number | undefined,
-  ): Promise<bigint | null> {
-    const [key] = await this.database.query<{ id: bigint }[]>(INSERT_KEY, [
-      owner,
-      hash,
-      hint,
-      lifetimeMs ?? null,
-    ]);
-    return key?.id ?? null;
+  insertKey(owner: string, { hash, hint }: KeySecret, lifetimeMs?: number): Promise<bigint | null> {
+    return this.firstId(INSERT_KEY, [owner, hash, hint, lifetimeMs ?? null]);
   }
 
   /**
    * Locks the key's lineage until the transaction ends. Returns the id of the lineage's first key,
    * or null if the key does not exist.
    */
-  async lockLineage(keyId: bigint): Promise<bigint | null> {
-    const [first] = await this.database.query<{ id: bigint }[]>(LOCK_LINEAGE, [keyId]);
-    return first?.id ?? null;
+  lockLineage(keyId: bigint): Promise<bigint | null> {
+    return this.firstId(LOCK_LINEAGE, [keyId]);
   }
 
   /** Returns the id of the key that replaces `oldId`, or null if that key is expired or revoked. */
-  async insertSuccessor(
+  insertSuccessor(
     oldId: bigint,
     firstKeyId: bigint,
     { hash, hint }: KeySecret,
   ): Promise<bigint | null> {
-    const [key] = await this.database.query<{ id: bigint }[]>(INSERT_SUCCESSOR, [
-      oldId,
-      firstKeyId,
-      hash,
-      hint,
-    ]);
-    return key?.id ?? null;
+    return this.firstId(INSERT_SUCCESSOR, [oldId, firstKeyId, hash, hint]);
   }
 
   /** Makes a key expire after `remainingMs`, unless it expires earlier. */
@@ -217,18 +190,11 @@ export class AdministrationRepository {
 
   /** Creates an owner. Returns false if the name is taken. */
   async insertOwner(name: string, plan: StoredPlan): Promise<boolean> {
-    const created = await this.database.query<unknown[]>(INSERT_OWNER, [
-      name,
-      plan.plan,
-      plan.limitPerMinute,
-      plan.limitPerDay,
-    ]);
-    return created.length > 0;
+    return (await this.firstId(INSERT_OWNER, [name, ...planValues(plan)])) !== null;
   }
 
-  async findOwner(name: string): Promise<OwnerRecord | null> {
-    const [owner] = await this.database.query<OwnerRecord[]>(FIND_OWNER, [name]);
-    return owner ?? null;
+  findOwner(name: string): Promise<OwnerRecord | null> {
+    return this.first<OwnerRecord>(FIND_OWNER, [name]);
   }
 
   /** Returns all owners in the order of their names. */
@@ -240,25 +206,36 @@ export class AdministrationRepository {
   async setPlan(name: string, plan: StoredPlan): Promise<string | null> {
     const [[previous]] = await this.database.query<[{ plan: string }[], number]>(SET_PLAN, [
       name,
-      plan.plan,
-      plan.limitPerMinute,
-      plan.limitPerDay,
+      ...planValues(plan),
     ]);
     return previous?.plan ?? null;
   }
 
-  /** Records who changed what and notifies the replicas. Both take effect with the commit. */
-  async record(change: Change): Promise<void> {
-    const { actor, action, ownerId, keyId, newKeyId, details = {} } = change;
-    await this.database.query(RECORD, [
-      actor,
-      action,
-      ownerId,
-      keyId ?? null,
-      newKeyId ?? null,
-      JSON.stringify(details),
-      KEY_CHANGES_CHANNEL,
-      keyChangePayload({ ownerId }),
-    ]);
+  /**
+   * Records who changed what and notifies the replicas. Both take effect with the commit.
+   *
+   * @param action the command, such as `keys revoke`
+   */
+  async record(
+    action: string,
+    ownerId: bigint,
+    details: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    const actions = new OperatorActionsRepository(this.database, this.actor);
+    await actions.record(action, { ownerId, ...details });
+    await this.database.query('SELECT pg_notify($1, $2)', [KEY_CHANGES_CHANNEL, `${ownerId}`]);
   }
+
+  private async first<Row>(sql: string, values: unknown[]): Promise<Row | null> {
+    const [row] = await this.database.query<Row[]>(sql, values);
+    return row ?? null;
+  }
+
+  private async firstId(sql: string, values: unknown[]): Promise<bigint | null> {
+    return (await this.first<{ id: bigint }>(sql, values))?.id ?? null;
+  }
+}
+
+function planValues({ plan, limitPerMinute, limitPerDay }: StoredPlan) {
+  return [plan, limitPerMinute, limitPerDay];
 }

@@ -5,9 +5,9 @@ import type {
   KeyRecord,
   KeySecret,
 } from './administration.repository.js';
+import type { StoredPlan } from '../plan.js';
 import { generateKey, hashKey, hasKeyForm, keyHint } from '../key-format.js';
 import { toOwnerName } from './owner-name.js';
-import { isSamePlan, type PlanChoice, toStoredPlan } from './plan-choice.js';
 
 export const DEFAULT_OVERLAP_MS = DAY_MS;
 
@@ -15,7 +15,7 @@ export interface NewKey {
   /** The owner's name. */
   readonly owner: string;
   /** Required for a new owner. For an existing owner, it must be the current plan. */
-  readonly plan?: PlanChoice | undefined;
+  readonly plan?: StoredPlan | undefined;
   /** undefined: the API key does not expire. */
   readonly lifetimeMs?: number | undefined;
 }
@@ -35,11 +35,7 @@ export interface RotatedKey extends IssuedKey {
  * actor, and takes effect on every replica within seconds.
  */
 export class KeyAdministration {
-  /** @param actor who makes the changes, as `user@host` */
-  constructor(
-    private readonly repository: AdministrationRepository,
-    private readonly actor: string,
-  ) {}
+  constructor(private readonly repository: AdministrationRepository) {}
 
   /**
    * Issues an API key and creates its owner if the owner does not exist.
@@ -48,11 +44,9 @@ export class KeyAdministration {
    */
   async issue({ owner, plan, lifetimeMs }: NewKey): Promise<IssuedKey> {
     const name = toOwnerName(owner);
-    const storedPlan = plan && toStoredPlan(plan);
     const [key, secret] = createKey();
     return this.repository.inTransaction(async (repository) => {
-      const isNewOwner =
-        storedPlan !== undefined && (await repository.insertOwner(name, storedPlan));
+      const isNewOwner = plan !== undefined && (await repository.insertOwner(name, plan));
       const id = await repository.insertKey(name, secret, lifetimeMs);
       if (id === null) {
         throw new AdministrationError(
@@ -60,23 +54,14 @@ export class KeyAdministration {
         );
       }
       const created = await getKey(repository, id);
-      if (storedPlan && !isSamePlan(created, storedPlan)) {
+      if (plan && !isSamePlan(created, plan)) {
         throw new AdministrationError(
-          `The owner "${name}" has the plan ${created.plan}${created.plan === storedPlan.plan ? ' with different limits' : ''}. Omit --plan, or change the owner's plan with "owners set-plan".`,
+          `The owner "${name}" has the plan ${created.plan}${created.plan === plan.plan ? ' with different limits' : ''}. Omit --plan, or change the owner's plan with "owners set-plan".`,
         );
       }
-      await repository.record({
-        actor: this.actor,
-        action: 'keys issue',
-        ownerId: created.ownerId,
-        keyId: id,
-        details: {
-          owner: name,
-          plan: created.plan,
-          isNewOwner,
-          expiresAt: created.expiresAt?.toISOString() ?? null,
-        },
-      });
+      const { ownerId, expiresAt } = created;
+      const details = { keyId: id, owner: name, plan: created.plan, isNewOwner, expiresAt };
+      await repository.record('keys issue', ownerId, details);
       return { ...created, key };
     });
   }
@@ -113,18 +98,15 @@ export class KeyAdministration {
       await repository.shortenKey(id, overlapMs);
       const created = await getKey(repository, newId);
       const { expiresAt: oldKeyExpiresAt } = await getKey(repository, id);
-      await repository.record({
-        actor: this.actor,
-        action: 'keys rotate',
-        ownerId: created.ownerId,
+      const { ownerId, owner, expiresAt } = created;
+      const details = {
         keyId: id,
         newKeyId: newId,
-        details: {
-          owner: created.owner,
-          overlapSeconds: overlapMs / 1000,
-          expiresAt: created.expiresAt?.toISOString() ?? null,
-        },
-      });
+        owner,
+        overlapSeconds: overlapMs / 1000,
+        expiresAt,
+      };
+      await repository.record('keys rotate', ownerId, details);
       return { ...created, key, oldKeyExpiresAt };
     });
   }
@@ -138,7 +120,7 @@ export class KeyAdministration {
     return this.repository.inTransaction(async (repository) => {
       const hasRevoked = await repository.revokeKey(id);
       const key = await getKey(repository, id);
-      if (hasRevoked) await repository.record(this.changeOf(key, 'keys revoke'));
+      if (hasRevoked) await recordChange(repository, 'keys revoke', key);
       return key;
     });
   }
@@ -152,18 +134,17 @@ export class KeyAdministration {
     return this.repository.inTransaction(async (repository) => {
       await repository.unbanLineage(await lockLineage(repository, id));
       const key = await getKey(repository, id);
-      await repository.record(this.changeOf(key, 'keys unban'));
+      await recordChange(repository, 'keys unban', key);
       return key;
     });
   }
 
-  /** @throws AdministrationError if the key does not exist */
-  async inspect(id: bigint): Promise<KeyRecord> {
-    return getKey(this.repository, id);
-  }
-
-  /** @throws AdministrationError if it is not an API key or not one of this store */
-  async inspectKey(key: string): Promise<KeyRecord> {
+  /**
+   * @param key the API key itself or its id
+   * @throws AdministrationError if it does not exist or does not have the form of an API key
+   */
+  async inspect(key: bigint | string): Promise<KeyRecord> {
+    if (typeof key === 'bigint') return getKey(this.repository, key);
     if (!hasKeyForm(key)) {
       throw new AdministrationError(
         'This is not an API key. Its form or checksum is wrong, so it may be mistyped or truncated.',
@@ -174,10 +155,22 @@ export class KeyAdministration {
       throw new AdministrationError('The key is well-formed, but this store did not issue it.');
     return record;
   }
+}
 
-  private changeOf({ id, ownerId, owner }: KeyRecord, action: string) {
-    return { actor: this.actor, action, ownerId, keyId: id, details: { owner } };
-  }
+function recordChange(
+  repository: AdministrationRepository,
+  action: string,
+  { id, ownerId, owner }: KeyRecord,
+): Promise<void> {
+  return repository.record(action, ownerId, { keyId: id, owner });
+}
+
+function isSamePlan(one: StoredPlan, other: StoredPlan): boolean {
+  return (
+    one.plan === other.plan &&
+    one.limitPerMinute === other.limitPerMinute &&
+    one.limitPerDay === other.limitPerDay
+  );
 }
 
 function createKey(): [key: string, secret: KeySecret] {

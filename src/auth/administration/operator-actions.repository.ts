@@ -1,8 +1,9 @@
+import { stringify } from 'lossless-json';
 import type { StatementRunner } from '../../database/statement-runner.js';
 
 const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
 
-/** The audit trail of changes that belong to no owner. */
+/** The audit trail: who changed what, and when. */
 export class OperatorActionsRepository {
   /** @param actor who makes the changes, as `user@host` */
   constructor(
@@ -10,8 +11,11 @@ export class OperatorActionsRepository {
     private readonly actor: string,
   ) {}
 
-  /** @param action the command, such as `db migrate` */
+  /**
+   * @param action the command, such as `db migrate`
+   * @param details stored as JSON, without the properties that are undefined
+   */
   async record(action: string, details: Readonly<Record<string, unknown>>): Promise<void> {
-    await this.database.query(RECORD, [this.actor, action, JSON.stringify(details)]);
+    await this.database.query(RECORD, [this.actor, action, stringify(details)]);
   }
 }

@@ -162,15 +162,12 @@ export class KeyCache {
     if (!key) return null;
     const entry: Entry = { key, verifiedAtMs, isStale: false, changedAtMs: undefined };
     for (const change of changes) apply(change, entry);
-    this.add(hash, entry);
-    return key;
-  }
-
-  private add(hash: string, entry: Entry): void {
     this.entries.set(hash, entry);
-    if (this.entries.size <= this.capacity) return;
-    const [oldest] = this.entries.keys();
-    if (oldest !== undefined) this.entries.delete(oldest);
+    if (this.entries.size > this.capacity) {
+      const [oldest = hash] = this.entries.keys();
+      this.entries.delete(oldest);
+    }
+    return key;
   }
 }
 

@@ -10,7 +10,7 @@ import { APPLICATION_NAMES } from '../../database/application-names.js';
 import type { DatabaseLocation } from '../../database/database-location.js';
 import { DATABASE_LOCATION } from '../../database/database.module.js';
 import { MARK_SERVICE_SESSION } from '../../database/schema/service-sessions.js';
-import { KEY_CHANGES_CHANNEL, parseKeyChange } from './key-change.js';
+import { KEY_CHANGES_CHANNEL } from '../administration/administration.repository.js';
 import { KeyCache } from './key-cache.js';
 
 const RECONNECT_AFTER_MS = 1_000;
@@ -54,9 +54,10 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
     this.client = client;
     client.on('error', () => this.listenAgain(client));
     client.on('end', () => this.listenAgain(client));
-    client.on('notification', ({ payload }) => {
-      const change = parseKeyChange(payload ?? '');
-      this.cache.invalidate((key) => !change || change.ownerId === key.ownerId);
+    client.on('notification', ({ payload = '' }) => {
+      // Anything may have changed if the payload is not the id of an owner.
+      const ownerId = /^\d{1,19}$/.test(payload) ? BigInt(payload) : undefined;
+      this.cache.invalidate((key) => ownerId === undefined || key.ownerId === ownerId);
     });
     try {
       await client.connect();

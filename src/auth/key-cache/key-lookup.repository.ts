@@ -4,7 +4,7 @@ import { Repository } from 'typeorm';
 import { LookupPools } from '../../database/pools/lookup-pools.js';
 import { ApiKey } from '../api-key.entity.js';
 import type { CachedKey } from '../cached-key.js';
-import { limitsOf, type StoredPlan } from '../administration/plan-choice.js';
+import { limitsOf, type StoredPlan } from '../plan.js';
 
 const FIND_BY_HASH = `
   SELECT key.id, key.owner_id AS "ownerId", owner.plan,

@@ -7,7 +7,7 @@ import { CommandError } from '../command-error.js';
 import { addYesOption, confirm, type ConfirmationOptions } from '../confirmation.js';
 import { parseAnimals } from './option-values.js';
 import { type OutputOptions, printResult, showProgress } from '../output.js';
-import { addJsonOption, onStore } from '../store-command.js';
+import { addJsonOption, addStoreAction } from '../store-command.js';
 import { textTable } from '../text-table.js';
 
 /** Adds `db` and its commands. */
@@ -89,28 +89,24 @@ function addSeed(database: Command): void {
     .command('seed')
     .description('add animals of varied names, categories and statuses')
     .requiredOption('--animals <n>', 'number of animals', parseAnimals);
-  addYesOption(addJsonOption(command)).action(
-    async (options: OutputOptions & ConfirmationOptions & { animals: number }) => {
+  type Options = ConfirmationOptions & { animals: number };
+  addStoreAction(
+    addYesOption(command),
+    async ({ database, target, actions }, { animals, ...options }: Options) => {
+      await confirm(target, `This adds ${animals} animals to ${target.description}.`, options);
+      // Recorded first, so that an interrupted command has not added animals without a record.
+      await actions.record('db seed', { requestedAnimals: animals });
       const { seedAnimals } = await import('../../pets/pets-seed.repository.js');
-      const { animals } = options;
-      await onStore(
-        async ({ database, target, operator }) => {
-          await confirm(target, `This adds ${animals} animals to ${target.description}.`, options);
-          // Recorded first, so that an interrupted command has not added animals without a record.
-          const actions = new OperatorActionsRepository(database, operator);
-          await actions.record('db seed', { requestedAnimals: animals });
-          const showAdded = (added: number) => showProgress(`${added} of ${animals} animals`);
-          const added = await seedAnimals(database, animals, showAdded, firstInterrupt()).finally(
-            () => showProgress(''),
-          );
-          if (added < animals) {
-            throw new CommandError(`Interrupted. ${added} of ${animals} animals were added.`);
-          }
-          await printResult(options, { animals }, `Added ${animals} animals.\n`);
-        },
-        { create: true },
+      const showAdded = (added: number) => showProgress(`${added} of ${animals} animals`);
+      const added = await seedAnimals(database, animals, showAdded, firstInterrupt()).finally(() =>
+        showProgress(''),
       );
+      if (added < animals) {
+        throw new CommandError(`Interrupted. ${added} of ${animals} animals were added.`);
+      }
+      return [{ animals }, `Added ${animals} animals.\n`];
     },
+    { create: true },
   );
 }
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { KeyRecord } from '../../auth/administration/administration.repository.js';
-import type { IssuedKey, KeyAdministration } from '../../auth/administration/key-administration.js';
-import { limitsOf } from '../../auth/administration/plan-choice.js';
+import type { IssuedKey } from '../../auth/administration/key-administration.js';
+import { limitsOf } from '../../auth/plan.js';
 import {
   parseDuration,
   parseId,
@@ -9,10 +9,9 @@ import {
   parseLifetime,
   parseOwner,
 } from './option-values.js';
-import { type OutputOptions, printResult } from '../output.js';
-import { addPlanOptions, chosenPlan, type PlanOptions } from './plan-options.js';
+import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
 import { textList, textTable, timeText } from '../text-table.js';
-import { addJsonOption, onStore } from '../store-command.js';
+import { addStoreAction } from '../store-command.js';
 
 /** Adds `keys` and its commands. */
 export function addKeysCommands(program: Command): void {
@@ -29,21 +28,24 @@ function addIssue(keys: Command): void {
   const command = keys
     .command('issue')
     .description('issue an API key, and create its owner if necessary')
-    .requiredOption('--owner <name>', 'the owner of the key', parseOwner);
-  addPlanOptions(command, { required: false }).option(
-    '--expires-in <time>',
-    'lifetime of the key, such as 90d, 24h or 30m (default: unlimited)',
-    parseLifetime,
+    .requiredOption('--owner <name>', 'the owner of the key', parseOwner)
+    .option(
+      '--expires-in <time>',
+      'lifetime of the key, such as 90d, 24h or 30m (default: unlimited)',
+      parseLifetime,
+    );
+  type Options = PlanOptions & { owner: string; expiresIn?: number };
+  addStoreAction(
+    addPlanOptions(command, { required: false }),
+    async (store, { owner, plan, expiresIn, ...limits }: Options) => {
+      const issued = await store.keys.issue({
+        owner,
+        plan: plan && storedPlan(plan, limits),
+        lifetimeMs: expiresIn,
+      });
+      return [issuedJson(issued), issuedText(issued)];
+    },
   );
-  addJsonOption(command);
-  type Options = OutputOptions & PlanOptions & { owner: string; expiresIn?: number };
-  command.action(async ({ owner, expiresIn, ...options }: Options) => {
-    const plan = chosenPlan(command, options);
-    await onStore(async ({ keys: administration }) => {
-      const issued = await administration.issue({ owner, plan, lifetimeMs: expiresIn });
-      await printResult(options, issuedJson(issued), issuedText(issued));
-    });
-  });
 }
 
 function addList(keys: Command): void {
@@ -51,14 +53,10 @@ function addList(keys: Command): void {
     .command('list')
     .description('list API keys')
     .option('--owner <name>', 'only keys of this owner', parseOwner);
-  addJsonOption(command).action(
-    async ({ owner, ...options }: OutputOptions & { owner?: string }) => {
-      await onStore(async ({ keys: administration }) => {
-        const records = await administration.list(owner);
-        await printResult(options, records.map(keyJson), keysText(records));
-      });
-    },
-  );
+  addStoreAction(command, async (store, { owner }: { owner?: string }) => {
+    const records = await store.keys.list(owner);
+    return [records.map(keyJson), keysText(records)];
+  });
 }
 
 function addRotate(keys: Command): void {
@@ -71,18 +69,12 @@ function addRotate(keys: Command): void {
       'how long both keys are valid, such as 24h, 30m or 0 (default: 24h)',
       parseDuration,
     );
-  addJsonOption(command).action(
-    async (id: bigint, { overlap, ...options }: OutputOptions & { overlap?: number }) => {
-      await onStore(async ({ keys: administration }) => {
-        const rotated = await administration.rotate(id, overlap);
-        const { oldKeyExpiresAt } = rotated;
-        const old = oldKeyExpiresAt
-          ? `Key ${id} is valid until ${timeText(oldKeyExpiresAt)}.\n`
-          : '';
-        await printResult(options, issuedJson(rotated), issuedText(rotated) + old);
-      });
-    },
-  );
+  addStoreAction(command, async (store, id: bigint, { overlap }: { overlap?: number }) => {
+    const rotated = await store.keys.rotate(id, overlap);
+    const { oldKeyExpiresAt } = rotated;
+    const old = oldKeyExpiresAt ? `Key ${id} is valid until ${timeText(oldKeyExpiresAt)}.\n` : '';
+    return [issuedJson(rotated), issuedText(rotated) + old];
+  });
 }
 
 function addRevoke(keys: Command): void {
@@ -90,9 +82,9 @@ function addRevoke(keys: Command): void {
     .command('revoke')
     .description('revoke an API key')
     .argument('<id>', 'the id of the key', parseId);
-  addChange(command, async (administration, id) => {
-    const key = await administration.revoke(id);
-    return [key, `Key ${id} of ${key.owner} is revoked.\n`];
+  addStoreAction(command, async (store, id: bigint) => {
+    const key = await store.keys.revoke(id);
+    return [keyJson(key), `Key ${id} of ${key.owner} is revoked.\n`];
   });
 }
 
@@ -101,9 +93,9 @@ function addUnban(keys: Command): void {
     .command('unban')
     .description('lift the ban of an API key and of its rotation lineage')
     .argument('<id>', 'the id of the key', parseId);
-  addChange(command, async (administration, id) => {
-    const key = await administration.unban(id);
-    return [key, `Key ${id} of ${key.owner} is no longer banned.\n`];
+  addStoreAction(command, async (store, id: bigint) => {
+    const key = await store.keys.unban(id);
+    return [keyJson(key), `Key ${id} of ${key.owner} is no longer banned.\n`];
   });
 }
 
@@ -112,30 +104,9 @@ function addInspect(keys: Command): void {
     .command('inspect')
     .description('show the details of an API key')
     .argument('<key-or-id>', 'the key itself or its id', parseKeyOrId);
-  addJsonOption(command).action(async (keyOrId: bigint | string, options: OutputOptions) => {
-    await onStore(async ({ keys: administration }) => {
-      const key =
-        typeof keyOrId === 'bigint'
-          ? await administration.inspect(keyOrId)
-          : await administration.inspectKey(keyOrId);
-      await printResult(options, inspectedJson(key), inspectedText(key));
-    });
-  });
-}
-
-/** Adds the action of a command that changes the key of its argument. */
-function addChange(
-  command: Command,
-  change: (
-    administration: KeyAdministration,
-    id: bigint,
-  ) => Promise<[key: KeyRecord, text: string]>,
-): void {
-  addJsonOption(command).action(async (id: bigint, options: OutputOptions) => {
-    await onStore(async ({ keys }) => {
-      const [key, text] = await change(keys, id);
-      await printResult(options, keyJson(key), text);
-    });
+  addStoreAction(command, async (store, keyOrId: bigint | string) => {
+    const key = await store.keys.inspect(keyOrId);
+    return [inspectedJson(key), inspectedText(key)];
   });
 }
 
@@ -162,16 +133,7 @@ function keysText(keys: readonly KeyRecord[]): string {
   if (keys.length === 0) return 'There are no keys.\n';
   return textTable(
     ['ID', 'OWNER', 'PLAN', 'HINT', 'CREATED', 'LAST USED', 'EXPIRES', 'REVOKED'],
-    keys.map((key) => [
-      key.id,
-      key.owner,
-      key.plan,
-      key.hint,
-      key.createdAt,
-      key.lastUsedAt,
-      key.expiresAt,
-      key.revokedAt,
-    ]),
+    keys.map((key) => Object.values(keyJson(key))),
   );
 }
 

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { AdministrationError } from '../../auth/administration/administration-error.js';
 import { toOwnerName } from '../../auth/administration/owner-name.js';
-import { MAX_CUSTOM_LIMIT } from '../../auth/plan.js';
+import { MAX_CUSTOM_LIMIT } from '../../config/plans.js';
 
 const MAX_ID = 2n ** 63n - 1n;
 const MAX_ANIMALS = 100_000_000;

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { OwnerRecord } from '../../auth/administration/administration.repository.js';
-import { limitsOf } from '../../auth/administration/plan-choice.js';
+import { limitsOf } from '../../auth/plan.js';
+import type { Plan } from '../../config/plans.js';
 import { parseOwner } from './option-values.js';
-import { type OutputOptions, printResult } from '../output.js';
-import { addPlanOptions, chosenPlan, type PlanOptions } from './plan-options.js';
-import { addJsonOption, onStore } from '../store-command.js';
+import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
+import { addStoreAction } from '../store-command.js';
 import { textTable } from '../text-table.js';
 
 /** Adds `owners` and its commands. */
@@ -18,11 +18,9 @@ export function addOwnersCommands(program: Command): void {
 
 function addList(owners: Command): void {
   const command = owners.command('list').description('list owners');
-  addJsonOption(command).action(async (options: OutputOptions) => {
-    await onStore(async ({ owners: administration }) => {
-      const records = await administration.list();
-      await printResult(options, records.map(ownerJson), ownersText(records));
-    });
+  addStoreAction(command, async (store) => {
+    const records = await store.owners.list();
+    return [records.map(ownerJson), ownersText(records)];
   });
 }
 
@@ -32,13 +30,10 @@ function addSetPlan(owners: Command): void {
     .description("change the owner's plan")
     .argument('<name>', 'the name of the owner', parseOwner);
   addPlanOptions(command, { required: true });
-  addJsonOption(command).action(async (name: string, options: OutputOptions & PlanOptions) => {
-    const plan = chosenPlan(command, options);
-    if (!plan) return;
-    await onStore(async ({ owners: administration }) => {
-      const owner = await administration.setPlan(name, plan);
-      await printResult(options, ownerJson(owner), ownersText([owner]));
-    });
+  type Options = PlanOptions & { plan: Plan };
+  addStoreAction(command, async (store, name: string, { plan, ...limits }: Options) => {
+    const owner = await store.owners.setPlan(name, storedPlan(plan, limits));
+    return [ownerJson(owner), ownersText([owner])];
   });
 }
 
@@ -52,17 +47,6 @@ function ownersText(owners: readonly OwnerRecord[]): string {
   if (owners.length === 0) return 'There are no owners.\n';
   return textTable(
     ['ID', 'NAME', 'PLAN', 'PER MINUTE', 'PER DAY', 'ACTIVE KEYS', 'CREATED'],
-    owners.map((owner) => {
-      const { perMinute, perDay } = limitsOf(owner);
-      return [
-        owner.id,
-        owner.name,
-        owner.plan,
-        perMinute,
-        perDay,
-        owner.activeKeys,
-        owner.createdAt,
-      ];
-    }),
+    owners.map((owner) => Object.values(ownerJson(owner))),
   );
 }

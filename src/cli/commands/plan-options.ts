@@ -1,7 +1,10 @@
 import { type Command, Option } from 'commander';
-import type { PlanChoice } from '../../auth/administration/plan-choice.js';
-import { type Plan, PLANS } from '../../auth/plan.js';
+import type { StoredPlan } from '../../auth/plan.js';
+import { type Plan, PLAN_LIMITS } from '../../config/plans.js';
 import { parseLimit } from './option-values.js';
+
+const PLANS = Object.keys(PLAN_LIMITS) as Plan[];
+const CUSTOM = `--plan ${PLANS.filter((plan) => PLAN_LIMITS[plan] === null).join(' or ')}`;
 
 export interface PlanOptions {
   plan?: Plan;
@@ -9,31 +12,31 @@ export interface PlanOptions {
   perDay?: number;
 }
 
-/** Adds --plan, --per-minute and --per-day to a command. */
+/**
+ * Adds --plan, --per-minute and --per-day to a command. Limits that do not match the plan are a
+ * usage error.
+ */
 export function addPlanOptions(command: Command, { required }: { required: boolean }): Command {
+  const plan = new Option('--plan <plan>', 'the plan of the owner').choices(PLANS);
   return command
-    .addOption(
-      new Option('--plan <plan>', 'the plan of the owner')
-        .choices(PLANS)
-        .makeOptionMandatory(required),
-    )
-    .option('--per-minute <n>', 'requests per minute, only with --plan enterprise', parseLimit)
-    .option('--per-day <n>', 'requests per day, only with --plan enterprise', parseLimit);
+    .addOption(plan.makeOptionMandatory(required))
+    .option('--per-minute <n>', `requests per minute, only with ${CUSTOM}`, parseLimit)
+    .option('--per-day <n>', `requests per day, only with ${CUSTOM}`, parseLimit)
+    .hook('preAction', () => checkLimits(command));
 }
 
-/** Returns the plan of the options, if any. Limits without the enterprise plan are a usage error. */
-export function chosenPlan(
-  command: Command,
-  { plan, perMinute, perDay }: PlanOptions,
-): PlanChoice | undefined {
-  if (plan === 'enterprise') {
+/** Returns the plan with the limits of the options. */
+export function storedPlan(plan: Plan, { perMinute, perDay }: PlanOptions): StoredPlan {
+  return { plan, limitPerMinute: perMinute ?? null, limitPerDay: perDay ?? null };
+}
+
+function checkLimits(command: Command): void {
+  const { plan, perMinute, perDay } = command.opts<PlanOptions>();
+  if (plan && PLAN_LIMITS[plan] === null) {
     if (perMinute === undefined || perDay === undefined) {
-      command.error('error: --plan enterprise requires --per-minute and --per-day');
+      command.error(`error: --plan ${plan} requires --per-minute and --per-day`);
     }
-    return { plan, limits: { perMinute, perDay } };
+  } else if (perMinute !== undefined || perDay !== undefined) {
+    command.error(`error: --per-minute and --per-day require ${CUSTOM}`);
   }
-  if (perMinute !== undefined || perDay !== undefined) {
-    command.error('error: --per-minute and --per-day require --plan enterprise');
-  }
-  return plan && { plan };
 }

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { Plan } from '../../../src/config/plans.js';
 import { generateKey, hashKey, keyHint } from '../../../src/auth/key-format.js';
 import type { TestDatabase } from './database.js';
-
-type Plan = 'free' | 'pro' | 'business' | 'enterprise';
 
 interface OwnerOptions {
   plan?: Plan;

@@ -1,9 +1,16 @@
+import { PLAN_LIMITS } from '../../../config/plans.js';
 import { ERROR_CODES, ERROR_STATUS } from '../../../errors/catalogue.js';
 import { ERROR_DESCRIPTIONS } from './error-response.js';
 
 const errorTable = ERROR_CODES.map(
   (code) => `| ${ERROR_STATUS[code]} | \`${code}\` | ${ERROR_DESCRIPTIONS[code]} |`,
 ).join('\n');
+
+const planTable = Object.entries(PLAN_LIMITS).map(([name, limits]) => {
+  const number = (limit?: number) => limit?.toLocaleString('en-US') ?? 'custom';
+  const title = name.charAt(0).toUpperCase() + name.slice(1);
+  return `| ${title} | ${number(limits?.perMinute)} | ${number(limits?.perDay)} |`;
+});
 
 const text = `
 A store of individual animals that are available for adoption. Clients list, add and get animals.
@@ -22,10 +29,7 @@ windows. Each begins with the first request in it.
 
 | plan | per minute | per day |
 | --- | --- | --- |
-| Free | 60 | 1,000 |
-| Pro | 300 | 10,000 |
-| Business | 1,000 | 100,000 |
-| Enterprise | custom | custom |
+${planTable.join('\n')}
 
 Every response has the headers \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (a Unix
 timestamp in seconds). They describe the window with the fewest remaining requests. \`RateLimit\` and

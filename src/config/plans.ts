@@ -1,0 +1,21 @@
+/** Maximum number of requests of an owner, over all API keys. */
+export interface PlanLimits {
+  perMinute: number;
+  perDay: number;
+}
+
+/**
+ * All plans with their limits. null: each owner has custom limits. To add a plan, add it here and
+ * write the migration that test/database/plans.test.ts then asks for.
+ */
+export const PLAN_LIMITS = {
+  free: { perMinute: 60, perDay: 1_000 },
+  pro: { perMinute: 300, perDay: 10_000 },
+  business: { perMinute: 1_000, perDay: 100_000 },
+  enterprise: null,
+} as const satisfies Record<string, PlanLimits | null>;
+
+export type Plan = keyof typeof PLAN_LIMITS;
+
+/** The maximum of a custom limit, so that counters stay 32-bit integers. */
+export const MAX_CUSTOM_LIMIT = 2_000_000_000;
