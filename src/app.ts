@@ -8,7 +8,7 @@ import { type AppEnvironment, platformModule } from './platform.module.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
 import { Authenticator } from './auth/authenticator.js';
-import { DatabaseLoad } from './database/pools/database-load.js';
+import { BoundedPool } from './database/pools/bounded-pool.js';
 import { cors } from './http/routing/cors.js';
 import { serveInterfaceDescription } from './http/openapi/serve-description.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
@@ -126,15 +126,15 @@ function createAdmission(
   { bounds, database }: Settings,
   setRateLimitHeaders: SetRateLimitHeaders,
 ): Admission {
-  const load = app.get(DatabaseLoad);
+  const pool = app.get(BoundedPool);
   const authenticator = app.get(Authenticator);
   const { connections } = app.getHttpAdapter() as unknown as ServiceAdapter;
   const admission = new Admission(bounds, {
     // Every request in progress may need a place in a connection pool or its queue.
     isDatabaseSaturated: (requestsInProgress) =>
-      load.isSaturated ||
+      pool.isSaturated ||
       requestsInProgress >=
-        (load.maxWaiting + database.poolSize) * (1 + database.replicaUrls.length),
+        (pool.maxWaiting + database.poolSize) * (1 + database.replicaUrls.length),
     hasCachedKey: (request) => authenticator.hasCachedKey(request),
     setRateLimitHeaders,
     onShed: (request) => {

@@ -3,10 +3,9 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { ErrorTranslator } from '../errors/error-translator.js';
-import { connectionPool } from './pools/connection-pool.js';
+import { BoundedPool } from './pools/bounded-pool.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseErrors } from './database-errors.js';
-import { DatabaseLoad } from './pools/database-load.js';
 import type { DatabaseLocation } from './database-location.js';
 import { LookupPools } from './pools/lookup-pools.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
@@ -34,30 +33,24 @@ export class DatabaseModule {
       providers: [
         { provide: DATABASE_LOCATION, useValue: location },
         { provide: ErrorTranslator, useClass: DatabaseErrors },
+        { provide: BoundedPool, inject: [DataSource], useFactory: poolOf },
         {
           provide: PipelinedStatements,
-          inject: [DataSource],
-          useFactory: (dataSource: DataSource) =>
-            new PipelinedStatements(connectionPool(dataSource)),
-        },
-        {
-          provide: DatabaseLoad,
-          inject: [DataSource],
-          useFactory: (dataSource: DataSource) => new DatabaseLoad(connectionPool(dataSource)),
+          inject: [BoundedPool],
+          useFactory: (pool: BoundedPool) => new PipelinedStatements(pool),
         },
         {
           provide: LookupPools,
-          inject: [DataSource],
-          useFactory: (dataSource: DataSource) =>
-            new LookupPools(location.requests, settings, connectionPool(dataSource)),
+          inject: [BoundedPool],
+          useFactory: (pool: BoundedPool) => new LookupPools(location.requests, settings, pool),
         },
         { provide: Standbys, useFactory: () => createStandbys(settings.database) },
         AppendOnlyReader,
       ],
       exports: [
         AppendOnlyReader,
+        BoundedPool,
         DATABASE_LOCATION,
-        DatabaseLoad,
         ErrorTranslator,
         LookupPools,
         PipelinedStatements,
@@ -65,4 +58,9 @@ export class DatabaseModule {
       ],
     };
   }
+}
+
+/** Returns the pool of the connections that serve requests. TypeORM closes it. */
+function poolOf({ driver }: DataSource): BoundedPool {
+  return (driver as unknown as { master: BoundedPool }).master;
 }

@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { InjectDataSource } from '@nestjs/typeorm';
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
-import type { DataSource } from 'typeorm';
 import { KeyCache } from '../auth/key-cache/key-cache.js';
-import { connectionPool } from '../database/pools/connection-pool.js';
+import { BoundedPool } from '../database/pools/bounded-pool.js';
 import { LookupPools } from '../database/pools/lookup-pools.js';
 import { Standbys } from '../database/standbys/standbys.js';
 import type { DownloadLimit } from '../http/openapi/download-limit.js';
@@ -49,14 +47,14 @@ export class ServiceMetrics {
     lookups: LookupPools,
     limiter: RateLimiter,
     standbys: Standbys,
-    @InjectDataSource() dataSource: DataSource,
+    requests: BoundedPool,
   ) {
     collectDefaultMetrics({ register: this.registry });
     this.observeKeys(keys);
     observeLookups(this.observed, lookups);
     observeRateLimits(this.observed, limiter);
     if (standbys.inRotation.length > 0) observeStandbys(this.observed, standbys);
-    observePool(this.observed, connectionPool(dataSource));
+    observePool(this.observed, requests);
   }
 
   /** @param route the path template, never the raw path */

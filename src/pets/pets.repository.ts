@@ -65,10 +65,8 @@ export class PetsRepository {
     transaction?: EntityManager,
   ): Promise<PublicPet> {
     const values = [name, categoryId, status, keyId];
-    const rows = transaction
-      ? transaction.query<PublicPet[]>(INSERT, values)
-      : this.statements.insert(INSERT, values, toPet);
-    const [pet] = (await rows) as [PublicPet];
+    const rows = await this.statements.insert(INSERT, values, toPet, transaction);
+    const [pet] = rows as [PublicPet];
     return pet;
   }
 }

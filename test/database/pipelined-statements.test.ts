@@ -3,7 +3,7 @@ import pg from 'pg';
 import { isUnavailable } from '../../src/database/database-errors.js';
 import { BoundedPool, DatabaseQueueFullError } from '../../src/database/pools/bounded-pool.js';
 import { PipelinedStatements } from '../../src/database/pipelining/pipelined-statements.js';
-import type { Parameter } from '../../src/database/pipelining/prepared-statement.js';
+import type { Parameter } from '../../src/database/pipelining/statement-batch.js';
 import {
   connectionOf,
   UnpreparedServiceClient,

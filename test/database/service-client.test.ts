@@ -1,6 +1,5 @@
 import type { ClientConfig } from 'pg';
 import pg from 'pg';
-import { columnTypes } from '../../src/database/pipelining/column-types.js';
 import { ConnectionFailedError } from '../../src/database/pools/connection-failed-error.js';
 import { isUnavailable } from '../../src/database/database-errors.js';
 import {
@@ -21,7 +20,7 @@ async function connected<Result>(
   Client: typeof ServiceClient,
   work: (client: ServiceClient) => Promise<Result>,
 ): Promise<Result> {
-  const client = new Client({ connectionString: database.url, types: columnTypes });
+  const client = new Client({ connectionString: database.url });
   await client.connect();
   try {
     return await work(client);

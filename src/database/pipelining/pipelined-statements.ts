@@ -4,10 +4,11 @@
 // have arrived. If either breaks, implement `read` and `insert` with one `pool.query` per
 // statement.
 import type { Pool, PoolClient } from 'pg';
+import type { EntityManager } from 'typeorm';
 import { isUnavailable } from '../database-errors.js';
 import { DatabaseQueueFullError } from '../pools/bounded-pool.js';
-import type { Parameter, RowMapper } from './prepared-statement.js';
 import type { ServiceClient } from './service-client.js';
+import type { Parameter, RowMapper } from './statement-batch.js';
 
 /** More statements per batch save nothing, and a slow one delays the others. */
 const MAX_BATCH_SIZE = 8;
@@ -51,9 +52,23 @@ export class PipelinedStatements {
    * Runs an INSERT and returns its rows after the commit. Inserts share batches only with inserts,
    * so that reads do not wait for the disk. The table must have no foreign key and no unique
    * constraint on the inserted values: with those, transactions of several inserts could deadlock.
+   *
+   * @param transaction inserts the rows as part of this transaction instead
    */
-  insert<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
-    return this.inserts.add(sql, values, toRow);
+  async insert<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    toRow: RowMapper<Row>,
+    transaction?: EntityManager,
+  ): Promise<Row[]> {
+    if (!transaction) return this.inserts.add(sql, values, toRow);
+    const client = (await transaction.queryRunner?.connect()) as ServiceClient;
+    const statement = client.statement(sql, values, toRow);
+    await new Promise<void>((resolve, reject) => {
+      client.run([statement], (error) => (error ? reject(error) : resolve()));
+    });
+    if (statement.failure) throw statement.failure;
+    return statement.rows;
   }
 }
 
@@ -107,7 +122,7 @@ class BatchQueue {
     client.run(statements, (error, failed) => {
       client.removeListener('error', ignore);
       client.release(error ?? undefined);
-      if (error) return this.fail(batch, error, failed);
+      if (error) return this.fail(batch, error, failed && statements.indexOf(failed));
       for (const [index, { rows, failure }] of statements.entries()) {
         if (failure) batch[index]?.reject(failure);
         else batch[index]?.resolve(rows);

@@ -8,8 +8,14 @@ import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
 import { ConnectionFailedError } from '../pools/connection-failed-error.js';
-import { type Parameter, PreparedStatement, type RowMapper } from './prepared-statement.js';
-import { type BatchDone, StatementBatch } from './statement-batch.js';
+import {
+  type BatchDone,
+  columnTypes,
+  type Parameter,
+  PreparedStatement,
+  type RowMapper,
+  StatementBatch,
+} from './statement-batch.js';
 
 /**
  * The maximum of prepared statements, so that generated SQL in many shapes does not fill the
@@ -44,7 +50,7 @@ export class ServiceClient extends pg.Client {
   private readonly sentAtMs: number[] | undefined;
 
   constructor(config: ServiceClientConfig) {
-    super(config);
+    super({ types: columnTypes, ...config });
     const { responseTimeoutMs } = config;
     if (responseTimeoutMs === undefined) return;
     const sentAtMs: number[] = [];

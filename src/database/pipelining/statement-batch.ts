@@ -1,24 +1,125 @@
-// Runs several statements as one transaction with one round trip to the server.
-// It saves system calls, commits, and wake-ups of the server (docs/performance.md).
-// It relies on pg's undocumented protocol for submitted queries (`submit`, `handle…`) and on
-// PostgreSQL's pipelining. If an upgrade of pg changes this, the tests of this folder fail; run
-// each statement on its own with `pool.query`.
+// Runs several statements as one transaction with one round trip, and builds their rows.
+// It saves system calls, commits, column descriptions and pg's result objects
+// (docs/performance.md). It relies on pg's undocumented protocol for submitted queries (`submit`,
+// `handle…`), on undocumented members of its Connection, and on PostgreSQL's pipelining. If an
+// upgrade of pg changes these, the tests of this folder fail; run each statement with `pool.query`
+// and `rowMode: 'array'` instead.
 import pg from 'pg';
-import type {
-  Connection,
-  DataRow,
-  PreparedStatement,
-  RowDescription,
-} from './prepared-statement.js';
+
+/** The values that a statement accepts. */
+export type Parameter = string | number | bigint | null;
+
+/** Builds a row from its columns, in the order of the statement. The caller knows their types. */
+export type RowMapper<Row> = (columns: never) => Row;
+
+type TypeId = Parameters<typeof pg.types.getTypeParser>[0];
+
+type ColumnParser = (text: string) => unknown;
+
+type Parsers = readonly ColumnParser[];
+
+/** Members of pg's Connection that its types omit. */
+interface Connection {
+  readonly parsedStatements: Readonly<Record<string, string>>;
+  readonly submittedNamedStatements: Record<string, string>;
+  readonly stream: { cork(): void; uncork(): void };
+  parse(statement: { name: string | undefined; text: string }): void;
+  bind(portal: {
+    statement: string | undefined;
+    values: readonly Parameter[];
+    valueMapper: (value: Parameter) => string | null;
+  }): void;
+  describe(portal: { type: 'P' }): void;
+  execute(): void;
+  sync(): void;
+  sendCopyFail(reason: string): void;
+}
+
+/** PostgreSQL's RowDescription message. */
+interface RowDescription {
+  fields: readonly { dataTypeID: TypeId }[];
+}
+
+/** PostgreSQL's DataRow message: a text for each column. */
+interface DataRow {
+  fields: readonly (string | null)[];
+}
+
+/** The column parsers of the prepared statements of each connection, by statement name. */
+const columnParsers = new WeakMap<Connection, Map<string, Parsers>>();
+
+/** An integer with at most this many digits is exact as a number. */
+const MAX_EXACT_DIGITS = 15;
+
+/** Parses int8 into an exact bigint, and all other types as pg does. */
+export const columnTypes = {
+  getTypeParser: (type: TypeId, format?: 'text' | 'binary'): ColumnParser =>
+    type === pg.types.builtins.INT8 && format !== 'binary'
+      ? parseInt8
+      : (pg.types.getTypeParser(type, format) as ColumnParser),
+} satisfies pg.CustomTypesConfig;
+
+/** Creating a bigint from a number saves CPU time on lists (docs/performance.md). */
+function parseInt8(text: string): bigint {
+  return BigInt(text.length > MAX_EXACT_DIGITS ? text : Number(text));
+}
+
+/** One execution of a statement. Its columns are described once per connection. */
+export class PreparedStatement<Row> {
+  readonly rows: Row[] = [];
+  /** The error of the row mapper. */
+  failure: Error | null = null;
+  private parsers: Parsers = [];
+  private described: Map<string, Parsers> | undefined;
+
+  /** @param name of the prepared statement, derived from the text; undefined: not to be prepared */
+  constructor(
+    readonly name: string | undefined,
+    readonly text: string,
+    private readonly values: readonly Parameter[],
+    private readonly toRow: RowMapper<Row>,
+  ) {}
+
+  /** Sends the statement without a Sync message. The server responds after the next Sync. */
+  send(connection: Connection): void {
+    const { name, text, values } = this;
+    this.described = parsersOf(connection);
+    let parsers: Parsers | undefined;
+    if (name !== undefined && isPrepared(connection, name)) {
+      parsers = this.described.get(name);
+    } else {
+      connection.parse({ name, text });
+      if (name !== undefined) connection.submittedNamedStatements[name] = text;
+    }
+    connection.bind({ statement: name, values, valueMapper: toText });
+    if (parsers) this.parsers = parsers;
+    else connection.describe({ type: 'P' });
+    connection.execute();
+  }
+
+  describeRows({ fields }: RowDescription): void {
+    this.parsers = fields.map(({ dataTypeID }) => columnTypes.getTypeParser(dataTypeID));
+    if (this.name !== undefined) this.described?.set(this.name, this.parsers);
+  }
+
+  addRow({ fields }: DataRow): void {
+    const { parsers } = this;
+    try {
+      const columns = fields.map((text, index) => (text === null ? null : parsers[index]?.(text)));
+      this.rows.push(this.toRow(columns as never));
+    } catch (error) {
+      this.failure = error as Error;
+    }
+  }
+}
 
 /**
  * Called once: without an error when all statements have succeeded, otherwise with the error, and
  * then no statement has taken effect.
  *
- * @param failed the index of the statement that the server rejected; undefined if the error
- *   concerns all of them
+ * @param failed the statement that the server rejected; undefined if the error concerns all of them
  */
-export type BatchDone = (error: Error | null, failed?: number) => void;
+export type BatchDone = (error: Error | null, failed?: PreparedStatement<unknown>) => void;
 
 /**
  * Statements that are sent in one write and form one transaction. The server commits once. When a
@@ -85,8 +186,21 @@ export class StatementBatch {
   }
 
   handleError(error: Error): void {
-    const isOfStatement =
-      error instanceof pg.DatabaseError && this.current < this.statements.length;
-    this.callback(error, isOfStatement ? this.current : undefined);
+    const isOfStatement = error instanceof pg.DatabaseError;
+    this.callback(error, isOfStatement ? this.statements[this.current] : undefined);
   }
+}
+
+function parsersOf(connection: Connection): Map<string, Parsers> {
+  let parsers = columnParsers.get(connection);
+  if (!parsers) columnParsers.set(connection, (parsers = new Map<string, Parsers>()));
+  return parsers;
+}
+
+function isPrepared(connection: Connection, name: string): boolean {
+  return name in connection.parsedStatements || name in connection.submittedNamedStatements;
+}
+
+function toText(value: Parameter): string | null {
+  return value === null ? null : String(value);
 }

@@ -1,7 +1,6 @@
 import type { ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../../config/database-settings.js';
 import { type ApplicationName, APPLICATION_NAMES } from '../application-names.js';
-import { columnTypes } from '../pipelining/column-types.js';
 import {
   ServiceClient,
   type ServiceClientConfig,
@@ -62,7 +61,6 @@ export function clientConfig(
     ...connection,
     ...(!mayBePooler && serverLimits),
     ...(!mayBePooler && forRequests && { options: LASTING_PLANS }),
-    types: columnTypes,
     application_name: applicationName,
     keepAlive: true,
     connectionTimeoutMillis: connectionTimeoutMs,

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PipelinedStatements } from '../pipelining/pipelined-statements.js';
-import type { Parameter, RowMapper } from '../pipelining/prepared-statement.js';
+import type { Parameter, RowMapper } from '../pipelining/statement-batch.js';
 import { Standbys } from './standbys.js';
 
 /**
