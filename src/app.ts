@@ -143,7 +143,7 @@ function createAdmission(
       connections.pauseReading(request, min + Math.random() * (max - min));
     },
   });
-  observeAdmission(app.get(ServiceMetrics).observed, admission, connections);
+  observeAdmission(app.get(ServiceMetrics), admission, connections);
   return admission;
 }
 

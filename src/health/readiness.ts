@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../config/settings.js';
 import { LookupPools } from '../database/pools/lookup-pools.js';
-import { RateLimiter } from '../rate-limit/rate-limiter.js';
+import { LimitStorage } from '../rate-limit/limit-storage.js';
 
 /** Whether this replica can serve requests, and the checks that decide it. */
 export interface ReadinessReport {
@@ -25,7 +25,7 @@ export class Readiness {
 
   constructor(
     private readonly pools: LookupPools,
-    private readonly limiter: RateLimiter,
+    private readonly limits: LimitStorage,
     private readonly settings: Settings,
   ) {}
 
@@ -42,7 +42,7 @@ export class Readiness {
    */
   async report(): Promise<ReadinessReport> {
     const database = this.shuttingDown ? undefined : await this.database();
-    const { circuit } = this.limiter;
+    const { circuit } = this.limits;
     return {
       ready: database === 'up' && !this.shuttingDown,
       degraded: circuit?.isOpen === true,

@@ -1,10 +1,10 @@
 import type { Admission } from '../http/server/admission.js';
 import type { Connections } from '../http/server/connections.js';
-import type { ObservedMetrics } from './observed-metrics.js';
+import type { ServiceMetrics } from './service-metrics.js';
 
 /** Registers the metrics of the bounds on connections and requests. */
 export function observeAdmission(
-  metrics: ObservedMetrics,
+  metrics: ServiceMetrics,
   admission: Admission,
   connections: Connections,
 ): void {
@@ -24,10 +24,10 @@ export function observeAdmission(
     'Maximum number of requests in progress (MAX_REQUESTS_IN_PROGRESS)',
     () => admission.bounds.maxRequestsInProgress,
   );
-  metrics.counters(
+  metrics.counter(
     'pets_shed_total',
     'Requests that got 503 and connections that were closed because a bound was reached, by bound',
+    () => ({ ...admission.shed, ...connections.closed }),
     ['bound'],
-    () => Object.entries({ ...admission.shed, ...connections.closed }),
   );
 }

@@ -1,14 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
-import { KeyCache } from '../auth/key-cache/key-cache.js';
-import { BoundedPool } from '../database/pools/bounded-pool.js';
-import { LookupPools } from '../database/pools/lookup-pools.js';
-import { Standbys } from '../database/standbys/standbys.js';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DownloadLimit } from '../http/openapi/download-limit.js';
-import { RateLimiter } from '../rate-limit/rate-limiter.js';
-import { observeLookups, observePool, observeStandbys } from './database-metrics.js';
-import { ObservedMetrics } from './observed-metrics.js';
-import { observeRateLimits } from './rate-limit-metrics.js';
 
 const DURATION_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
@@ -17,12 +9,13 @@ const DURATION_BUCKETS_SECONDS = [
 /** Callers can invent methods. As OpenTelemetry specifies, all others share one label. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
+/** A value or, by the values of the labels, several. A space separates the values of two labels. */
+type Values = number | Record<string, number>;
+
 /** The metrics of this process. A label never holds an owner, an API key or a raw path. */
 @Injectable()
 export class ServiceMetrics {
   readonly registry = new Registry();
-  /** Metrics whose values are kept elsewhere. */
-  readonly observed = new ObservedMetrics(this.registry);
 
   private readonly requests = new Histogram({
     name: 'http_server_request_duration_seconds',
@@ -42,19 +35,8 @@ export class ServiceMetrics {
     registers: [this.registry],
   });
 
-  constructor(
-    keys: KeyCache,
-    lookups: LookupPools,
-    limiter: RateLimiter,
-    standbys: Standbys,
-    requests: BoundedPool,
-  ) {
+  constructor() {
     collectDefaultMetrics({ register: this.registry });
-    this.observeKeys(keys);
-    observeLookups(this.observed, lookups);
-    observeRateLimits(this.observed, limiter);
-    if (standbys.inRotation.length > 0) observeStandbys(this.observed, standbys);
-    observePool(this.observed, requests);
   }
 
   /** @param route the path template, never the raw path */
@@ -75,7 +57,7 @@ export class ServiceMetrics {
   }
 
   observeDocsDownloads(limit: DownloadLimit): void {
-    this.observed.counter(
+    this.counter(
       'pets_docs_downloads_rejected_total',
       'Requests for the documentation that MAX_DOCS_DOWNLOADS rejected',
       () => limit.rejected,
@@ -83,23 +65,32 @@ export class ServiceMetrics {
   }
 
   observeLog(log: { readonly droppedLines: number }): void {
-    this.observed.counter(
+    this.counter(
       'pets_log_lines_dropped_total',
       'Log lines that were dropped because standard output could not be written and the buffer was full',
       () => log.droppedLines,
     );
   }
 
-  private observeKeys({ statistics }: KeyCache): void {
-    this.observed.counters(
-      'pets_key_lookups_total',
-      'Uses of cached API keys, queries for API keys, and uses of stale API keys while the database was unreachable',
-      ['source'],
-      () => [
-        ['cache', statistics.hits],
-        ['database', statistics.queries],
-        ['stale', statistics.stale],
-      ],
-    );
+  /** Registers a metric whose values are kept elsewhere. @param read called at each scrape */
+  gauge(name: string, help: string, read: () => Values, labelNames: string[] = []): void {
+    const collect = (): void => {
+      for (const [labels, value] of series(read())) gauge.labels(...labels).set(value);
+    };
+    const gauge = new Gauge({ name, help, labelNames, registers: [this.registry], collect });
   }
+
+  /** Registers a metric whose values are kept elsewhere. @param read called at each scrape */
+  counter(name: string, help: string, read: () => Values, labelNames: string[] = []): void {
+    const collect = (): void => {
+      counter.reset();
+      for (const [labels, value] of series(read())) counter.labels(...labels).inc(value);
+    };
+    const counter = new Counter({ name, help, labelNames, registers: [this.registry], collect });
+  }
+}
+
+function series(values: Values): [labels: string[], value: number][] {
+  if (typeof values === 'number') return [[[], values]];
+  return Object.entries(values).map(([labels, value]) => [labels.split(' '), value]);
 }

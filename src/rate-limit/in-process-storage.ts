@@ -1,16 +1,20 @@
-import { type Clock, SECOND_MS } from '../config/clock.js';
-import { Bans, type Rejections } from './bans.js';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../config/clock.js';
 import {
+  type BanPolicy,
   type Budget,
+  endOfBan,
   LimitStorage,
   type QuotaState,
   type RateLimitDecision,
+  type Rejections,
   type Reservation,
 } from './limit-storage.js';
 import { WindowTable } from './window-table.js';
 
 /** The highest number of counted addresses. Their memory is documented in docs/limits.md. */
 const MAX_ADDRESSES = 200_000;
+/** How many lineages are checked, and evicted if they have ended, whenever one is added. */
+const SWEEP_STEP = 2;
 
 /**
  * Counts in the memory of this process. A restart resets the counters. Every decision is made
@@ -48,11 +52,10 @@ export class InProcessStorage extends LimitStorage {
 
   override refund(address: Budget, reserved: RateLimitDecision): Promise<RateLimitDecision> {
     if (!reserved.allowed) return Promise.resolve(reserved);
-    const table = this.tables[address.kind];
     const { nowMs, windows } = this.read(address);
     for (const [window, { used, endsAtMs }] of windows.entries()) {
       if (used === 0 || endsAtMs !== reserved.windows[window]?.endsAtMs) continue;
-      table.set(address.id, window, nowMs, used > 1 ? { used: used - 1, endsAtMs } : undefined);
+      this.tables[address.kind].set(address.id, window, nowMs, { used: used - 1, endsAtMs });
     }
     return this.peek(address);
   }
@@ -60,17 +63,14 @@ export class InProcessStorage extends LimitStorage {
   /**
    * Replaces the state of a budget by its state in Redis, so that this process can continue from
    * there when Redis becomes unavailable.
-   *
-   * @param rejections the entry of the budget's lineage, undefined if there is none
    */
   setState(
     { kind, id, ban }: Budget,
     { nowMs, windows }: RateLimitDecision,
     rejections?: Rejections,
   ): void {
-    const table = this.tables[kind];
     for (const [window, state] of windows.entries()) {
-      table.set(id, window, nowMs, state.used > 0 ? state : undefined);
+      this.tables[kind].set(id, window, nowMs, state);
     }
     if (ban) this.bans.set(ban.lineageId, rejections, nowMs);
   }
@@ -84,7 +84,7 @@ export class InProcessStorage extends LimitStorage {
     });
     const bannedUntilMs = ban && this.bans.endOf(ban, nowMs);
     return bannedUntilMs === undefined
-      ? { allowed: windows.every(hasRoom), nowMs, windows }
+      ? { allowed: windows.every(({ used, quota }) => used < quota.limit), nowMs, windows }
       : { allowed: false, nowMs, windows, bannedUntilMs };
   }
 
@@ -113,6 +113,61 @@ export class InProcessStorage extends LimitStorage {
   }
 }
 
-function hasRoom({ used, quota }: QuotaState): boolean {
-  return used < quota.limit;
+/** Rejected requests and bans, by lineage. A lineage whose minute and ban have ended is evicted. */
+export class Bans {
+  private readonly entries = new Map<string, Rejections>();
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  /** Returns when the active ban ends, or undefined if there is none. */
+  endOf(policy: BanPolicy, nowMs: number): number | undefined {
+    return endOfBan(policy, this.entries.get(policy.lineageId), nowMs);
+  }
+
+  /** Counts one rejected request. Returns the end of the ban that it starts, or undefined. */
+  recordRejection(policy: BanPolicy, nowMs: number): number | undefined {
+    if (policy.afterRejections === 0 || policy.lengthMs === 0) return undefined;
+    const rejections = this.current(policy, nowMs);
+    if (++rejections.count < policy.afterRejections) return undefined;
+    rejections.bannedUntilMs = nowMs + policy.lengthMs;
+    // After the ban, counting restarts.
+    rejections.windowEndsAtMs = 0;
+    return rejections.bannedUntilMs;
+  }
+
+  /** Replaces the entry of a lineage. @param rejections undefined: deletes it */
+  set(lineageId: string, rejections: Rejections | undefined, nowMs: number): void {
+    if (!rejections) {
+      this.entries.delete(lineageId);
+      return;
+    }
+    if (!this.entries.has(lineageId)) this.sweep(nowMs);
+    this.entries.set(lineageId, rejections);
+  }
+
+  private current({ lineageId, unbanCount }: BanPolicy, nowMs: number): Rejections {
+    const existing = this.entries.get(lineageId);
+    if (existing && existing.unbanCount >= unbanCount && existing.windowEndsAtMs > nowMs) {
+      return existing;
+    }
+    const created = { count: 0, windowEndsAtMs: nowMs + MINUTE_MS, bannedUntilMs: 0, unbanCount };
+    this.set(lineageId, created, nowMs);
+    return created;
+  }
+
+  /** Evicts the oldest entries if they have ended, otherwise moves them to the end of the queue. */
+  private sweep(nowMs: number): void {
+    const oldest = this.entries.entries();
+    for (let step = 0; step < SWEEP_STEP; step++) {
+      const { value } = oldest.next();
+      if (!value) return;
+      const [lineageId, rejections] = value;
+      this.entries.delete(lineageId);
+      if (rejections.windowEndsAtMs > nowMs || rejections.bannedUntilMs > nowMs) {
+        this.entries.set(lineageId, rejections);
+      }
+    }
+  }
 }

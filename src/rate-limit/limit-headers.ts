@@ -1,78 +1,72 @@
+import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
+import { ServiceError } from '../errors/service-error.js';
 import type { QuotaState, RateLimitDecision } from './limit-storage.js';
-
-export type Header = readonly [name: string, value: string];
 
 /**
  * Returns the rate limit headers of a response: `X-RateLimit-*` for one window (`Reset` is a Unix
  * time in seconds), and `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers
  * for all windows.
  */
-export function limitHeaders(decision: RateLimitDecision): Header[] {
-  const { windows, nowMs } = decision;
-  const reported = reportedWindows(decision);
-  const { limit, remaining, endsAtMs } = mostRestrictive(reported, decision);
+export function limitHeaders(decision: RateLimitDecision): [name: string, value: string][] {
+  const windows = reportedWindows(decision);
+  const window = windows.reduce(moreRestrictive);
+  // During a ban, the headers show the per-minute limit, which is the first quota.
+  const { quota } = decision.bannedUntilMs === undefined ? window : (windows[0] ?? window);
   const policies = windows.map(
-    ({ quota }) => `"${quota.name}";q=${quota.limit};w=${quota.lengthMs / 1000}`,
+    ({ quota: { name, limit, lengthMs } }) => `"${name}";q=${limit};w=${lengthMs / 1000}`,
   );
-  const states = reported.map(
-    (window) => `"${window.name}";r=${window.remaining};t=${wholeSeconds(window.endsAtMs - nowMs)}`,
+  const states = windows.map(
+    (state) =>
+      `"${state.quota.name}";r=${remainingIn(state)};t=${wholeSeconds(state.endsAtMs - decision.nowMs)}`,
   );
   return [
-    ['X-RateLimit-Limit', String(limit)],
-    ['X-RateLimit-Remaining', String(remaining)],
-    ['X-RateLimit-Reset', String(wholeSeconds(endsAtMs))],
+    ['X-RateLimit-Limit', String(quota.limit)],
+    ['X-RateLimit-Remaining', String(remainingIn(window))],
+    ['X-RateLimit-Reset', String(wholeSeconds(window.endsAtMs))],
     ['RateLimit-Policy', policies.join(', ')],
     ['RateLimit', states.join(', ')],
   ];
 }
 
+/** Returns the 429 of a decision that rejects the request, with `Retry-After`. */
+export function limitRejection(decision: RateLimitDecision): ServiceError {
+  const seconds = retryAfterSeconds(decision);
+  const headers = { 'Retry-After': String(seconds) };
+  return decision.bannedUntilMs === undefined
+    ? new ServiceError('rate_limit_exceeded', PUBLIC_MESSAGES.rateLimitExceeded(seconds), {
+        headers,
+      })
+    : new ServiceError('api_key_banned', PUBLIC_MESSAGES.apiKeyBanned(seconds), { headers });
+}
+
 /** Returns the whole seconds, at least 1, after which no window and no ban rejects the request. */
 export function retryAfterSeconds(decision: RateLimitDecision): number {
-  const { endsAtMs } = mostRestrictive(reportedWindows(decision), decision);
+  const { endsAtMs } = reportedWindows(decision).reduce(moreRestrictive);
   return Math.max(1, wholeSeconds(endsAtMs - decision.nowMs));
 }
 
-interface ReportedWindow {
-  name: string;
-  limit: number;
-  remaining: number;
-  endsAtMs: number;
+/** During a ban, every window has 0 remaining and ends no earlier than the ban. */
+function reportedWindows({ windows, bannedUntilMs }: RateLimitDecision): readonly QuotaState[] {
+  if (bannedUntilMs === undefined) return windows;
+  return windows.map(({ quota, used, endsAtMs }) => ({
+    quota,
+    used: quota.limit,
+    endsAtMs: used < quota.limit ? bannedUntilMs : Math.max(endsAtMs, bannedUntilMs),
+  }));
 }
 
 /**
- * Returns the window that the `X-RateLimit` headers describe: the one with the fewest requests
- * remaining. If several have 0 remaining, it is the one that ends last, because requests are
- * rejected until then.
+ * Returns the window with fewer requests remaining. If both have 0 remaining, it is the one that
+ * ends last, because requests are rejected until then.
  */
-function mostRestrictive(
-  windows: readonly ReportedWindow[],
-  { bannedUntilMs }: RateLimitDecision,
-): ReportedWindow {
-  const window = windows.reduce(moreRestrictive);
-  // During a ban, the headers show the per-minute limit, which is the first quota.
-  return bannedUntilMs === undefined ? window : { ...window, limit: windows[0]?.limit ?? 0 };
-}
-
-/** Returns the window with fewer requests remaining or, on a tie, the one that ends last. */
-function moreRestrictive(a: ReportedWindow, b: ReportedWindow): ReportedWindow {
-  if (a.remaining !== b.remaining) return a.remaining < b.remaining ? a : b;
+function moreRestrictive(a: QuotaState, b: QuotaState): QuotaState {
+  const difference = remainingIn(a) - remainingIn(b);
+  if (difference !== 0) return difference < 0 ? a : b;
   return a.endsAtMs >= b.endsAtMs ? a : b;
 }
 
-function reportedWindows({ windows, bannedUntilMs }: RateLimitDecision): ReportedWindow[] {
-  return windows.map((window) => reportedWindow(window, bannedUntilMs));
-}
-
-/** During a ban, a window has 0 remaining and ends no earlier than the ban. */
-function reportedWindow(
-  { quota, used, endsAtMs }: QuotaState,
-  bannedUntilMs: number | undefined,
-): ReportedWindow {
-  const { name, limit } = quota;
-  const remaining = Math.max(0, limit - used);
-  if (bannedUntilMs === undefined) return { name, limit, remaining, endsAtMs };
-  const resetAtMs = remaining === 0 ? Math.max(endsAtMs, bannedUntilMs) : bannedUntilMs;
-  return { name, limit, remaining: 0, endsAtMs: resetAtMs };
+function remainingIn({ quota, used }: QuotaState): number {
+  return Math.max(0, quota.limit - used);
 }
 
 function wholeSeconds(ms: number): number {

@@ -19,6 +19,26 @@ export interface BanPolicy {
   readonly lengthMs: number;
 }
 
+/** The rejected requests of a lineage, and its ban. Times are in milliseconds since the epoch. */
+export interface Rejections {
+  count: number;
+  /** The end of the minute in which rejections are counted. */
+  windowEndsAtMs: number;
+  /** The end of the latest ban; 0 if there was none. */
+  bannedUntilMs: number;
+  unbanCount: number;
+}
+
+/** Returns when the active ban ends, or undefined if there is none. */
+export function endOfBan(
+  { unbanCount }: BanPolicy,
+  rejections: Rejections | undefined,
+  nowMs: number,
+): number | undefined {
+  if (!rejections || rejections.unbanCount < unbanCount) return undefined;
+  return rejections.bannedUntilMs > nowMs ? rejections.bannedUntilMs : undefined;
+}
+
 /** The limits of an owner or a client address. */
 export interface Budget {
   /** When memory is short, addresses may be evicted, owners never. */

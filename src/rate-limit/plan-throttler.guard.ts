@@ -1,18 +1,20 @@
 import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
-import { Reflector } from '@nestjs/core';
-import { SkipThrottle } from '@nestjs/throttler';
-import type { Request } from 'express';
 import { Authenticator } from '../auth/authenticator.js';
 import type { Caller } from '../auth/caller.js';
 import { isPublic } from '../auth/public.decorator.js';
 import { perRoute, requestOf, responseOf } from '../http/request/http-context.js';
-import { limitHeaders } from './limit-headers.js';
-import { limitRejection } from './limit-rejection.js';
-import type { Budget, RateLimitDecision, Reservation } from './limit-storage.js';
+import type { Request } from '../http/request/request.js';
+import { limitHeaders, limitRejection } from './limit-headers.js';
+import {
+  type Budget,
+  LimitStorage,
+  type RateLimitDecision,
+  type Reservation,
+} from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
 
 /** The metadata key that `@SkipThrottle()` sets. @nestjs/throttler does not export it. */
-const SKIP_THROTTLE = metadataKeyOf(SkipThrottle());
+const SKIP_THROTTLE = 'THROTTLER:SKIPdefault';
 
 const ANONYMOUS: Caller = { kind: 'anonymous', reason: 'missing' };
 
@@ -20,8 +22,8 @@ interface IdentifiedCaller {
   caller: Caller;
   /** The budget of the API key's owner or, without a valid API key, of the client address. */
   budget: Budget;
-  /** Set if the request was counted for its address before its API key was looked up. */
-  reservation: Reservation | undefined;
+  /** Set if the request was counted in this budget before its API key was looked up. */
+  reserved: RateLimitDecision | undefined;
 }
 
 /**
@@ -39,9 +41,9 @@ export class PlanThrottlerGuard implements CanActivate {
   private readonly reservations = new Map<string, Promise<Reservation>>();
 
   constructor(
-    private readonly reflector: Reflector,
     private readonly authenticator: Authenticator,
     private readonly limiter: RateLimiter,
+    private readonly storage: LimitStorage,
   ) {}
 
   /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
@@ -54,41 +56,43 @@ export class PlanThrottlerGuard implements CanActivate {
     request.callerId = budget.id;
     if (caller.kind === 'key') request.slot?.setAuthenticated();
 
-    const isCounted = isUnverified(caller) || !(isUnavailable(caller) || this.skips(context));
-    const decision = await this.decide(request, identified, isCounted);
+    const counted = isCounted(caller, context);
+    const decision = await this.decide(identified, counted);
     const response = responseOf(context);
     for (const [name, value] of limitHeaders(decision)) response.setHeader(name, value);
     if (decision.banBegins) this.logBan(request, decision);
-    if (isCounted && !decision.allowed) throw limitRejection(decision);
+    if (counted && !decision.allowed) throw limitRejection(decision);
     return true;
   }
 
   /** Identifies the caller. Counts a request for its address before it looks up the API key. */
   private async identify(request: Request): Promise<IdentifiedCaller> {
-    let reservation: Reservation | undefined;
+    let reserved: RateLimitDecision | undefined;
     const reserveLookup = async (hash: string): Promise<boolean> => {
       const address = this.limiter.addressBudget(request.clientAddress);
       const id = `${address.id} ${hash}`;
       const shared = this.reservations.get(id);
-      reservation = await (shared ?? this.reserve(id, address));
-      const { mayLookUp } = reservation;
+      const { decision, mayLookUp } = await (shared ?? this.reserve(id, address));
       // Another request made the reservation and records or refunds it. This one is counted after
       // the lookup.
-      if (shared && mayLookUp) reservation = undefined;
+      if (!shared || !mayLookUp) reserved = decision;
       return mayLookUp;
     };
     const caller = request.corsPreflight
       ? ANONYMOUS
       : await this.authenticator.identify(request, reserveLookup);
-    const budget =
-      caller.kind === 'key'
-        ? this.limiter.ownerBudget(caller.key)
-        : this.limiter.addressBudget(request.clientAddress);
-    return { caller, budget, reservation };
+    if (caller.kind !== 'key') {
+      return { caller, budget: this.limiter.addressBudget(request.clientAddress), reserved };
+    }
+    if (reserved) {
+      // Not awaited: Redis gets this command and the next one in one round trip.
+      void this.storage.refund(this.limiter.addressBudget(request.clientAddress), reserved);
+    }
+    return { caller, budget: this.limiter.ownerBudget(caller.key), reserved: undefined };
   }
 
   private async reserve(id: string, address: Budget): Promise<Reservation> {
-    const pending = this.limiter.reserve(address);
+    const pending = this.storage.reserve(address);
     this.reservations.set(id, pending);
     try {
       return await pending;
@@ -98,21 +102,13 @@ export class PlanThrottlerGuard implements CanActivate {
   }
 
   private decide(
-    request: Request,
-    { caller, budget, reservation }: IdentifiedCaller,
+    { budget, reserved }: IdentifiedCaller,
     isCounted: boolean,
   ): Promise<RateLimitDecision> {
-    if (reservation && caller.kind !== 'key') {
-      return isCounted
-        ? Promise.resolve(this.limiter.record(budget, reservation.decision))
-        : this.limiter.refund(budget, reservation.decision);
-    }
-    if (reservation) {
-      // Not awaited: Redis gets both commands in one round trip.
-      const address = this.limiter.addressBudget(request.clientAddress);
-      void this.limiter.refund(address, reservation.decision);
-    }
-    return isCounted ? this.limiter.consume(budget) : this.limiter.peek(budget);
+    if (!reserved) return isCounted ? this.limiter.consume(budget) : this.storage.peek(budget);
+    return isCounted
+      ? Promise.resolve(this.limiter.record(budget, reserved))
+      : this.storage.refund(budget, reserved);
   }
 
   private logBan({ id, caller }: Request, { bannedUntilMs = 0 }: RateLimitDecision): void {
@@ -127,27 +123,20 @@ export class PlanThrottlerGuard implements CanActivate {
       bannedUntil: new Date(bannedUntilMs).toISOString(),
     });
   }
-
-  private readonly skips = perRoute((context) => {
-    const targets = [context.getHandler(), context.getClass()];
-    return this.reflector.getAllAndOverride<boolean | undefined>(SKIP_THROTTLE, targets) === true;
-  });
 }
 
-/** The API key could not be looked up, so the response is 503. */
-function isUnavailable(caller: Caller): boolean {
-  return caller.kind === 'anonymous' && caller.reason === 'unavailable';
+/**
+ * A request whose API key could not be looked up gets 503 and is not counted. One whose address is
+ * over its limit of lookups gets 429 on every route.
+ */
+function isCounted(caller: Caller, context: ExecutionContext): boolean {
+  const reason = caller.kind === 'anonymous' ? caller.reason : undefined;
+  return reason === 'unverified' || !(reason === 'unavailable' || skipsThrottle(context));
 }
 
-/** The address is over its limit of lookups, so the response is 429 on every route. */
-function isUnverified(caller: Caller): boolean {
-  return caller.kind === 'anonymous' && caller.reason === 'unverified';
-}
-
-function metadataKeyOf(decorate: ClassDecorator): string {
-  const target = (): void => undefined;
-  decorate(target);
-  const [key] = Reflect.getMetadataKeys(target) as string[];
-  if (key === undefined) throw new Error('@SkipThrottle() sets no metadata.');
-  return key;
-}
+const skipsThrottle = perRoute((context) => {
+  const [onHandler, onController] = [context.getHandler(), context.getClass()].map(
+    (target): unknown => Reflect.getMetadata(SKIP_THROTTLE, target),
+  );
+  return (onHandler ?? onController) === true;
+});

@@ -11,7 +11,7 @@ import { RateLimiter } from './rate-limiter.js';
     RateLimiter,
     { provide: LimitStorage, useFactory: createStorage, inject: [Settings, Clock] },
   ],
-  exports: [RateLimiter],
+  exports: [RateLimiter, LimitStorage],
 })
 export class RateLimitModule {}
 

@@ -4,21 +4,16 @@ import { DAY_MS, MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import { clientNetwork } from '../http/request/request-context.js';
 import type { AddressDecision } from '../http/request/request.js';
-import { type Header, limitHeaders } from './limit-headers.js';
-import { limitRejection } from './limit-rejection.js';
-import { type LimitOutcome, LimitStatistics } from './limit-statistics.js';
-import {
-  type Budget,
-  LimitStorage,
-  type RateLimitDecision,
-  type Reservation,
-} from './limit-storage.js';
-import type { Circuit } from './redis/circuit.js';
+import { limitHeaders, limitRejection } from './limit-headers.js';
+import { type Budget, LimitStorage, type RateLimitDecision } from './limit-storage.js';
 
-/** Counts the requests of callers and decides which are over the limit. */
+/** The budgets of callers, and the decisions on their requests. */
 @Injectable()
 export class RateLimiter {
-  readonly statistics = new LimitStatistics();
+  /** The number of decisions by plan and outcome, as in "free allowed". */
+  readonly decisions = new Map<string, number>();
+  /** The number of bans that have started, by plan. */
+  readonly bans = new Map<string, number>();
   /** Cached keys are immutable, so each has one budget. */
   private readonly ownerBudgets = new WeakMap<CachedKey, Budget>();
 
@@ -27,38 +22,15 @@ export class RateLimiter {
     private readonly settings: Settings,
   ) {}
 
-  /** Reports whether Redis is used. Undefined if the service runs without Redis. */
-  get circuit(): Circuit | undefined {
-    return this.storage.circuit;
-  }
-
   /** Counts one request, or rejects it. */
   async consume(budget: Budget): Promise<RateLimitDecision> {
     return this.record(budget, await this.storage.consume(budget));
   }
 
-  /** Returns the decision on a request without counting it. */
-  peek(budget: Budget): Promise<RateLimitDecision> {
-    return this.storage.peek(budget);
-  }
-
-  /**
-   * Counts a request for its address before its API key is looked up. The statistics do not include
-   * it: call `record` if this decision is the final one, `refund` otherwise.
-   */
-  reserve(address: Budget): Promise<Reservation> {
-    return this.storage.reserve(address);
-  }
-
-  /** Removes a reserved request from the budget. Returns the state of the budget. */
-  refund(address: Budget, reserved: RateLimitDecision): Promise<RateLimitDecision> {
-    return this.storage.refund(address, reserved);
-  }
-
-  /** Adds a decision to the statistics. Returns it. */
+  /** Adds a decision to the metrics. Returns it. */
   record({ plan }: Budget, decision: RateLimitDecision): RateLimitDecision {
-    this.statistics.count(plan, outcomeOf(decision));
-    if (decision.banBegins) this.statistics.countBan(plan);
+    increment(this.decisions, `${plan} ${outcomeOf(decision)}`);
+    if (decision.banBegins) increment(this.bans, plan);
     return decision;
   }
 
@@ -72,8 +44,8 @@ export class RateLimiter {
   }
 
   /** Returns the rate limit headers of a client address without counting a request. */
-  async peekForAddress(address: string | undefined): Promise<Header[]> {
-    return limitHeaders(await this.peek(this.addressBudget(address)));
+  async peekForAddress(address: string | undefined): Promise<AddressDecision['headers']> {
+    return limitHeaders(await this.storage.peek(this.addressBudget(address)));
   }
 
   /** Returns the budget of an API key's owner, with the ban policy of the API key. */
@@ -113,9 +85,12 @@ export class RateLimiter {
   }
 }
 
-function outcomeOf({ allowed, windows, bannedUntilMs }: RateLimitDecision): LimitOutcome {
+function outcomeOf({ allowed, windows, bannedUntilMs }: RateLimitDecision): string {
   if (allowed) return 'allowed';
   if (bannedUntilMs !== undefined) return 'banned';
-  const exceeded = windows.filter(({ used, quota }) => used >= quota.limit);
-  return exceeded.at(-1)?.quota.name ?? 'minute';
+  return windows.findLast(({ used, quota }) => used >= quota.limit)?.quota.name ?? 'minute';
+}
+
+function increment(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
 }

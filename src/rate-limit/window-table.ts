@@ -59,12 +59,12 @@ export class WindowTable {
     this.used[index] = (this.used[index] ?? 0) + 1;
   }
 
-  /** Replaces the state of a window. @param state undefined: the window is not running */
-  set(key: string, window: number, nowMs: number, state: WindowState | undefined): void {
-    if (!state && !this.slots.has(key)) return;
+  /** Replaces the state of a window. If `used` is 0, the window is not running. */
+  set(key: string, window: number, nowMs: number, { used, endsAtMs }: WindowState): void {
+    if (used === 0 && !this.slots.has(key)) return;
     const index = this.slotOf(key, nowMs) * this.windowsPerKey + window;
-    this.endsAtMs[index] = state?.endsAtMs ?? 0;
-    this.used[index] = state?.used ?? 0;
+    this.endsAtMs[index] = used > 0 ? endsAtMs : 0;
+    this.used[index] = used;
   }
 
   private slotOf(key: string, nowMs: number): number {

@@ -1,5 +1,4 @@
-import { Bans } from '../../src/rate-limit/bans.js';
-import { InProcessStorage } from '../../src/rate-limit/in-process-storage.js';
+import { Bans, InProcessStorage } from '../../src/rate-limit/in-process-storage.js';
 import type { BanPolicy, Budget } from '../../src/rate-limit/limit-storage.js';
 import { address, owner, START_MS } from '../harness/rate-limit/limit-model.js';
 import { DAY_MS, MINUTE_MS } from '../harness/rate-limit/limits.js';

@@ -1,6 +1,12 @@
 import { SECOND_MS } from '../../config/clock.js';
-import type { Rejections } from '../bans.js';
-import type { Budget, Quota, RateLimitDecision } from '../limit-storage.js';
+import {
+  type Budget,
+  endOfBan,
+  type Quota,
+  type RateLimitDecision,
+  type Rejections,
+  type Reservation,
+} from '../limit-storage.js';
 
 /** A mode of the script, see limit-script.ts. */
 export type LimitMode =
@@ -27,12 +33,9 @@ export function scriptArguments({ quotas, ban }: Budget, mode: LimitMode): (stri
 }
 
 /** The reply of the script. */
-export interface LimitReply {
-  decision: RateLimitDecision;
-  /** Whether a lookup may run. */
-  mayLookUp: boolean;
+export interface LimitReply extends Reservation {
   /** The rejections of the budget's lineage, undefined if there are none. */
-  rejections: Rejections | undefined;
+  readonly rejections: Rejections | undefined;
 }
 
 /** @param reply the numbers that the script returned for this budget */
@@ -54,16 +57,12 @@ export function parseReply({ quotas, ban }: Budget, mode: LimitMode, reply: numb
           unbanCount: at(rest + 3),
         }
       : undefined;
-  const isBanned =
-    ban &&
-    rejections &&
-    rejections.unbanCount >= ban.unbanCount &&
-    rejections.bannedUntilMs > nowMs;
+  const bannedUntilMs = ban && endOfBan(ban, rejections, nowMs);
   const decision: RateLimitDecision = {
     allowed: outcome === 1,
     nowMs,
     windows,
-    ...(isBanned && { bannedUntilMs: rejections.bannedUntilMs }),
+    ...(bannedUntilMs !== undefined && { bannedUntilMs }),
     ...(outcome === 2 && { banBegins: true }),
   };
   return { decision, mayLookUp: outcome === 1 || outcome === 3, rejections };

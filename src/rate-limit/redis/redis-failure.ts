@@ -1,13 +1,13 @@
-/** Why a command to Redis failed. */
-export type RedisFailureReason = 'timeout' | 'connection' | 'authentication' | 'refusal' | 'memory';
-
-const MESSAGES: Record<RedisFailureReason, string> = {
+const MESSAGES = {
   timeout: 'Redis did not respond in time',
   connection: 'Redis is unreachable',
   authentication: 'Redis rejected the user name or password of REDIS_URL',
   refusal: 'Redis rejected the command',
   memory: 'Redis is out of memory',
 };
+
+/** Why a command to Redis failed. */
+export type RedisFailureReason = keyof typeof MESSAGES;
 
 /**
  * A command to Redis failed. The cause is the error of the Redis client. Log only its message: its

@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { KeyCache } from '../auth/key-cache/key-cache.js';
+import { LimitStorage } from '../rate-limit/limit-storage.js';
+import { RateLimiter } from '../rate-limit/rate-limiter.js';
+import { ServiceMetrics } from './service-metrics.js';
+
+/** Registers the metrics of API keys, rate limits and, with REDIS_URL, the counters in Redis. */
+@Injectable()
+export class CallerMetrics {
+  constructor(
+    metrics: ServiceMetrics,
+    { statistics: keys }: KeyCache,
+    { decisions, bans }: RateLimiter,
+    { circuit }: LimitStorage,
+  ) {
+    metrics.counter(
+      'pets_key_lookups_total',
+      'Uses of cached API keys, queries for API keys, and uses of stale API keys while the database was unreachable',
+      () => ({ cache: keys.hits, database: keys.queries, stale: keys.stale }),
+      ['source'],
+    );
+    metrics.counter(
+      'pets_limit_decisions_total',
+      'Rate limit decisions, by plan and outcome',
+      () => Object.fromEntries(decisions),
+      ['plan', 'outcome'],
+    );
+    metrics.counter(
+      'pets_bans_total',
+      'Bans of API keys that have started, by plan',
+      () => Object.fromEntries(bans),
+      ['plan'],
+    );
+    if (!circuit) return;
+    const { statistics } = circuit;
+    metrics.gauge(
+      'pets_redis_circuit_open',
+      '1 while this process counts requests itself because Redis cannot be used, else 0',
+      () => Number(circuit.isOpen),
+    );
+    metrics.gauge(
+      'pets_redis_last_reading_age_seconds',
+      'Age of the last reply of Redis while the circuit is open, 0 while it is closed',
+      () => circuit.lastReplyAgeMs() / 1000,
+    );
+    metrics.counter(
+      'pets_redis_circuit_changes_total',
+      'Number of times that the circuit has opened and closed',
+      () => ({ open: statistics.opened, closed: statistics.closed }),
+      ['state'],
+    );
+    metrics.counter(
+      'pets_redis_failures_total',
+      'Commands to Redis that failed, including probes, by reason',
+      () => statistics.failures,
+      ['reason'],
+    );
+  }
+}
