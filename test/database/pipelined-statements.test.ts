@@ -173,7 +173,8 @@ describe('reads of one event-loop tick', () => {
     });
     await whoAre(3);
 
-    expect(seen).toEqual([...Array<string>(3).fill('commandComplete'), 'readyForQuery']);
+    // The first one is for the plan settings.
+    expect(seen).toEqual([...Array<string>(4).fill('commandComplete'), 'readyForQuery']);
   });
 
   it('fail together when their connection breaks', async () => {
@@ -377,7 +378,8 @@ describe('the columns of a read', () => {
     const next = await Promise.all([who(2), who(3), columnsOf('SELECT $1::text', ['x'])]);
     const last = await Promise.all([who(4), columnsOf('SELECT $1::text', ['y'])]);
 
-    expect(described).toHaveLength(2);
+    // One is of the plan settings.
+    expect(described).toHaveLength(3);
     expect(first[0]?.number).toBe(1);
     expect(next).toMatchObject([[{ number: 2 }], [{ number: 3 }], [['x']]]);
     expect(last).toMatchObject([[{ number: 4 }], [['y']]]);

@@ -8,10 +8,19 @@ import type { EntityManager } from 'typeorm';
 import { isUnavailable } from '../database-errors.js';
 import { DatabaseQueueFullError } from '../pools/bounded-pool.js';
 import type { ServiceClient } from './service-client.js';
-import type { Parameter, RowMapper } from './statement-batch.js';
+import type { Parameter, PreparedStatement, RowMapper } from './statement-batch.js';
 
 /** More statements per batch save nothing, and a slow one delays the others. */
 const MAX_BATCH_SIZE = 8;
+
+/**
+ * PostgreSQL plans a prepared read once, for all values. Otherwise it would plan a page for each
+ * request, because its LIMIT is a parameter. The plan must stay fast however large the table grows:
+ * by an index (docs/decisions/0003). The settings end with the transaction of the batch.
+ */
+export const LASTING_PLANS = `
+  SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
+         set_config('enable_seqscan', 'off', true)`;
 
 interface Statement {
   sql: string;
@@ -34,12 +43,12 @@ export class PipelinedStatements {
 
   /** @param pool of ServiceClients; its owner closes it */
   constructor(pool: Pool) {
-    this.reads = new BatchQueue(pool);
+    this.reads = new BatchQueue(pool, LASTING_PLANS);
     this.inserts = new BatchQueue(pool);
   }
 
   /**
-   * Returns the rows of a statement that is fast and takes no locks.
+   * Returns the rows of a statement that uses an index and takes no locks.
    *
    * @param toRow builds a row from its columns, in the order of the statement
    * @throws the error of the pool, the server (see `isUnavailable`) or `toRow`
@@ -82,7 +91,11 @@ class BatchQueue {
   /** Connections that the pool has been asked for and has not returned yet. */
   private requested = 0;
 
-  constructor(private readonly pool: Pool) {}
+  /** @param settings a statement that changes settings for the transaction of each batch */
+  constructor(
+    private readonly pool: Pool,
+    private readonly settings?: string,
+  ) {}
 
   add<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
     return new Promise((resolve, reject) => {
@@ -119,10 +132,10 @@ class BatchQueue {
     const statements = batch.map(({ sql, values, toRow }) => client.statement(sql, values, toRow));
     // The batch reports a broken connection. Without a listener, the event would end the process.
     client.on('error', ignore);
-    client.run(statements, (error, failed) => {
+    client.run([...this.settingsFor(client), ...statements], (error, failed) => {
       client.removeListener('error', ignore);
       client.release(error ?? undefined);
-      if (error) return this.fail(batch, error, failed && statements.indexOf(failed));
+      if (error) return this.fail(batch, error, failed ? statements.indexOf(failed) : -1);
       for (const [index, { rows, failure }] of statements.entries()) {
         if (failure) batch[index]?.reject(failure);
         else batch[index]?.resolve(rows);
@@ -130,12 +143,18 @@ class BatchQueue {
     });
   }
 
+  /** Through a connection pooler, each statement is planned when it runs. */
+  private settingsFor(client: ServiceClient): PreparedStatement<unknown>[] {
+    if (this.settings === undefined || !client.preparesStatements) return [];
+    return [client.statement(this.settings, [], ignore)];
+  }
+
   /**
-   * @param failed the index of the rejected statement. The others were rolled back. They run again,
-   *   unless the server is unavailable
+   * @param failed the index of the rejected statement, or -1. The others were rolled back. They run
+   *   again, unless the server is unavailable
    */
-  private fail(batch: readonly Statement[], error: Error, failed?: number): void {
-    const isOwn = failed !== undefined && !isUnavailable(error);
+  private fail(batch: readonly Statement[], error: Error, failed: number): void {
+    const isOwn = failed >= 0 && !isUnavailable(error);
     for (const [index, statement] of batch.entries()) {
       if (isOwn && index !== failed) this.runAlone(statement);
       else statement.reject(error);

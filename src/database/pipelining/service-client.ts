@@ -42,7 +42,7 @@ type Query = (...query: unknown[]) => unknown;
  * response is late, because the next statement would have to wait for the late one.
  */
 export class ServiceClient extends pg.Client {
-  protected readonly preparesStatements: boolean = true;
+  readonly preparesStatements: boolean = true;
   /**
    * When each statement without a response was sent, by `performance.now()`; undefined: no time
    * limit.
@@ -132,7 +132,7 @@ export class ServiceClient extends pg.Client {
  * not exist.
  */
 export class UnpreparedServiceClient extends ServiceClient {
-  protected override readonly preparesStatements = false;
+  override readonly preparesStatements = false;
 }
 
 /** Returns pg's Connection, which the type of Client omits. */

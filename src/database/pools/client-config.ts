@@ -14,18 +14,11 @@ import type { BoundedPoolConfig } from './bounded-pool.js';
  */
 export const CLIENT_TIMEOUT_MARGIN_MS = 250;
 
-/**
- * PostgreSQL plans a prepared statement once, for all values. Otherwise it would plan a page for
- * each request, because its LIMIT is a parameter. The plan must stay fast however large the table
- * grows: by an index (docs/decisions/0003).
- */
-const LASTING_PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off';
-
 /** What a connection is used for. */
 export interface ConnectionUse {
   /**
-   * Whether the connection serves requests: few statements, repeated often, maybe through a
-   * connection pooler. All other connections go straight to the server.
+   * Whether the connection serves requests, maybe through a connection pooler. All other
+   * connections go straight to the server.
    */
   forRequests?: boolean;
   applicationName?: ApplicationName;
@@ -38,7 +31,7 @@ export type PoolUse = ConnectionUse & { poolSize?: number };
 /**
  * Returns pg's configuration of a connection. Every wait in it is bounded.
  *
- * @param connection where the server is; `options` in its URL replace those for requests
+ * @param connection where the server is
  */
 export function clientConfig(
   connection: ClientConfig,
@@ -60,7 +53,6 @@ export function clientConfig(
   return {
     ...connection,
     ...(!mayBePooler && serverLimits),
-    ...(!mayBePooler && forRequests && { options: LASTING_PLANS }),
     application_name: applicationName,
     keepAlive: true,
     connectionTimeoutMillis: connectionTimeoutMs,

@@ -10,6 +10,9 @@ import { isUnavailable } from '../database-errors.js';
 /** After this time, the failure of a query no longer shows that the database is unreachable. */
 const UNREACHABLE_FOR_MS = 3_000;
 
+/** Lookups are planned once, by an index (see LASTING_PLANS of the pipelined statements). */
+const LASTING_PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off';
+
 /** SQLSTATEs of a server that responds, only not in time: statement and lock timeouts. */
 const SERVER_TIMEOUTS = new Set(['57014', '55P03']);
 const TOO_MANY_CONNECTIONS = '53300';
@@ -48,6 +51,8 @@ export class LookupPools implements OnApplicationShutdown {
         poolSize: database.lookupPoolSize,
       }),
       min: database.lookupPoolSize,
+      // A connection pooler rejects start-up parameters that it does not know.
+      ...(!database.usesConnectionPooler && { options: LASTING_PLANS }),
     };
     this.cached = new BoundedPool(config);
     this.uncached = new BoundedPool({ ...config, maxWaiting: bounds.maxQueuedKeyLookups });
