@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { RedisFailure, type RedisFailureReason } from './redis-failure.js';
+import { RedisFailure } from './redis-failure.js';
 
 const PROBE_INTERVAL_MS = 500;
 
@@ -12,8 +13,6 @@ export class Circuit {
   private readonly logger = new Logger(Circuit.name);
   private closed = false;
   private stopped = false;
-  private timer: NodeJS.Timeout | undefined;
-  private loggedReason: RedisFailureReason | undefined;
   private lastReplyAtMs = performance.now();
 
   /** How often the circuit opened and closed, and how many commands failed, by reason. */
@@ -38,14 +37,13 @@ export class Circuit {
   /** Closes the circuit if a first probe succeeds. */
   async start(): Promise<void> {
     const failure = await this.failureOfProbe();
-    if (failure) this.probeAfter(failure);
+    if (failure) void this.probeUntilClosed(failure);
     else this.close();
   }
 
   /** Ends probing. After this, the state does not change and nothing is logged. */
   stop(): void {
     this.stopped = true;
-    clearTimeout(this.timer);
   }
 
   recordReply(): void {
@@ -62,7 +60,7 @@ export class Circuit {
     if (!this.closed || this.stopped) return;
     this.closed = false;
     this.statistics.opened++;
-    this.probeAfter(failure);
+    void this.probeUntilClosed(failure);
   }
 
   private close(): void {
@@ -70,35 +68,26 @@ export class Circuit {
     this.closed = true;
   }
 
-  private probeAfter(failure: RedisFailure): void {
-    this.logFailure('Counting rate limits in this process', failure);
-    this.scheduleProbe();
-  }
-
-  private logFailure(effect: string, failure: RedisFailure): void {
-    this.loggedReason = failure.reason;
-    this.logger.warn({ msg: `${effect}: ${failure.message}`, err: failure });
-  }
-
-  private scheduleProbe(): void {
-    this.timer = setTimeout(() => void this.probeAgain(), PROBE_INTERVAL_MS);
-    this.timer.unref();
-  }
-
-  private async probeAgain(): Promise<void> {
-    const failure = await this.failureOfProbe();
-    if (this.stopped) return;
-    if (failure) {
+  private async probeUntilClosed(reported: RedisFailure): Promise<void> {
+    this.logFailure('Counting rate limits in this process', reported);
+    for (;;) {
+      await delay(PROBE_INTERVAL_MS, undefined, { ref: false });
+      const failure = await this.failureOfProbe();
+      if (this.stopped) return;
+      if (!failure) break;
       // The log has only the lost connection so far. An operator has to correct the password.
-      if (failure.reason === 'authentication' && this.loggedReason !== 'authentication') {
+      if (failure.reason === 'authentication' && reported.reason !== 'authentication') {
         this.logFailure('Still counting rate limits in this process', failure);
+        reported = failure;
       }
-      this.scheduleProbe();
-      return;
     }
     this.close();
     this.statistics.closed++;
     this.logger.log({ msg: 'Counting rate limits in Redis again' });
+  }
+
+  private logFailure(effect: string, failure: RedisFailure): void {
+    this.logger.warn({ msg: `${effect}: ${failure.message}`, err: failure });
   }
 
   private async failureOfProbe(): Promise<RedisFailure | undefined> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /**
  * Decides on a request atomically on the server, on the server's clock. The rules are those of
- * WindowTable and Bans, and the same tests check both.
+ * InProcessStorage, and the same tests check both.
  *
  * KEYS[1] is a hash. It has one field per window, "used end", and one per lineage with rejections,
  * "count end-of-minute end-of-ban unban-count". All times are in milliseconds since the epoch. The
@@ -132,4 +132,4 @@ function limitScript(shebang: string): LimitScript {
 export const LIMIT_SCRIPTS = {
   owner: limitScript('#!lua flags=allow-oom'),
   address: limitScript('#!lua'),
-} as const;
+};

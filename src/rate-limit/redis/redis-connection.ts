@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, ReplyError } from 'ioredis';
 import type { RedisAddress } from '../../config/redis-settings.js';
 import type { LimitScript } from './limit-script.js';
@@ -32,23 +33,15 @@ export class RedisConnection {
 
   /** Waits for the first connection, at most one second. Later attempts run in the background. */
   async open(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const limit = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CONNECT_TIMEOUT_MS);
-    });
+    const limit = delay(CONNECT_TIMEOUT_MS, undefined, { ref: false });
     await Promise.race([this.client.connect().catch(() => undefined), limit]);
-    clearTimeout(timer);
   }
 
   close(): void {
     this.client.disconnect();
   }
 
-  /**
-   * Runs a script on one key.
-   *
-   * @throws RedisFailure
-   */
+  /** Runs a script on one key. @throws RedisFailure */
   run(script: LimitScript, key: string, values: (string | number)[]): Promise<number[]> {
     return this.withTimeout(this.evaluate(script, key, values));
   }
