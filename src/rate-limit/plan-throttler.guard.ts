@@ -13,7 +13,7 @@ import {
 } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
 
-/** The metadata key that `@SkipThrottle()` sets. @nestjs/throttler does not export it. */
+/** The metadata key of `@SkipThrottle()`, which @nestjs/throttler does not export. */
 const SKIP_THROTTLE = 'THROTTLER:SKIPdefault';
 
 const ANONYMOUS: Caller = { kind: 'anonymous', reason: 'missing' };

@@ -71,7 +71,8 @@ export class WindowTable {
     const existing = this.slots.get(key);
     if (existing !== undefined) return existing;
     this.sweep(nowMs);
-    if (this.slots.size >= this.maxKeys) this.drop(this.nextOccupiedSlot());
+    // Then no slot is free, so the next one holds a key.
+    if (this.slots.size >= this.maxKeys) this.drop(this.nextSlot());
     const slot = this.free.pop() ?? this.keys.length;
     if ((slot + 1) * this.windowsPerKey > this.used.length) this.grow();
     this.keys[slot] = key;
@@ -82,10 +83,8 @@ export class WindowTable {
   /** Checks the next slots, round-robin, and frees those whose windows have all ended. */
   private sweep(nowMs: number): void {
     for (let step = 0; step < SWEEP_STEP && this.keys.length > 0; step++) {
-      this.sweepSlot = (this.sweepSlot + 1) % this.keys.length;
-      if (this.keys[this.sweepSlot] !== undefined && this.hasEnded(this.sweepSlot, nowMs)) {
-        this.drop(this.sweepSlot);
-      }
+      const slot = this.nextSlot();
+      if (this.keys[slot] !== undefined && this.hasEnded(slot, nowMs)) this.drop(slot);
     }
   }
 
@@ -96,10 +95,8 @@ export class WindowTable {
       .every((endsAtMs) => endsAtMs <= nowMs);
   }
 
-  private nextOccupiedSlot(): number {
-    do this.sweepSlot = (this.sweepSlot + 1) % this.keys.length;
-    while (this.keys[this.sweepSlot] === undefined);
-    return this.sweepSlot;
+  private nextSlot(): number {
+    return (this.sweepSlot = (this.sweepSlot + 1) % this.keys.length);
   }
 
   private drop(slot: number): void {

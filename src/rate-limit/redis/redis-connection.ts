@@ -90,7 +90,8 @@ export class RedisConnection {
   }
 
   private recordError(error: unknown): void {
-    const cause = nodeErrorOf(error);
+    // If every node of a Cluster failed, the cause is the error of the last one that was tried.
+    const cause = (error as { lastNodeError?: unknown } | undefined)?.lastNodeError ?? error;
     // ioredis does not wait for the reply to AUTH: the commands after it fail with vaguer errors.
     const isConsequence = isAuthenticationError(this.lastError) && isAuthenticationError(cause);
     if (!isConsequence) this.lastError = cause;
@@ -100,11 +101,6 @@ export class RedisConnection {
     const reason = isAuthenticationError(this.lastError) ? 'authentication' : 'connection';
     return new RedisFailure(reason, { cause: this.lastError });
   }
-}
-
-/** Returns the error of the last node that was tried, if every node of a Cluster failed. */
-function nodeErrorOf(error: unknown): unknown {
-  return (error as { lastNodeError?: unknown } | undefined)?.lastNodeError ?? error;
 }
 
 /** Includes the protocol error of Redis for a command with over ten arguments before AUTH. */
