@@ -26,14 +26,28 @@ export function sendJson(request: Request, response: Response, body: string): vo
   }
 }
 
+/** Sends a response without a body: 204, or the status that the handler has set. */
+export function sendNothing(response: Response): void {
+  if (response.statusCode === 200) response.statusCode = 204;
+  if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
+  response.removeHeader('content-type');
+  response.end();
+}
+
+/** Lets the caller, and no shared cache, store a successful response and ask whether it changed. */
+export function allowPrivateCaching(response: Response): void {
+  response.setHeader('Cache-Control', 'private, no-cache');
+  const vary = response.getHeader('vary');
+  response.setHeader('Vary', typeof vary === 'string' ? `${vary}, Authorization` : 'Authorization');
+}
+
 function sendTagged(request: Request, response: Response, body: string): void {
   const link = String(response.getHeader('link') ?? '');
   // Encoded once for the tag, the length and the socket.
   const representation = Buffer.from(`${link}\n${body}`);
   const tag = entityTag(representation);
   response.setHeader('ETag', tag);
-  response.setHeader('Cache-Control', 'private, no-cache');
-  varyByAuthorization(response);
+  allowPrivateCaching(response);
   const ifNoneMatch = request.headers['if-none-match'];
   if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) {
     response.statusCode = 304;
@@ -67,11 +81,6 @@ function endWithJson(response: Response, body: string | Buffer): void {
   response.setHeader('Content-Type', JSON_TYPE);
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.end(body);
-}
-
-function varyByAuthorization(response: Response): void {
-  const vary = response.getHeader('vary');
-  response.setHeader('Vary', typeof vary === 'string' ? `${vary}, Authorization` : 'Authorization');
 }
 
 /** Returns the strong entity tag (RFC 9110, section 8.8.3) of a representation. */

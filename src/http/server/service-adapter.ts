@@ -3,7 +3,7 @@ import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { createExpressMessages, type ExpressMessages } from './express-messages.js';
-import { sendJson } from '../response/send-json.js';
+import { allowPrivateCaching, sendJson, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { Page, SerializedJson } from '../response/handler-result.js';
 import { hasBody } from '../request/request-context.js';
@@ -88,6 +88,8 @@ export class ServiceAdapter extends ExpressAdapter {
   private beforeHead(response: Response): void {
     response.req.slot?.release();
     if (this.endsConnections) response.setHeader('Connection', 'close');
+    // A handler with `@Res()` that sets no caching rules sends its response itself.
+    if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
     // The client is still sending a body that the service does not read.
     if (!response.req.complete && hasBody(response.req)) lingerAfterResponse(response);
     if (response.getHeader('connection') === 'close') {
@@ -95,16 +97,26 @@ export class ServiceAdapter extends ExpressAdapter {
     }
   }
 
-  /** Overrides ExpressAdapter.reply to send the result of a handler as JSON. */
+  /**
+   * Overrides ExpressAdapter.reply to send the result of a handler as JSON. A handler that returns
+   * undefined sends no body. Only a StreamableFile has a media type of its own.
+   */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     // beforeHead does not run if the client has disconnected.
     response.req.slot?.release();
     // The response deadline has passed, and the service has sent a 503.
     if (response.headersSent) return undefined;
-    if (!isJson(body)) return super.reply(response, body, statusCode);
     if (statusCode !== undefined) response.statusCode = statusCode;
     const request = response.req;
-    if (body instanceof Page) {
+    if (body instanceof StreamableFile) {
+      if (response.statusCode === 200 && !response.hasHeader('cache-control')) {
+        allowPrivateCaching(response);
+      }
+      return super.reply(response, body, statusCode);
+    }
+    if (body === undefined || response.statusCode === 204) {
+      sendNothing(response);
+    } else if (body instanceof Page) {
       if (body.next) response.setHeader('Link', this.nextLink(request, body.next));
       sendJson(request, response, jsonText(body.items));
     } else if (body instanceof SerializedJson) {
@@ -116,12 +128,14 @@ export class ServiceAdapter extends ExpressAdapter {
     return undefined;
   }
 
+  /** Overrides ExpressAdapter.redirect, which also sends an HTML page. */
+  override redirect(response: Response, statusCode: number, url: string): void {
+    response.status(statusCode).location(url);
+    sendNothing(response);
+  }
+
   /** Returns the `Link` header (RFC 8288). It never depends on the Host header. */
   private nextLink(request: Request, next: Readonly<Record<string, string>>): string {
     return `<${this.linkBase}${request.path}?${writeQuery(next)}>; rel="next"`;
   }
-}
-
-function isJson(body: unknown): body is object {
-  return typeof body === 'object' && body !== null && !(body instanceof StreamableFile);
 }
