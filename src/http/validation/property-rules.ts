@@ -1,6 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
+import { Transform } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { Convert } from './conversion.js';
+import { valueTransform } from './dto-metadata.js';
 import { INT64_MAX, INT64_MIN, isInt64 } from './int64.js';
 
 const CANONICAL_DECIMAL = /^(?:0|-?[1-9]\d{0,14})$/;
@@ -8,7 +9,7 @@ const CANONICAL_DECIMAL = /^(?:0|-?[1-9]\d{0,14})$/;
 /** Accepts a JSON number whose value is an integer in int64. The DTO holds it as a bigint. */
 export function IsInt64(): PropertyDecorator {
   return applyDecorators(
-    Convert((value) => (Number.isSafeInteger(value) ? BigInt(value as number) : value)),
+    convert((value) => (Number.isSafeInteger(value) ? BigInt(value as number) : value)),
     rule('isInt64', isInt64, `an integer from ${INT64_MIN} to ${INT64_MAX}`),
   );
 }
@@ -18,7 +19,7 @@ export function IsIntegerParameter(min: number, max: number): PropertyDecorator 
   const isInRange = (value: unknown): boolean =>
     Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
   return applyDecorators(
-    Convert((value) =>
+    convert((value) =>
       typeof value === 'string' && CANONICAL_DECIMAL.test(value) ? Number(value) : value,
     ),
     rule('isIntegerParameter', isInRange, `an integer from ${min} to ${max}`),
@@ -34,6 +35,11 @@ export function IsOneOf(values: readonly string[]): PropertyDecorator {
 /** Accepts a missing property. Unlike class-validator's `IsOptional`, null is an invalid value. */
 export function IsOptionalMember(): PropertyDecorator {
   return ValidateIf((_dto, value) => value !== undefined);
+}
+
+/** If it cannot convert a value, it keeps the value, and the rule of the property rejects it. */
+function convert(conversion: (value: unknown) => unknown): PropertyDecorator {
+  return Transform(valueTransform(conversion), { toClassOnly: true });
 }
 
 function rule(

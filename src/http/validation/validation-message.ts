@@ -1,8 +1,11 @@
 import type { ValidationError } from 'class-validator';
 
+/** An array can have thousands of invalid items. */
+const MAX_PROPERTIES = 50;
+
 /**
- * Returns the message of a 400: one sentence that lists every invalid property and the values that
- * it accepts. Properties of nested objects are written as paths, such as `items.0.name`.
+ * Returns the message of a 400: one sentence that lists the first 50 invalid properties and the
+ * values that they accept. Properties of nested objects are written as paths, such as `items.0.name`.
  *
  * @param properties the properties of the DTO, in the order in which the message lists them
  */
@@ -13,7 +16,9 @@ export function validationMessage(
   const messages = errors
     .toSorted((a, b) => properties.indexOf(a.property) - properties.indexOf(b.property))
     .flatMap((error) => messagesOf(error, ''));
-  return `${messages.join('; ')}.`;
+  const listed = messages.slice(0, MAX_PROPERTIES);
+  if (messages.length > listed.length) listed.push(`and ${messages.length - listed.length} more`);
+  return `${listed.join('; ')}.`;
 }
 
 function messagesOf(error: ValidationError, parentPath: string): string[] {

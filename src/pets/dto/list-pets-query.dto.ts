@@ -1,6 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Allow } from 'class-validator';
-import { FlatDto } from '../../http/validation/flat-dto.js';
 import {
   IsIntegerParameter,
   IsOneOf,
@@ -12,7 +11,6 @@ export const MAX_PAGE_SIZE = 100;
 export const DEFAULT_PAGE_SIZE = 20;
 
 /** The query parameters of the list. */
-@FlatDto()
 export class ListPetsQuery {
   @ApiProperty({
     type: 'integer',

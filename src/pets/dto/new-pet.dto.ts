@@ -1,6 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiModel } from '../../http/openapi/decorators/api-model.decorator.js';
-import { FlatDto } from '../../http/validation/flat-dto.js';
 import { IsInt64, IsOneOf } from '../../http/validation/property-rules.js';
 import { IsPetName } from './pet-name.js';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
@@ -10,7 +9,6 @@ import { PET_STATUSES, type PetStatus } from '../pet-status.js';
   description: 'An animal to add.',
   example: { name: 'Frank', categoryId: 1, status: 'available' },
 })
-@FlatDto()
 export class NewPet {
   @ApiProperty({
     type: 'string',
