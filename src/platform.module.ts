@@ -1,5 +1,5 @@
 import { Module, type Type } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { AppModule } from './app.module.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { AuthModule } from './auth/auth.module.js';
@@ -12,6 +12,7 @@ import { HealthModule } from './health/health.module.js';
 import { JsonBodyGuard } from './http/body/json-body.guard.js';
 import { ErrorFilter } from './http/response/error.filter.js';
 import { UnmatchedModule } from './http/routing/unmatched.module.js';
+import { ParameterCheck } from './http/validation/parameter-check.js';
 import { ValidationPipe } from './http/validation/validation.pipe.js';
 import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
 import { MetricsModule } from './metrics/metrics.module.js';
@@ -36,6 +37,7 @@ export function platformModule(environment: AppEnvironment): Type {
   // A class, because Nest would register the imports of a dynamic module before those of AppModule.
   @Module({
     imports: [
+      DiscoveryModule,
       EnvironmentModule.forRoot(settings, clock),
       DatabaseModule.forRoot(database, settings),
       AuthModule,
@@ -56,6 +58,7 @@ export function platformModule(environment: AppEnvironment): Type {
       { provide: APP_GUARD, useClass: JsonBodyGuard },
       { provide: APP_PIPE, useClass: ValidationPipe },
       { provide: APP_FILTER, useClass: ErrorFilter },
+      ParameterCheck,
     ],
   })
   class PlatformModule {}

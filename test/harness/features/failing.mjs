@@ -1,6 +1,14 @@
 // @ts-check
 // Routes that fail as a team's own code might.
-import { Controller, Get, Header, HttpException, Module, Param } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Header,
+  HttpException,
+  Module,
+  Param,
+  ParseEnumPipe,
+} from '@nestjs/common';
 
 /** @type {Record<string, () => unknown>} */
 const FAILURES = {
@@ -38,7 +46,8 @@ const method = /** @type {PropertyDescriptor} */ (
 Get(':kind')(FailingController.prototype, 'fail', method);
 // Set before the handler runs. The error response must not carry it.
 Header('ETag', '"of-what-did-not-come"')(FailingController.prototype, 'fail', method);
-Param('kind')(FailingController.prototype, 'fail', 0);
+const kinds = Object.fromEntries(Object.keys(FAILURES).map((kind) => [kind, kind]));
+Param('kind', new ParseEnumPipe(kinds))(FailingController.prototype, 'fail', 0);
 
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what is decorated below
 class FailingModule {}

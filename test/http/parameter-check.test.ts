@@ -1,0 +1,341 @@
+/* eslint-disable @typescript-eslint/no-empty-function, @typescript-eslint/no-explicit-any -- only the parameters of these handlers matter */
+import 'reflect-metadata';
+import { join } from 'node:path';
+import {
+  Body,
+  Controller,
+  createParamDecorator,
+  DefaultValuePipe,
+  Get,
+  Headers,
+  Ip,
+  Param,
+  ParseArrayPipe,
+  ParseIntPipe,
+  Post,
+  Query,
+  RawBody,
+  Req,
+  Res,
+  UploadedFile,
+  UsePipes,
+  ValidationPipe,
+} from '@nestjs/common';
+import { ApiProperty, PartialType } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  Allow,
+  ArrayMaxSize,
+  IsArray,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  ValidateNested,
+} from 'class-validator';
+import { handlerProblems } from '../../src/http/validation/parameter-check.js';
+import { createDatabase } from '../harness/database/database.js';
+import { startService } from '../harness/service/service.js';
+
+class Inner {
+  @IsString()
+  name!: string;
+}
+
+class CreateToy {
+  @IsString()
+  name!: string;
+
+  @ValidateNested()
+  @Type(() => Inner)
+  maker!: Inner;
+
+  @ArrayMaxSize(10)
+  @ValidateNested({ each: true })
+  @Type(() => Inner)
+  parts!: Inner[];
+
+  @IsArray()
+  @IsString({ each: true })
+  tags!: string[];
+
+  @IsOptional()
+  @IsObject()
+  labels?: Record<string, unknown>;
+
+  @Allow()
+  anything?: unknown;
+}
+
+class UpdateToy extends PartialType(CreateToy) {}
+
+class ToyPath {
+  @Type(() => Number)
+  @IsInt()
+  toyId!: number;
+}
+
+class Empty {
+  name!: string;
+}
+
+interface Shape {
+  name: string;
+}
+
+const Tenant = createParamDecorator(() => 'tenant');
+
+@Controller('valid')
+class ValidController {
+  @Post()
+  create(@Body() _toy: CreateToy) {}
+  @Post()
+  update(@Param() _path: ToyPath, @Body() _toy: UpdateToy) {}
+  @Post()
+  part(@Body('part') _part: Inner) {}
+  @Post()
+  createMany(@Body(new ParseArrayPipe({ items: Inner })) _toys: Inner[]) {}
+  @Post()
+  name(@Body('name', { transform: String }) _name: string) {}
+  @Get()
+  find(@Param('id', ParseIntPipe) _id: number) {}
+  @Get()
+  page(@Query('page', new DefaultValuePipe(1), ParseIntPipe) _page: number) {}
+  @Get()
+  @UsePipes({ transform: String })
+  all(@Query() _query: unknown) {}
+  @Get()
+  raw(@Req() _request: unknown, @Res() _response: unknown, @Ip() _ip: string) {}
+  @Get()
+  own(@Tenant() _tenant: string) {}
+  @Get()
+  expected(@Body(new ValidationPipe({ expectedType: Inner })) _body: unknown) {}
+}
+
+const BODY =
+  'Use a DTO class, imported as a value: @Body() body: NewItem. Use a property for a list.';
+const QUERY = "Use a DTO class: @Query() query: ListItemsQuery. Or add a pipe: @Query('name', …).";
+const PARAM = "Add a pipe: @Param('itemId', new Int64Pipe(itemNotFound)). Or use a DTO class.";
+
+@Controller('invalid')
+class InvalidController {
+  @Post()
+  array(@Body() _toys: Inner[]) {}
+  @Post()
+  member(@Body('a') _a: string) {}
+  @Post()
+  anything(@Body() _body: any) {}
+  @Post()
+  object(@Body() _body: object) {}
+  @Post()
+  record(@Body() _body: Record<string, unknown>) {}
+  @Post()
+  shape(@Body() _body: Shape) {}
+  @Post()
+  empty(@Body() _body: Empty) {}
+  @Post()
+  unvalidating(@Body(new ValidationPipe()) _body: Shape) {}
+  @Get()
+  text(@Param('id') _id: string) {}
+  @Get()
+  number(@Param('id') _id: number) {}
+  @Get()
+  params(@Param() _params: Record<string, string>) {}
+  @Get()
+  queryText(@Query('a') _a: string) {}
+  @Get()
+  queryNumber(@Query('a', new DefaultValuePipe(1)) _a: number) {}
+  @Get()
+  query(@Query() _query: Shape) {}
+  @Get()
+  @UsePipes({ transform: String })
+  header(@Headers('x-tenant') _tenant: string) {}
+  @Get()
+  headers(@Headers() _headers: Record<string, string>) {}
+  @Post()
+  file(@UploadedFile() _file: unknown) {}
+  @Post()
+  rawBody(@RawBody() _body: Buffer) {}
+  @Get()
+  two(@Param('id') _id: string, @Query('a') _a: string) {}
+}
+
+describe('a parameter that is validated', () => {
+  test.each(Object.getOwnPropertyNames(ValidController.prototype).slice(1))('%s', (name) => {
+    expect(handlerProblems(ValidController, name)).toEqual([]);
+  });
+});
+
+describe('a parameter that is not validated', () => {
+  test.each([
+    ['array', [`@Body() is not validated. ${BODY}`]],
+    ['member', [`@Body('a') is not validated. ${BODY}`]],
+    ['anything', [`@Body() is not validated. ${BODY}`]],
+    ['object', [`@Body() is not validated. ${BODY}`]],
+    ['record', [`@Body() is not validated. ${BODY}`]],
+    ['shape', [`@Body() is not validated. ${BODY}`]],
+    ['empty', [`@Body() is not validated: Empty has no validation rule. ${BODY}`]],
+    ['unvalidating', [`@Body() is not validated. ${BODY}`]],
+    ['text', [`@Param('id') is not validated. ${PARAM}`]],
+    ['number', [`@Param('id') is not validated. ${PARAM}`]],
+    ['params', [`@Param() is not validated. ${PARAM}`]],
+    ['queryText', [`@Query('a') is not validated. ${QUERY}`]],
+    ['queryNumber', [`@Query('a') is not validated. ${QUERY}`]],
+    ['query', [`@Query() is not validated. ${QUERY}`]],
+    [
+      'header',
+      [
+        "@Headers('x-tenant') is not validated. NestJS runs no pipe on headers. Validate it in a decorator: createParamDecorator().",
+      ],
+    ],
+    ['headers', [expect.stringMatching(/^@Headers\(\) is not validated\./) as string]],
+    ['file', ['@UploadedFile() is undefined: the service accepts only JSON bodies.']],
+    ['rawBody', ['@RawBody() is undefined: the service accepts only JSON bodies.']],
+  ])('%s', (name, problems) => {
+    expect(
+      handlerProblems(InvalidController, name).map((line) =>
+        line.replace(`InvalidController.${name}: `, ''),
+      ),
+    ).toEqual(problems);
+  });
+
+  test('each is reported with its controller and handler', () => {
+    expect(handlerProblems(InvalidController, 'two').sort()).toEqual([
+      `InvalidController.two: @Param('id') is not validated. ${PARAM}`,
+      `InvalidController.two: @Query('a') is not validated. ${QUERY}`,
+    ]);
+  });
+
+  test('a handler that a subclass inherits', () => {
+    @Controller('sub')
+    class SubController extends InvalidController {}
+
+    expect(handlerProblems(SubController, 'member')).toEqual([
+      `SubController.member: @Body('a') is not validated. ${BODY}`,
+    ]);
+  });
+});
+
+class Described {
+  @ApiProperty()
+  colour!: string;
+
+  @IsString()
+  name!: string;
+}
+
+class Compiled {
+  @IsString()
+  name!: string;
+
+  // As the compiler plugin of @nestjs/swagger adds it to each DTO class.
+  static _OPENAPI_METADATA_FACTORY(): object {
+    return { name: {}, size: {} };
+  }
+}
+
+class SubCompiled extends Compiled {}
+
+class OnlyOptional {
+  @IsOptional()
+  name?: string;
+}
+
+class Untyped {
+  @ValidateNested()
+  inner!: Inner;
+}
+
+class NotNested {
+  @IsObject()
+  inner!: Inner;
+}
+
+class NotNestedItems {
+  @IsArray()
+  @Type(() => Inner)
+  items!: Inner[];
+}
+
+class UncheckedItems {
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(3)
+  items?: Inner[];
+}
+
+class NestedEmpty {
+  @ValidateNested()
+  @Type(() => Empty)
+  inner!: Empty;
+}
+
+class Deep {
+  @ValidateNested()
+  @Type(() => OnlyOptional)
+  inner!: OnlyOptional;
+
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => Deep)
+  next?: Deep;
+}
+
+@Controller('properties')
+class PropertiesController {
+  @Post()
+  described(@Body() _body: Described) {}
+  @Post()
+  compiled(@Body() _body: Compiled) {}
+  @Post()
+  inherited(@Body() _body: SubCompiled) {}
+  @Post()
+  optional(@Body() _body: OnlyOptional) {}
+  @Post()
+  untyped(@Body() _body: Untyped) {}
+  @Post()
+  notNested(@Body() _body: NotNested) {}
+  @Post()
+  notNestedItems(@Body() _body: NotNestedItems) {}
+  @Post()
+  uncheckedItems(@Body() _body: UncheckedItems) {}
+  @Post()
+  nestedEmpty(@Body() _body: NestedEmpty) {}
+  @Post()
+  deep(@Body() _body: Deep) {}
+}
+
+describe('a property of a DTO that is not validated', () => {
+  test.each([
+    ['described', 'Described.colour has no validation rule and would be removed'],
+    ['compiled', 'Compiled.size has no validation rule and would be removed'],
+    ['inherited', 'SubCompiled.size has no validation rule and would be removed'],
+    ['optional', 'OnlyOptional.name is optional and otherwise accepts any value.'],
+    ['untyped', 'Untyped.inner has @ValidateNested() and needs @Type('],
+    ['notNested', 'NotNested.inner is a DTO and needs @ValidateNested() and @Type('],
+    ['notNestedItems', 'NotNestedItems.items is a DTO and needs @ValidateNested()'],
+    ['uncheckedItems', 'UncheckedItems.items is an array whose items have no rule.'],
+    ['nestedEmpty', 'NestedEmpty.inner has the class Empty, which has no validation rule.'],
+    ['deep', 'OnlyOptional.name is optional and otherwise accepts any value.'],
+  ])('%s', (name, problem) => {
+    expect(handlerProblems(PropertiesController, name)).toEqual([
+      expect.stringContaining(`PropertiesController.${name}: ${problem}`),
+    ]);
+  });
+});
+
+test('the service does not start, and lists every problem', async () => {
+  const database = await createDatabase();
+  try {
+    const features = join(__dirname, '../harness/features/unvalidated.mjs');
+    const error = await startService({ database, features }).catch(String);
+
+    expect(error).toContain(
+      `StartError: ToysController.find: @Param('id') is not validated. ${PARAM}\n` +
+        `ToysController.create: @Body('a') is not validated. ${BODY}\n`,
+    );
+    expect(error).not.toContain('notARoute');
+  } finally {
+    await database.close();
+  }
+});
