@@ -1,6 +1,6 @@
 # The production image of the service. It needs DATABASE_URL, because it does not contain the embedded database.
 
-FROM node:22-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 # npm and the build do not run as root. Install scripts of packages do not run.
 WORKDIR /app
 RUN chown node:node /app
@@ -12,7 +12,7 @@ COPY --chown=node:node scripts/build-if-stale.mjs scripts/compile.mjs scripts/bu
 COPY --chown=node:node src src
 RUN npm run build
 
-FROM node:22-bookworm-slim AS dependencies
+FROM node:24-bookworm-slim AS dependencies
 WORKDIR /app
 RUN chown node:node /app
 USER node
@@ -22,7 +22,7 @@ RUN npm ci --ignore-scripts --omit=dev --omit=optional --no-audit --no-fund \
     # Half of the files in packages are only for debuggers and compilers.
     && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
-FROM node:22-bookworm-slim
+FROM node:24-bookworm-slim
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     SHUTDOWN_DELAY_SECONDS=5

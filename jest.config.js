@@ -11,29 +11,14 @@ export default {
   globalSetup: '<rootDir>/test/harness/run/global-setup.mjs',
   globalTeardown: '<rootDir>/test/harness/run/global-teardown.mjs',
   transform: {
-    '^.+\\.[jt]s$': [
-      '@swc/jest',
-      {
-        swcrc: false,
-        jsc: {
-          target: 'es2022',
-          parser: { syntax: 'typescript', decorators: true },
-          transform: {
-            legacyDecorator: true,
-            decoratorMetadata: true,
-            useDefineForClassFields: false,
-          },
-        },
-        module: { type: 'commonjs' },
-      },
-    ],
+    '^.+\\.[jt]s$': '<rootDir>/scripts/typescript-transform.mjs',
   },
   transformIgnorePatterns: ['/node_modules/(?!@nestjs/)'],
   moduleNameMapper: {
     // TypeScript's `./file.js` means `./file.ts`; a real .js file, as in packages, goes first.
     '^(\\.{1,2}/.+)\\.js$': ['$1.js', '$1.ts'],
   },
-  modulePathIgnorePatterns: ['<rootDir>/.data/'],
+  modulePathIgnorePatterns: ['<rootDir>/.data/', '<rootDir>/reports/'],
   maxWorkers: 2,
   testTimeout: 30_000,
   // For a machine that counts results: the same run also writes them to a file.

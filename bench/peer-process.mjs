@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { transformFile } from '@swc/core';
+import ts from 'typescript';
+import { compile } from '../scripts/typescript-transform.mjs';
 import { endWithThisProcess } from './children.mjs';
 import { freePort, untilItListens } from './ports.mjs';
 
@@ -52,7 +53,7 @@ export class PeerProcess {
     const port = await freePort();
     const logFile = join(stage.folder, `${peer.name}.log`);
     const log = openSync(logFile, 'w');
-    const child = spawn(process.execPath, [...flags, await runnable(peer.program)], {
+    const child = spawn(process.execPath, [...flags, runnable(peer.program)], {
       stdio: ['ignore', log, log],
       signal,
       env: {
@@ -98,22 +99,10 @@ export class PeerProcess {
   }
 }
 
-/** @param {string} program @returns {Promise<string>} JavaScript that Node runs */
-async function runnable(program) {
+/** @param {string} program @returns {string} JavaScript that Node runs */
+function runnable(program) {
   if (!program.endsWith('.ts')) return program;
-  const { code } = await transformFile(program, {
-    swcrc: false,
-    jsc: {
-      target: 'es2022',
-      parser: { syntax: 'typescript', decorators: true },
-      transform: {
-        legacyDecorator: true,
-        decoratorMetadata: true,
-        useDefineForClassFields: false,
-      },
-    },
-    module: { type: 'es6' },
-  });
+  const code = compile(readFileSync(program, 'utf8'), program, ts.ModuleKind.ESNext);
   mkdirSync(COMPILED, { recursive: true });
   const file = join(COMPILED, `${basename(program, '.ts')}.mjs`);
   writeFileSync(file, code);

@@ -31,7 +31,8 @@ const ENTRY = join(ROOT, 'dist', 'bundle', 'main.js');
 /** Holds the fingerprint of what was built; written only after a build that succeeded. */
 const MARKER = join(ROOT, 'dist', '.built-from');
 const MODULES = join(ROOT, 'node_modules');
-const COMPILER = join(MODULES, 'typescript', 'package.json');
+/** Packages of the build. `npm ci --omit=dev` installs none of the last two. */
+const BUILD_PACKAGES = ['typescript', 'esbuild', '@types/node'];
 const LOCK = join(MODULES, '.cache', 'build.lock');
 
 const POLL_MS = 100;
@@ -56,13 +57,15 @@ export class BuildError extends Error {}
  */
 export async function buildIfStale({ force = false } = {}) {
   if (!force && isFresh()) return;
-  if (!existsSync(COMPILER)) {
+  if (BUILD_PACKAGES.some((name) => !existsSync(join(MODULES, name, 'package.json')))) {
     if (force || !existsSync(ENTRY)) {
-      throw new BuildError('There is no build, and no compiler to make one: run "npm ci" first.');
+      throw new BuildError(
+        'Cannot build the service: development packages are missing. Run `npm ci` without --omit=dev.',
+      );
     }
     if (existsSync(SOURCE)) {
       process.stderr.write(
-        'The build is older than the source, and there is no compiler: using the build as it is.\n',
+        'Using the existing build, which may be older than the source: development packages are missing.\n',
       );
     }
     return;
@@ -79,6 +82,11 @@ export async function buildIfStale({ force = false } = {}) {
 /** For commands: as buildIfStale, but a failure is one line on standard error and exit code 1. */
 export async function buildIfStaleOrExit() {
   await buildIfStale().catch(exitWithOneLine);
+}
+
+/** Makes the next command build again, whatever the build was made from. */
+export function markStale() {
+  rmSync(MARKER, { force: true });
 }
 
 /** @param {unknown} error */

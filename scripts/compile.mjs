@@ -1,12 +1,12 @@
 // @ts-check
-// What `nest build` does with nest-cli.json (TypeScript with the plugins named there), without the
-// Nest CLI: that one loads its code generators first, which the oldest Node supported here cannot.
+// Compiles src/ to dist/ as `nest build` does: TypeScript with the plugins of nest-cli.json. The Nest
+// CLI itself is not installed, because its code generators do not support Node 20.
 import { readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
-const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
 /**
  * @typedef {{ name: string, options: Record<string, unknown> }} PluginEntry
@@ -15,41 +15,71 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
 /** @type {{ compilerOptions: { tsConfigPath: string, plugins: PluginEntry[] } }} */
 const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, 'nest-cli.json'), 'utf8'));
+const CONFIG_FILE = join(ROOT, compilerOptions.tsConfigPath);
 
-/** @type {ts.ParseConfigFileHost} */
-const parseHost = {
-  ...ts.sys,
-  onUnRecoverableConfigFileDiagnostic: (diagnostic) => {
-    report([diagnostic]);
-    process.exit(1);
-  },
-};
-const config = ts.getParsedCommandLineOfConfigFile(
-  join(ROOT, compilerOptions.tsConfigPath),
-  {},
-  parseHost,
-);
-if (!config) process.exit(1);
-const program = ts.createProgram(config.fileNames, config.options);
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = await compile();
 
-const transformers = await Promise.all(
-  compilerOptions.plugins.map(async ({ name, options }) => {
-    /** @type {Plugin} */
-    const plugin = await import(`${name}/plugin`);
-    return plugin.before(options, program);
-  }),
-);
+/** @returns {Promise<number>} the exit code */
+async function compile() {
+  /** @type {ts.ParseConfigFileHost} */
+  const host = {
+    ...ts.sys,
+    onUnRecoverableConfigFileDiagnostic: (diagnostic) => report([diagnostic]),
+  };
+  const config = ts.getParsedCommandLineOfConfigFile(CONFIG_FILE, {}, host);
+  if (!config) return 1;
+  const program = ts.createProgram(config.fileNames, config.options);
+  const errors = [...ts.getPreEmitDiagnostics(program), ...config.errors];
+  report(errors);
+  if (errors.length > 0) return 1;
 
-const errors = ts.getPreEmitDiagnostics(program);
-report([...errors, ...config.errors]);
-if (errors.length > 0 || config.errors.length > 0) process.exit(1);
+  if (config.options.outDir) rmSync(config.options.outDir, { recursive: true, force: true });
+  const before = (await loadPlugins()).map(({ plugin, options }) =>
+    plugin.before(options, program),
+  );
+  const { diagnostics } = program.emit(undefined, undefined, undefined, undefined, { before });
+  report(diagnostics);
+  return diagnostics.length > 0 ? 1 : 0;
+}
 
-if (config.options.outDir) rmSync(config.options.outDir, { recursive: true, force: true });
-const { diagnostics } = program.emit(undefined, undefined, undefined, undefined, {
-  before: transformers,
-});
-report(diagnostics);
-process.exitCode = diagnostics.length > 0 ? 1 : 0;
+/**
+ * Compiles src/ now and whenever a file changes, and reports errors to standard error.
+ *
+ * @param {() => void} onCompiled called after each compilation without errors
+ * @returns {Promise<() => void>} a function that stops watching
+ */
+export async function watchSources(onCompiled) {
+  const plugins = await loadPlugins();
+  const host = ts.createWatchCompilerHost(
+    CONFIG_FILE,
+    {},
+    ts.sys,
+    ts.createEmitAndSemanticDiagnosticsBuilderProgram,
+    (diagnostic) => report([diagnostic]),
+    () => undefined,
+  );
+  host.afterProgramCreate = (builder) => {
+    const program = builder.getProgram();
+    const errors = [...builder.getSyntacticDiagnostics(), ...builder.getSemanticDiagnostics()];
+    report(errors);
+    if (errors.length > 0) return;
+    const before = plugins.map(({ plugin, options }) => plugin.before(options, program));
+    builder.emit(undefined, undefined, undefined, undefined, { before });
+    onCompiled();
+  };
+  const watch = ts.createWatchProgram(host);
+  return () => watch.close();
+}
+
+async function loadPlugins() {
+  return Promise.all(
+    compilerOptions.plugins.map(async ({ name, options }) => {
+      /** @type {Plugin} */
+      const plugin = await import(`${name}/plugin`);
+      return { plugin, options };
+    }),
+  );
+}
 
 /** @param {readonly ts.Diagnostic[]} diagnostics */
 function report(diagnostics) {
