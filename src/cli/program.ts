@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
+import { addExamples } from './command-options.js';
+import { addAuditCommands } from './commands/audit-commands.js';
 import { addDatabaseCommands } from './commands/database-commands.js';
 import { addKeysCommands } from './commands/keys-commands.js';
 import { addOwnersCommands } from './commands/owners-commands.js';
@@ -6,13 +9,28 @@ import { addOwnersCommands } from './commands/owners-commands.js';
 /** Returns all commands. They throw CommanderError instead of ending the process. */
 export function createProgram(): Command {
   const program = new Command('pets')
-    .description('Manage the API keys, owners and database of the animal adoption store.')
+    .description(
+      'Manage the API keys, owners and database of the animal adoption store.\nWithout an installed `pets`, run `npm run cli -- COMMAND`.',
+    )
+    .version(packageVersion(), '--version', 'print the version')
     .exitOverride()
     // run() prints the error.
     .configureOutput({ writeErr: () => undefined, outputError: () => undefined })
     .showSuggestionAfterError();
+  addExamples(
+    program,
+    'keys issue --owner "City shelter" --plan pro',
+    'keys list',
+    'help keys rotate',
+  );
   addKeysCommands(program);
   addOwnersCommands(program);
+  addAuditCommands(program);
   addDatabaseCommands(program);
   return program;
+}
+
+function packageVersion(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { ConnectionFailedError } from '../database/pools/connection-failed-error.js';
 import { createProgram } from './program.js';
 
@@ -9,18 +9,33 @@ const HELP_HINT = 'Run `pets --help`.';
 /** Runs a command and prints a failure as one line. Returns the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
-    await createProgram().parseAsync(args, { from: 'user' });
+    const program = createProgram();
+    await program.parseAsync(withHelp(program, args), { from: 'user' });
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) {
       console.error(describeFailure(error));
       return FAILURE;
     }
-    // --help
+    // --help or --version
     if (error.exitCode === 0) return 0;
     console.error(describeUsageError(error));
     return WRONG_USAGE;
   }
+}
+
+/** `help keys issue` becomes `keys issue --help`. No arguments become `--help`. */
+function withHelp(program: Command, args: readonly string[]): readonly string[] {
+  const [first = '--help', ...names] = args;
+  if (first !== 'help') return [first, ...names];
+  let command = program;
+  for (const name of names) {
+    const next = command.commands.find((candidate) => candidate.name() === name);
+    // Without --help, an unknown command is an error that suggests the right one.
+    if (!next && command.commands.length > 0) return names;
+    command = next ?? command;
+  }
+  return [...names, '--help'];
 }
 
 function describeFailure(error: unknown): string {

@@ -1,14 +1,10 @@
 import type { Command } from 'commander';
+import { addJsonOption } from './command-options.js';
 import { type OutputOptions, printResult } from './output.js';
 import type { DatabaseOptions, Store } from './store-session.js';
 
 /** The result of a command: what --json prints, and what is printed otherwise. */
 export type Result = readonly [json: object, text: string];
-
-/** Adds --json, which every command accepts. */
-export function addJsonOption(command: Command): Command {
-  return command.option('--json', 'print the result as JSON');
-}
 
 /**
  * Adds --json and an action on the store, which is opened for it and closed afterwards.

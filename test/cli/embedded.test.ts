@@ -67,7 +67,19 @@ describe('a command on the embedded database while no service runs', () => {
 });
 
 describe('a command on an embedded database that does not exist', () => {
-  test.each(['keys list', 'owners list', 'db status', 'db revert'])(
+  test.each([
+    'keys issue --owner a --plan free',
+    'keys list',
+    'keys rotate 1',
+    'keys revoke 1',
+    'keys unban 1',
+    'keys inspect 1',
+    'owners list',
+    'owners set-plan a --plan pro',
+    'audit list',
+    'db status',
+    'db revert',
+  ])(
     '"%s" exits with 1 and one line that says what to do, and creates nothing',
     async (command) => {
       const parent = mkdtempSync(join(tmpdir(), 'cli-'));

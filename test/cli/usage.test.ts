@@ -1,3 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { createProgram } from '../../src/cli/program.js';
 import { parseDuration, parseLifetime } from '../../src/cli/commands/option-values.js';
 import { Cli, runHere } from '../harness/processes/command.js';
 
@@ -5,10 +9,16 @@ import { Cli, runHere } from '../harness/processes/command.js';
 const cli = new Cli({ DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/pets' });
 
 const USAGE_ERRORS: readonly (readonly [args: string, line: RegExp])[] = [
-  ['', /^Missing command\. Run `pets --help`\.$/],
   ['keys', /^Missing command\. Run `pets --help`\.$/],
   ['nonsense', /^Unknown command 'nonsense'\. Run `pets --help`\.$/],
+  ['kyes list', /Unknown command 'kyes' \(Did you mean keys\?\)/],
   ['keys isue', /Unknown command 'isue' \(Did you mean issue\?\)/],
+  ['help keys isue', /Unknown command 'isue' \(Did you mean issue\?\)/],
+  ['--verison', /Unknown option '--verison' \(Did you mean --version\?\)/],
+  ['keys list --jsno', /Unknown option '--jsno' \(Did you mean --json\?\)/],
+  ['keys issue --onwer a', /Unknown option '--onwer' \(Did you mean --owner\?\)/],
+  ['owners set-plan acme --paln pro', /Unknown option '--paln' \(Did you mean --plan\?\)/],
+  ['db seed --animal 5', /Unknown option '--animal' \(Did you mean --animals\?\)/],
   ['keys list --nonsense', /Unknown option '--nonsense'/],
   ['keys list extra', /Too many arguments/],
   ['keys issue --plan free', /'--owner <name>' not specified/],
@@ -108,29 +118,91 @@ describe('the maximum of an option', () => {
   });
 });
 
+/** Returns the words of every command below a command, groups included. */
+function pathsBelow(command: Command, path: string[] = []): string[][] {
+  return command.commands.flatMap((child) => {
+    const words = [...path, child.name()];
+    return [words, ...pathsBelow(child, words)];
+  });
+}
+
+const COMMANDS = pathsBelow(createProgram());
+const ACTIONS = COMMANDS.filter((words) => words.length > 1);
+
+/** Returns the command with these words, or its group if there is none. */
+function commandOf(words: readonly string[]): Command {
+  return words.reduce(
+    (command, word) => command.commands.find((child) => child.name() === word) ?? command,
+    createProgram() as Command,
+  );
+}
+
+/** Runs a command that has to succeed in this process. Returns its standard output. */
+async function outputOf(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await runHere(...args);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout;
+}
+
 describe('help', () => {
-  test.each(['--help', 'keys --help', 'owners set-plan --help', 'db --help'])(
-    '"%s" exits with 0 and prints the usage on standard output',
-    async (args) => {
-      const { code, stdout, stderr } = await runHere(...args.split(' '));
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toMatch(/^Usage: pets /);
+  test('without a command, prints the help of the program', async () => {
+    const help = await outputOf();
+    expect(help).toMatch(/^Usage: pets [^]*\nExamples:\n {2}pets keys issue /);
+    expect(await outputOf('--help')).toBe(help);
+    expect(await outputOf('help')).toBe(help);
+  });
+
+  test.each(COMMANDS.map((words) => words.join(' ')))(
+    '"help %s" prints the same as --help, with valid examples and every required option marked',
+    async (path) => {
+      const words = path.split(' ');
+      const help = await outputOf('help', ...words);
+      expect(help).toMatch(new RegExp(`^Usage: pets ${path} `));
+      expect(await outputOf(...words, '--help')).toBe(help);
+      const [, examples = ''] = help.split('\nExamples:\n');
+      const lines = examples.trim().split('\n');
+      for (const line of lines) {
+        expect(line.trim()).toMatch(new RegExp(`^pets ${path}`));
+        const named = commandOf(line.trim().split(' ').slice(1));
+        expect(named.commands).toEqual([]);
+        const options = named.options.map(({ long }) => long);
+        for (const [option] of line.matchAll(/--[a-z-]+/g)) expect(options).toContain(option);
+      }
     },
   );
+
+  test.each([
+    ['keys issue', '--owner <name>'],
+    ['owners set-plan', '--plan <plan>'],
+    ['db seed', '--animals <n>'],
+  ])('"%s" marks %s as required', async (path, option) => {
+    expect(await outputOf(...path.split(' '), '--help')).toMatch(
+      new RegExp(`${option} +\\(required\\)`),
+    );
+    expect(await usageError(...path.split(' '), ...(path === 'owners set-plan' ? ['a'] : []))).toBe(
+      `Required option '${option}' not specified. Run \`pets --help\`.`,
+    );
+  });
 
   test('a process writes all of it before it exits', async () => {
     const { stdout } = await runHere('keys', '--help');
     expect(await cli.run('keys', '--help')).toMatchObject({ code: 0, stdout, stderr: '' });
   });
 
-  test.each([
-    ...['issue', 'list', 'rotate', 'revoke', 'unban', 'inspect'].map((name) => `keys ${name}`),
-    ...['list', 'set-plan'].map((name) => `owners ${name}`),
-    ...['migrate', 'revert', 'status', 'seed'].map((name) => `db ${name}`),
-  ])('"%s" accepts --json', async (command) => {
-    const { stdout } = await runHere(...command.split(' '), '--help');
-    expect(stdout).toContain('--json');
+  test.each(ACTIONS)('"%s %s" accepts --json', async (...words) => {
+    expect(await outputOf(...words, '--help')).toContain('--json');
   });
+
+  test('never runs a command', async () => {
+    expect(await outputOf('help', 'keys', 'revoke', '1')).toMatch(/^Usage: pets keys revoke /);
+  });
+});
+
+test('--version prints the version of the package', async () => {
+  const file = readFileSync(join(__dirname, '../../package.json'), 'utf8');
+  const { version } = JSON.parse(file) as { version: string };
+  expect(await outputOf('--version')).toBe(`${version}\n`);
+  expect(await cli.run('--version')).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
 
 describe('a duration', () => {

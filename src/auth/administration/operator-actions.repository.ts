@@ -1,7 +1,26 @@
-import { stringify } from 'lossless-json';
+import { parse, stringify } from 'lossless-json';
 import type { StatementRunner } from '../../database/statement-runner.js';
 
 const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
+
+const LIST = `
+  SELECT id, performed_at AS "performedAt", actor, action, details ->> 'owner' AS owner,
+         details::text AS details
+    FROM operator_actions
+   WHERE $1::text IS NULL OR details ->> 'owner' = $1
+   ORDER BY id DESC`;
+
+/** A change that an operator made. */
+export interface OperatorActionRecord {
+  readonly id: bigint;
+  readonly performedAt: Date;
+  readonly actor: string;
+  /** The command, such as `keys revoke`. */
+  readonly action: string;
+  /** The name of the changed owner, or of the owner of the changed API key. */
+  readonly owner: string | null;
+  readonly details: object;
+}
 
 /** The audit trail: who changed what, and when. */
 export class OperatorActionsRepository {
@@ -18,4 +37,19 @@ export class OperatorActionsRepository {
   async record(action: string, details: Readonly<Record<string, unknown>>): Promise<void> {
     await this.database.query(RECORD, [this.actor, action, stringify(details)]);
   }
+
+  /** Returns all changes, or those of an owner, newest first. */
+  async list(owner?: string): Promise<OperatorActionRecord[]> {
+    type Row = OperatorActionRecord & { details: string };
+    const rows = await this.database.query<Row[]>(LIST, [owner ?? null]);
+    return rows.map((row) => ({
+      ...row,
+      details: parse(row.details, null, exactNumber) as object,
+    }));
+  }
+}
+
+/** Identifiers can be larger than 2^53. */
+function exactNumber(text: string): number | bigint {
+  return /^-?\d+$/.test(text) ? BigInt(text) : Number(text);
 }

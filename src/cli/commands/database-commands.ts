@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { OperatorActionsRepository } from '../../auth/administration/operator-actions.repository.js';
 import { currentOperator } from '../../auth/administration/operator.js';
 import type { DatabaseTarget } from '../../database/database-target.js';
@@ -7,7 +7,8 @@ import { CommandError } from '../command-error.js';
 import { addYesOption, confirm, type ConfirmationOptions } from '../confirmation.js';
 import { parseAnimals } from './option-values.js';
 import { type OutputOptions, printResult, showProgress } from '../output.js';
-import { addJsonOption, addStoreAction } from '../store-command.js';
+import { addExamples, addJsonOption, addRequiredOption } from '../command-options.js';
+import { addStoreAction } from '../store-command.js';
 import { textTable } from '../text-table.js';
 
 /** Adds `db` and its commands. */
@@ -15,6 +16,7 @@ export function addDatabaseCommands(program: Command): void {
   const database = program
     .command('db')
     .description('manage the database schema and add generated animals');
+  addExamples(database, 'db status', 'db migrate');
   addMigrate(database);
   addRevert(database);
   addStatus(database);
@@ -23,6 +25,7 @@ export function addDatabaseCommands(program: Command): void {
 
 function addMigrate(database: Command): void {
   const command = database.command('migrate').description('execute all pending migrations');
+  addExamples(command, 'db migrate');
   addJsonOption(command).action(async (options: OutputOptions) => {
     const { migrateDatabase, withDatabase } = await import('../store-session.js');
     await withDatabase({ create: true }, async (target) => {
@@ -40,6 +43,7 @@ function addRevert(database: Command): void {
       'revert the latest migration and delete the data in the tables and columns that it added',
     )
     .option('--discard-data', 'revert even if this deletes rows');
+  addExamples(command, 'db revert', 'db revert --discard-data --yes');
   addYesOption(addJsonOption(command)).action(
     async (options: OutputOptions & ConfirmationOptions & { discardData?: true }) => {
       const [{ withDatabase }, { planRevert, revertMigration }] = await Promise.all([
@@ -68,6 +72,7 @@ function addStatus(database: Command): void {
   const command = database
     .command('status')
     .description('list the executed and pending migrations, newest first');
+  addExamples(command, 'db status');
   addJsonOption(command).action(async (options: OutputOptions) => {
     const [{ withConnection }, { migrationStatus }] = await Promise.all([
       import('../store-session.js'),
@@ -87,8 +92,12 @@ function addStatus(database: Command): void {
 function addSeed(database: Command): void {
   const command = database
     .command('seed')
-    .description('add animals of varied names, categories and statuses')
-    .requiredOption('--animals <n>', 'number of animals', parseAnimals);
+    .description('add animals of varied names, categories and statuses');
+  addRequiredOption(
+    command,
+    new Option('--animals <n>', 'number of animals').argParser(parseAnimals),
+  );
+  addExamples(command, 'db seed --animals 1000');
   type Options = ConfirmationOptions & { animals: number };
   addStoreAction(
     addYesOption(command),

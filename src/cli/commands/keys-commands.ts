@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { KeyRecord } from '../../auth/administration/administration.repository.js';
 import type { IssuedKey } from '../../auth/administration/key-administration.js';
 import { limitsOf } from '../../auth/plan.js';
@@ -11,11 +11,13 @@ import {
 } from './option-values.js';
 import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
 import { textList, textTable, timeText } from '../text-table.js';
+import { addExamples, addRequiredOption } from '../command-options.js';
 import { addStoreAction } from '../store-command.js';
 
 /** Adds `keys` and its commands. */
 export function addKeysCommands(program: Command): void {
   const keys = program.command('keys').description('manage API keys');
+  addExamples(keys, 'keys issue --owner "City shelter" --plan pro', 'keys rotate 17 --overlap 7d');
   addIssue(keys);
   addList(keys);
   addRotate(keys);
@@ -27,25 +29,29 @@ export function addKeysCommands(program: Command): void {
 function addIssue(keys: Command): void {
   const command = keys
     .command('issue')
-    .description('issue an API key, and create its owner if necessary')
-    .requiredOption('--owner <name>', 'the owner of the key', parseOwner)
-    .option(
-      '--expires-in <time>',
-      'lifetime of the key, such as 90d, 24h or 30m (default: unlimited)',
-      parseLifetime,
-    );
-  type Options = PlanOptions & { owner: string; expiresIn?: number };
-  addStoreAction(
-    addPlanOptions(command, { required: false }),
-    async (store, { owner, plan, expiresIn, ...limits }: Options) => {
-      const issued = await store.keys.issue({
-        owner,
-        plan: plan && storedPlan(plan, limits),
-        lifetimeMs: expiresIn,
-      });
-      return [issuedJson(issued), issuedText(issued)];
-    },
+    .description('issue an API key, and create its owner if necessary');
+  const owner = new Option('--owner <name>', 'the owner of the key').argParser(parseOwner);
+  addRequiredOption(command, owner);
+  addPlanOptions(command, { required: false }).option(
+    '--expires-in <time>',
+    'lifetime of the key, such as 90d, 24h or 30m (default: unlimited)',
+    parseLifetime,
   );
+  addExamples(
+    command,
+    'keys issue --owner "City shelter" --plan pro',
+    'keys issue --owner "City shelter" --expires-in 90d',
+    'keys issue --owner Importer --plan enterprise --per-minute 5000 --per-day 1000000',
+  );
+  type Options = PlanOptions & { owner: string; expiresIn?: number };
+  addStoreAction(command, async (store, { owner, plan, expiresIn, ...limits }: Options) => {
+    const issued = await store.keys.issue({
+      owner,
+      plan: plan && storedPlan(plan, limits),
+      lifetimeMs: expiresIn,
+    });
+    return [issuedJson(issued), issuedText(issued)];
+  });
 }
 
 function addList(keys: Command): void {
@@ -53,6 +59,7 @@ function addList(keys: Command): void {
     .command('list')
     .description('list API keys')
     .option('--owner <name>', 'only keys of this owner', parseOwner);
+  addExamples(command, 'keys list', 'keys list --owner "City shelter" --json');
   addStoreAction(command, async (store, { owner }: { owner?: string }) => {
     const records = await store.keys.list(owner);
     return [records.map(keyJson), keysText(records)];
@@ -69,6 +76,12 @@ function addRotate(keys: Command): void {
       'how long both keys are valid, such as 24h, 30m or 0 (default: 24h)',
       parseDuration,
     );
+  addExamples(
+    command,
+    'keys rotate 17',
+    'keys rotate 17 --overlap 7d',
+    'keys rotate 17 --overlap 0',
+  );
   addStoreAction(command, async (store, id: bigint, { overlap }: { overlap?: number }) => {
     const rotated = await store.keys.rotate(id, overlap);
     const { oldKeyExpiresAt } = rotated;
@@ -82,6 +95,7 @@ function addRevoke(keys: Command): void {
     .command('revoke')
     .description('revoke an API key')
     .argument('<id>', 'the id of the key', parseId);
+  addExamples(command, 'keys revoke 17');
   addStoreAction(command, async (store, id: bigint) => {
     const key = await store.keys.revoke(id);
     return [keyJson(key), `Key ${id} of ${key.owner} is revoked.\n`];
@@ -93,6 +107,7 @@ function addUnban(keys: Command): void {
     .command('unban')
     .description('lift the ban of an API key and of its rotation lineage')
     .argument('<id>', 'the id of the key', parseId);
+  addExamples(command, 'keys unban 17');
   addStoreAction(command, async (store, id: bigint) => {
     const key = await store.keys.unban(id);
     return [keyJson(key), `Key ${id} of ${key.owner} is no longer banned.\n`];
@@ -104,6 +119,7 @@ function addInspect(keys: Command): void {
     .command('inspect')
     .description('show the details of an API key')
     .argument('<key-or-id>', 'the key itself or its id', parseKeyOrId);
+  addExamples(command, 'keys inspect 17', 'keys inspect aas_…');
   addStoreAction(command, async (store, keyOrId: bigint | string) => {
     const key = await store.keys.inspect(keyOrId);
     return [inspectedJson(key), inspectedText(key)];

@@ -4,6 +4,7 @@ import { limitsOf } from '../../auth/plan.js';
 import type { Plan } from '../../config/plans.js';
 import { parseOwner } from './option-values.js';
 import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
+import { addExamples } from '../command-options.js';
 import { addStoreAction } from '../store-command.js';
 import { textTable } from '../text-table.js';
 
@@ -12,12 +13,14 @@ export function addOwnersCommands(program: Command): void {
   const owners = program
     .command('owners')
     .description('manage the owners of API keys and their plans');
+  addExamples(owners, 'owners list', 'owners set-plan "City shelter" --plan business');
   addList(owners);
   addSetPlan(owners);
 }
 
 function addList(owners: Command): void {
   const command = owners.command('list').description('list owners');
+  addExamples(command, 'owners list', 'owners list --json');
   addStoreAction(command, async (store) => {
     const records = await store.owners.list();
     return [records.map(ownerJson), ownersText(records)];
@@ -30,6 +33,11 @@ function addSetPlan(owners: Command): void {
     .description("change the owner's plan")
     .argument('<name>', 'the name of the owner', parseOwner);
   addPlanOptions(command, { required: true });
+  addExamples(
+    command,
+    'owners set-plan "City shelter" --plan business',
+    'owners set-plan Importer --plan enterprise --per-minute 5000 --per-day 1000000',
+  );
   type Options = PlanOptions & { plan: Plan };
   addStoreAction(command, async (store, name: string, { plan, ...limits }: Options) => {
     const owner = await store.owners.setPlan(name, storedPlan(plan, limits));

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { StoredPlan } from '../../auth/plan.js';
 import { type Plan, PLAN_LIMITS } from '../../config/plans.js';
+import { addRequiredOption } from '../command-options.js';
 import { parseLimit } from './option-values.js';
 
 const PLANS = Object.keys(PLAN_LIMITS) as Plan[];
@@ -18,8 +19,7 @@ export interface PlanOptions {
  */
 export function addPlanOptions(command: Command, { required }: { required: boolean }): Command {
   const plan = new Option('--plan <plan>', 'the plan of the owner').choices(PLANS);
-  return command
-    .addOption(plan.makeOptionMandatory(required))
+  return (required ? addRequiredOption(command, plan) : command.addOption(plan))
     .option('--per-minute <n>', `requests per minute, only with ${CUSTOM}`, parseLimit)
     .option('--per-day <n>', `requests per day, only with ${CUSTOM}`, parseLimit)
     .hook('preAction', () => checkLimits(command));

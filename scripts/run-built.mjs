@@ -1,0 +1,27 @@
+// @ts-check
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { buildIfStaleOrExit } from './build-if-stale.mjs';
+
+const ENV_FILE = join(resolve(dirname(fileURLToPath(import.meta.url)), '..'), '.env');
+
+/**
+ * Runs a program of the build with the settings of `.env`. The environment's variables take
+ * precedence. The program runs in this process, so signals reach it, and its exit code is the
+ * process's.
+ *
+ * @param {'main' | 'cli'} program
+ */
+export async function runBuilt(program) {
+  await buildIfStaleOrExit();
+  try {
+    process.loadEnvFile(ENV_FILE);
+  } catch (error) {
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    if (code !== 'ENOENT') {
+      process.stderr.write(`${ENV_FILE} cannot be read: ${message}\n`);
+      process.exit(1);
+    }
+  }
+  await import(new URL(`../dist/bundle/${program}.js`, import.meta.url).href);
+}

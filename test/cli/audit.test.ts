@@ -1,0 +1,73 @@
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { Cli, OPERATOR } from '../harness/processes/command.js';
+
+const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
+
+let database: TestDatabase;
+let cli: Cli;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  cli = new Cli({ DATABASE_URL: database.url });
+  await database.query('ALTER TABLE api_keys ALTER COLUMN id RESTART WITH 9007199254740993');
+  await cli.json('keys', 'issue', '--owner', 'City shelter', '--plan', 'free');
+  await cli.json('keys', 'issue', '--owner', 'zoo', '--plan', 'pro');
+  await cli.json('owners', 'set-plan', 'City shelter', '--plan', 'pro');
+  await cli.run('db', 'seed', '--animals', '3', '--yes');
+});
+
+afterAll(() => database.close());
+
+describe('audit list', () => {
+  test('lists who changed what and when, newest first', async () => {
+    const records = await cli.json('audit', 'list');
+    expect(records.map(({ action }: { action: string }) => action)).toEqual([
+      'db seed',
+      'owners set-plan',
+      'keys issue',
+      'keys issue',
+    ]);
+    expect(records[0]).toEqual({
+      id: 4,
+      performedAt: TIME,
+      actor: OPERATOR,
+      action: 'db seed',
+      owner: null,
+      details: { requestedAnimals: 3 },
+    });
+    expect(records[1]).toMatchObject({
+      actor: OPERATOR,
+      owner: 'City shelter',
+      details: { previousPlan: 'free', plan: 'pro' },
+    });
+  });
+
+  test('with --owner, lists only changes of this owner and its API keys', async () => {
+    const records = await cli.json('audit', 'list', '--owner', 'City shelter');
+    expect(records.map(({ action }: { action: string }) => action)).toEqual([
+      'owners set-plan',
+      'keys issue',
+    ]);
+    const { stdout } = await cli.run('audit', 'list', '--owner', 'nobody');
+    expect(stdout).toBe('There are no changes.\n');
+  });
+
+  test('prints one line for each change, with exact times and identifiers', async () => {
+    const { stdout } = await cli.run('audit', 'list', '--owner', 'zoo');
+    const [headings = '', row = '', ...rest] = stdout.trimEnd().split('\n');
+    expect(headings.split(/ {2,}/)).toEqual(['TIME', 'OPERATOR', 'CHANGE', 'OWNER', 'DETAILS']);
+    expect(row).toMatch(
+      /^\d{4}-\d{2}-\d{2}T[\d:]{8}Z .* keys issue +zoo +.*keyId 9007199254740994/,
+    );
+    expect(row).toContain('plan pro');
+    expect(rest).toEqual([]);
+  });
+
+  test('shows the record of an older schema and leaves the schema as it is', async () => {
+    const { reverted } = (await cli.run('db', 'revert', '--yes', '--discard-data', '--json')).json;
+    const [{ action, details }] = await cli.json('audit', 'list');
+    expect([action, details.migration]).toEqual(['db revert', reverted]);
+    const { pending } = await cli.json('db', 'status');
+    expect(pending).toEqual([reverted]);
+  });
+});
