@@ -50,7 +50,9 @@ export class ServiceClient extends pg.Client {
   private readonly sentAtMs: number[] | undefined;
 
   constructor(config: ServiceClientConfig) {
-    super({ types: columnTypes, ...config });
+    // Not a copy: pg hides the password of a pool from enumeration, so a copy would lack it.
+    config.types ??= columnTypes;
+    super(config);
     const { responseTimeoutMs } = config;
     if (responseTimeoutMs === undefined) return;
     const sentAtMs: number[] = [];
