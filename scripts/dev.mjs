@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { markStale } from './build-if-stale.mjs';
 import { ROOT, watchSources } from './compile.mjs';
+import { loadEnvFile } from './run-built.mjs';
 
 const STOP_LIMIT_MS = 15_000;
 
@@ -11,6 +12,7 @@ const STOP_LIMIT_MS = 15_000;
 let service;
 let restarts = Promise.resolve();
 
+loadEnvFile();
 // `npm start` must not use a build that this process changes.
 markStale();
 const stopWatching = await watchSources(() => {

@@ -14,6 +14,12 @@ const ENV_FILE = join(resolve(dirname(fileURLToPath(import.meta.url)), '..'), '.
  */
 export async function runBuilt(program) {
   await buildIfStaleOrExit();
+  loadEnvFile();
+  await import(new URL(`../dist/bundle/${program}.js`, import.meta.url).href);
+}
+
+/** Adds the variables of `.env` to the environment, which takes precedence. */
+export function loadEnvFile() {
   try {
     process.loadEnvFile(ENV_FILE);
   } catch (error) {
@@ -23,5 +29,4 @@ export async function runBuilt(program) {
       process.exit(1);
     }
   }
-  await import(new URL(`../dist/bundle/${program}.js`, import.meta.url).href);
 }

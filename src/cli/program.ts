@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { addExamples } from './command-options.js';
 import { addAuditCommands } from './commands/audit-commands.js';
@@ -7,12 +6,12 @@ import { addKeysCommands } from './commands/keys-commands.js';
 import { addOwnersCommands } from './commands/owners-commands.js';
 
 /** Returns all commands. They throw CommanderError instead of ending the process. */
-export function createProgram(): Command {
+export function createProgram(version: string): Command {
   const program = new Command('pets')
     .description(
       'Manage the API keys, owners and database of the animal adoption store.\nWithout an installed `pets`, run `npm run cli -- COMMAND`.',
     )
-    .version(packageVersion(), '--version', 'print the version')
+    .version(version, '--version', 'print the version')
     .exitOverride()
     // run() prints the error.
     .configureOutput({ writeErr: () => undefined, outputError: () => undefined })
@@ -28,9 +27,4 @@ export function createProgram(): Command {
   addAuditCommands(program);
   addDatabaseCommands(program);
   return program;
-}
-
-function packageVersion(): string {
-  const file = new URL('../../package.json', import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }

@@ -7,9 +7,9 @@ const WRONG_USAGE = 2;
 const HELP_HINT = 'Run `pets --help`.';
 
 /** Runs a command and prints a failure as one line. Returns the exit code. */
-export async function run(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[], version: string): Promise<number> {
   try {
-    const program = createProgram();
+    const program = createProgram(version);
     await program.parseAsync(withHelp(program, args), { from: 'user' });
     return 0;
   } catch (error) {

@@ -126,14 +126,14 @@ function pathsBelow(command: Command, path: string[] = []): string[][] {
   });
 }
 
-const COMMANDS = pathsBelow(createProgram());
+const COMMANDS = pathsBelow(createProgram(''));
 const ACTIONS = COMMANDS.filter((words) => words.length > 1);
 
 /** Returns the command with these words, or its group if there is none. */
 function commandOf(words: readonly string[]): Command {
-  return words.reduce(
+  return words.reduce<Command>(
     (command, word) => command.commands.find((child) => child.name() === word) ?? command,
-    createProgram() as Command,
+    createProgram(''),
   );
 }
 
@@ -201,7 +201,6 @@ describe('help', () => {
 test('--version prints the version of the package', async () => {
   const file = readFileSync(join(__dirname, '../../package.json'), 'utf8');
   const { version } = JSON.parse(file) as { version: string };
-  expect(await outputOf('--version')).toBe(`${version}\n`);
   expect(await cli.run('--version')).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
 

@@ -82,7 +82,7 @@ export async function runHere(...args: string[]): Promise<Omit<Result, 'json'>> 
     }),
   ];
   try {
-    const code = await run(args);
+    const code = await run(args, '0.0.0');
     return { code, stdout, stderr };
   } finally {
     for (const spy of spies) spy.mockRestore();
