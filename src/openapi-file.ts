@@ -3,7 +3,6 @@ import { VersioningType } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { platformModule } from './platform.module.js';
 import { Settings } from './config/settings.js';
-import { describeInterface } from './http/openapi/description/document.js';
 import { PublishedDescription } from './http/openapi/published-description.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
@@ -22,6 +21,6 @@ export async function openapiFile(): Promise<string> {
     { preview: true, logger: ['error'], abortOnError: false },
   );
   app.enableVersioning({ type: VersioningType.URI });
-  const description = new PublishedDescription(describeInterface(app, settings.server), clock);
+  const description = new PublishedDescription(app, settings.server, clock);
   return description.current().yaml.body.toString();
 }

@@ -4,13 +4,16 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { PLAN_LIMITS } from '../src/config/plans.js';
-import { ERROR_CODES } from '../src/errors/catalogue.js';
+import { ERROR_CODES, isGeneric } from '../src/errors/catalogue.js';
 import { ApiClient, send, sendRaw, type ApiResponse } from './harness/http/client.js';
 import { holdTable } from './harness/database/database-lock.js';
 import { createOwner, createPets, type TestOwner } from './harness/database/factories.js';
 import { Description, type MediaType, type ParameterObject } from './harness/http/description.js';
 import type { Schema } from './harness/http/json-schema.js';
 import { startService, type TestService } from './harness/service/service.js';
+
+/** The codes of the contract. */
+const PUBLISHED_CODES = ERROR_CODES.filter((code) => !isGeneric(code));
 
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
 
@@ -34,6 +37,20 @@ function parsed(raw: string): ApiResponse {
     text,
     json: JSON.parse(text) as unknown,
   };
+}
+
+/** Expects every component to be used, as linters of OpenAPI do. */
+function expectNoUnusedComponent({ document }: Description): void {
+  const text = JSON.stringify(document);
+  for (const [kind, components] of Object.entries<object>(document.components)) {
+    if (kind === 'securitySchemes') continue;
+    for (const name of Object.keys(components)) {
+      expect([`${kind} ${name}`, text.includes(`"#/components/${kind}/${name}"`)]).toEqual([
+        `${kind} ${name}`,
+        true,
+      ]);
+    }
+  }
 }
 
 describe('the interface description', () => {
@@ -79,12 +96,12 @@ describe('the interface description', () => {
   });
 
   it.each([
-    ['GET /pets', [200, 304, 400, 401, 408, 429, 431, 500, 503]],
-    ['POST /pets', [201, 400, 401, 408, 409, 413, 415, 422, 429, 431, 500, 503]],
-    ['GET /pets/{petId}', [200, 304, 401, 404, 408, 410, 429, 431, 500, 503]],
+    ['GET /pets', [200, 304, 400, 401, 408, 417, 429, 431, 500, 503]],
+    ['POST /pets', [201, 400, 401, 408, 409, 413, 415, 417, 422, 429, 431, 500, 503]],
+    ['GET /pets/{petId}', [200, 304, 401, 404, 408, 410, 417, 429, 431, 500, 503]],
   ])('lists every status of %s', (name, statuses) => {
     const { responses } = description.operation(name);
-    expect(Object.keys(responses).map(Number).sort()).toEqual(statuses);
+    expect(Object.keys(responses)).toEqual([...statuses.map(String), 'default']);
   });
 
   it('describes every operation and its tag', () => {
@@ -98,6 +115,17 @@ describe('the interface description', () => {
     }
   });
 
+  it('passes the rules of spectral:oas and of redocly that it once violated', () => {
+    const { info, components } = description.document;
+    expect(info.contact).toEqual({ name: expect.stringMatching(/./) });
+    expectNoUnusedComponent(description);
+    // allOf is for several schemas, or for one with a description of its own.
+    expect(JSON.stringify(components)).not.toMatch(/\{"allOf":\[\{[^}]*\}\]\}/);
+    expect(JSON.stringify(components)).not.toMatch(
+      /"default":[^{}]*"allOf"|"allOf":[^{}]*"default"/,
+    );
+  });
+
   it('publishes no internal extension', () => {
     const extensions = JSON.stringify(description.document).match(/"x-[a-z-]+":/g);
     expect(new Set(extensions)).toEqual(new Set(['"x-sunset":']));
@@ -105,11 +133,11 @@ describe('the interface description', () => {
 
   it('lists every error code', () => {
     expect(description.document.components.schemas.Error).toMatchObject({
-      properties: { code: { enum: ERROR_CODES } },
+      properties: { code: { enum: PUBLISHED_CODES } },
       required: ['code', 'message', 'status'],
       additionalProperties: false,
     });
-    for (const code of ERROR_CODES)
+    for (const code of PUBLISHED_CODES)
       expect(description.document.info.description).toContain(`\`${code}\``);
   });
 
@@ -296,13 +324,8 @@ describe('the interface description', () => {
   });
 
   describe('and the real responses', () => {
-    /** Expects a response to match its description. */
-    function expectAsDescribed(operation: string, status: number, response: ApiResponse): void {
-      expect(response.status).toBe(status);
-      expect(description.differences(response, description.response(operation, status))).toEqual(
-        [],
-      );
-    }
+    const expectAsDescribed = (operation: string, status: number, response: ApiResponse): void =>
+      description.expectAsDescribed(operation, status, response);
 
     let owner: TestOwner;
     let client: ApiClient;
@@ -456,18 +479,23 @@ describe('the interface description', () => {
       }
     });
 
+    it('417 for every operation', async () => {
+      const response = await client.get('/v1/pets', { Expect: 'more' });
+      for (const operation of description.operations().keys()) {
+        expectAsDescribed(operation, 417, response);
+      }
+    });
+
     it.each([
-      ['RouteNotFound', 404, 'GET', '/v1/nothing', {}],
-      ['MethodNotAllowed', 405, 'DELETE', '/v1/pets', {}],
-      ['ExpectationFailed', 417, 'GET', '/v1/pets', { Expect: 'more' }],
-    ])('%s, %d', async (name, status, method, path, headers) => {
-      const response = await client.send(path, {
-        method,
-        headers,
-      });
+      ['GET', '/v1/nothing', 404],
+      ['DELETE', '/v1/pets', 405],
+    ])('%s %s, which is no operation › %d', async (method, path, status) => {
+      const response = await client.send(path, { method });
       expect(response.status).toBe(status);
-      const described = description.document.components.responses[name];
-      expect(description.differences(response, described)).toEqual([]);
+      for (const { responses } of description.operations().values()) {
+        const described = description.resolved(responses['default'] ?? { $ref: '' });
+        expect(description.differences(response, described)).toEqual([]);
+      }
     });
 
     it('GET /pets/{petId} › 410 from the sunset on', async () => {
@@ -514,5 +542,102 @@ describe('the interface description of another service', () => {
     expect(Object.keys(after.json.paths)).toEqual(['/pets']);
     expect(after.text).not.toContain('getPet');
     expect((await send(published, '/openapi.yaml')).text).not.toContain('getPet');
+  });
+});
+
+describe('the interface description of the routes of a feature', () => {
+  let service: TestService;
+  let description: Description;
+  let client: ApiClient;
+
+  beforeAll(async () => {
+    service = await startService({ features: join(__dirname, 'harness/features/toys.mjs') });
+    description = await Description.of(service);
+    client = new ApiClient(service, (await createOwner(service.database)).key);
+  });
+  afterAll(() => service.close());
+
+  const statusesOf = (name: string): string[] => Object.keys(description.operation(name).responses);
+  const ALWAYS = ['408', '417', '431', '500', '503', 'default'];
+  const AUTHENTICATED = ['401', '429', ...ALWAYS];
+
+  it('lists the statuses that each route has', () => {
+    const statuses = Object.fromEntries(
+      [...description.operations().keys()].map((name) => [name, statusesOf(name)]),
+    );
+    expect(statuses).toMatchObject({
+      'GET /toys/{toyId}': ['200', '304', '404', ...AUTHENTICATED].sort(),
+      'DELETE /toys/{toyId}': ['204', ...AUTHENTICATED].sort(),
+      'POST /toys/{toyId}/sale': ['201', '409', '422', ...AUTHENTICATED].sort(),
+      'GET /toys/shown/{toyId}': ['200', '304', '404', ...ALWAYS].sort(),
+    });
+  });
+
+  it('GET with @ApiErrors() › 200, 304 and 404', async () => {
+    const name = 'GET /toys/{toyId}';
+    const found = await client.get('/v1/toys/1');
+    description.expectAsDescribed(name, 200, found);
+    const headers = { 'If-None-Match': found.headers.etag ?? '' };
+    description.expectAsDescribed(name, 304, await client.get('/v1/toys/1', headers));
+    description.expectAsDescribed(name, 404, await client.get('/v1/toys/0'));
+  });
+
+  it('DELETE that returns nothing › 204', async () => {
+    const removed = await client.send('/v1/toys/1', { method: 'DELETE' });
+    description.expectAsDescribed('DELETE /toys/{toyId}', 204, removed);
+  });
+
+  it('POST with an error decorator of @nestjs/swagger › 201, 400 and 409', async () => {
+    const added = await client.post('/v1/toys', { name: 'Rope' });
+    description.expectAsDescribed('POST /toys', 201, added);
+    description.expectAsDescribed('POST /toys', 400, await client.post('/v1/toys', '{'));
+    const conflict = await client.post('/v1/toys', { name: 'Ball' });
+    description.expectAsDescribed('POST /toys', 409, conflict);
+    const { content } = description.response('POST /toys', 409);
+    expect(content?.['application/json']?.examples).toMatchObject({
+      conflict: { value: conflict.json },
+    });
+  });
+
+  it('POST with @Idempotent() and errors of its own › 409 and 422, each with two codes', async () => {
+    const name = 'POST /toys/{toyId}/sale';
+    for (const [toyId, status] of [
+      [1, 409],
+      [2, 422],
+      [3, 409],
+    ] as const) {
+      const response = await client.send(`/v1/toys/${toyId}/sale`, { method: 'POST' });
+      description.expectAsDescribed(name, status, response);
+    }
+    const codes = [409, 422].map((status) =>
+      Object.keys(
+        description.response(name, status).content?.['application/json']?.examples ?? {},
+      ).sort(),
+    );
+    expect(codes).toEqual([
+      ['conflict', 'idempotency_key_in_progress'],
+      ['idempotency_key_reused', 'unprocessable_entity'],
+    ]);
+    const parameters = description.operation(name).parameters.map((parameter) => {
+      return description.resolved(parameter).name;
+    });
+    expect(parameters).toContain('Idempotency-Key');
+  });
+
+  it('GET of a @Public() route › 200, 404 and 500 without an API key and rate limit headers', async () => {
+    const name = 'GET /toys/shown/{toyId}';
+    description.expectAsDescribed(name, 200, await send(service, '/v1/toys/shown/1'));
+    description.expectAsDescribed(name, 500, await send(service, '/v1/toys/shown/0'));
+    expect(description.operation(name).security).toEqual([]);
+  });
+
+  it('lists the generic codes that a route declares', () => {
+    const { enum: codes } = description.document.components.schemas.Error.properties.code;
+    expect(codes).toEqual([...PUBLISHED_CODES, 'not_found', 'conflict', 'unprocessable_entity']);
+    expect(description.document.info.description).toContain('| 404 | `not_found` |');
+  });
+
+  it('has no unused component and no dangling reference', () => {
+    expectNoUnusedComponent(description);
   });
 });

@@ -1,4 +1,5 @@
-import { SetMetadata } from '@nestjs/common';
+import { applyDecorators, SetMetadata } from '@nestjs/common';
+import { ApiSecurity } from '@nestjs/swagger';
 import { perRoute } from '../http/request/http-context.js';
 
 const PUBLIC = 'public';
@@ -6,7 +7,8 @@ const PUBLIC = 'public';
 /**
  * Makes a route or a controller public. It requires no API key, and its requests are not counted.
  */
-export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(PUBLIC, true);
+export const Public = (): MethodDecorator & ClassDecorator =>
+  applyDecorators(SetMetadata(PUBLIC, true), ApiSecurity({}));
 
 /** Whether the route of the request, or its controller, is `@Public()`. */
 export const isPublic = perRoute(

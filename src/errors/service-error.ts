@@ -1,4 +1,4 @@
-import { ERROR_STATUS, type ErrorCode } from './catalogue.js';
+import { ERRORS, type ErrorCode } from './catalogue.js';
 import { PUBLIC_MESSAGES } from './public-messages.js';
 
 interface ServiceErrorOptions {
@@ -30,7 +30,7 @@ export class ServiceError extends Error {
     if (code !== 'internal_error') Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;
-    this.status = options.status ?? ERROR_STATUS[code];
+    this.status = options.status ?? ERRORS[code].status;
     this.headers = options.headers ?? {};
   }
 }

@@ -1,5 +1,6 @@
 import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
 import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { ApiInt64 } from '../http/openapi/decorators/api-json.decorator.js';
 import { ApiModel } from '../http/openapi/decorators/api-model.decorator.js';
 import { PET_STATUSES, type PetStatus } from './pet-status.js';
 
@@ -19,12 +20,7 @@ const STATUS_SCHEMA = {
 @Check('pets_name_check', 'char_length(name) BETWEEN 1 AND 255')
 @Check('pets_status_check', `status IN ('available', 'pending', 'sold')`)
 export class Pet {
-  @ApiProperty({
-    type: 'integer',
-    format: 'int64',
-    description: 'Unique identifier, assigned by the service on creation.',
-    example: 1,
-  })
+  @ApiInt64('Unique identifier, assigned by the service on creation.')
   @PrimaryGeneratedColumn('identity', {
     type: 'bigint',
     generatedIdentity: 'ALWAYS',
@@ -42,12 +38,7 @@ export class Pet {
   @Column('text')
   name!: string;
 
-  @ApiProperty({
-    type: 'integer',
-    format: 'int64',
-    description: 'Identifier of the category that the animal belongs to.',
-    example: 1,
-  })
+  @ApiInt64('Identifier of the category that the animal belongs to.')
   @Column('bigint', { name: 'category_id' })
   categoryId!: bigint;
 
@@ -55,6 +46,7 @@ export class Pet {
     enum: PET_STATUSES,
     enumName: 'PetStatus',
     enumSchema: STATUS_SCHEMA,
+    description: 'Adoption status of the animal.',
   })
   @Column({ type: 'text', collation: 'C' })
   status!: PetStatus;

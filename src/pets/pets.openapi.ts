@@ -1,13 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
-import {
-  ApiBody,
-  ApiCreatedResponse,
-  ApiOkResponse,
-  ApiOperation,
-  ApiParam,
-} from '@nestjs/swagger';
-import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
+import { ApiInt64Param, ApiJsonBody } from '../http/openapi/decorators/api-json.decorator.js';
 import { ApiList, ApiPage } from '../http/openapi/decorators/api-model.decorator.js';
 import { ApiTag } from '../http/openapi/decorators/api-tag.decorator.js';
 import { MAX_PAGE_SIZE } from './dto/list-pets-query.dto.js';
@@ -53,19 +47,14 @@ export function DescribeCreatePet(): MethodDecorator {
       description:
         'Adds an animal and returns it with the assigned id. Unknown properties are ignored, including id.',
     }),
-    ApiBody({
-      type: NewPet,
-      required: true,
-      description: 'The animal to add. At most 102,400 bytes; gzip and br encodings are accepted.',
-      examples: {
-        available: {
-          summary: 'An animal that is available for adoption',
-          value: { name: 'Frank', categoryId: 1 },
-        },
-        pending: {
-          summary: 'An animal whose adoption is pending',
-          value: { name: 'Minka', categoryId: 2, status: 'pending' },
-        },
+    ApiJsonBody(NewPet, 'The animal to add.', {
+      available: {
+        summary: 'An animal that is available for adoption',
+        value: { name: 'Frank', categoryId: 1 },
+      },
+      pending: {
+        summary: 'An animal whose adoption is pending',
+        value: { name: 'Minka', categoryId: 2, status: 'pending' },
       },
     }),
     ApiCreatedResponse({
@@ -76,7 +65,6 @@ export function DescribeCreatePet(): MethodDecorator {
     ApiErrors({
       invalid_request:
         'name is required and must be a string of 1 to 255 characters, at least one of them not white space, without NUL or lone surrogates; status must be one of available, pending, sold.',
-      malformed_json: PUBLIC_MESSAGES.malformedJson('cannot be parsed'),
     }),
   );
 }
@@ -89,11 +77,10 @@ export function DescribeGetPet(): MethodDecorator {
       summary: 'Get an animal',
       description: 'Returns the animal with this identifier.',
     }),
-    ApiParam({
-      name: 'petId',
-      description: "The animal's identifier. A value that is not an int64 integer gets 404.",
-      schema: { type: 'integer', format: 'int64', example: FRANK.id },
-    }),
+    ApiInt64Param(
+      'petId',
+      "The animal's identifier. A value that is not an int64 integer gets 404.",
+    ),
     ApiOkResponse({ type: Pet, description: 'The animal.', example: FRANK }),
     ApiErrors({ pet_not_found: PET_NOT_FOUND }),
   );

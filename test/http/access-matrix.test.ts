@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
+import { ERRORS, type ErrorCode } from '../../src/errors/catalogue.js';
 import { generateKey } from '../../src/auth/key-format.js';
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
@@ -78,7 +78,7 @@ async function ban(service: TestService, { headers }: Caller): Promise<void> {
 
 /** Returns the mistakes in the response to a caller that the guards must reject before the route. */
 function rejectionDefects(response: ApiResponse, isHead: boolean, code: ErrorCode): string[] {
-  const status = ERROR_STATUS[code];
+  const status = ERRORS[code].status;
   const defects: string[] = [];
   if (response.status !== status) defects.push(`status ${response.status} instead of ${status}`);
   else if (!isHead && !(isError(response) && response.json.code === code)) {

@@ -124,7 +124,6 @@ describe('every error has an Error body, the rate limit headers and no-store', (
     [500, 'internal_error', 'a handler whose promise rejects', '/v1/failing/rejection'],
     [500, 'internal_error', 'a handler that throws a text', '/v1/failing/text'],
     [500, 'internal_error', 'a result that cannot be serialized', '/v1/failing/unprintable'],
-    [400, 'invalid_request', "a framework's 400", '/v1/failing/http400'],
     [503, 'service_unavailable', "a framework's 503", '/v1/failing/http503'],
   ])('%i %s: %s', async (status, code, _title, path, options = {}) => {
     const message = expectError(await client.send(path, options), status, code);

@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { Settings } from '../../src/config/settings.js';
-import { ERROR_STATUS, type ErrorCode } from '../../src/errors/catalogue.js';
+import { ERRORS, type ErrorCode } from '../../src/errors/catalogue.js';
 import { findHaproxy, HAPROXY_CONFIG } from '../harness/processes/haproxy.js';
 import { describeWithRedis, startRedis } from '../harness/processes/redis.js';
 import { inheritedEnvironment } from '../harness/service/service.js';
@@ -270,7 +270,7 @@ test('deploy/errors: each response has an Error body with a known code and its s
     const status = Number(/^HTTP\/1\.1 (\d+) /.exec(head)?.[1]);
     const error = JSON.parse(body) as { code: ErrorCode };
     expect(error).toEqual({ code: expect.any(String), message: expect.any(String), status });
-    expect(ERROR_STATUS[error.code]).toBe(status);
+    expect(ERRORS[error.code].status).toBe(status);
     expect(head).toContain(`Content-Length: ${Buffer.byteLength(body)}`);
     expect(/^Retry-After: \d+$/m.test(head)).toBe(status === 503);
   }

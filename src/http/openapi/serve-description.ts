@@ -4,7 +4,6 @@ import type { Clock } from '../../config/clock.js';
 import type { Settings } from '../../config/settings.js';
 import { contentSecurityPolicy, DOCS_FILE_NAMES, DOCS_PAGE, docsFile } from './docs-page.js';
 import { DownloadLimit } from './download-limit.js';
-import { describeInterface } from './description/document.js';
 import { PublishedDescription } from './published-description.js';
 import type { SetRateLimitHeaders } from '../request/request.js';
 
@@ -21,7 +20,7 @@ export function serveInterfaceDescription(
   setRateLimitHeaders: SetRateLimitHeaders,
 ): DownloadLimit {
   const limit = new DownloadLimit(settings.bounds.maxDocsDownloads, setRateLimitHeaders);
-  const description = new PublishedDescription(describeInterface(app, settings.server), clock);
+  const description = new PublishedDescription(app, settings.server, clock);
   const policy = contentSecurityPolicy(settings.server);
   const docsPath = `${new URL(settings.server.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')}/docs`;
   const express: Express = app.getHttpAdapter().getInstance();

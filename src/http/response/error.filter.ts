@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
-import type { ErrorCode } from '../../errors/catalogue.js';
+import { codeOfStatus, ERRORS } from '../../errors/catalogue.js';
 import { ErrorTranslator } from '../../errors/error-translator.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError, serviceUnavailable } from '../../errors/service-error.js';
@@ -27,24 +27,32 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
-/** The error code for a status that NestJS or a library has set. */
-const CODE_OF_STATUS: Readonly<Record<number, ErrorCode>> = {
-  400: 'invalid_request',
-  401: 'invalid_api_key',
-  404: 'route_not_found',
-  405: 'method_not_allowed',
-  408: 'request_timeout',
-  413: 'payload_too_large',
-  415: 'unsupported_media_type',
-  429: 'rate_limit_exceeded',
-  503: 'service_unavailable',
-};
+/** Messages of NestJS itself: its pipes, its router, a guard that returns false. */
+const FRAMEWORK_MESSAGE =
+  /^(?:Validation failed|The value passed as UUID|(?:\[\d+\] )?item must be|File is required|Forbidden resource$|Cannot [A-Z]+ \/|ThrottlerException)/;
 
-/** Keeps the status of the exception and hides its message, which may reveal internals. */
+/**
+ * Keeps the status, and below 500 the message that the code of a feature has set. Other messages
+ * may reveal internals.
+ */
 function fromHttpException(exception: HttpException): ServiceError {
   const status = exception.getStatus();
-  const code = CODE_OF_STATUS[status] ?? (status < 500 ? 'invalid_request' : 'internal_error');
+  const code = codeOfStatus(status);
   if (code === 'service_unavailable') return serviceUnavailable(exception);
-  const reason = STATUS_CODES[status] ?? 'Error';
-  return new ServiceError(code, `The request failed: ${reason}.`, { status, cause: exception });
+  const message =
+    status < 500 ? (ownMessage(exception) ?? ERRORS[code].when) : PUBLIC_MESSAGES.internalError;
+  return new ServiceError(code, message, { status, cause: exception });
+}
+
+/** Returns the message that the code that throws has set, undefined for a message of NestJS. */
+function ownMessage(exception: HttpException): string | undefined {
+  const response = exception.getResponse();
+  const set: unknown =
+    typeof response === 'string' ? response : (response as { message?: unknown }).message;
+  const message = Array.isArray(set) ? `${set.join('; ')}.` : set;
+  if (typeof message !== 'string' || message === '') return undefined;
+  const reason = STATUS_CODES[exception.getStatus()] ?? '';
+  // NestJS shortens a reason.
+  const isDefault = reason.toLowerCase().startsWith(message.toLowerCase());
+  return isDefault || FRAMEWORK_MESSAGE.test(message) ? undefined : message;
 }

@@ -1,4 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { ApiInt64 } from '../../http/openapi/decorators/api-json.decorator.js';
 import { ApiModel } from '../../http/openapi/decorators/api-model.decorator.js';
 import { IsInt64, IsOneOf } from '../../http/validation/property-rules.js';
 import { IsPetName } from './pet-name.js';
@@ -22,12 +23,7 @@ export class NewPet {
   @IsPetName()
   name!: string;
 
-  @ApiProperty({
-    type: 'integer',
-    format: 'int64',
-    description: 'Identifier of the category that the animal belongs to.',
-    example: 1,
-  })
+  @ApiInt64('Identifier of the category that the animal belongs to.')
   @IsInt64()
   categoryId!: bigint;
 

@@ -25,9 +25,6 @@ const FAILURES = {
       throw new Error('secret of the inside');
     },
   }),
-  http400: () => {
-    throw new HttpException('secret of the inside', 400);
-  },
   http503: () => {
     throw new HttpException('secret of the inside', 503);
   },

@@ -5,7 +5,7 @@ import { createOwner } from '../database/factories.js';
 import { PUBLIC_PATHS } from '../http/public-paths.js';
 import { RawConnection } from '../http/raw-connection.js';
 import { START_MS, startService, type TestService } from '../service/service.js';
-import { ERROR_STATUS, type ErrorCode } from '../../../src/errors/catalogue.js';
+import { ERRORS, type ErrorCode } from '../../../src/errors/catalogue.js';
 
 /** Different from each other, so that a response shows which of the two budgets it describes. */
 const OWNER_LIMIT = 1_000_000_000;
@@ -161,9 +161,9 @@ function hasBody({ method }: FuzzRequest): boolean {
 /** Expects an Error body whose code has this status. */
 export function checkError(response: ApiResponse): void {
   const code = (response.json as { code: ErrorCode }).code;
-  expect(Object.keys(ERROR_STATUS)).toContain(code);
+  expect(Object.keys(ERRORS)).toContain(code);
   const isExpectation = response.status === 417 && code === 'invalid_request';
-  expectError(response, isExpectation ? 417 : ERROR_STATUS[code], code);
+  expectError(response, isExpectation ? 417 : ERRORS[code].status, code);
 }
 
 /** Returns a response that was read from a socket with its body parsed. */

@@ -45,6 +45,7 @@ export interface Operation {
   description?: string;
   deprecated?: boolean;
   tags: string[];
+  security?: object[];
   parameters: (ParameterObject | Reference)[];
   requestBody?: { required: boolean; content: Record<string, MediaType> };
   responses: Record<string, ResponseObject | Reference>;
@@ -95,6 +96,12 @@ export class Description {
     const response = this.operation(operation).responses[status];
     if (!response) throw new Error(`${operation} does not describe status ${status}`);
     return this.resolved(response);
+  }
+
+  /** Expects a response of an operation to match its description. */
+  expectAsDescribed(operation: string, status: number, response: ApiResponse): void {
+    expect(response.status).toBe(status);
+    expect(this.differences(response, this.response(operation, status))).toEqual([]);
   }
 
   violations(value: unknown, schema: Schema): string[] {

@@ -1,4 +1,4 @@
-import { ERROR_STATUS, type ErrorCode } from '../../../src/errors/catalogue.js';
+import { ERRORS, type ErrorCode } from '../../../src/errors/catalogue.js';
 
 /** The parts of a response that the expectations need. */
 export interface AnyResponse {
@@ -33,7 +33,7 @@ export function expectError(response: AnyResponse, status: number, code: ErrorCo
     status,
     httpStatus: status,
   });
-  expect(Object.keys(ERROR_STATUS)).toContain(code);
+  expect(Object.keys(ERRORS)).toContain(code);
   expect(error.message).not.toMatch(INSIDE);
   expect(response.headers).toMatchObject({
     'content-type': 'application/json',

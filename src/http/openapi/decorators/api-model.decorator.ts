@@ -1,6 +1,6 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiSchema, getSchemaPath } from '@nestjs/swagger';
-import { responseHeaders } from '../description/response-headers.js';
+import { responseHeaders } from '../description/headers.js';
 
 interface ModelOptions {
   /** The name of the schema, if it differs from the name of the class. */

@@ -1,62 +1,139 @@
-import { IDEMPOTENT_EXTENSION } from '../decorators/api-idempotent.decorator.js';
-import { commonResponses, EVERY_OPERATION, OPERATION_WITH_BODY } from './common-responses.js';
+import { codeOfStatus, ERRORS } from '../../../errors/catalogue.js';
+import {
+  DEPRECATION_EXTENSION,
+  removalMessage,
+  type Deprecation,
+} from '../../routing/deprecation.js';
+import { takeErrors } from '../decorators/api-errors.decorator.js';
+import { TAG, type Tag } from '../decorators/api-tag.decorator.js';
+import {
+  AUTHENTICATED_OPERATION,
+  byStatus,
+  type ErrorExamples,
+  errorResponse,
+  EVERY_OPERATION,
+  OPERATION_WITH_BODY,
+  shared,
+} from './errors.js';
+import {
+  EVERY_PUBLIC_RESPONSE,
+  EVERY_RESPONSE,
+  requestHeaders,
+  type ResponseHeader,
+  responseHeaders,
+} from './headers.js';
 import type { Operation, Response } from './openapi-types.js';
-import { requestHeaders } from './request-headers.js';
-import { EVERY_RESPONSE, type ResponseHeader, responseHeaders } from './response-headers.js';
+
+/** An operation with the extensions of the decorators. They are not published. */
+export type DecoratedOperation = Operation & {
+  [TAG]?: Tag;
+  [DEPRECATION_EXTENSION]?: Deprecation;
+};
+
+type Responses = Operation['responses'];
+
+/** Returns the headers that every response with a status has. */
+type HeadersOf = (status: number) => readonly ResponseHeader[];
+
+const NOT_MODIFIED = 'The representation has not changed since the caller received it. No body.';
+
+const DEPRECATION_HEADERS = ['Deprecation', 'Sunset', 'SuccessorLink'] as const;
+
+/** Statuses of responses that are sent before the route is known. */
+const BEFORE_ROUTING = [408, 431];
+
+/** Statuses of responses that are sent before DeprecationGuard has set its headers. */
+const BEFORE_DEPRECATION = [...BEFORE_ROUTING, 401, 413, 415, 429];
 
 /**
  * Adds to an operation what the pipeline does for every operation: request headers, headers of
- * every response, entity tags, idempotency keys, and the errors of the guards.
+ * every response, entity tags, idempotency keys, deprecations, and errors.
  */
-export function describeOperation(method: string, described: Operation): Operation {
-  const { [IDEMPOTENT_EXTENSION]: isIdempotent = false, ...operation } = described as Operation & {
-    [IDEMPOTENT_EXTENSION]?: true;
-  };
+export function describeOperation(method: string, decorated: DecoratedOperation): Operation {
+  const { [TAG]: tag, [DEPRECATION_EXTENSION]: deprecation, ...rest } = decorated;
+  const { errors, operation } = takeErrors(rest);
+  const { operationId, summary, description, tags, security, ...others } = operation;
+  const { parameters = [], requestBody, responses, ...extensions } = others;
   const isRead = method === 'get';
+  const isIdempotent = 'idempotency_key_reused' in errors;
+  const isPublic = security?.some((scheme) => Object.keys(scheme).length === 0) ?? false;
+
+  const headersOf = (status: number): ResponseHeader[] => [
+    ...(isPublic && !BEFORE_ROUTING.includes(status) ? EVERY_PUBLIC_RESPONSE : EVERY_RESPONSE),
+    ...(isRead && status === 200 ? (['ETag', 'Vary'] as const) : []),
+    ...(isIdempotent && status < 300 ? (['Idempotent-Replayed'] as const) : []),
+    ...(deprecation && !BEFORE_DEPRECATION.includes(status) ? DEPRECATION_HEADERS : []),
+  ];
+  const messages = {
+    ...EVERY_OPERATION,
+    ...(!isPublic && AUTHENTICATED_OPERATION),
+    ...(requestBody && OPERATION_WITH_BODY),
+    ...(deprecation && { endpoint_removed: removalMessage(deprecation) }),
+    ...errors,
+  };
+  // PublishedDescription omits properties that are undefined.
   return {
-    ...operation,
+    operationId,
+    summary,
+    description: deprecation ? [description, notice(deprecation)].join('\n\n') : description,
+    deprecated: deprecation ? true : undefined,
+    tags: tag ? [tag.name] : tags,
+    security: isPublic ? [] : undefined,
     parameters: [
       ...(isIdempotent ? requestHeaders('Idempotency-Key') : []),
-      ...(operation.parameters ?? []),
+      ...parameters,
       ...(isRead ? requestHeaders('If-None-Match') : []),
       ...requestHeaders('X-Request-Id', 'traceparent'),
     ],
+    requestBody,
     responses: {
-      ...commonResponses(EVERY_OPERATION),
-      ...(operation.requestBody && commonResponses(OPERATION_WITH_BODY)),
-      ...operation.responses,
-      ...successes(operation, isRead, isIdempotent),
+      ...successes(responses, headersOf),
+      ...failures(responses, byStatus(messages), headersOf),
+      417: { $ref: '#/components/responses/ExpectationFailed' },
+      default: { $ref: '#/components/responses/NoSuchOperation' },
     },
-  };
+    'x-sunset': deprecation?.sunset.toISOString(),
+    ...extensions,
+  } as Operation;
 }
 
-/** Returns the successful responses with all headers, by status. */
-function successes(
-  { responses }: Operation,
-  isRead: boolean,
-  isIdempotent: boolean,
-): Operation['responses'] {
-  const complete: Operation['responses'] = {};
-  for (const [status, response] of Object.entries(responses)) {
-    if (!status.startsWith('2') || !response || '$ref' in response) continue;
-    const hasTag = isRead && status === '200';
-    const names: ResponseHeader[] = [...EVERY_RESPONSE, ...(hasTag ? ENTITY_TAG_HEADERS : [])];
-    const headers = {
-      ...responseHeaders(...names),
-      ...response.headers,
-      ...(isIdempotent && responseHeaders('Idempotent-Replayed')),
-    };
-    complete[status] = { ...response, headers };
-    if (hasTag) complete['304'] = notModified(headers);
+function notice({ since, sunset, replacement }: Deprecation): string {
+  return `**Deprecated** since ${longDate(since)}, removed on ${longDate(sunset)}. After that date the response is 410. ${replacement}`;
+}
+
+function longDate(date: Date): string {
+  return date.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+}
+
+/** Completes the responses that are not errors. A read that has a tag can also respond 304. */
+function successes(declared: Responses, headersOf: HeadersOf): Responses {
+  const responses: Responses = {};
+  for (const [status, response] of Object.entries(declared) as [string, Response][]) {
+    if (Number(status) >= 400) continue;
+    const headers = { ...responseHeaders(...headersOf(Number(status))), ...response.headers };
+    responses[status] = { ...response, headers };
+    if ('ETag' in headers) responses['304'] = { description: NOT_MODIFIED, headers };
   }
-  return complete;
+  return responses;
 }
 
-const ENTITY_TAG_HEADERS: readonly ResponseHeader[] = ['ETag', 'Vary'];
-
-function notModified(headers: Response['headers']): Response {
-  return {
-    description: 'The representation has not changed since the caller received it. No body.',
-    ...(headers && { headers }),
-  };
+/** Describes the errors. A declared response adds the generic code of its status to the errors. */
+function failures(
+  declared: Responses,
+  errors: Map<number, ErrorExamples>,
+  headersOf: HeadersOf,
+): Responses {
+  const responses: Responses = {};
+  for (const [key, { description }] of Object.entries(declared) as [string, Response][]) {
+    const status = Number(key);
+    if (!(status >= 400)) continue;
+    const code = codeOfStatus(status);
+    errors.set(status, { ...errors.get(status), [code]: description || ERRORS[code].when });
+  }
+  for (const [status, messages] of errors) {
+    const response = errorResponse(status, messages, headersOf(status));
+    const { headers } = (declared[status] ?? {}) as Partial<Response>;
+    responses[status] = shared({ ...response, headers: { ...response.headers, ...headers } });
+  }
+  return responses;
 }

@@ -1,15 +1,14 @@
 import type { INestApplication } from '@nestjs/common';
 import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { BaseAddresses } from '../../../config/server-settings.js';
+import { ERROR_CODES, isGeneric } from '../../../errors/catalogue.js';
+import { DEPRECATION_EXTENSION } from '../../routing/deprecation.js';
 import { TAG, type Tag } from '../decorators/api-tag.decorator.js';
-import { ErrorBody } from '../error.dto.js';
-import { COMMON_RESPONSES } from './common-responses.js';
-import { describeDeprecation } from './describe-deprecation.js';
-import { describeOperation } from './describe-operation.js';
-import { type Operation, operationsOf, type PathItem } from './openapi-types.js';
-import { REQUEST_HEADERS } from './request-headers.js';
-import { headerComponents } from './response-headers.js';
-import { SERVICE_DESCRIPTION } from './service-description.js';
+import { type DecoratedOperation, describeOperation } from './describe-operation.js';
+import { errorSchema, SHARED_RESPONSES } from './errors.js';
+import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.js';
+import type { PathItem } from './openapi-types.js';
+import { serviceDescription } from './service-description.js';
 
 const VERSION_PATH = '/v1';
 
@@ -18,8 +17,8 @@ const OUTLINE: Omit<OpenAPIObject, 'paths'> = {
   openapi: '3.0.3',
   info: {
     title: 'Animal Adoption Store Service',
-    description: SERVICE_DESCRIPTION,
     version: '1.0.0',
+    contact: { name: 'The operator of this service' },
     license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
   },
   security: [{ apiKey: [] }],
@@ -36,34 +35,86 @@ const OUTLINE: Omit<OpenAPIObject, 'paths'> = {
 };
 
 /**
- * Describes every operation of the application, including deprecated ones, as OpenAPI 3.0. The
+ * Returns what @nestjs/swagger and the decorators say about all routes, including removed ones. The
  * application does not need to be initialized.
  */
-export function describeInterface(app: INestApplication, settings: BaseAddresses): OpenAPIObject {
-  const document = SwaggerModule.createDocument(app, OUTLINE, { extraModels: [ErrorBody] });
+export function readRoutes(app: INestApplication): OpenAPIObject {
+  return SwaggerModule.createDocument(app, OUTLINE);
+}
+
+/** Returns when the operations are removed, in milliseconds since the epoch. */
+export function sunsetsOf(routes: OpenAPIObject): number[] {
+  return Object.values(routes.paths).flatMap((pathItem) =>
+    operationsOf(pathItem).map(([, operation]) => sunsetOf(operation)),
+  );
+}
+
+/**
+ * Describes the interface as OpenAPI 3.0.
+ *
+ * @param routes see `readRoutes`
+ * @param nowMs operations that are removed by then are omitted
+ */
+export function describeInterface(
+  routes: OpenAPIObject,
+  settings: BaseAddresses,
+  nowMs: number,
+): OpenAPIObject {
   const tags = new Map<string, Tag>();
   const paths: OpenAPIObject['paths'] = {};
-  for (const [path, pathItem] of Object.entries(document.paths)) {
+  for (const [path, pathItem] of Object.entries(routes.paths)) {
+    const operations = operationsOf(pathItem).filter(
+      ([, operation]) => sunsetOf(operation) > nowMs,
+    );
+    if (operations.length === 0) continue;
+    for (const [, { [TAG]: tag }] of operations) if (tag) tags.set(tag.name, tag);
     const isVersioned = path.startsWith(`${VERSION_PATH}/`);
     paths[isVersioned ? path.slice(VERSION_PATH.length) : path] = {
       ...(isVersioned ? {} : { servers: servers(settings, '') }),
-      ...describePath(pathItem, tags),
+      ...Object.fromEntries(
+        operations.map(([method, operation]) => [method, describeOperation(method, operation)]),
+      ),
     };
   }
+  const pathsText = JSON.stringify(paths);
+  const responses = used('responses', SHARED_RESPONSES, pathsText);
+  const text = pathsText + JSON.stringify(responses);
+  const codes = ERROR_CODES.filter((code) => !isGeneric(code) || text.includes(`"code":"${code}"`));
   return {
-    openapi: document.openapi,
-    info: document.info,
+    openapi: routes.openapi,
+    info: { ...routes.info, description: serviceDescription(codes) },
     servers: servers(settings, VERSION_PATH),
-    security: document.security ?? [],
+    security: routes.security ?? [],
     tags: [...tags.values()],
     paths,
     components: {
-      ...document.components,
-      parameters: REQUEST_HEADERS,
-      responses: COMMON_RESPONSES,
-      headers: headerComponents(JSON.stringify([paths, COMMON_RESPONSES])),
+      ...routes.components,
+      schemas: { ...routes.components?.schemas, Error: errorSchema(codes) },
+      parameters: used('parameters', REQUEST_HEADERS, text),
+      responses,
+      headers: used('headers', RESPONSE_HEADERS, text),
     },
   };
+}
+
+/** Returns the components that a text in JSON refers to. */
+function used<Component>(
+  kind: string,
+  components: Readonly<Record<string, Component>>,
+  text: string,
+): Record<string, Component> {
+  const entries = Object.entries(components).filter(([name]) =>
+    text.includes(`"#/components/${kind}/${name}"`),
+  );
+  return Object.fromEntries(entries);
+}
+
+function operationsOf(pathItem: PathItem): [method: string, operation: DecoratedOperation][] {
+  return Object.entries(pathItem) as [string, DecoratedOperation][];
+}
+
+function sunsetOf({ [DEPRECATION_EXTENSION]: deprecation }: DecoratedOperation): number {
+  return deprecation?.sunset.getTime() ?? Infinity;
 }
 
 function servers(
@@ -76,27 +127,4 @@ function servers(
       : { url: publicUrl + path, description: 'Production' };
   if (stagingUrl === undefined) return [production];
   return [production, { url: stagingUrl + path, description: 'Staging' }];
-}
-
-/** Completes the operations of a path. @param tags collects the tags of the operations */
-function describePath(pathItem: PathItem, tags: Map<string, Tag>): PathItem {
-  const operations = operationsOf(pathItem).map(([method, operation]) => {
-    const described = describeOperation(method, underTag(operation, tags));
-    return [method, inReadingOrder(describeDeprecation(described))] as const;
-  });
-  return { ...pathItem, ...Object.fromEntries(operations) };
-}
-
-function underTag(operation: Operation, tags: Map<string, Tag>): Operation {
-  const { [TAG]: tag, ...rest } = operation as Operation & { [TAG]?: Tag };
-  if (!tag) return operation;
-  tags.set(tag.name, tag);
-  return { ...rest, tags: [tag.name] };
-}
-
-function inReadingOrder(operation: Operation): Operation {
-  const { operationId, summary, description, deprecated, tags, ...rest } = operation;
-  const first = { operationId, summary, description, deprecated, tags };
-  const present = Object.entries(first).filter(([, value]) => value !== undefined);
-  return { ...Object.fromEntries(present), ...rest };
 }

@@ -1,10 +1,5 @@
 import { PLAN_LIMITS } from '../../../config/plans.js';
-import { ERROR_CODES, ERROR_STATUS } from '../../../errors/catalogue.js';
-import { ERROR_DESCRIPTIONS } from './error-response.js';
-
-const errorTable = ERROR_CODES.map(
-  (code) => `| ${ERROR_STATUS[code]} | \`${code}\` | ${ERROR_DESCRIPTIONS[code]} |`,
-).join('\n');
+import { ERRORS, type ErrorCode } from '../../../errors/catalogue.js';
 
 const planTable = Object.entries(PLAN_LIMITS).map(([name, limits]) => {
   const number = (limit?: number) => limit?.toLocaleString('en-US') ?? 'custom';
@@ -12,7 +7,7 @@ const planTable = Object.entries(PLAN_LIMITS).map(([name, limits]) => {
   return `| ${title} | ${number(limits?.perMinute)} | ${number(limits?.perDay)} |`;
 });
 
-const text = `
+const TEXT = `
 A store of individual animals that are available for adoption. Clients list, add and get animals.
 
 Requests and responses are JSON in UTF-8, including errors. Identifiers are 64-bit integers. Use a parser that keeps
@@ -71,7 +66,7 @@ Every error response has a body of type \`Error\`. The set of values of \`code\`
 
 | status | code | when |
 | --- | --- | --- |
-${errorTable}
+ERROR_TABLE
 
 Some errors do not belong to an operation. The response is 404 \`route_not_found\` if no route matches the path (paths
 are exact and have no trailing slash), and 405 with \`Allow\` if the path does not allow the method. It is 400
@@ -79,5 +74,15 @@ are exact and have no trailing slash), and 405 with \`Allow\` if the path does n
 returns the same as GET without the body. OPTIONS returns 204 with \`Allow\`.
 `.trim();
 
-/** The introduction in Markdown. A paragraph is one line, because Swagger UI shows line breaks. */
-export const SERVICE_DESCRIPTION = text.replace(/(?<=[^\n|])\n(?=[^\n|#])/g, ' ');
+/**
+ * Returns the introduction in Markdown. A paragraph is one line, because Swagger UI shows line
+ * breaks.
+ *
+ * @param codes the error codes to list
+ */
+export function serviceDescription(codes: readonly ErrorCode[]): string {
+  const rows = codes.map(
+    (code) => `| ${ERRORS[code].status} | \`${code}\` | ${ERRORS[code].when} |`,
+  );
+  return TEXT.replace(/(?<=[^\n|])\n(?=[^\n|#])/g, ' ').replace('ERROR_TABLE', rows.join('\n'));
+}

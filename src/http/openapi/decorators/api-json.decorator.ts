@@ -1,0 +1,35 @@
+import { ApiBody, ApiParam, ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import type { Type } from '@nestjs/common';
+
+const INT64 = { type: 'integer', format: 'int64' } as const;
+
+/** Describes a DTO property that is a 64-bit integer. `@IsInt64()` validates it. */
+export function ApiInt64(
+  description: string,
+  options: Pick<ApiPropertyOptions, 'required' | 'example'> = {},
+): PropertyDecorator {
+  return ApiProperty({ ...INT64, description, example: 1, ...options } as ApiPropertyOptions);
+}
+
+/** Describes a path parameter that is a 64-bit integer. */
+export function ApiInt64Param(name: string, description: string): MethodDecorator {
+  return ApiParam({ name, description, schema: { ...INT64, example: 1 } });
+}
+
+/**
+ * Describes a JSON body.
+ *
+ * @param examples bodies, by a name
+ */
+export function ApiJsonBody(
+  type: Type,
+  description: string,
+  examples?: Record<string, { summary: string; value: object }>,
+): MethodDecorator {
+  return ApiBody({
+    type,
+    required: true,
+    description: `${description} At most 102,400 bytes; gzip and br encodings are accepted.`,
+    ...(examples && { examples }),
+  });
+}

@@ -1,0 +1,92 @@
+// @ts-check
+// Routes that throw the exceptions of NestJS.
+import * as common from '@nestjs/common';
+
+/** @typedef {new (...args: unknown[]) => common.HttpException} Exception */
+
+/** @type {Record<string, unknown[]>} */
+const ARGUMENTS = {
+  default: [],
+  text: ['No such toy.'],
+  texts: [['name is too long', 'age must be positive']],
+  object: [{ message: 'No such toy.', hint: 'secret of the inside' }],
+  silent: [{ hint: 'secret of the inside' }],
+  cause: ['No such toy.', { cause: new Error('secret of the inside'), description: 'secret' }],
+};
+
+/** The start fails without a pipe. */
+const AS_SENT = { transform: (/** @type {unknown} */ value) => value };
+
+class ExceptionsController {
+  exports() {
+    return Object.keys(common);
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} form
+   */
+  fail(name, form) {
+    const type = /** @type {Record<string, Exception>} */ (/** @type {unknown} */ (common))[name];
+    throw type ? new type(...(ARGUMENTS[form] ?? [])) : new Error(`no ${name}`);
+  }
+
+  /** @param {string} status */
+  failWith(status) {
+    throw new common.HttpException('No such toy.', Number(status));
+  }
+
+  /** @param {string} name */
+  async parse(name) {
+    const pipe =
+      /** @type {Record<string, new (...options: unknown[]) => common.PipeTransform>} */ (
+        /** @type {unknown} */ (common)
+      )[name];
+    if (!pipe) throw new Error(`no ${name}`);
+    const options = name === 'ParseEnumPipe' ? { A: 'a' } : { items: Number };
+    return /** @type {unknown} */ (
+      await new pipe(options).transform(name === 'ParseFilePipe' ? undefined : 'x y', {
+        type: 'param',
+        metatype: undefined,
+        data: 'id',
+      })
+    );
+  }
+}
+
+class ClosedController {
+  read() {
+    return {};
+  }
+}
+
+route(ExceptionsController, 'exports', 'exports');
+route(ExceptionsController, 'fail', 'thrown/:name/:form');
+route(ExceptionsController, 'failWith', 'status/:status');
+route(ExceptionsController, 'parse', 'pipes/:name');
+route(ClosedController, 'read', '');
+for (const [index, name] of ['name', 'form'].entries())
+  common.Param(name, AS_SENT)(ExceptionsController.prototype, 'fail', index);
+common.Param('status', AS_SENT)(ExceptionsController.prototype, 'failWith', 0);
+common.Param('name', AS_SENT)(ExceptionsController.prototype, 'parse', 0);
+common.UseGuards({ canActivate: () => false })(ClosedController);
+common.Controller({ path: 'exceptions', version: '1' })(ExceptionsController);
+common.Controller({ path: 'closed', version: '1' })(ClosedController);
+
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module, decorated by hand
+class ExceptionsModule {}
+common.Module({ controllers: [ExceptionsController, ClosedController] })(ExceptionsModule);
+
+export default [ExceptionsModule];
+
+/**
+ * @param {Function} controller
+ * @param {string} name
+ * @param {string} path
+ */
+function route(controller, name, path) {
+  const descriptor = /** @type {PropertyDescriptor} */ (
+    Object.getOwnPropertyDescriptor(controller.prototype, name)
+  );
+  common.Get(path)(controller.prototype, name, descriptor);
+}
