@@ -69,9 +69,9 @@ describe('a read of PipelinedStatements', () => {
     const list = 'SELECT id FROM pets WHERE id > $1 ORDER BY id LIMIT $2';
     for (let limit = 1; limit < 10; limit++) await statements.read(list, [0, limit], () => null);
     const { rows } = await pool.query(
-      `SELECT generic_plans AS generic, custom_plans AS custom FROM pg_prepared_statements
+      `SELECT generic_plans::int AS generic, custom_plans::int AS custom FROM pg_prepared_statements
         WHERE statement = '${list}'`,
     );
-    expect(rows).toEqual([{ generic: 9n, custom: 0n }]);
+    expect(rows).toEqual([{ generic: 9, custom: 0 }]);
   });
 });

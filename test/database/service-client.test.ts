@@ -6,6 +6,7 @@ import {
   UnpreparedServiceClient,
   ServiceClient,
 } from '../../src/database/pipelining/service-client.js';
+import { columnTypes } from '../../src/database/pipelining/statement-batch.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 let database: TestDatabase;
@@ -20,7 +21,7 @@ async function connected<Result>(
   Client: typeof ServiceClient,
   work: (client: ServiceClient) => Promise<Result>,
 ): Promise<Result> {
-  const client = new Client({ connectionString: database.url });
+  const client = new Client({ connectionString: database.url, types: columnTypes });
   await client.connect();
   try {
     return await work(client);

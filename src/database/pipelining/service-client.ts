@@ -10,7 +10,6 @@ import pg from 'pg';
 import { ConnectionFailedError } from '../pools/connection-failed-error.js';
 import {
   type BatchDone,
-  columnTypes,
   type Parameter,
   PreparedStatement,
   type RowMapper,
@@ -50,8 +49,6 @@ export class ServiceClient extends pg.Client {
   private readonly sentAtMs: number[] | undefined;
 
   constructor(config: ServiceClientConfig) {
-    // Not a copy: pg hides the password of a pool from enumeration, so a copy would lack it.
-    config.types ??= columnTypes;
     super(config);
     const { responseTimeoutMs } = config;
     if (responseTimeoutMs === undefined) return;

@@ -6,6 +6,7 @@ import {
   type ServiceClientConfig,
   UnpreparedServiceClient,
 } from '../pipelining/service-client.js';
+import { columnTypes } from '../pipelining/statement-batch.js';
 import type { BoundedPoolConfig } from './bounded-pool.js';
 
 /**
@@ -53,6 +54,7 @@ export function clientConfig(
   return {
     ...connection,
     ...(!mayBePooler && serverLimits),
+    types: columnTypes,
     application_name: applicationName,
     keepAlive: true,
     connectionTimeoutMillis: connectionTimeoutMs,
