@@ -2,6 +2,7 @@
 import eslint from '@eslint/js';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
+import { typedSql } from './scripts/typed-sql-rule.mjs';
 
 /** Settings are read, checked and described in one place. */
 const ENVIRONMENT_MESSAGE = 'Only src/config reads the environment: add a setting there.';
@@ -81,6 +82,12 @@ export default defineConfig(
         },
       ],
     },
+  },
+  {
+    files: ['src/**'],
+    ignores: ['src/database/**'],
+    plugins: { database: { rules: { 'typed-sql': typedSql } } },
+    rules: { 'database/typed-sql': 'error' },
   },
   {
     // Tests read responses as untyped JSON, and their assertions check its shape.

@@ -13,7 +13,7 @@ import {
 import { type DatabaseTarget, databaseTarget } from '../database/database-target.js';
 import { migrationStatus } from '../database/schema/migration-status.js';
 import { PlainConnection } from '../database/plain-connection.js';
-import type { StatementRunner } from '../database/statement-runner.js';
+import type { StatementRunner } from '../database/sql.js';
 import { CommandError } from './command-error.js';
 
 /** Adding a batch of animals or analyzing a large table may take minutes. */

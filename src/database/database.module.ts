@@ -11,6 +11,7 @@ import { LookupPools } from './pools/lookup-pools.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
 import { AppendOnlyReader } from './standbys/append-only-reader.js';
 import { createStandbys, Standbys } from './standbys/standbys.js';
+import { Transactions } from './transactions.js';
 
 /** Injection token of the DatabaseLocation. */
 export const DATABASE_LOCATION = Symbol('database location');
@@ -33,6 +34,12 @@ export class DatabaseModule {
       providers: [
         { provide: DATABASE_LOCATION, useValue: location },
         { provide: ErrorTranslator, useClass: DatabaseErrors },
+        {
+          provide: Transactions,
+          inject: [DataSource],
+          useFactory: (dataSource: DataSource) =>
+            new Transactions(dataSource, settings.database.statementTimeoutMs),
+        },
         { provide: BoundedPool, inject: [DataSource], useFactory: poolOf },
         {
           provide: PipelinedStatements,
@@ -55,6 +62,7 @@ export class DatabaseModule {
         LookupPools,
         PipelinedStatements,
         Standbys,
+        Transactions,
       ],
     };
   }

@@ -3,7 +3,7 @@ import type { DatabaseSettings } from '../config/database-settings.js';
 import { APPLICATION_NAMES } from './application-names.js';
 import { clientConfig } from './pools/client-config.js';
 import { ServiceClient } from './pipelining/service-client.js';
-import type { StatementRunner } from './statement-runner.js';
+import type { StatementRunner } from './sql.js';
 
 const CLOSE_LIMIT_MS = 2_000;
 

@@ -1,10 +1,39 @@
-/**
- * Runs the statements of a repository: TypeORM's EntityManager, or the PlainConnection of a
- * command.
- */
+/** Runs statements: TypeORM's EntityManager, or the PlainConnection of a command. */
 export interface StatementRunner {
-  /** Returns the rows. UPDATE and DELETE return a pair, `[rows, count]`. */
+  /** Danger: UPDATE and DELETE return a pair. Use `queryRows` and `changeRows` instead. */
   query<Result>(sql: string, values?: unknown[]): Promise<Result>;
   /** Does the work in one transaction. Transactions do not nest. */
   transaction<Result>(work: (runner: StatementRunner) => Promise<Result>): Promise<Result>;
+}
+
+/** The rows of a statement and, for UPDATE and DELETE, their count. */
+type QueryResult<Row> = Row[] | [rows: Row[], count: number];
+
+/** Returns the rows of a statement: of SELECT, or of RETURNING. */
+export async function queryRows<Row>(
+  runner: Pick<StatementRunner, 'query'>,
+  sql: string,
+  values?: unknown[],
+): Promise<Row[]> {
+  const result = await runner.query<QueryResult<Row>>(sql, values);
+  return isCounted(result) ? result[0] : result;
+}
+
+/**
+ * Runs an UPDATE or DELETE and returns the number of changed rows.
+ *
+ * @throws TypeError for other statements, after they ran. Use `queryRows` with RETURNING for these
+ */
+export async function changeRows(
+  runner: Pick<StatementRunner, 'query'>,
+  sql: string,
+  values?: unknown[],
+): Promise<number> {
+  const result = await runner.query<QueryResult<unknown>>(sql, values);
+  if (isCounted(result)) return result[1];
+  throw new TypeError('changeRows() runs only UPDATE and DELETE.');
+}
+
+function isCounted<Row>(result: QueryResult<Row>): result is [Row[], number] {
+  return Array.isArray(result[0]);
 }

@@ -1,30 +1,37 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { CLIENT_TIMEOUT_MARGIN_MS } from './pools/client-config.js';
 import type { ServiceClient } from './pipelining/service-client.js';
+import { CLIENT_TIMEOUT_MARGIN_MS } from './pools/client-config.js';
 
-/**
- * Does the work in one transaction, which is rolled back when the work throws. The transaction has
- * the same time limit as a single statement. When it expires, the connection is closed.
- *
- * @param limitMs the time limit of a statement
- * @param work runs all its statements on the given manager
- * @throws the error of the work, or an error for which `isUnavailable` is true
- */
-export async function boundedTransaction<Result>(
-  dataSource: DataSource,
-  limitMs: number,
-  work: (transaction: EntityManager) => Promise<Result>,
-): Promise<Result> {
-  const runner = dataSource.createQueryRunner();
-  try {
-    const connection = (await runner.connect()) as ServiceClient;
-    const deadline = setTimeout(() => connection.abandon(), limitMs + CLIENT_TIMEOUT_MARGIN_MS);
+/** Runs work in transactions of bounded duration. */
+export class Transactions {
+  /** @param limitMs the time limit of a transaction (DATABASE_STATEMENT_TIMEOUT_SECONDS) */
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly limitMs: number,
+  ) {}
+
+  /**
+   * Does the work in one transaction, which is rolled back when the work throws. The whole
+   * transaction has the time limit of a single statement. When it expires, the connection is closed.
+   *
+   * @param work runs all its statements on the given manager and passes it to other services that
+   *   take part
+   * @throws the error of the work, or an error for which `isUnavailable` is true: the response to
+   *   the request is then 503
+   */
+  async run<Result>(work: (transaction: EntityManager) => Promise<Result>): Promise<Result> {
+    const runner = this.dataSource.createQueryRunner();
     try {
-      return await runner.manager.transaction(work);
+      const connection = (await runner.connect()) as ServiceClient;
+      const limitMs = this.limitMs + CLIENT_TIMEOUT_MARGIN_MS;
+      const deadline = setTimeout(() => connection.abandon(), limitMs);
+      try {
+        return await runner.manager.transaction(work);
+      } finally {
+        clearTimeout(deadline);
+      }
     } finally {
-      clearTimeout(deadline);
+      await runner.release();
     }
-  } finally {
-    await runner.release();
   }
 }

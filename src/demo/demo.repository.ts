@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import { queryRows } from '../database/sql.js';
 
 const ACTION = 'demo data added';
 
@@ -19,11 +20,11 @@ export class DemoRepository {
 
   /** Marks the database as having the demo data. Returns false if it was already marked. */
   async markAdded(actor: string): Promise<boolean> {
-    const marked = await this.manager.query<unknown[]>(MARK_ADDED, [actor, ACTION]);
+    const marked = await queryRows(this.manager, MARK_ADDED, [actor, ACTION]);
     return marked.length > 0;
   }
 
   async insertAnimals(): Promise<void> {
-    await this.manager.query(INSERT_ANIMALS);
+    await queryRows(this.manager, INSERT_ANIMALS);
   }
 }

@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, Repository } from 'typeorm';
-import { Settings } from '../config/settings.js';
-import { boundedTransaction } from '../database/bounded-transaction.js';
-import { IdempotencyRecord } from './idempotency-record.entity.js';
+import { EntityManager } from 'typeorm';
+import { changeRows, queryRows } from '../database/sql.js';
+import type { IdempotencyRecord } from './idempotency-record.entity.js';
 
 /**
  * Locks the key and finds the stored response in one round trip. The snapshot can be older than the
@@ -46,18 +44,7 @@ type StoredResponse = Pick<IdempotencyRecord, 'fingerprint' | 'response'>;
 /** Stores first responses. Times are milliseconds since the epoch, on the service's clock. */
 @Injectable()
 export class IdempotencyRepository {
-  constructor(
-    @InjectRepository(IdempotencyRecord) private readonly records: Repository<IdempotencyRecord>,
-    private readonly settings: Settings,
-  ) {}
-
-  /**
-   * Does the work in one transaction. The whole transaction has the time limit of one statement.
-   */
-  inTransaction<Result>(work: (transaction: EntityManager) => Promise<Result>): Promise<Result> {
-    const { dataSource } = this.records.manager;
-    return boundedTransaction(dataSource, this.settings.database.statementTimeoutMs, work);
-  }
+  constructor(private readonly manager: EntityManager) {}
 
   /**
    * Locks the key until the transaction ends. Returns the stored response, null if there is none,
@@ -68,12 +55,9 @@ export class IdempotencyRepository {
     { ownerId, key }: OwnedKey,
     nowMs: number,
   ): Promise<StoredResponse | null | 'locked'> {
-    const [row] = await transaction.query<[{ locked: boolean } & StoredResponse]>(LOCK_AND_FIND, [
-      lockOf({ ownerId, key }),
-      ownerId,
-      key,
-      new Date(nowMs),
-    ]);
+    const values = [lockOf({ ownerId, key }), ownerId, key, new Date(nowMs)];
+    const rows = await queryRows(transaction, LOCK_AND_FIND, values);
+    const [row] = rows as [{ locked: boolean } & StoredResponse];
     if (!row.locked) return 'locked';
     return (row.response as string | null) === null ? null : row;
   }
@@ -85,7 +69,7 @@ export class IdempotencyRepository {
     { fingerprint, response }: StoredResponse,
     times: { nowMs: number; expiresAtMs: number },
   ): Promise<boolean> {
-    const saved = await transaction.query<unknown[]>(SAVE, [
+    const saved = await queryRows(transaction, SAVE, [
       ownerId,
       key,
       fingerprint,
@@ -99,12 +83,8 @@ export class IdempotencyRepository {
   /**
    * Deletes up to `limit` expired records that no other replica is deleting. Returns their number.
    */
-  async deleteExpired(nowMs: number, limit: number): Promise<number> {
-    const [, deleted] = await this.records.query<[unknown, number]>(DELETE_EXPIRED, [
-      new Date(nowMs),
-      limit,
-    ]);
-    return deleted;
+  deleteExpired(nowMs: number, limit: number): Promise<number> {
+    return changeRows(this.manager, DELETE_EXPIRED, [new Date(nowMs), limit]);
   }
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock, DAY_MS } from '../config/clock.js';
+import { Transactions } from '../database/transactions.js';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError } from '../errors/service-error.js';
 import { SerializedJson } from '../http/response/handler-result.js';
@@ -23,6 +24,7 @@ interface IdempotentRequest extends OwnedKey {
 export class Idempotency {
   constructor(
     private readonly repository: IdempotencyRepository,
+    private readonly transactions: Transactions,
     private readonly clock: Clock,
   ) {}
 
@@ -39,7 +41,7 @@ export class Idempotency {
     work: (transaction: EntityManager) => Promise<unknown>,
   ): Promise<SerializedJson> {
     const fingerprint = fingerprintOf(content);
-    return this.repository.inTransaction(async (transaction) => {
+    return this.transactions.run(async (transaction) => {
       const nowMs = this.clock.now();
       const first = await this.repository.lockAndFind(transaction, owned, nowMs);
       if (first === 'locked') throw inProgress();

@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm';
+import { queryRows, type StatementRunner } from '../database/sql.js';
 
 const BATCH = 50_000;
 
@@ -39,7 +39,7 @@ const INSERT_BATCH = `
  * @returns the number of animals added
  */
 export async function seedAnimals(
-  database: Pick<EntityManager, 'query'>,
+  database: Pick<StatementRunner, 'query'>,
   animals: number,
   onBatch: (added: number) => void,
   signal?: AbortSignal,
@@ -47,10 +47,10 @@ export async function seedAnimals(
   let added = 0;
   while (added < animals && !signal?.aborted) {
     const last = Math.min(added + BATCH, animals);
-    await database.query(INSERT_BATCH, [added + 1, last, NAMES, EPITHETS]);
+    await queryRows(database, INSERT_BATCH, [added + 1, last, NAMES, EPITHETS]);
     added = last;
     onBatch(added);
   }
-  await database.query('ANALYZE pets');
+  await queryRows(database, 'ANALYZE pets');
   return added;
 }

@@ -1,8 +1,13 @@
+import { join } from 'node:path';
 import { DataSource, type EntityManager } from 'typeorm';
-import { boundedTransaction } from '../../src/database/bounded-transaction.js';
+import { Transactions } from '../../src/database/transactions.js';
 import { isUnavailable } from '../../src/database/database-errors.js';
 import { ServiceClient } from '../../src/database/pipelining/service-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const AMPLE_MS = 10_000;
 
@@ -27,7 +32,7 @@ afterAll(async () => {
 // The next transaction would fail if the only connection were not returned, or were broken.
 afterEach(async () => {
   await database.query('TRUNCATE notes');
-  await boundedTransaction(dataSource, AMPLE_MS, (transaction) =>
+  await new Transactions(dataSource, AMPLE_MS).run((transaction) =>
     transaction.query('SELECT txid_current()'),
   );
 });
@@ -44,7 +49,7 @@ async function failureOf(transaction: Promise<unknown>): Promise<unknown> {
 
 describe('a transaction', () => {
   it('commits when its work is done, and returns what that does', async () => {
-    const result = await boundedTransaction(dataSource, AMPLE_MS, async (transaction) => {
+    const result = await new Transactions(dataSource, AMPLE_MS).run(async (transaction) => {
       await transaction.query(NOTE, ['kept']);
       return 'done';
     });
@@ -55,7 +60,7 @@ describe('a transaction', () => {
 
   it('rolls back when its work fails, and throws that failure', async () => {
     const failure = new Error('no');
-    const transaction = boundedTransaction(dataSource, AMPLE_MS, async (manager) => {
+    const transaction = new Transactions(dataSource, AMPLE_MS).run(async (manager) => {
       await manager.query(NOTE, ['lost']);
       throw failure;
     });
@@ -66,7 +71,7 @@ describe('a transaction', () => {
 
   it('is rolled back when it takes too long, even if each statement is fast', async () => {
     const startedAt = performance.now();
-    const transaction = boundedTransaction(dataSource, 50, async (manager) => {
+    const transaction = new Transactions(dataSource, 50).run(async (manager) => {
       await manager.query(NOTE, ['lost']);
       while (performance.now() - startedAt < AMPLE_MS) await manager.query('SELECT pg_sleep(0.05)');
     });
@@ -86,13 +91,13 @@ describe('a transaction', () => {
     };
     let first: number | undefined;
     await failureOf(
-      boundedTransaction(dataSource, 100, async (manager) => {
+      new Transactions(dataSource, 100).run(async (manager) => {
         first = await processOf(manager);
         return end();
       }),
     );
     // Longer than the deadline of the first one.
-    const later = boundedTransaction(dataSource, AMPLE_MS, async (manager) => {
+    const later = new Transactions(dataSource, AMPLE_MS).run(async (manager) => {
       await manager.query('SELECT pg_sleep(0.1)');
       await manager.query('SELECT pg_sleep(0.6)');
       return processOf(manager);
@@ -105,7 +110,7 @@ describe('a transaction', () => {
     ['between two statements', [NOTE]],
     ['before the commit', []],
   ])('fails as the database being away when its connection breaks %s', async (_when, rest) => {
-    const transaction = boundedTransaction(dataSource, AMPLE_MS, async (manager) => {
+    const transaction = new Transactions(dataSource, AMPLE_MS).run(async (manager) => {
       await manager.query(NOTE, ['lost']);
       const [{ pid }] = await manager.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
       await database.query('SELECT pg_terminate_backend($1, 5000)', [pid]);
@@ -118,12 +123,52 @@ describe('a transaction', () => {
   });
 
   it('fails as the database being away when its connection breaks during a statement', async () => {
-    const transaction = boundedTransaction(dataSource, AMPLE_MS, async (manager) => {
+    const transaction = new Transactions(dataSource, AMPLE_MS).run(async (manager) => {
       await manager.query(NOTE, ['lost']);
       await manager.query('SELECT pg_terminate_backend(pg_backend_pid())');
     });
 
     expect(isUnavailable(await failureOf(transaction))).toBe(true);
     expect(await notes()).toEqual([]);
+  });
+});
+
+describe('POST /v1/… of a feature that runs a transaction', () => {
+  let service: TestService;
+  let client: ApiClient;
+  let id: string;
+
+  beforeAll(async () => {
+    service = await startService({
+      // The next request waits for the connection of this one.
+      env: { DATABASE_POOL_SIZE: '1', DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.5' },
+      features: join(__dirname, '../harness/features/database.mjs'),
+    });
+    client = new ApiClient(service, (await createOwner(service.database)).key);
+  });
+  afterAll(() => service.close());
+  beforeEach(async () => {
+    [id] = (await createPets(service.database, 1)) as [string];
+  });
+
+  const sell = (then: string): Promise<ApiResponse> =>
+    client.post(`/v1/database/sales/${id}/${then}`, undefined);
+  const status = async (): Promise<string> => (await client.get(`/v1/pets/${id}`)).json.status;
+
+  it('› 201 when it is committed, with the change of another service that got the manager', async () => {
+    expect(await sell('done')).toMatchObject({ status: 201, json: { status: 'sold' } });
+    expect(await status()).toBe('sold');
+  });
+
+  it('› 500 when the work throws, and nothing has changed', async () => {
+    expectError(await sell('fails'), 500, 'internal_error');
+    expect(await status()).not.toBe('sold');
+  });
+
+  it('› 503 when it takes too long, nothing has changed, and the connection is free', async () => {
+    const startedAt = performance.now();
+    expectError(await sell('hangs'), 503, 'service_unavailable');
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(await status()).not.toBe('sold');
   });
 });

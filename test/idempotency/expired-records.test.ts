@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { DataSource, type Repository } from 'typeorm';
-import { Settings } from '../../src/config/settings.js';
+import { DataSource, type EntityManager } from 'typeorm';
 import { ExpiredRecords } from '../../src/idempotency/expired-records.js';
 import { IdempotencyRecord } from '../../src/idempotency/idempotency-record.entity.js';
 import { IdempotencyRepository } from '../../src/idempotency/idempotency.repository.js';
@@ -12,7 +11,6 @@ const MAX_INTERVAL_MS = 90_000;
 
 let database: TestDatabase;
 let dataSource: DataSource;
-let settings: Settings;
 let repository: IdempotencyRepository;
 let expired: ExpiredRecords;
 
@@ -24,8 +22,7 @@ beforeAll(async () => {
     entities: [IdempotencyRecord],
   });
   await dataSource.initialize();
-  settings = new Settings({ DATABASE_URL: database.url });
-  repository = new IdempotencyRepository(dataSource.getRepository(IdempotencyRecord), settings);
+  repository = new IdempotencyRepository(dataSource.manager);
 });
 afterAll(async () => {
   await dataSource.destroy();
@@ -116,8 +113,8 @@ describe('expired responses', () => {
           );
           return [[], 0];
         },
-      } as unknown as Repository<IdempotencyRecord>;
-      await new IdempotencyRepository(explaining, settings).deleteExpired(NOW_MS, 1_000);
+      } as unknown as EntityManager;
+      await new IdempotencyRepository(explaining).deleteExpired(NOW_MS, 1_000);
       await database.query('DEALLOCATE explained; RESET plan_cache_mode');
 
       expect(JSON.stringify(plan)).toMatch(

@@ -1,4 +1,4 @@
-import type { StatementRunner } from '../../database/statement-runner.js';
+import { changeRows, queryRows, type StatementRunner } from '../../database/sql.js';
 import type { StoredPlan } from '../plan.js';
 import { OperatorActionsRepository } from './operator-actions.repository.js';
 
@@ -147,7 +147,7 @@ export class AdministrationRepository {
 
   /** Returns the keys of an owner, or all keys, in the order of their creation. */
   listKeys(owner?: string): Promise<KeyRecord[]> {
-    return this.database.query<KeyRecord[]>(LIST_KEYS, [owner ?? null]);
+    return queryRows<KeyRecord>(this.database, LIST_KEYS, [owner ?? null]);
   }
 
   /** Returns the new key's id, or null if the owner does not exist. */
@@ -174,18 +174,17 @@ export class AdministrationRepository {
 
   /** Makes a key expire after `remainingMs`, unless it expires earlier. */
   async shortenKey(id: bigint, remainingMs: number): Promise<void> {
-    await this.database.query(SHORTEN_KEY, [id, remainingMs]);
+    await changeRows(this.database, SHORTEN_KEY, [id, remainingMs]);
   }
 
   /** Returns false if the key was already revoked or does not exist. */
   async revokeKey(id: bigint): Promise<boolean> {
-    const [, revoked] = await this.database.query<[unknown, number]>(REVOKE_KEY, [id]);
-    return revoked > 0;
+    return (await changeRows(this.database, REVOKE_KEY, [id])) > 0;
   }
 
   /** Lifts the ban of a lineage, if any. */
   async unbanLineage(firstKeyId: bigint): Promise<void> {
-    await this.database.query(UNBAN_LINEAGE, [firstKeyId]);
+    await changeRows(this.database, UNBAN_LINEAGE, [firstKeyId]);
   }
 
   /** Creates an owner. Returns false if the name is taken. */
@@ -199,12 +198,12 @@ export class AdministrationRepository {
 
   /** Returns all owners in the order of their names. */
   listOwners(): Promise<OwnerRecord[]> {
-    return this.database.query<OwnerRecord[]>(LIST_OWNERS);
+    return queryRows<OwnerRecord>(this.database, LIST_OWNERS);
   }
 
   /** Returns the owner's previous plan, or null if the owner does not exist. */
   async setPlan(name: string, plan: StoredPlan): Promise<string | null> {
-    const [[previous]] = await this.database.query<[{ plan: string }[], number]>(SET_PLAN, [
+    const [previous] = await queryRows<{ plan: string }>(this.database, SET_PLAN, [
       name,
       ...planValues(plan),
     ]);
@@ -223,11 +222,11 @@ export class AdministrationRepository {
   ): Promise<void> {
     const actions = new OperatorActionsRepository(this.database, this.actor);
     await actions.record(action, { ownerId, ...details });
-    await this.database.query('SELECT pg_notify($1, $2)', [KEY_CHANGES_CHANNEL, `${ownerId}`]);
+    await queryRows(this.database, 'SELECT pg_notify($1, $2)', [KEY_CHANGES_CHANNEL, `${ownerId}`]);
   }
 
   private async first<Row>(sql: string, values: unknown[]): Promise<Row | null> {
-    const [row] = await this.database.query<Row[]>(sql, values);
+    const [row] = await queryRows<Row>(this.database, sql, values);
     return row ?? null;
   }
 

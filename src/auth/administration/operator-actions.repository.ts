@@ -1,5 +1,5 @@
 import { parse, stringify } from 'lossless-json';
-import type { StatementRunner } from '../../database/statement-runner.js';
+import { queryRows, type StatementRunner } from '../../database/sql.js';
 
 const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
 
@@ -35,13 +35,13 @@ export class OperatorActionsRepository {
    * @param details stored as JSON, without the properties that are undefined
    */
   async record(action: string, details: Readonly<Record<string, unknown>>): Promise<void> {
-    await this.database.query(RECORD, [this.actor, action, stringify(details)]);
+    await queryRows(this.database, RECORD, [this.actor, action, stringify(details)]);
   }
 
   /** Returns all changes, or those of an owner, newest first. */
   async list(owner?: string): Promise<OperatorActionRecord[]> {
     type Row = OperatorActionRecord & { details: string };
-    const rows = await this.database.query<Row[]>(LIST, [owner ?? null]);
+    const rows = await queryRows<Row>(this.database, LIST, [owner ?? null]);
     return rows.map((row) => ({
       ...row,
       details: parse(row.details, null, exactNumber) as object,

@@ -1,8 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
 import { LookupPools } from '../../database/pools/lookup-pools.js';
-import { ApiKey } from '../api-key.entity.js';
 import type { CachedKey } from '../cached-key.js';
 import { limitsOf, type StoredPlan } from '../plan.js';
 
@@ -33,10 +30,7 @@ interface KeyRow extends StoredPlan {
 /** The queries on API keys for serving requests. */
 @Injectable()
 export class KeyLookupRepository {
-  constructor(
-    @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>,
-    private readonly pools: LookupPools,
-  ) {}
+  constructor(private readonly pools: LookupPools) {}
 
   /** Whether the database has been unreachable in the last seconds. */
   get isUnreachable(): boolean {
@@ -66,7 +60,7 @@ export class KeyLookupRepository {
    */
   async saveLastUsed(usedAtMs: ReadonlyMap<bigint, number>): Promise<void> {
     const times = [...usedAtMs.values()].map((ms) => new Date(ms));
-    await this.keys.query(SAVE_LAST_USED, [[...usedAtMs.keys()], times]);
+    await this.pools.query('cached', SAVE_LAST_USED, [[...usedAtMs.keys()], times]);
   }
 }
 

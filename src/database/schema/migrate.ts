@@ -4,7 +4,7 @@ import { APPLICATION_NAMES } from '../application-names.js';
 import { dataSourceOptions } from '../data-source-options.js';
 import type { DatabaseLocation } from '../database-location.js';
 import { executedMigrations, migrationStatus } from './migration-status.js';
-import type { StatementRunner } from '../statement-runner.js';
+import type { StatementRunner } from '../sql.js';
 
 /** The advisory lock of the process that migrates. The number is arbitrary. */
 const MIGRATION_LOCK = 7_236_114_901n;

@@ -1,6 +1,6 @@
 import type { MigrationInterface } from 'typeorm';
 import { migrations } from '../migrations/index.js';
-import type { StatementRunner } from '../statement-runner.js';
+import type { StatementRunner } from '../sql.js';
 
 /** Which migrations the schema has, newest first, and which are still to be run. */
 export interface MigrationStatus {

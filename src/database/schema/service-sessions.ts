@@ -1,5 +1,5 @@
 import { APPLICATION_NAMES } from '../application-names.js';
-import type { StatementRunner } from '../statement-runner.js';
+import type { StatementRunner } from '../sql.js';
 
 /** The advisory lock of all running services. The number is arbitrary. */
 const SERVICE_LOCK = 7_236_114_902n;

@@ -1,17 +1,84 @@
 // @ts-check
 // A feature that uses the database as a team's own code might.
-import { Controller, Get, Inject, Module } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Inject,
+  Module,
+  Param,
+  ParseEnumPipe,
+  ParseIntPipe,
+  Post,
+} from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
+import { changeRows, queryRows } from '#dist/database/sql.js';
+import { Transactions } from '#dist/database/transactions.js';
 import { Pet } from '#dist/pets/pet.entity.js';
 
 const PLAN_SETTINGS = `
   SELECT current_setting('plan_cache_mode') AS "planCacheMode",
          current_setting('enable_seqscan') AS "enableSeqscan"`;
 
+const SELL = "UPDATE pets SET status = 'sold' WHERE id = $1 AND status <> 'sold'";
+
+class SalesService {
+  /**
+   * @param {number} id
+   * @param {import('typeorm').EntityManager} transaction
+   */
+  async sell(id, transaction) {
+    return (await changeRows(transaction, SELL, [id])) > 0;
+  }
+}
+
+const ENDS = { done: 'done', fails: 'fails', hangs: 'hangs' };
+
+/** @type {Record<string, (transaction: import('typeorm').EntityManager) => Promise<unknown>>} */
+const THEN = {
+  done: () => Promise.resolve(),
+  fails: () => Promise.reject(new Error('secret of the inside')),
+  // Each statement is fast. Together they take longer than any limit.
+  hangs: async (transaction) => {
+    for (let time = 0; time < 1_000; time++) {
+      await queryRows(transaction, 'SELECT pg_sleep(0.05)');
+    }
+  },
+};
+
 class DatabaseController {
-  /** @param {import('typeorm').Repository<Pet>} pets */
-  constructor(pets) {
+  /**
+   * @param {import('typeorm').Repository<Pet>} pets
+   * @param {Transactions} transactions
+   * @param {SalesService} sales
+   */
+  constructor(pets, transactions, sales) {
     this.pets = pets;
+    this.transactions = transactions;
+    this.sales = sales;
+  }
+
+  /**
+   * Sells an animal by another service, which takes part in the transaction. Returns whether the
+   * transaction sees the change.
+   *
+   * @param {number} id
+   * @param {string} then
+   */
+  sell(id, then) {
+    return this.transactions.run(async (transaction) => {
+      await this.sales.sell(id, transaction);
+      await THEN[then]?.(transaction);
+      return (await queryRows(transaction, 'SELECT status FROM pets WHERE id = $1', [id]))[0];
+    });
+  }
+
+  /**
+   * Sells an animal without a transaction.
+   *
+   * @param {number} id
+   */
+  async sellAtOnce(id) {
+    return { sold: await this.sales.sell(id, this.pets.manager) };
   }
 
   /** Returns the settings that a query of a repository and one of a transaction have. */
@@ -24,6 +91,8 @@ class DatabaseController {
   }
 }
 Inject(getRepositoryToken(Pet))(DatabaseController, undefined, 0);
+Inject(Transactions)(DatabaseController, undefined, 1);
+Inject(SalesService)(DatabaseController, undefined, 2);
 Controller({ path: 'database', version: '1' })(DatabaseController);
 /** @param {string} name @param {MethodDecorator} decorator */
 const route = (name, decorator) =>
@@ -35,11 +104,18 @@ const route = (name, decorator) =>
     ),
   );
 route('planSettings', Get('plan-settings'));
+route('sell', Post('sales/:id/:then'));
+route('sellAtOnce', Post('sales/:id'));
+Param('id', ParseIntPipe)(DatabaseController.prototype, 'sell', 0);
+Param('then', new ParseEnumPipe(ENDS))(DatabaseController.prototype, 'sell', 1);
+Param('id', ParseIntPipe)(DatabaseController.prototype, 'sellAtOnce', 0);
 
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what is decorated below
 class DatabaseFeatureModule {}
-Module({ imports: [TypeOrmModule.forFeature([Pet])], controllers: [DatabaseController] })(
-  DatabaseFeatureModule,
-);
+Module({
+  imports: [TypeOrmModule.forFeature([Pet])],
+  controllers: [DatabaseController],
+  providers: [SalesService],
+})(DatabaseFeatureModule);
 
 export default [DatabaseFeatureModule];

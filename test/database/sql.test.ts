@@ -1,0 +1,56 @@
+import { DataSource } from 'typeorm';
+import { changeRows, queryRows } from '../../src/database/sql.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+
+let database: TestDatabase;
+let dataSource: DataSource;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  dataSource = new DataSource({ type: 'postgres', url: database.url });
+  await dataSource.initialize();
+  await database.query('CREATE TABLE notes (id int, text text)');
+});
+afterAll(async () => {
+  await dataSource.destroy();
+  await database.close();
+});
+beforeEach(async () => {
+  await database.query(`TRUNCATE notes; INSERT INTO notes VALUES (1, 'one'), (2, 'two')`);
+});
+
+describe('queryRows', () => {
+  it.each([
+    ['SELECT', 'SELECT id FROM notes WHERE id = $1', [{ id: 1 }]],
+    ['SELECT without rows', 'SELECT id FROM notes WHERE id = $1 AND false', []],
+    ['INSERT … RETURNING', 'INSERT INTO notes VALUES ($1) RETURNING id', [{ id: 1 }]],
+    ['UPDATE … RETURNING', 'UPDATE notes SET id = 9 WHERE id = $1 RETURNING id', [{ id: 9 }]],
+    ['DELETE … RETURNING', 'DELETE FROM notes WHERE id = $1 RETURNING text', [{ text: 'one' }]],
+    ['UPDATE without rows', 'UPDATE notes SET id = 9 WHERE id = $1 + 5 RETURNING id', []],
+    ['UPDATE without RETURNING', 'UPDATE notes SET id = 9 WHERE id = $1', []],
+  ])('returns the rows of %s', async (_what, sql, expected) => {
+    expect(await queryRows(dataSource.manager, sql, [1])).toEqual(expected);
+    await dataSource.transaction(async (transaction) => {
+      expect(await queryRows(transaction, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    });
+  });
+});
+
+describe('changeRows', () => {
+  it.each([
+    ['UPDATE', 'UPDATE notes SET text = $1', 2],
+    ['UPDATE … RETURNING', 'UPDATE notes SET text = $1 RETURNING id', 2],
+    ['DELETE', 'DELETE FROM notes WHERE text <> $1', 2],
+    ['UPDATE of no row', 'UPDATE notes SET id = 1 WHERE text = $1', 0],
+  ])('returns how many rows %s changed', async (_what, sql, expected) => {
+    expect(await changeRows(dataSource.manager, sql, ['new'])).toBe(expected);
+  });
+
+  it.each([
+    'SELECT id FROM notes',
+    'SELECT id FROM notes WHERE false',
+    `INSERT INTO notes VALUES (3)`,
+  ])('throws for another statement: %s', async (sql) => {
+    await expect(changeRows(dataSource.manager, sql)).rejects.toThrow(TypeError);
+  });
+});
