@@ -28,7 +28,12 @@ export function compile(text, fileName, module) {
 /** Jest's interface of a transformer: it runs all modules as CommonJS. */
 export default {
   /** @param {string} text @param {string} fileName */
-  process: (text, fileName) => ({ code: compile(text, fileName, ts.ModuleKind.CommonJS) }),
+  process: (text, fileName) => ({
+    // CommonJS has no import.meta, and has a `require` of its own.
+    code: compile(text, fileName, ts.ModuleKind.CommonJS)
+      .replace(/^const require = .*createRequire.*$/m, '')
+      .replaceAll('import.meta.url', "require('node:url').pathToFileURL(__filename).href"),
+  }),
   /** @param {string} text @param {string} fileName */
   getCacheKey: (text, fileName) =>
     createHash('sha256')
