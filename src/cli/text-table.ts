@@ -1,9 +1,22 @@
+const RELATIVE = new Intl.RelativeTimeFormat('en');
+const UNITS = [
+  ['year', 365 * 86_400_000],
+  ['month', 30 * 86_400_000],
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const;
+
 /** A value in a cell of a table. */
 export type Cell = string | number | bigint | Date | null;
 
-/** Returns the headings and the rows, one line each, with aligned columns. */
+/**
+ * Returns the headings and the rows, one line each, with aligned columns. On a terminal, times are
+ * relative to now.
+ */
 export function textTable(headings: readonly string[], rows: readonly (readonly Cell[])[]): string {
-  const lines = [headings, ...rows.map((row) => row.map(cellText))];
+  const lines = [headings, ...rows.map((row) => row.map((cell) => cellText(cell, tableTime)))];
   const widths = headings.map((_, column) =>
     Math.max(...lines.map((line) => lengthOf(line[column] ?? ''))),
   );
@@ -13,7 +26,9 @@ export function textTable(headings: readonly string[], rows: readonly (readonly 
 /** Returns names and values, one line each, with aligned values. */
 export function textList(entries: readonly (readonly [name: string, value: Cell])[]): string {
   const width = Math.max(...entries.map(([name]) => lengthOf(name)));
-  return entries.map(([name, value]) => alignedLine([name, cellText(value)], [width])).join('');
+  return entries
+    .map(([name, value]) => alignedLine([name, cellText(value, timeText)], [width]))
+    .join('');
 }
 
 /** Returns a time to the second, in UTC. */
@@ -21,9 +36,21 @@ export function timeText(time: Date): string {
   return time.toISOString().replace(/\.\d+/, '');
 }
 
-function cellText(cell: Cell): string {
+/** Returns a time as a table shows it: relative to now on a terminal, otherwise exact. */
+export function tableTime(time: Date): string {
+  return process.stdout.isTTY ? relativeTime(time, Date.now()) : timeText(time);
+}
+
+/** Returns, for example, `3 days ago` or `in 2 hours`. */
+export function relativeTime(time: Date, nowMs: number): string {
+  const differenceMs = time.getTime() - nowMs;
+  const [unit, lengthMs] = UNITS.find(([, ms]) => Math.abs(differenceMs) >= ms) ?? UNITS[5];
+  return RELATIVE.format(Math.round(differenceMs / lengthMs), unit);
+}
+
+function cellText(cell: Cell, dateText: (time: Date) => string): string {
   if (cell === null) return '-';
-  return cell instanceof Date ? timeText(cell) : String(cell);
+  return cell instanceof Date ? dateText(cell) : String(cell);
 }
 
 function alignedLine(cells: readonly string[], widths: readonly number[]): string {

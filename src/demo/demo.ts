@@ -41,7 +41,7 @@ export class Demo {
     if (key === null) return null;
     try {
       const { status } = await keysOf(this.manager).inspect(key);
-      return status === 'active' ? key : null;
+      return status === 'active' || status === 'rotated' ? key : null;
     } catch (error) {
       if (error instanceof AdministrationError) return null;
       throw error;

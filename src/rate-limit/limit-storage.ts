@@ -1,3 +1,5 @@
+import type { CachedKey } from '../auth/cached-key.js';
+import { DAY_MS, MINUTE_MS } from '../config/clock.js';
 import type { Circuit } from './redis/circuit.js';
 
 /** A fixed window of a budget. It starts with the first request that is counted in it. */
@@ -48,6 +50,29 @@ export interface Budget {
   readonly id: string;
   readonly quotas: readonly Quota[];
   readonly ban?: BanPolicy;
+}
+
+/** The properties of an API key that determine the budget of its owner and its bans. */
+export type BudgetKey = Pick<
+  CachedKey,
+  'ownerId' | 'plan' | 'limits' | 'firstKeyId' | 'unbanCount'
+>;
+
+/** Returns the budget of an API key's owner, with the ban policy of the API key. */
+export function ownerBudget(
+  { ownerId, plan, limits, firstKeyId, unbanCount }: BudgetKey,
+  banPolicy: Pick<BanPolicy, 'afterRejections' | 'lengthMs'>,
+): Budget {
+  return {
+    kind: 'owner',
+    plan,
+    id: ownerId.toString(),
+    quotas: [
+      { name: 'minute', limit: limits.perMinute, lengthMs: MINUTE_MS },
+      { name: 'day', limit: limits.perDay, lengthMs: DAY_MS },
+    ],
+    ban: { lineageId: firstKeyId.toString(), unbanCount, ...banPolicy },
+  };
 }
 
 /** The state of one window of a budget. */

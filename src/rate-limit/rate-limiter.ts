@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { CachedKey } from '../auth/cached-key.js';
-import { DAY_MS, MINUTE_MS } from '../config/clock.js';
+import { MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import { clientNetwork } from '../http/request/request-context.js';
 import type { AddressDecision } from '../http/request/request.js';
 import { limitHeaders, limitRejection } from './limit-headers.js';
-import { type Budget, LimitStorage, type RateLimitDecision } from './limit-storage.js';
+import { type Budget, LimitStorage, ownerBudget, type RateLimitDecision } from './limit-storage.js';
 
 /** The budgets of callers, and the decisions on their requests. */
 @Injectable()
@@ -51,26 +51,12 @@ export class RateLimiter {
   /** Returns the budget of an API key's owner, with the ban policy of the API key. */
   ownerBudget(key: CachedKey): Budget {
     let budget = this.ownerBudgets.get(key);
-    if (!budget) this.ownerBudgets.set(key, (budget = this.createOwnerBudget(key)));
+    if (!budget) {
+      const { banAfterRejections = key.limits.perMinute, banMs } = this.settings.limits;
+      budget = ownerBudget(key, { afterRejections: banAfterRejections, lengthMs: banMs });
+      this.ownerBudgets.set(key, budget);
+    }
     return budget;
-  }
-
-  private createOwnerBudget({ ownerId, plan, limits, firstKeyId, unbanCount }: CachedKey): Budget {
-    return {
-      kind: 'owner',
-      plan,
-      id: ownerId.toString(),
-      quotas: [
-        { name: 'minute', limit: limits.perMinute, lengthMs: MINUTE_MS },
-        { name: 'day', limit: limits.perDay, lengthMs: DAY_MS },
-      ],
-      ban: {
-        lineageId: firstKeyId.toString(),
-        unbanCount,
-        afterRejections: this.settings.limits.banAfterRejections ?? limits.perMinute,
-        lengthMs: this.settings.limits.banMs,
-      },
-    };
   }
 
   /** Returns the budget of a client address. IPv6 addresses of one /64 share a budget. */

@@ -15,6 +15,16 @@ describe('the time of the last use', () => {
   });
   afterAll(() => database.close());
 
+  /** An owner whose API key is older than the clock of the service, whatever the date. */
+  async function createEarlierOwner(createdAtMs = START_MS) {
+    const owner = await createOwner(database);
+    await database.query('UPDATE api_keys SET created_at = $1 WHERE id = $2', [
+      new Date(createdAtMs),
+      owner.keyId,
+    ]);
+    return owner;
+  }
+
   async function lastUsed(keyId: string): Promise<number | undefined> {
     const [row] = await database.query<{ at: Date | null }>(
       'SELECT last_used_at AS at FROM api_keys WHERE id = $1',
@@ -24,7 +34,7 @@ describe('the time of the last use', () => {
   }
 
   it('is stored to the minute, at the latest when the service stops', async () => {
-    const owner = await createOwner(database);
+    const owner = await createEarlierOwner();
     const [unused, revoked] = [
       await createKey(database, owner.id),
       await createKey(database, owner.id, { revokedAtMs: START_MS }),
@@ -41,13 +51,22 @@ describe('the time of the last use', () => {
   });
 
   it('does not decrease when a replica writes late', async () => {
-    const owner = await createOwner(database);
+    const owner = await createEarlierOwner();
     const laterMs = START_MS + 5 * MINUTE_MS;
     await database.query('UPDATE api_keys SET last_used_at = $1', [new Date(laterMs)]);
     const service = await startService({ database });
     await new ApiClient(service, owner.key).get('/v1/pets');
     await service.close();
     expect(await lastUsed(owner.keyId)).toBe(laterMs);
+  });
+
+  it('is never earlier than the creation of the API key', async () => {
+    const createdMs = START_MS + 30_000;
+    const owner = await createEarlierOwner(createdMs);
+    const service = await startService({ database, nowMs: START_MS + 45_000 });
+    await new ApiClient(service, owner.key).get('/v1/pets');
+    await service.close();
+    expect(await lastUsed(owner.keyId)).toBe(createdMs);
   });
 });
 

@@ -2,6 +2,7 @@ import { Client, type Notification } from 'pg';
 import { generateKey, hashKey, keyHint } from '../../src/auth/key-format.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { Cli, DATABASE_LINE, OPERATOR, resultOf } from '../harness/processes/command.js';
+import { runInTerminal } from '../harness/processes/terminal.js';
 
 const KEY = /aas_[0-9A-Za-z]{36}/;
 const HOUR_MS = 3_600_000;
@@ -213,6 +214,7 @@ describe('keys list', () => {
       id: 1,
       owner: 'acme',
       plan: 'free',
+      status: 'revoked',
       lastUsedAt: null,
       expiresAt: null,
       revokedAt: time,
@@ -222,6 +224,7 @@ describe('keys list', () => {
       id: 2,
       owner: 'other',
       plan: 'pro',
+      status: 'active',
       lastUsedAt: '2026-11-20T10:00:00.000Z',
       expiresAt: new Date(expiresMs!).toISOString(),
       revokedAt: null,
@@ -240,6 +243,7 @@ describe('keys list', () => {
       'OWNER',
       'PLAN',
       'HINT',
+      'STATUS',
       'CREATED',
       'LAST USED',
       'EXPIRES',
@@ -250,6 +254,52 @@ describe('keys list', () => {
       headings.indexOf('HINT'),
     ]);
     expect(stdout).not.toMatch(KEY);
+  });
+
+  test('shows the status of each key', async () => {
+    for (const lifetime of [null, '90 days', '90 days', '90 days', null])
+      await insertKey('acme', 'free', lifetime);
+    await cli.json('keys', 'revoke', '3');
+    await database.query(`UPDATE api_keys SET expires_at = now() WHERE id = 4`);
+    await cli.json('keys', 'rotate', '5');
+    const keys = await cli.json('keys', 'list');
+    expect(keys.map(({ status }: { status: string }) => status)).toEqual([
+      'active',
+      'active',
+      'revoked',
+      'expired',
+      'rotated',
+      'active',
+    ]);
+    const { stdout, stderr } = await cli.run('keys', 'list');
+    const column = stdout.indexOf('STATUS');
+    const statuses = stdout.split('\n').map((line) => line.slice(column).split(/ {2,}/)[0]);
+    expect(statuses.slice(1, -1)).toEqual([
+      'active',
+      expect.stringMatching(/^expires \d{4}-\d{2}-\d{2}T[\d:]{8}Z$/),
+      'revoked',
+      'expired',
+      'rotated',
+      'active',
+    ]);
+    expect(stderr).toMatch(
+      /^Database: .*\n.* bans are in the memory of the running service, because REDIS_URL is unset\..*\n$/,
+    );
+  });
+
+  test('does not take a key for rotated because of an earlier key with the same id', async () => {
+    await insertKey();
+    await cli.json('keys', 'rotate', '1');
+    await database.query('TRUNCATE api_keys, owners RESTART IDENTITY');
+    await insertKey();
+    expect(await cli.json('keys', 'list')).toMatchObject([{ id: 1, status: 'active' }]);
+  });
+
+  test('shows relative times on a terminal', async () => {
+    await insertKey('acme', 'free', '3 days');
+    await database.query(`UPDATE api_keys SET created_at = now() - interval '3 days'`);
+    const { screen } = await runInTerminal(cli, ['keys', 'list'], () => '', { showOutput: true });
+    expect(screen).toMatch(/ expires in 3 days {2}3 days ago {2}- +in 3 days/);
   });
 
   test('is empty when there are no keys, and fails only for an owner that does not exist', async () => {
@@ -324,11 +374,33 @@ describe('keys rotate', () => {
       `UPDATE api_keys SET created_at = created_at - interval '80 days', expires_at = expires_at - interval '80 days'`,
     );
     const second = await cli.json('keys', 'rotate', '1', '--overlap', '1h');
-    const third = await cli.json('keys', 'rotate', '1', '--overlap', '30m');
-    for (const { id } of [second, third]) {
+    const third = await cli.run('keys', 'rotate', '1', '--overlap', '30m', '--json');
+    for (const { id } of [second, third.json]) {
       const { createdMs, expiresMs } = await timesOf(id);
       expect(expiresMs! - createdMs).toBe(90 * DAY_MS);
     }
+  });
+
+  test('of a key that was rotated before names the earlier successor, and inspect the latest', async () => {
+    await insertKey();
+    await cli.json('keys', 'rotate', '1');
+    const { code, stderr } = await cli.run('keys', 'rotate', '1');
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/\nKey 1 was rotated before\. Its earlier successor is key 2\.\n$/);
+    expect(await cli.json('keys', 'inspect', '1')).toMatchObject({
+      status: 'rotated',
+      successorId: 3,
+    });
+    expect(await cli.json('keys', 'inspect', '3')).toMatchObject({ successorId: null });
+  });
+
+  test('with --overlap 0, says that the old key has ended, and names the successor when it is rotated again', async () => {
+    await insertKey();
+    const { stdout } = await cli.run('keys', 'rotate', '1', '--overlap', '0');
+    expect(stdout).toContain('\nKey 1 is no longer valid.\n');
+    expect(await cli.failure(1, 'keys', 'rotate', '1')).toBe(
+      'The key 1 is expired or revoked. Its successor is key 2.',
+    );
   });
 
   test.each([

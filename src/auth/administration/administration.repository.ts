@@ -5,20 +5,30 @@ import { OperatorActionsRepository } from './operator-actions.repository.js';
 /** The NOTIFY channel for changes of API keys, plans and bans. The payload is the owner's id. */
 export const KEY_CHANGES_CHANNEL = 'key_changes';
 
-const KEY_COLUMNS = `
-         key.id, key.owner_id AS "ownerId", owner.name AS owner, owner.plan,
+/**
+ * The audit trail records which key replaced which. The ids of keys start at 1 again after all
+ * migrations were reverted, so an older record refers to another key.
+ */
+const SELECT_KEYS = `
+  WITH rotation AS (
+    SELECT DISTINCT ON (old.id) old.id AS old_id, (details ->> 'newKeyId')::bigint AS successor_id
+      FROM operator_actions AS change
+      JOIN api_keys AS old ON old.id = (details ->> 'keyId')::bigint AND old.created_at <= performed_at
+     WHERE change.action = 'keys rotate'
+     ORDER BY old.id, change.id DESC)
+  SELECT key.id, key.owner_id AS "ownerId", owner.name AS owner, owner.plan,
          owner.limit_per_minute AS "limitPerMinute", owner.limit_per_day AS "limitPerDay",
-         coalesce(key.first_key_id, key.id) AS "firstKeyId", key.hint,
+         coalesce(key.first_key_id, key.id) AS "firstKeyId", key.unban_count AS "unbanCount", key.hint,
          CASE WHEN key.revoked_at IS NOT NULL THEN 'revoked'
               WHEN key.expires_at <= now() THEN 'expired'
+              WHEN rotation.successor_id IS NOT NULL THEN 'rotated'
               ELSE 'active' END AS status,
          key.created_at AS "createdAt", key.last_used_at AS "lastUsedAt",
-         key.expires_at AS "expiresAt", key.revoked_at AS "revokedAt"`;
-
-const SELECT_KEYS = `
-  SELECT ${KEY_COLUMNS}
+         key.expires_at AS "expiresAt", key.revoked_at AS "revokedAt",
+         rotation.successor_id AS "successorId"
     FROM api_keys AS key
-    JOIN owners AS owner ON owner.id = key.owner_id`;
+    JOIN owners AS owner ON owner.id = key.owner_id
+    LEFT JOIN rotation ON rotation.old_id = key.id`;
 
 const FIND_KEY = `${SELECT_KEYS} WHERE key.id = $1`;
 const FIND_KEY_BY_HASH = `${SELECT_KEYS} WHERE key.hash = $1`;
@@ -94,12 +104,16 @@ export interface KeyRecord extends StoredPlan {
   readonly owner: string;
   /** The first key of the rotation lineage, which may be this key. */
   readonly firstKeyId: bigint;
+  readonly unbanCount: number;
   readonly hint: string;
-  readonly status: 'active' | 'expired' | 'revoked';
+  /** rotated: another key replaces it, and it is valid until it expires. */
+  readonly status: 'active' | 'rotated' | 'expired' | 'revoked';
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
+  /** The latest key that replaced it. */
+  readonly successorId: bigint | null;
 }
 
 /** An owner as operators see it. */

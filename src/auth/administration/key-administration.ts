@@ -28,6 +28,8 @@ export interface IssuedKey extends KeyRecord {
 /** An API key that replaces another one. */
 export interface RotatedKey extends IssuedKey {
   readonly oldKeyExpiresAt: Date | null;
+  /** The key that replaced the old key before, if any. */
+  readonly earlierSuccessorId: bigint | null;
 }
 
 /**
@@ -89,10 +91,11 @@ export class KeyAdministration {
     const [key, secret] = createKey();
     return this.repository.inTransaction(async (repository) => {
       const firstKeyId = await lockLineage(repository, id);
+      const { successorId: earlierSuccessorId } = await getKey(repository, id);
       const newId = await repository.insertSuccessor(id, firstKeyId, secret);
       if (newId === null) {
         throw new AdministrationError(
-          `The key ${id} is expired or revoked. Issue a new one with "keys issue".`,
+          `The key ${id} is expired or revoked. ${earlierSuccessorId === null ? 'Issue a new one with "keys issue".' : `Its successor is key ${earlierSuccessorId}.`}`,
         );
       }
       await repository.shortenKey(id, overlapMs);
@@ -107,7 +110,7 @@ export class KeyAdministration {
         expiresAt,
       };
       await repository.record('keys rotate', ownerId, details);
-      return { ...created, key, oldKeyExpiresAt };
+      return { ...created, key, oldKeyExpiresAt, earlierSuccessorId };
     });
   }
 

@@ -12,6 +12,12 @@ export class OwnerAdministration {
     return this.repository.listOwners();
   }
 
+  /** @throws AdministrationError if the owner does not exist */
+  async get(owner: string): Promise<OwnerRecord> {
+    const name = toOwnerName(owner);
+    return (await this.repository.findOwner(name)) ?? throwMissing(name);
+  }
+
   /**
    * Changes the owner's plan. Requests that the active windows have counted stay counted.
    *
@@ -21,11 +27,14 @@ export class OwnerAdministration {
     const name = toOwnerName(owner);
     return this.repository.inTransaction(async (repository) => {
       const previousPlan = await repository.setPlan(name, plan);
-      const changed = previousPlan === null ? null : await repository.findOwner(name);
-      if (!changed) throw new AdministrationError(`The owner "${name}" does not exist.`);
+      const changed = (await repository.findOwner(name)) ?? throwMissing(name);
       const details = { owner: name, previousPlan, ...plan };
       await repository.record('owners set-plan', changed.id, details);
       return changed;
     });
   }
+}
+
+function throwMissing(name: string): never {
+  throw new AdministrationError(`The owner "${name}" does not exist.`);
 }

@@ -12,9 +12,10 @@ const FIND_BY_HASH = `
     JOIN owners AS owner ON owner.id = key.owner_id
    WHERE key.hash = $1`;
 
+/** A use is stored to the minute, which may have begun before the API key was created. */
 const SAVE_LAST_USED = `
   UPDATE api_keys AS key
-     SET last_used_at = used.at
+     SET last_used_at = greatest(used.at, key.created_at)
     FROM unnest($1::bigint[], $2::timestamptz[]) AS used (id, at)
    WHERE key.id = used.id AND (key.last_used_at IS NULL OR key.last_used_at < used.at)`;
 

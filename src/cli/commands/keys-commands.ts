@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { KeyRecord } from '../../auth/administration/administration.repository.js';
-import type { IssuedKey } from '../../auth/administration/key-administration.js';
+import type { IssuedKey, RotatedKey } from '../../auth/administration/key-administration.js';
 import { limitsOf } from '../../auth/plan.js';
+import type { BudgetKey, RateLimitDecision } from '../../rate-limit/limit-storage.js';
 import {
   parseDuration,
   parseId,
@@ -10,8 +11,10 @@ import {
   parseOwner,
 } from './option-values.js';
 import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
-import { textList, textTable, timeText } from '../text-table.js';
+import { tableTime, textList, textTable, timeText } from '../text-table.js';
 import { addExamples, addRequiredOption } from '../command-options.js';
+import { readCounters, usageOf, type WindowUsage } from '../counters.js';
+import type { OutputOptions } from '../output.js';
 import { addStoreAction } from '../store-command.js';
 
 /** Adds `keys` and its commands. */
@@ -60,9 +63,13 @@ function addList(keys: Command): void {
     .description('list API keys')
     .option('--owner <name>', 'only keys of this owner', parseOwner);
   addExamples(command, 'keys list', 'keys list --owner "City shelter" --json');
-  addStoreAction(command, async (store, { owner }: { owner?: string }) => {
+  addStoreAction(command, async (store, { owner, json }: OutputOptions & { owner?: string }) => {
     const records = await store.keys.list(owner);
-    return [records.map(keyJson), keysText(records)];
+    const counters = await readCounters(records.map(budgetKey));
+    const isKnown = typeof counters !== 'string';
+    const keys = records.map((key, index) => keyState(key, isKnown ? counters[index] : undefined));
+    if (!isKnown && keys.length > 0 && !json) console.error(counters);
+    return [keys.map(keyJson), keysText(keys)];
   });
 }
 
@@ -84,9 +91,13 @@ function addRotate(keys: Command): void {
   );
   addStoreAction(command, async (store, id: bigint, { overlap }: { overlap?: number }) => {
     const rotated = await store.keys.rotate(id, overlap);
-    const { oldKeyExpiresAt } = rotated;
-    const old = oldKeyExpiresAt ? `Key ${id} is valid until ${timeText(oldKeyExpiresAt)}.\n` : '';
-    return [issuedJson(rotated), issuedText(rotated) + old];
+    const { earlierSuccessorId } = rotated;
+    if (earlierSuccessorId !== null) {
+      console.error(
+        `Key ${id} was rotated before. Its earlier successor is key ${earlierSuccessorId}.`,
+      );
+    }
+    return [issuedJson(rotated), issuedText(rotated) + oldKeyText(id, rotated)];
   });
 }
 
@@ -98,7 +109,7 @@ function addRevoke(keys: Command): void {
   addExamples(command, 'keys revoke 17');
   addStoreAction(command, async (store, id: bigint) => {
     const key = await store.keys.revoke(id);
-    return [keyJson(key), `Key ${id} of ${key.owner} is revoked.\n`];
+    return [keyJson(keyState(key)), `Key ${id} of ${key.owner} is revoked.\n`];
   });
 }
 
@@ -110,7 +121,7 @@ function addUnban(keys: Command): void {
   addExamples(command, 'keys unban 17');
   addStoreAction(command, async (store, id: bigint) => {
     const key = await store.keys.unban(id);
-    return [keyJson(key), `Key ${id} of ${key.owner} is no longer banned.\n`];
+    return [keyJson(keyState(key)), `Key ${id} of ${key.owner} is no longer banned.\n`];
   });
 }
 
@@ -121,8 +132,11 @@ function addInspect(keys: Command): void {
     .argument('<key-or-id>', 'the key itself or its id', parseKeyOrId);
   addExamples(command, 'keys inspect 17', 'keys inspect aas_…');
   addStoreAction(command, async (store, keyOrId: bigint | string) => {
-    const key = await store.keys.inspect(keyOrId);
-    return [inspectedJson(key), inspectedText(key)];
+    const record = await store.keys.inspect(keyOrId);
+    const counters = await readCounters([budgetKey(record)]);
+    const isKnown = typeof counters !== 'string';
+    const key = keyState(record, isKnown ? counters[0] : undefined);
+    return [inspectedJson(key), inspectedText(key) + (isKnown ? '' : `\n${counters}\n`)];
   });
 }
 
@@ -130,14 +144,47 @@ function issuedJson({ id, owner, plan, key, expiresAt }: IssuedKey) {
   return { id, owner, plan, key, expiresAt };
 }
 
-function keyJson(key: KeyRecord) {
-  const { id, owner, plan, hint, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
-  return { id, owner, plan, hint, createdAt, lastUsedAt, expiresAt, revokedAt };
+function oldKeyText(id: bigint, { createdAt, oldKeyExpiresAt }: RotatedKey): string {
+  if (!oldKeyExpiresAt) return '';
+  // Both times are those of the rotation if the overlap is 0.
+  return oldKeyExpiresAt <= createdAt
+    ? `Key ${id} is no longer valid.\n`
+    : `Key ${id} is valid until ${timeText(oldKeyExpiresAt)}.\n`;
 }
 
-function inspectedJson(key: KeyRecord) {
+/** An API key with the state that the counters add. */
+type KeyState = Omit<KeyRecord, 'status'> & {
+  status: KeyRecord['status'] | 'banned';
+  bannedUntil: Date | null;
+  /** null: the counters cannot be read. */
+  usage: Record<string, WindowUsage> | null;
+};
+
+/** @param counters undefined: they cannot be read */
+function keyState(key: KeyRecord, counters?: RateLimitDecision): KeyState {
+  const isValid = key.status === 'active' || key.status === 'rotated';
+  const bannedUntilMs = isValid ? counters?.bannedUntilMs : undefined;
+  return {
+    ...key,
+    status: bannedUntilMs === undefined ? key.status : 'banned',
+    bannedUntil: bannedUntilMs === undefined ? null : new Date(bannedUntilMs),
+    usage: counters ? usageOf(counters) : null,
+  };
+}
+
+function budgetKey(key: KeyRecord): BudgetKey {
+  return { ...key, limits: limitsOf(key) };
+}
+
+function keyJson(key: KeyState) {
+  const { id, owner, plan, hint, status, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
+  return { id, owner, plan, hint, status, createdAt, lastUsedAt, expiresAt, revokedAt };
+}
+
+function inspectedJson(key: KeyState) {
   const { perMinute, perDay } = limitsOf(key);
-  return { ...keyJson(key), status: key.status, perMinute, perDay, firstKeyId: key.firstKeyId };
+  const { firstKeyId, successorId, bannedUntil, usage } = key;
+  return { ...keyJson(key), perMinute, perDay, firstKeyId, successorId, bannedUntil, usage };
 }
 
 function issuedText({ id, owner, plan, key, expiresAt }: IssuedKey): string {
@@ -145,24 +192,40 @@ function issuedText({ id, owner, plan, key, expiresAt }: IssuedKey): string {
   return `Key ${id} of ${owner} (${plan}), ${expiry}:\n\n  ${key}\n\nStore it now. It is not shown again.\n`;
 }
 
-function keysText(keys: readonly KeyRecord[]): string {
+/** Returns, for example, `active`, `banned until …` or `expires …`. */
+function statusText({ status, bannedUntil, expiresAt }: KeyState): string {
+  if (bannedUntil) return `banned until ${timeText(bannedUntil)}`;
+  return status === 'active' && expiresAt ? `expires ${tableTime(expiresAt)}` : status;
+}
+
+function keysText(keys: readonly KeyState[]): string {
   if (keys.length === 0) return 'There are no keys.\n';
   return textTable(
-    ['ID', 'OWNER', 'PLAN', 'HINT', 'CREATED', 'LAST USED', 'EXPIRES', 'REVOKED'],
-    keys.map((key) => Object.values(keyJson(key))),
+    ['ID', 'OWNER', 'PLAN', 'HINT', 'STATUS', 'CREATED', 'LAST USED', 'EXPIRES', 'REVOKED'],
+    keys.map((key) => Object.values({ ...keyJson(key), status: statusText(key) })),
   );
 }
 
-function inspectedText(key: KeyRecord): string {
+function inspectedText(key: KeyState): string {
   const { perMinute, perDay } = limitsOf(key);
+  const windows = Object.entries(key.usage ?? {}).map(
+    ([name, { used, limit, resetsAt }]) =>
+      [
+        `requests per ${name}`,
+        `${used} of ${limit} used${resetsAt ? `, resets ${timeText(resetsAt)}` : ''}`,
+      ] as const,
+  );
   return textList([
     ['id', key.id],
     ['status', key.status],
     ['owner', key.owner],
     ['plan', key.plan],
     ['limits', `${perMinute} per minute, ${perDay} per day`],
+    ...windows,
     ['hint', key.hint],
     ['rotated from', key.firstKeyId === key.id ? null : `first key ${key.firstKeyId}`],
+    ['successor', key.successorId],
+    ['banned until', key.bannedUntil],
     ['created', key.createdAt],
     ['last used', key.lastUsedAt],
     ['expires', key.expiresAt],

@@ -4,7 +4,9 @@ import { limitsOf } from '../../auth/plan.js';
 import type { Plan } from '../../config/plans.js';
 import { parseOwner } from './option-values.js';
 import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
+import { CommandError } from '../command-error.js';
 import { addExamples } from '../command-options.js';
+import { readCounters, usageOf } from '../counters.js';
 import { addStoreAction } from '../store-command.js';
 import { textTable } from '../text-table.js';
 
@@ -16,6 +18,7 @@ export function addOwnersCommands(program: Command): void {
   addExamples(owners, 'owners list', 'owners set-plan "City shelter" --plan business');
   addList(owners);
   addSetPlan(owners);
+  addUsage(owners);
 }
 
 function addList(owners: Command): void {
@@ -42,6 +45,37 @@ function addSetPlan(owners: Command): void {
   addStoreAction(command, async (store, name: string, { plan, ...limits }: Options) => {
     const owner = await store.owners.setPlan(name, storedPlan(plan, limits));
     return [ownerJson(owner), ownersText([owner])];
+  });
+}
+
+function addUsage(owners: Command): void {
+  const command = owners
+    .command('usage')
+    .description('show how many requests the owner has used in the running minute and day')
+    .argument('<name>', 'the name of the owner', parseOwner);
+  addExamples(command, 'owners usage "City shelter"', 'owners usage "City shelter" --json');
+  addStoreAction(command, async (store, name: string) => {
+    const owner = await store.owners.get(name);
+    // No API key has the id 0, so this reads no ban.
+    const key = {
+      ...owner,
+      ownerId: owner.id,
+      limits: limitsOf(owner),
+      firstKeyId: 0n,
+      unbanCount: 0,
+    };
+    const counters = await readCounters([key]);
+    if (typeof counters === 'string') throw new CommandError(counters);
+    const [windows = {}] = counters.map(usageOf);
+    const rows = Object.entries(windows).map(([window, { used, limit, remaining, resetsAt }]) => [
+      window,
+      used,
+      limit,
+      remaining,
+      resetsAt,
+    ]);
+    const text = textTable(['WINDOW', 'USED', 'LIMIT', 'REMAINING', 'RESETS'], rows);
+    return [{ owner: owner.name, plan: owner.plan, ...windows }, text];
   });
 }
 

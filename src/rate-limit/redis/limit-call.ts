@@ -7,6 +7,8 @@ import {
   type Rejections,
   type Reservation,
 } from '../limit-storage.js';
+import { LIMIT_SCRIPTS } from './limit-script.js';
+import type { RedisConnection } from './redis-connection.js';
 
 /** A mode of the script, see limit-script.ts. */
 export type LimitMode =
@@ -16,7 +18,7 @@ export type LimitMode =
   | { readonly name: 'refund'; readonly endsAtMs: number };
 
 /** Returns the arguments of the script. */
-export function scriptArguments({ quotas, ban }: Budget, mode: LimitMode): (string | number)[] {
+function scriptArguments({ quotas, ban }: Budget, mode: LimitMode): (string | number)[] {
   const windows: (Omit<Quota, 'name'> & { name: string })[] = [...quotas];
   if (mode.name === 'reserve') {
     windows.push({ name: 'lookups', limit: mode.lookupsPerSecond, lengthMs: SECOND_MS });
@@ -30,6 +32,17 @@ export function scriptArguments({ quotas, ban }: Budget, mode: LimitMode): (stri
   for (const { name } of windows) call.push(name);
   if (ban) call.push(`ban:${ban.lineageId}`);
   return call;
+}
+
+/** Runs the script for a budget. Returns the numbers to parse. @throws RedisFailure */
+export function runLimitScript(
+  connection: RedisConnection,
+  prefix: string,
+  budget: Budget,
+  mode: LimitMode,
+): Promise<number[]> {
+  const key = `${prefix}{${budget.kind}:${budget.id}}`;
+  return connection.run(LIMIT_SCRIPTS[budget.kind], key, scriptArguments(budget, mode));
 }
 
 /** The reply of the script. */

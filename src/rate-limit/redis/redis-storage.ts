@@ -9,8 +9,7 @@ import {
   type Reservation,
 } from '../limit-storage.js';
 import { Circuit } from './circuit.js';
-import { type LimitMode, type LimitReply, parseReply, scriptArguments } from './limit-call.js';
-import { LIMIT_SCRIPTS } from './limit-script.js';
+import { type LimitMode, type LimitReply, parseReply, runLimitScript } from './limit-call.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisFailure } from './redis-failure.js';
 import { serverWarnings } from './server-warnings.js';
@@ -106,9 +105,7 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
 
   /** @throws RedisFailure */
   private async runScript(budget: Budget, mode: LimitMode): Promise<LimitReply> {
-    const key = `${this.settings.prefix}{${budget.kind}:${budget.id}}`;
-    const script = LIMIT_SCRIPTS[budget.kind];
-    const values = await this.connection.run(script, key, scriptArguments(budget, mode));
+    const values = await runLimitScript(this.connection, this.settings.prefix, budget, mode);
     const reply = parseReply(budget, mode, values);
     const { decision, rejections } = reply;
     this.circuit.recordReply();

@@ -12,7 +12,7 @@ interface TerminalResult {
   code: number | null;
   /** Everything that the terminal showed: standard error and the echo of what was typed. */
   screen: string;
-  /** Standard output, which goes to a file. */
+  /** Standard output, if it goes to a file. */
   stdout: string;
 }
 
@@ -20,22 +20,28 @@ interface TerminalResult {
  * Runs a command on a terminal (util-linux's `script`).
  *
  * @param typeAt returns the keys to type when the command asks for confirmation
+ * @param options `showOutput`: standard output is the terminal too
  */
 export async function runInTerminal(
   cli: Cli,
   args: readonly string[],
   typeAt: () => string | Promise<string>,
+  { showOutput = false } = {},
 ): Promise<TerminalResult> {
   const folder = mkdtempSync(join(tmpdir(), 'terminal-'));
   try {
     const output = join(folder, 'stdout');
     const command = [process.execPath, PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
-    const child = spawn('script', ['-qec', `${command} >'${output}'`, '/dev/null'], {
-      // Outlives no test.
-      timeout: LIMIT_MS,
-      stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...inheritedEnvironment(), ...cli.env },
-    });
+    const child = spawn(
+      'script',
+      ['-qec', showOutput ? command : `${command} >'${output}'`, '/dev/null'],
+      {
+        // Outlives no test.
+        timeout: LIMIT_MS,
+        stdio: ['pipe', 'pipe', 'inherit'],
+        env: { ...inheritedEnvironment(), ...cli.env },
+      },
+    );
     let screen = '';
     let asked = false;
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -45,7 +51,11 @@ export async function runInTerminal(
       void Promise.resolve(typeAt()).then((keys) => child.stdin.write(keys));
     });
     const [code] = (await once(child, 'close')) as [number | null];
-    return { code, screen: screen.replaceAll('\r', ''), stdout: readFileSync(output, 'utf8') };
+    return {
+      code,
+      screen: screen.replaceAll('\r', ''),
+      stdout: showOutput ? '' : readFileSync(output, 'utf8'),
+    };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

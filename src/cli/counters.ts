@@ -1,0 +1,65 @@
+import { Settings } from '../config/settings.js';
+import type { BudgetKey, QuotaState, RateLimitDecision } from '../rate-limit/limit-storage.js';
+
+const NO_REDIS =
+  'Counters and bans are in the memory of the running service, because REDIS_URL is unset. They cannot be read from here.';
+/** API keys that are read at a time, so that each command keeps its time limit. */
+const BATCH_SIZE = 100;
+
+/** A running window as operators see it. */
+export interface WindowUsage {
+  readonly used: number;
+  readonly limit: number;
+  readonly remaining: number;
+  /** null: the window starts with the next request. */
+  readonly resetsAt: Date | null;
+}
+
+/**
+ * Reads the windows of owners and the bans of API keys from Redis. Counts nothing.
+ *
+ * @returns a decision for each API key or, in a sentence, why they cannot be read
+ */
+export async function readCounters(
+  keys: readonly BudgetKey[],
+): Promise<RateLimitDecision[] | string> {
+  const { redis } = new Settings();
+  if (!redis) return NO_REDIS;
+  // Loaded here, because most commands do not need the Redis client.
+  const [{ ownerBudget }, { parseReply, runLimitScript }, { RedisConnection }, { RedisFailure }] =
+    await Promise.all([
+      import('../rate-limit/limit-storage.js'),
+      import('../rate-limit/redis/limit-call.js'),
+      import('../rate-limit/redis/redis-connection.js'),
+      import('../rate-limit/redis/redis-failure.js'),
+    ]);
+  const connection = new RedisConnection(redis.address, redis.commandTimeoutMs);
+  const peek = async (key: BudgetKey): Promise<RateLimitDecision> => {
+    const budget = ownerBudget(key, { afterRejections: 0, lengthMs: 0 });
+    const mode = { name: 'peek' } as const;
+    const reply = await runLimitScript(connection, redis.prefix, budget, mode);
+    return parseReply(budget, mode, reply).decision;
+  };
+  try {
+    await connection.open();
+    const decisions: RateLimitDecision[] = [];
+    for (let start = 0; start < keys.length; start += BATCH_SIZE)
+      decisions.push(...(await Promise.all(keys.slice(start, start + BATCH_SIZE).map(peek))));
+    return decisions;
+  } catch (error) {
+    if (!(error instanceof RedisFailure)) throw error;
+    return `Counters and bans cannot be read: ${error.message}.`;
+  } finally {
+    connection.close();
+  }
+}
+
+/** Returns the windows of a decision by name. */
+export function usageOf({ windows }: RateLimitDecision): Record<string, WindowUsage> {
+  return Object.fromEntries(windows.map((window) => [window.quota.name, windowUsage(window)]));
+}
+
+function windowUsage({ quota: { limit }, used, endsAtMs }: QuotaState): WindowUsage {
+  const resetsAt = used > 0 ? new Date(endsAtMs) : null;
+  return { used, limit, remaining: Math.max(0, limit - used), resetsAt };
+}

@@ -1,0 +1,136 @@
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { ApiClient } from '../harness/http/client.js';
+import { Cli } from '../harness/processes/command.js';
+import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
+import { startService, type TestService } from '../harness/service/service.js';
+
+const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
+const NO_REDIS = /in the memory of the running service, because REDIS_URL is unset/;
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterAll(() => database.close());
+
+async function issue(cli: Cli, owner: string, perMinute: string) {
+  const limits = ['--plan', 'enterprise', '--per-minute', perMinute, '--per-day', '100'];
+  const { id, key } = await cli.json('keys', 'issue', '--owner', owner, ...limits);
+  return { id: String(id), key: key as string };
+}
+
+describeWithRedis('with REDIS_URL', () => {
+  let redis: RedisServer;
+  let service: TestService;
+  let cli: Cli;
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    const env = { REDIS_URL: redis.url, REDIS_PREFIX: 'shop:', BAN_AFTER_REFUSALS: '2' };
+    service = await startService({ database, nowMs: Date.now(), env });
+    cli = new Cli({ DATABASE_URL: database.url, REDIS_URL: redis.url, REDIS_PREFIX: 'shop:' });
+  });
+  afterAll(async () => {
+    await service.close();
+    await redis.close();
+  });
+
+  async function send(key: string, count: number): Promise<void> {
+    for (let sent = 0; sent < count; sent++) await new ApiClient(service, key).get('/v1/pets');
+  }
+
+  test('owners usage › shows the requests of the running minute and day, the limits and the resets', async () => {
+    const { key } = await issue(cli, 'busy', '5');
+    const idle = { used: 0, limit: 5, remaining: 5, resetsAt: null };
+    expect(await cli.json('owners', 'usage', 'busy')).toEqual({
+      owner: 'busy',
+      plan: 'enterprise',
+      minute: idle,
+      day: { ...idle, limit: 100, remaining: 100 },
+    });
+    await send(key, 3);
+    const usage = await cli.json('owners', 'usage', 'busy');
+    expect(usage.minute).toEqual({ used: 3, limit: 5, remaining: 2, resetsAt: TIME });
+    expect(usage.day).toEqual({ used: 3, limit: 100, remaining: 97, resetsAt: TIME });
+    expect(await cli.json('owners', 'usage', 'busy')).toEqual(usage);
+    const { stdout } = await cli.run('owners', 'usage', 'busy');
+    expect(stdout).toMatch(/^WINDOW +USED +LIMIT +REMAINING +RESETS\nminute +3 +5 +2 +\d{4}-/);
+  });
+
+  test('keys list and keys inspect › show the ban of a lineage until it is lifted', async () => {
+    const { id, key } = await issue(cli, 'banned', '1');
+    const { id: otherId } = await cli.json('keys', 'issue', '--owner', 'banned');
+    await send(key, 3);
+    const rotated = await cli.json('keys', 'rotate', id);
+    const statuses = async () => {
+      const keys = await cli.json('keys', 'list', '--owner', 'banned');
+      return keys.map(({ status }: { status: string }) => status);
+    };
+    expect(await statuses()).toEqual(['banned', 'active', 'banned']);
+    const { stdout } = await cli.run('keys', 'list', '--owner', 'banned');
+    expect(stdout).toMatch(/ banned until \d{4}-\d{2}-\d{2}T[\d:]{8}Z /);
+    expect(await cli.json('keys', 'inspect', rotated.key)).toMatchObject({
+      status: 'banned',
+      bannedUntil: TIME,
+      usage: { minute: { used: 1, limit: 1, remaining: 0 }, day: { used: 1 } },
+    });
+    expect(await cli.json('keys', 'inspect', String(otherId))).toMatchObject({
+      status: 'active',
+      bannedUntil: null,
+    });
+    expect((await cli.run('keys', 'inspect', id)).stdout).toMatch(
+      /^requests per minute +1 of 1 used, resets \d{4}-/m,
+    );
+    await cli.json('keys', 'revoke', String(rotated.id));
+    expect(await statuses()).toEqual(['banned', 'active', 'revoked']);
+    await cli.json('keys', 'unban', id);
+    expect(await statuses()).toEqual(['rotated', 'active', 'revoked']);
+  });
+
+  test('more API keys than are read at a time › each has its status', async () => {
+    const { id } = await issue(cli, 'many', '1');
+    await database.query(
+      `INSERT INTO api_keys (owner_id, hash, hint)
+       SELECT owner_id, sha256(n::text::bytea), '' FROM api_keys, generate_series(1, 250) AS n WHERE id = $1`,
+      [id],
+    );
+    const keys = await cli.json('keys', 'list', '--owner', 'many');
+    expect(keys).toHaveLength(251);
+    expect(new Set(keys.map(({ status }: { status: string }) => status))).toEqual(
+      new Set(['active']),
+    );
+  });
+
+  test('while Redis is unreachable › says so in one line, and shows what the database knows', async () => {
+    const { id } = await issue(cli, 'unreachable', '5');
+    const offline = new Cli({ ...cli.env, REDIS_URL: 'redis://127.0.0.1:1' });
+    expect(await offline.failure(1, 'owners', 'usage', 'unreachable')).toMatch(
+      /^Counters and bans cannot be read: Redis is unreachable\.$/,
+    );
+    expect(await offline.json('keys', 'inspect', id)).toMatchObject({
+      status: 'active',
+      usage: null,
+    });
+    const { code, stderr } = await offline.run('keys', 'list');
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringMatching(
+        /\nCounters and bans cannot be read: Redis is unreachable\.\n$/,
+      ),
+    });
+  });
+});
+
+describe('without REDIS_URL', () => {
+  test('owners usage › exits with 1 and says where the counters are; keys inspect shows the rest', async () => {
+    const cli = new Cli({ DATABASE_URL: database.url });
+    const { id } = await issue(cli, 'local', '5');
+    expect(await cli.failure(1, 'owners', 'usage', 'local')).toMatch(NO_REDIS);
+    expect(await cli.failure(1, 'owners', 'usage', 'nobody')).toBe(
+      'The owner "nobody" does not exist.',
+    );
+    expect(await cli.json('keys', 'inspect', id)).toMatchObject({ usage: null, bannedUntil: null });
+    expect((await cli.run('keys', 'inspect', id)).stdout).toMatch(NO_REDIS);
+  });
+});
