@@ -16,6 +16,7 @@ import { requestContext } from './http/request/request-context.js';
 import type { Request, SetRateLimitHeaders } from './http/request/request.js';
 import {
   accessLog,
+  loggedAddress,
   type LoggedCaller,
   observeResponses,
   type ResponseObserver,
@@ -25,7 +26,6 @@ import { responseDeadline } from './http/response/response-deadline.js';
 import { Admission } from './http/server/admission.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
-import { loggedAddress } from './logging/client-address.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { observeAdmission } from './metrics/admission-metrics.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';

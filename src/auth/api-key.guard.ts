@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError, serviceUnavailable } from '../errors/service-error.js';
-import { requestOf } from '../http/request/http-context.js';
+import { requestOf } from '../http/request/request-context.js';
 import type { AnonymousCaller } from './caller.js';
 import { isPublic } from './public.decorator.js';
 

@@ -1,5 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { requestOf } from '../http/request/http-context.js';
+import { requestOf } from '../http/request/request-context.js';
 import type { CachedKey } from './cached-key.js';
 
 /** Injects the request's API key into a controller method. */

@@ -1,6 +1,6 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiSecurity } from '@nestjs/swagger';
-import { perRoute } from '../http/request/http-context.js';
+import { perRoute } from '../http/request/request-context.js';
 
 const PUBLIC = 'public';
 

@@ -1,5 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { requestOf } from '../http/request/http-context.js';
+import { requestOf } from '../http/request/request-context.js';
 import { isIdempotent } from './idempotent.decorator.js';
 
 /** Passes the `Idempotency-Key` to an `@Idempotent()` handler, undefined without the header. */

@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { requestOf } from '../http/request/http-context.js';
+import { requestOf } from '../http/request/request-context.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { isIdempotent } from './idempotent.decorator.js';
 

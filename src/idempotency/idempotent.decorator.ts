@@ -1,6 +1,6 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiIdempotent } from '../http/openapi/decorators/api-idempotent.decorator.js';
-import { perRoute } from '../http/request/http-context.js';
+import { perRoute } from '../http/request/request-context.js';
 
 const IDEMPOTENT = 'idempotent';
 

@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@ne
 import { Authenticator } from '../auth/authenticator.js';
 import type { Caller } from '../auth/caller.js';
 import { isPublic } from '../auth/public.decorator.js';
-import { perRoute, requestOf, responseOf } from '../http/request/http-context.js';
+import { perRoute, requestOf, responseOf } from '../http/request/request-context.js';
 import type { Request } from '../http/request/request.js';
 import { limitHeaders, limitRejection } from './limit-headers.js';
 import {

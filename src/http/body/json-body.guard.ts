@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { Settings } from '../../config/settings.js';
-import { perRoute, requestOf, responseOf } from '../request/http-context.js';
+import { perRoute, requestOf, responseOf } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 import { Decompression } from './decompression.js';
 import { parseJson } from './parse-json.js';

@@ -4,7 +4,7 @@ import { codeOfStatus, ERRORS } from '../../errors/catalogue.js';
 import { ErrorTranslator } from '../../errors/error-translator.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError, serviceUnavailable } from '../../errors/service-error.js';
-import { responseOf } from '../request/http-context.js';
+import { responseOf } from '../request/request-context.js';
 import { sendError } from './send-json.js';
 
 /** Sends every exception as an Error. Only the log line of the request contains the cause. */

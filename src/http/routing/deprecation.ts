@@ -11,7 +11,7 @@ import { Reflector } from '@nestjs/core';
 import { ApiExtension } from '@nestjs/swagger';
 import { Clock } from '../../config/clock.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { responseOf } from '../request/http-context.js';
+import { responseOf } from '../request/request-context.js';
 
 /** Injection token: the prefix of URLs in `Link` headers, '' for relative references. */
 export const LINK_BASE = Symbol('link base');

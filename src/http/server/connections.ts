@@ -3,9 +3,8 @@ import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { clientNetwork } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
-import { isHealthProbe } from './admission.js';
+import { Arrivals, isHealthProbe } from './admission.js';
 import { lingerThenDestroy } from './lingering-close.js';
-import { Arrivals } from './arrivals.js';
 
 /** The limits on client connections. */
 export interface ConnectionBounds {

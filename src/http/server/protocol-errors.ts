@@ -1,5 +1,5 @@
 import { STATUS_CODES, type Server } from 'node:http';
-import type { Socket } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
@@ -7,7 +7,6 @@ import { ServiceError } from '../../errors/service-error.js';
 import { hasBody, requestId } from '../request/request-context.js';
 import type { AddressDecision, NextFunction, Request, Response } from '../request/request.js';
 import { errorBody, sendError } from '../response/send-json.js';
-import { hasValidAuthority, isValidHost } from '../routing/request-target.js';
 import { lingerThenDestroy } from './lingering-close.js';
 
 /** Counts one request for the address of a socket. */
@@ -192,4 +191,30 @@ function toServiceError(error: NodeJS.ErrnoException): ServiceError {
 
 function invalidRequest(message: string): ServiceError {
   return new ServiceError('invalid_request', message);
+}
+
+/**
+ * `uri-host [ ":" port ]` of RFC 3986, section 3.2: a registered name, which includes IPv4
+ * addresses and may be empty, or an address in brackets. Only one alternative can match at each
+ * position, so that matching takes linear time.
+ */
+const AUTHORITY =
+  /^(?:\[(?:([\d:.a-f]+)|v[\da-f]+\.[-\w.~!$&'()*+,;=:]+)\]|(?:[-\w.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i;
+
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
+
+/** Returns whether the value of a Host header is valid (RFC 9112, section 3.2). It can be empty. */
+function isValidHost(value: string): boolean {
+  const match = AUTHORITY.exec(value);
+  return match !== null && (match[1] === undefined || isIPv6(match[1]));
+}
+
+/**
+ * Returns whether a request target has a valid authority or none. In absolute form the authority
+ * needs a host and must not contain user information (RFC 9110, sections 4.2.1 and 4.2.4).
+ */
+function hasValidAuthority(target: string): boolean {
+  if (target.startsWith('/')) return true;
+  const authority = ABSOLUTE_FORM.exec(target)?.[1];
+  return authority === undefined || (/^[^:]/.test(authority) && isValidHost(authority));
 }

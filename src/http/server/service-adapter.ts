@@ -9,7 +9,6 @@ import { Page, SerializedJson } from '../response/handler-result.js';
 import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 import { type ConnectionBounds, Connections } from './connections.js';
-import { makeRoutable } from '../routing/request-target.js';
 import { BatchedWrites } from './batched-writes.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
@@ -137,5 +136,47 @@ export class ServiceAdapter extends ExpressAdapter {
   /** Returns the `Link` header (RFC 8288). It never depends on the Host header. */
   private nextLink(request: Request, next: Readonly<Record<string, string>>): string {
     return `<${this.linkBase}${request.path}?${writeQuery(next)}>; rel="next"`;
+  }
+}
+
+/** A path that matches no route. The catch-all then handles targets that cannot be routed. */
+const UNROUTABLE = '/.unroutable';
+
+/** Visible ASCII without `#`: the characters that RFC 9112 allows in a path and query. */
+const ORIGIN_FORM = /^\/[!"$-~]*$/;
+
+/**
+ * Sets the URL that the router reads, and keeps the request target as `originalUrl`. Call it before
+ * Express handles the request: Express responds with HTML to a URL that it cannot parse, before the
+ * first middleware.
+ */
+function makeRoutable(request: Request): void {
+  request.originalUrl = request.url;
+  request.url = routableUrl(request.url);
+}
+
+/**
+ * Returns the path and query of a request target in origin form or absolute form (RFC 9112, section
+ * 3.2), otherwise a path that matches no route. For a path that cannot be decoded, the router
+ * would send a response of its own, without guards and rate limit headers.
+ */
+function routableUrl(target: string): string {
+  const url = target.startsWith('/') ? target : pathOfAbsoluteForm(target);
+  if (!ORIGIN_FORM.test(url)) return UNROUTABLE;
+  return url.includes('%') && !decodes(url) ? UNROUTABLE : url;
+}
+
+function pathOfAbsoluteForm(target: string): string {
+  const match = /^https?:\/\/[^/?#]+(\/[^#]*)?$/i.exec(target);
+  return match ? (match[1] ?? '/') : UNROUTABLE;
+}
+
+function decodes(url: string): boolean {
+  const query = url.indexOf('?');
+  try {
+    decodeURIComponent(query < 0 ? url : url.slice(0, query));
+    return true;
+  } catch {
+    return false;
   }
 }
