@@ -1,3 +1,5 @@
+import { MAX_BODY_BYTES } from './public-messages.js';
+
 interface ErrorKind {
   /** The HTTP status of the response. */
   status: number;
@@ -30,7 +32,7 @@ const SERVICE_ERRORS = {
   endpoint_removed: { status: 410, when: 'The operation was removed.' },
   payload_too_large: {
     status: 413,
-    when: 'The body is larger than 102,400 bytes, as sent or decompressed.',
+    when: `The body is larger than ${MAX_BODY_BYTES.toLocaleString('en-US')} bytes, as sent or decompressed.`,
   },
   unsupported_media_type: {
     status: 415,

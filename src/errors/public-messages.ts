@@ -1,3 +1,6 @@
+/** The largest body of a request, as sent and as decoded, in bytes. */
+export const MAX_BODY_BYTES = 102_400;
+
 /** Messages that the service sends and that the interface description quotes as examples. */
 export const PUBLIC_MESSAGES = {
   missingApiKey: 'An API key is required. Send it as Authorization: Bearer <API_KEY>.',
@@ -8,8 +11,7 @@ export const PUBLIC_MESSAGES = {
   requestTimeout: 'The request did not arrive in time.',
   malformedJson: (problem: string): string =>
     `The request body ${problem}. It must be JSON in UTF-8.`,
-  payloadTooLarge: (maxBytes: number): string =>
-    `The request body must not be larger than ${maxBytes} bytes.`,
+  payloadTooLarge: `The request body must not be larger than ${MAX_BODY_BYTES} bytes.`,
   unsupportedContentType:
     'The Content-Type of the request body must be application/json, in UTF-8.',
   unsupportedExpect: 'Unsupported Expect header. Only 100-continue is supported.',

@@ -78,7 +78,9 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     const [live, startedAt] = [await send(service, '/health/live'), performance.now()];
     expect(live.status).toBe(200);
     expect(performance.now() - startedAt).toBeLessThan(500);
-    expect((await send(service, '/health/ready')).status).toBe(200);
+    for (const probe of ['/health/live?x', '/health/ready', '/health/ready?x=1']) {
+      expect([probe, (await send(service, probe)).status]).toEqual([probe, 200]);
+    }
     await lock.release();
     const served = await Promise.all(held);
 

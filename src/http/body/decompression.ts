@@ -1,11 +1,8 @@
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip } from 'node:zlib';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
+import { MAX_BODY_BYTES, PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { malformedJson } from './parse-json.js';
-
-/** The largest body, as sent and as decoded, in bytes. */
-export const MAX_BODY_BYTES = 102_400;
 
 /** The supported content codings of request bodies (RFC 9110, section 8.4.1). */
 export type ContentCoding = 'gzip' | 'br';
@@ -84,7 +81,7 @@ export class Decompression {
 
 /** Returns the 413 for a body over MAX_BODY_BYTES. */
 export function payloadTooLarge(): ServiceError {
-  return new ServiceError('payload_too_large', PUBLIC_MESSAGES.payloadTooLarge(MAX_BODY_BYTES));
+  return new ServiceError('payload_too_large', PUBLIC_MESSAGES.payloadTooLarge);
 }
 
 /** Returns the window size in bits of a Brotli stream (RFC 7932, section 9.1). */

@@ -1,11 +1,6 @@
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
+import { MAX_BODY_BYTES, PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
-import {
-  type ContentCoding,
-  type Decompression,
-  MAX_BODY_BYTES,
-  payloadTooLarge,
-} from './decompression.js';
+import { type ContentCoding, type Decompression, payloadTooLarge } from './decompression.js';
 import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 

@@ -120,14 +120,12 @@ class Slot implements RequestSlot {
   }
 }
 
-/** The paths of HealthController. A probe with a query is an ordinary request. */
-const HEALTH_PROBES = new Set(['/health/live', '/health/ready']);
+/** The paths of HealthController, with or without a query. */
+const HEALTH_PROBE = /^\/health\/(?:live|ready)(?:$|\?)/;
 
-/**
- * Returns whether a request is a health probe. Admission never sheds it, Arrivals never delays it.
- */
+/** Returns whether Admission never sheds a request, and Arrivals never delays it. */
 export function isHealthProbe({ url }: Request): boolean {
-  return HEALTH_PROBES.has(url);
+  return HEALTH_PROBE.test(url);
 }
 
 /** How many requests start per event-loop tick while connections arrive. */

@@ -116,7 +116,8 @@ export class ServiceAdapter extends ExpressAdapter {
     if (body === undefined || response.statusCode === 204) {
       sendNothing(response);
     } else if (body instanceof Page) {
-      if (body.next) response.setHeader('Link', this.nextLink(request, body.next));
+      // In addition to the Link of a deprecated route.
+      if (body.next) response.appendHeader('Link', this.nextLink(request, body.next));
       sendJson(request, response, jsonText(body.items));
     } else if (body instanceof SerializedJson) {
       for (const [name, value] of Object.entries(body.headers)) response.setHeader(name, value);

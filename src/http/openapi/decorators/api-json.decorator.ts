@@ -1,4 +1,5 @@
 import { ApiBody, ApiParam, ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { MAX_BODY_BYTES } from '../../../errors/public-messages.js';
 import type { Type } from '@nestjs/common';
 
 const INT64 = { type: 'integer', format: 'int64' } as const;
@@ -29,7 +30,7 @@ export function ApiJsonBody(
   return ApiBody({
     type,
     required: true,
-    description: `${description} At most 102,400 bytes; gzip and br encodings are accepted.`,
+    description: `${description} At most ${MAX_BODY_BYTES.toLocaleString('en-US')} bytes; gzip and br encodings are accepted.`,
     ...(examples && { examples }),
   });
 }

@@ -28,7 +28,7 @@ export const AUTHENTICATED_OPERATION: ErrorExamples = {
 export const OPERATION_WITH_BODY: ErrorExamples = {
   invalid_request: ERRORS.invalid_request.when,
   malformed_json: PUBLIC_MESSAGES.malformedJson('cannot be parsed'),
-  payload_too_large: PUBLIC_MESSAGES.payloadTooLarge(102_400),
+  payload_too_large: PUBLIC_MESSAGES.payloadTooLarge,
   unsupported_media_type: PUBLIC_MESSAGES.unsupportedContentType,
 };
 

@@ -1,0 +1,117 @@
+// @ts-check
+// A feature as a team might write it: a deprecated list, log lines, the clock and the settings.
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  Controller,
+  Get,
+  Inject,
+  Injectable,
+  Logger,
+  Module,
+  Param,
+  ParseIntPipe,
+} from '@nestjs/common';
+import { EntityManager } from 'typeorm';
+import { Public } from '#dist/auth/public.decorator.js';
+import { Clock } from '#dist/config/clock.js';
+import { Settings } from '#dist/config/settings.js';
+import { Deprecated } from '#dist/http/routing/deprecation.js';
+import { PipelinedStatements } from '#dist/database/pipelining/pipelined-statements.js';
+import { Page } from '#dist/http/response/handler-result.js';
+
+class ToysService {
+  logger = new Logger(ToysService.name);
+
+  /**
+   * @param {EntityManager} database
+   * @param {PipelinedStatements} statements
+   * @param {Clock} clock
+   * @param {Settings} settings
+   */
+  constructor(database, statements, clock, settings) {
+    this.database = database;
+    this.statements = statements;
+    this.clock = clock;
+    this.settings = settings;
+  }
+
+  /**
+   * Logs before and after each kind of wait.
+   *
+   * @param {number} toy
+   */
+  async sell(toy) {
+    this.logger.log({ msg: 'selling', toy, step: 'start' });
+    await this.statements.read(
+      'SELECT $1::int',
+      [toy],
+      (/** @type {[number]} */ [number]) => number,
+    );
+    this.logger.log({ msg: 'selling', toy, step: 'pipelined statement' });
+    await this.database.transaction((transaction) => transaction.query('SELECT 1'));
+    this.logger.log({ msg: 'selling', toy, step: 'transaction' });
+    await delay(1);
+    this.logger.log(`sold ${toy}`);
+    return { toy };
+  }
+}
+Injectable()(ToysService);
+Inject(EntityManager)(ToysService, undefined, 0);
+Inject(PipelinedStatements)(ToysService, undefined, 1);
+Inject(Clock)(ToysService, undefined, 2);
+Inject(Settings)(ToysService, undefined, 3);
+
+class ToysController {
+  /** @param {ToysService} toys */
+  constructor(toys) {
+    this.toys = toys;
+  }
+
+  list() {
+    return new Page(['ball'], { cursor: '2' });
+  }
+
+  environment() {
+    const { clock, settings } = this.toys;
+    return { now: clock.now(), poolSize: settings.database.poolSize };
+  }
+
+  /** @param {number} toy */
+  sell(toy) {
+    return this.toys.sell(toy);
+  }
+}
+Controller({ path: 'toys', version: '1' })(ToysController);
+Public()(ToysController);
+Inject(ToysService)(ToysController, undefined, 0);
+/** @param {string} name @param {MethodDecorator[]} decorators */
+const route = (name, ...decorators) => {
+  for (const decorate of decorators) {
+    decorate(
+      ToysController.prototype,
+      name,
+      /** @type {PropertyDescriptor} */ (
+        Object.getOwnPropertyDescriptor(ToysController.prototype, name)
+      ),
+    );
+  }
+};
+route(
+  'list',
+  Get(),
+  Deprecated({
+    since: new Date('2026-01-01'),
+    sunset: new Date('2040-01-01'),
+    successor: '/v2/toys',
+    replacement: 'Use version 2.',
+  }),
+);
+route('environment', Get('environment'));
+route('sell', Get(':toy/sale'));
+Param('toy', ParseIntPipe)(ToysController.prototype, 'sell', 0);
+
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what is decorated below
+class ToysModule {}
+Module({ controllers: [ToysController], providers: [ToysService] })(ToysModule);
+
+export default [ToysModule];
