@@ -158,7 +158,7 @@ export default {
           '^src/auth/(?:caller|cached-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
           '^src/database/(?:database-errors|sql|transactions)\\.ts$',
           '^src/database/pipelining/pipelined-statements\\.ts$',
-          '^src/database/standbys/append-only-reader\\.ts$',
+          '^src/database/standbys/standbys\\.ts$',
           '^src/config/(?:clock|settings)\\.ts$',
           `${FEATURE}[^/]+\\.(?:module|service)\\.ts$`,
         ],

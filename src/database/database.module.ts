@@ -9,7 +9,6 @@ import { DatabaseErrors } from './database-errors.js';
 import type { DatabaseLocation } from './database-location.js';
 import { LookupPools } from './pools/lookup-pools.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
-import { AppendOnlyReader } from './standbys/append-only-reader.js';
 import { createStandbys, Standbys } from './standbys/standbys.js';
 import { Transactions } from './transactions.js';
 
@@ -51,11 +50,17 @@ export class DatabaseModule {
           inject: [BoundedPool],
           useFactory: (pool: BoundedPool) => new LookupPools(location.requests, settings, pool),
         },
-        { provide: Standbys, useFactory: () => createStandbys(settings.database) },
-        AppendOnlyReader,
+        {
+          provide: Standbys,
+          inject: [PipelinedStatements, LookupPools, DataSource],
+          useFactory: (
+            primary: PipelinedStatements,
+            lookups: LookupPools,
+            dataSource: DataSource,
+          ) => createStandbys(settings.database, primary, lookups, dataSource),
+        },
       ],
       exports: [
-        AppendOnlyReader,
         BoundedPool,
         DATABASE_LOCATION,
         ErrorTranslator,

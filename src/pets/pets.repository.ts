@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { PipelinedStatements } from '../database/pipelining/pipelined-statements.js';
-import { AppendOnlyReader } from '../database/standbys/append-only-reader.js';
+import { Standbys } from '../database/standbys/standbys.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
 import type { PetStatus } from './pet-status.js';
@@ -40,19 +40,24 @@ const toPet = ([id, name, categoryId, status]: Columns): PublicPet => ({
 @Injectable()
 export class PetsRepository {
   constructor(
-    private readonly reader: AppendOnlyReader,
+    private readonly standbys: Standbys,
     private readonly statements: PipelinedStatements,
   ) {}
 
   /** Returns up to `limit` animals with a greater id than `afterId`, in ascending order. */
   list(afterId: bigint, limit: number, status?: PetStatus): Promise<PublicPet[]> {
     return status === undefined
-      ? this.reader.page(LIST, [afterId, limit], limit, toPet)
-      : this.reader.page(LIST_BY_STATUS, [afterId, limit, status], limit, toPet);
+      ? this.standbys.pageWithBoundedStaleness(LIST, [afterId, limit], limit, toPet)
+      : this.standbys.pageWithBoundedStaleness(
+          LIST_BY_STATUS,
+          [afterId, limit, status],
+          limit,
+          toPet,
+        );
   }
 
   findById(id: bigint): Promise<PublicPet | null> {
-    return this.reader.find(FIND, [id], toPet);
+    return this.standbys.findWithBoundedStaleness(FIND, [id], toPet);
   }
 
   /**

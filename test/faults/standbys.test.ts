@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
@@ -59,11 +60,13 @@ const services: TestService[] = [];
   async function start(
     standbys: readonly { url: string }[],
     env: Environment = {},
+    features?: string,
   ): Promise<{ service: TestService; client: ApiClient }> {
     const urls = standbys.map(({ url }) => url).join(', ');
     const service = await startService({
       database: primary.database,
       env: { DATABASE_REPLICA_URLS: urls, ...env },
+      ...(features && { features }),
     });
     services.push(service);
     for (const index of standbys.keys()) {
@@ -286,6 +289,93 @@ const services: TestService[] = [];
       }
     },
   );
+
+  describe('when a feature changes an animal', () => {
+    const features = join(__dirname, '../harness/features/database.mjs');
+    const MAX_STALENESS_MS = 5_000;
+    const statusOf = async (client: ApiClient, id: number): Promise<string> =>
+      (await client.get(`/v1/pets/${id}`)).json.status;
+    const listedStatusOf = async (client: ApiClient, id: number): Promise<string> =>
+      (await client.get(pageAfter(id - 1))).json[0].status;
+    const idsOf = async (client: ApiClient, status: string, after: number): Promise<number[]> =>
+      (await client.get(pageAfter(after, 1, status))).json.map(({ id }: { id: number }) => id);
+
+    it.each([
+      ['in a transaction', 'sales/11/done', 11],
+      ['without a transaction', 'sales/13', 13],
+    ])(
+      'GET /v1/pets and /v1/pets/{id} › 200 with the change on the same replica at once, on others within five seconds: %s',
+      async (_how, path, id) => {
+        const { client } = await start([near], {}, features);
+        const { client: other } = await start([near]);
+        await pause(near);
+        try {
+          expect(await statusOf(client, id)).toBe('available');
+          expect((await client.post(`/v1/database/${path}`, undefined)).status).toBe(201);
+          const changedAtMs = performance.now();
+
+          expect(await statusOf(client, id)).toBe('sold');
+          expect(await listedStatusOf(client, id)).toBe('sold');
+          expect(await idsOf(client, 'available', id - 1)).toEqual([id + 1]);
+          expect(await idsOf(client, 'sold', id - 1)).toEqual([id]);
+          // The other replica reads from the standby, which does not have the change yet.
+          expect(await statusOf(other, id)).toBe('available');
+          await until(async () => (await listedStatusOf(other, id)) === 'sold');
+          expect(await statusOf(other, id)).toBe('sold');
+          expect(performance.now() - changedAtMs).toBeLessThan(MAX_STALENESS_MS + 500);
+          // It does not go back to the standby.
+          expect(await statusOf(client, id)).toBe('sold');
+        } finally {
+          await resume(near);
+        }
+      },
+    );
+
+    it('GET /v1/pets/{id} › 200 from the standby again when it has the change', async () => {
+      const { client } = await start([near], {}, features);
+      expect((await client.post('/v1/database/sales/15/done', undefined)).status).toBe(201);
+      await caughtUp(near);
+      // Until the service knows it.
+      await sleep(2_100);
+      await pause(near);
+      try {
+        await primary.query(`UPDATE pets SET name = 'Primary' WHERE id = 15`);
+        expect((await client.get('/v1/pets/15')).json).toMatchObject({
+          name: 'Settled 15',
+          status: 'sold',
+        });
+      } finally {
+        await resume(near);
+      }
+    });
+
+    it('GET /v1/pets/{id} › 200 from the standby after a transaction that was rolled back', async () => {
+      const { client } = await start([near], {}, features);
+      await pause(near);
+      try {
+        expect((await client.post('/v1/database/sales/17/fails', undefined)).status).toBe(500);
+        await primary.query(`UPDATE pets SET name = 'Primary' WHERE id = 17`);
+        expect((await client.get('/v1/pets/17')).json.name).toBe('Settled 17');
+      } finally {
+        await primary.query(`UPDATE pets SET name = 'Settled 17' WHERE id = 17`);
+        await resume(near);
+      }
+    });
+  });
+
+  it('GET /v1/pets › 200 from the primary when the standby lags behind by more than five seconds', async () => {
+    const { client } = await start([near]);
+    await pause(near);
+    try {
+      await primary.query(`UPDATE pets SET name = 'Primary' WHERE id = 19`);
+      expect((await client.get('/v1/pets/19')).json.name).toBe('Settled 19');
+      await until(async () => (await client.get('/v1/pets/19')).json.name === 'Primary');
+      expect((await client.get(pageAfter(18))).json[0].name).toBe('Primary');
+    } finally {
+      await primary.query(`UPDATE pets SET name = 'Settled 19' WHERE id = 19`);
+      await resume(near);
+    }
+  });
 
   it('GET /v1/pets › what is known of one standby is not believed of another behind the same address', async () => {
     const relay = await DatabaseRelay.open(near.url);

@@ -2,26 +2,18 @@ import { Logger } from '@nestjs/common';
 import { type BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.js';
 import { isUnavailable } from '../database-errors.js';
 import { PipelinedStatements } from '../pipelining/pipelined-statements.js';
+import type { Parameter, RowMapper } from '../pipelining/statement-batch.js';
 
-/** The state of a standby before a query. Times are strings, exact to the microsecond. */
-export interface ReplayState {
-  /**
-   * The standby has every row that was added before this time of the primary's clock; null:
-   * unknown.
-   */
-  readonly settledBefore: string | null;
-  /** Identifies the server: later, its address may lead to another server. */
+/** The state of a standby. */
+interface ReplayState {
+  /** The position in the write-ahead log up to which it has replayed; null: unknown. */
+  readonly replayedTo: bigint | null;
+  /** Identifies the server, exact to the microsecond. */
   readonly serverStartedAt: string;
 }
 
-/** A standby, with its state when the read began. */
-export interface ReadableStandby {
-  readonly replay: ReplayState;
-  readonly query: PipelinedStatements['read'];
-}
-
 const PROBE = `
-  SELECT (pg_last_xact_replay_timestamp() - make_interval(secs => $1))::text AS "settledBefore",
+  SELECT (pg_last_wal_replay_lsn() - '0/0')::bigint AS "replayedTo",
          pg_postmaster_start_time()::text AS "serverStartedAt"`;
 
 /** A streaming standby: its connections, and whether it is in rotation. */
@@ -37,12 +29,10 @@ export class Standby {
   /**
    * @param index identifies the standby in the log: its URL contains a password
    * @param pool connections to the standby; this class closes it
-   * @param horizonMs rows that are this much older than the latest replayed transaction are settled
    */
   constructor(
     private readonly index: number,
     private readonly pool: BoundedPool,
-    private readonly horizonMs: number,
   ) {
     this.statements = new PipelinedStatements(pool);
     // An idle connection broke.
@@ -53,20 +43,27 @@ export class Standby {
     return Boolean(this.replay);
   }
 
+  /** How far the standby had replayed when it was probed, null if that is unknown. */
+  get replayedTo(): bigint | null {
+    return this.replay?.replayedTo ?? null;
+  }
+
+  /** When the probed server was started. Later, its address may lead to another server. */
+  get serverStartedAt(): string | null {
+    return this.replay?.serverStartedAt ?? null;
+  }
+
   /**
-   * Returns the result of the work, or null if the standby is not in rotation or the work fails.
-   * An unavailable or late standby is removed from rotation.
+   * Returns the rows of a statement, or null if it fails. An unavailable or late standby is removed
+   * from rotation.
    */
-  async read<Result>(
-    work: (standby: ReadableStandby) => Promise<Result | null>,
-  ): Promise<Result | null> {
-    const { replay, statements } = this;
-    if (!replay) return null;
+  async query<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    toRow: RowMapper<Row>,
+  ): Promise<Row[] | null> {
     try {
-      return await work({
-        replay,
-        query: (sql, values, toRow) => statements.read(sql, values, toRow),
-      });
+      return await this.statements.read(sql, values, toRow);
     } catch (error) {
       if (isUnavailable(error)) this.removeFromRotation(error);
       else this.logFailure(error);
@@ -79,7 +76,7 @@ export class Standby {
     if (this.probing || this.pool.ending) return;
     this.probing = true;
     try {
-      const { rows } = await this.pool.query<ReplayState>(PROBE, [this.horizonMs / 1000]);
+      const { rows } = await this.pool.query<ReplayState>(PROBE);
       for (const replay of rows) this.addToRotation(replay);
     } catch (error) {
       this.removeFromRotation(error);

@@ -1,9 +1,15 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { DataSource } from 'typeorm';
 import type { DatabaseSettings } from '../../config/database-settings.js';
 import { APPLICATION_NAMES } from '../application-names.js';
+import type { PipelinedStatements } from '../pipelining/pipelined-statements.js';
+import type { Parameter, RowMapper } from '../pipelining/statement-batch.js';
 import { BoundedPool } from '../pools/bounded-pool.js';
 import { poolConfig } from '../pools/client-config.js';
-import { type ReadableStandby, Standby } from './standby.js';
+import type { LookupPools } from '../pools/lookup-pools.js';
+import { type PrimaryPosition, PrimaryPositions } from './primary-positions.js';
+import { RowChanges } from './row-changes.js';
+import { Standby } from './standby.js';
 
 const PROBE_INTERVAL_MS = 1_000;
 /** A read that waits this long for a standby goes to the primary, and still has time left there. */
@@ -14,7 +20,7 @@ const MAX_WAIT_MS = 1_000;
  */
 const HORIZON_STATEMENTS = 30;
 
-/** Distributes reads among the streaming standbys in rotation, round-robin. */
+/** Reads from the streaming standbys, round-robin, and from the primary (docs/decisions/0008). */
 @Injectable()
 export class Standbys implements OnModuleInit, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
@@ -22,7 +28,11 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
   /** Reads by the server that served them, if there are standbys. */
   readonly statistics = { standby: 0, primary: 0 };
 
-  constructor(private readonly standbys: readonly Standby[]) {}
+  constructor(
+    private readonly standbys: readonly Standby[],
+    private readonly primary: PipelinedStatements,
+    private readonly positions: PrimaryPositions,
+  ) {}
 
   /** Whether each standby is in rotation, in the order of DATABASE_REPLICA_URLS. */
   get inRotation(): boolean[] {
@@ -31,8 +41,8 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
 
   onModuleInit(): void {
     if (this.standbys.length === 0) return;
-    this.probe();
-    this.timer = setInterval(() => this.probe(), PROBE_INTERVAL_MS).unref();
+    void this.probe();
+    this.timer = setInterval(() => void this.probe(), PROBE_INTERVAL_MS).unref();
   }
 
   /** Resolves when the queries in progress have ended. Their time limits bound the wait. */
@@ -42,48 +52,121 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Returns the result of a standby, or of the primary if the standby's is null.
+   * Returns the row that a unique column identifies, or null if it does not exist. The row may be
+   * up to five seconds old. It contains every change that this replica has committed.
    *
-   * @param onStandby returns null if the primary might return something else
+   * @param sql `SELECT … FROM …`
    */
-  async read<Result>(
-    onStandby: (standby: ReadableStandby) => Promise<Result | null>,
-    onPrimary: () => Promise<Result>,
-  ): Promise<Result> {
-    if (this.standbys.length === 0) return onPrimary();
-    const result = (await this.next()?.read(onStandby)) ?? null;
-    this.statistics[result === null ? 'primary' : 'standby']++;
-    return result ?? onPrimary();
+  async findWithBoundedStaleness<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    toRow: RowMapper<Row>,
+  ): Promise<Row | null> {
+    const isConclusive = (rows: readonly unknown[]): boolean => rows.length > 0;
+    const [row] = await this.read({ sql, values, toRow, isConclusive });
+    return row ?? null;
   }
 
-  /** Returns the next standby in rotation, if there is one. */
-  private next(): Standby | undefined {
+  /**
+   * Returns a page of rows in ascending order of id. The rows may be up to five seconds old. They
+   * contain every change that this replica has committed. No row is missing that was committed
+   * before the read.
+   *
+   * @param sql `SELECT … FROM` a table with the column `created_at`, with ORDER BY and LIMIT
+   * @param limit the value of that LIMIT
+   */
+  pageWithBoundedStaleness<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    limit: number,
+    toRow: RowMapper<Row>,
+  ): Promise<Row[]> {
+    const isConclusive = (rows: readonly unknown[]): boolean => rows.length === limit;
+    return this.read({ sql, values, toRow, isConclusive, settled: true });
+  }
+
+  private async read<Row>(query: StandbyQuery<Row>): Promise<Row[]> {
+    const onPrimary = (): Promise<Row[]> => this.primary.read(query.sql, query.values, query.toRow);
+    if (this.standbys.length === 0) return onPrimary();
+    const [standby, position] = this.next() ?? [];
+    const rows = standby && position ? await readStandby(standby, position, query) : null;
+    this.statistics[rows === null ? 'primary' : 'standby']++;
+    return rows ?? onPrimary();
+  }
+
+  /** Returns the next standby that is current enough, if there is one. */
+  private next(): [Standby, PrimaryPosition] | undefined {
     const { length } = this.standbys;
     for (let tried = 0; tried < length; tried++) {
       this.lastIndex = (this.lastIndex + 1) % length;
       const standby = this.standbys[this.lastIndex];
-      if (standby?.isInRotation) return standby;
+      const position = standby && this.positions.reachedBy(standby.replayedTo);
+      if (position) return [standby, position];
     }
     return undefined;
   }
 
-  private probe(): void {
+  /** Asks the primary first, so that a standby without lag has reached its position. */
+  private async probe(): Promise<void> {
+    await this.positions.ask();
     for (const standby of this.standbys) void standby.probe();
   }
 }
 
-/** Creates the standbys of DATABASE_REPLICA_URLS. */
-export function createStandbys(settings: DatabaseSettings): Standbys {
+interface StandbyQuery<Row> {
+  sql: string;
+  values: readonly Parameter[];
+  toRow: RowMapper<Row>;
+  /** Whether the primary would not return more rows. */
+  isConclusive: (rows: readonly unknown[]) => boolean;
+  /** Whether every row with a smaller id than the last one must be committed. */
+  settled?: boolean;
+}
+
+/** Returns the rows of a standby, or null if the primary might return others. */
+async function readStandby<Row>(
+  standby: Standby,
+  { settledBefore }: PrimaryPosition,
+  { sql, values, toRow, isConclusive, settled = false }: StandbyQuery<Row>,
+): Promise<Row[] | null> {
+  const parameters = [...values, standby.serverStartedAt];
+  // The address may lead to another server than the one that was probed.
+  let check = `pg_postmaster_start_time() = $${parameters.length}::timestamptz`;
+  if (settled) check += ` AND created_at < $${parameters.push(settledBefore)}::timestamptz`;
+  const rows = await standby.query(
+    sql.replace(' FROM ', `, ${check} AS "isUsable" FROM `),
+    parameters,
+    (columns: unknown[]) => ({ row: toRow(columns as never), isUsable: columns.at(-1) === true }),
+  );
+  const isUsable = rows !== null && isConclusive(rows) && rows.at(-1)?.isUsable === true;
+  return isUsable ? rows.map(({ row }) => row) : null;
+}
+
+/**
+ * Creates the standbys of DATABASE_REPLICA_URLS.
+ *
+ * @param dataSource the primary: its committed changes are noticed
+ */
+export function createStandbys(
+  settings: DatabaseSettings,
+  primary: PipelinedStatements,
+  lookups: LookupPools,
+  dataSource: DataSource,
+): Standbys {
   const use = {
     forRequests: true,
     applicationName: APPLICATION_NAMES.standbyReads,
     connectionTimeoutMs: Math.min(settings.poolWaitMs, MAX_WAIT_MS),
     statementTimeoutMs: Math.min(settings.statementTimeoutMs, MAX_WAIT_MS),
   };
-  const horizonMs = HORIZON_STATEMENTS * settings.statementTimeoutMs;
   const standbys = settings.replicaUrls.map((connectionString, index) => {
     const pool = new BoundedPool(poolConfig({ connectionString }, settings, use));
-    return new Standby(index, pool, horizonMs);
+    return new Standby(index, pool);
   });
-  return new Standbys(standbys);
+  const horizonMs = HORIZON_STATEMENTS * settings.statementTimeoutMs;
+  const positions = new PrimaryPositions(lookups, horizonMs);
+  if (standbys.length > 0) {
+    dataSource.subscribers.push(new RowChanges(() => positions.rowsChanged()));
+  }
+  return new Standbys(standbys, primary, positions);
 }

@@ -1,0 +1,89 @@
+import { Logger } from '@nestjs/common';
+import type { LookupPools } from '../pools/lookup-pools.js';
+
+/** How old the result of a standby may be. */
+export const MAX_STALENESS_MS = 5_000;
+
+const POSITION = `
+  SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint AS wal,
+         (now() - make_interval(secs => $1))::text AS "settledBefore"`;
+
+/** A position in the primary's write-ahead log, which contains every change committed before it. */
+export interface PrimaryPosition {
+  readonly wal: bigint;
+  /**
+   * Every row with a smaller id than one that was created before this time of the primary's clock
+   * is committed before the position, or never will be.
+   */
+  readonly settledBefore: string;
+  /** When it was queried, by `performance.now()`. */
+  readonly askedAtMs: number;
+}
+
+/** The latest positions of the primary. They show how current a standby is. */
+export class PrimaryPositions {
+  private readonly logger = new Logger(PrimaryPositions.name);
+  /** Newest first. */
+  private positions: PrimaryPosition[] = [];
+  private changedAtMs = -Infinity;
+  private asking = false;
+  private hasLoggedFailure = false;
+
+  /** @param horizonMs rows that are this much older than a position are settled */
+  constructor(
+    private readonly lookups: LookupPools,
+    private readonly horizonMs: number,
+  ) {}
+
+  /** Records that this replica has changed or removed rows. A standby must contain this change. */
+  rowsChanged(): void {
+    this.changedAtMs = performance.now();
+  }
+
+  /**
+   * Returns the newest position that a standby has reached, or null if its rows may be too old.
+   *
+   * @param replayedTo the position up to which the standby has replayed, null if it is unknown
+   */
+  reachedBy(replayedTo: bigint | null): PrimaryPosition | null {
+    if (replayedTo === null) return null;
+    const position = this.positions.find(({ wal }) => wal <= replayedTo);
+    const newerThan = Math.max(this.changedAtMs, performance.now() - MAX_STALENESS_MS);
+    return position && position.askedAtMs > newerThan ? position : null;
+  }
+
+  /** Queries the current position. Never throws. */
+  async ask(): Promise<void> {
+    if (this.asking) return;
+    this.asking = true;
+    const askedAtMs = performance.now();
+    try {
+      const values = [this.horizonMs / 1000];
+      const rows = await this.lookups.query<PrimaryPosition>('cached', POSITION, values);
+      this.add(rows.map((position) => ({ ...position, askedAtMs })));
+    } catch (error) {
+      if (this.lookups.isUnreachable) this.extend(askedAtMs);
+      else this.logFailure(error);
+    } finally {
+      this.asking = false;
+    }
+  }
+
+  private add(positions: readonly PrimaryPosition[]): void {
+    const oldestMs = performance.now() - MAX_STALENESS_MS;
+    const recent = this.positions.filter(({ askedAtMs }) => askedAtMs > oldestMs);
+    this.positions = [...positions, ...recent];
+  }
+
+  /** While the primary is unreachable, this replica knows of no later change. */
+  private extend(askedAtMs: number): void {
+    const [newest] = this.positions;
+    if (newest && newest.askedAtMs > this.changedAtMs) this.positions = [{ ...newest, askedAtMs }];
+  }
+
+  private logFailure(error: unknown): void {
+    if (this.hasLoggedFailure) return;
+    this.hasLoggedFailure = true;
+    this.logger.warn({ msg: 'position of the primary unknown', err: error });
+  }
+}
