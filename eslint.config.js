@@ -33,7 +33,8 @@ export default defineConfig(
       '@typescript-eslint/return-await': ['error', 'error-handling-correctness-only'],
       '@typescript-eslint/no-unused-vars': [
         'error',
-        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrors: 'none' },
+        // The Nest CLI generates methods that do not use their parameters yet.
+        { args: 'none', varsIgnorePattern: '^_', caughtErrors: 'none' },
       ],
       // Numbers in messages are what numbers are for.
       '@typescript-eslint/restrict-template-expressions': [
@@ -61,6 +62,11 @@ export default defineConfig(
       // The TypeScript compiler does this better.
       'no-undef': 'off',
     },
+  },
+  {
+    // The Nest CLI generates empty DTO and entity classes.
+    files: ['**/*.dto.ts', '**/*.entity.ts'],
+    rules: { '@typescript-eslint/no-extraneous-class': ['error', { allowEmpty: true }] },
   },
   {
     files: ['src/**'],

@@ -67,7 +67,8 @@ async function setUp(
   logger: Logger,
 ): Promise<NestExpressApplication> {
   const { settings } = environment;
-  app.enableVersioning({ type: VersioningType.URI });
+  // A controller without a version, as NestJS generates it, belongs to v1.
+  app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   app.set('trust proxy', settings.server.trustProxy);
 
   const server = app.getHttpServer();

@@ -13,9 +13,13 @@ interface CompiledDto extends Type {
   _OPENAPI_METADATA_FACTORY?: () => object;
 }
 
-/** Returns whether a parameter type is a class with at least one rule. */
+/** Returns whether a type is a class with at least one rule, or a class of which all properties are known. */
 export function isDto(type: unknown): type is Type {
-  return typeof type === 'function' && rulesOf(type as Type).length > 0;
+  if (typeof type !== 'function') return false;
+  return (
+    rulesOf(type as Type).length > 0 ||
+    (type as CompiledDto)._OPENAPI_METADATA_FACTORY !== undefined
+  );
 }
 
 /**

@@ -114,6 +114,9 @@ function parameterProblems(kind: string, data: unknown, type: unknown, hasPipe: 
   // The request, the response, and what the author's own decorators return.
   if (!decorator) return [];
   if (isPipeable(kind) && isDto(type)) return dtoProblems(type);
+  // A segment of the path is always one string.
+  if (kind === String(RouteParamtypes.PARAM) && typeof data === 'string' && type === String)
+    return [];
   if (hasPipe) return [];
   const argument = typeof data === 'string' ? `'${data}'` : '';
   const reason = isClass(type) ? `: ${type.name} has no validation rule` : '';

@@ -36,6 +36,10 @@ export class ValidationPipe extends NestValidationPipe {
 
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const { type, metatype, data } = metadata;
+    if (metatype === String && typeof value === 'string' && value.includes('\0')) {
+      // PostgreSQL rejects NUL in text, and a client must not cause a 500.
+      throw new ServiceError('invalid_request', `${data} must not contain NUL.`);
+    }
     if (!metatype || !this.toValidate(metadata)) {
       return super.transform(value, metadata) as Promise<unknown>;
     }
