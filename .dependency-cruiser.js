@@ -81,6 +81,11 @@ export default {
       ),
     ),
     boundary(
+      'http/paging',
+      ['config', 'errors', 'http/request', 'http/validation', 'http/response'].map(folder),
+      'Lists are validated queries and pages: they know no feature.',
+    ),
+    boundary(
       'http/server',
       ['config', 'errors', 'logging'].map(folder).concat(PIPELINE),
       'The server runs the pipeline and knows no feature.',
@@ -152,6 +157,7 @@ export default {
           folder('idempotency'),
           // What decorates a controller or a DTO, and what a handler may return.
           folder('http/validation'),
+          folder('http/paging'),
           folder('http/openapi/decorators'),
           '^src/http/routing/deprecation\\.ts$',
           '^src/http/response/handler-result\\.ts$',

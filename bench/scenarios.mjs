@@ -1,6 +1,7 @@
 // @ts-check
-import { petCursor } from '#dist/pets/pet-cursor.js';
 import { generateKey } from '#dist/auth/key-format.js';
+import { Keyset } from '#dist/http/paging/keyset.js';
+import { PageQuery } from '#dist/http/paging/page-query.dto.js';
 
 /**
  * @typedef {object} Scenario
@@ -48,7 +49,7 @@ export async function listScenarios(database, { caller, rejected }) {
   const middle = await database.query(
     `SELECT ${COLUMNS} FROM pets WHERE id = (SELECT max(id) / 2 FROM pets)`,
   );
-  const cursor = petCursor(BigInt(beforeLastPage.id), undefined);
+  const cursor = new Keyset('bigint').cursorAfter([BigInt(beforeLastPage.id)], new PageQuery());
   const ofCaller = /** @type {const} */ ({ ability: 'animals', key: caller });
   return [
     {

@@ -11,6 +11,7 @@ export const PUBLIC_MESSAGES = {
   requestTimeout: 'The request did not arrive in time.',
   malformedJson: (problem: string): string =>
     `The request body ${problem}. It must be JSON in UTF-8.`,
+  invalidCursor: 'The cursor is malformed or belongs to a list with different filters.',
   payloadTooLarge: `The request body must not be larger than ${MAX_BODY_BYTES} bytes.`,
   unsupportedContentType:
     'The Content-Type of the request body must be application/json, in UTF-8.',

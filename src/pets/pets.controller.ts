@@ -3,12 +3,13 @@ import { CallerKey } from '../auth/caller-key.decorator.js';
 import type { CachedKey } from '../auth/cached-key.js';
 import { Deprecated } from '../http/routing/deprecation.js';
 import type { Page, SerializedJson } from '../http/response/handler-result.js';
+import { Int64Pipe } from '../http/validation/int64.pipe.js';
 import { IdempotencyKey } from '../idempotency/idempotency-key.decorator.js';
 import { Idempotent } from '../idempotency/idempotent.decorator.js';
 import { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
-import { PetIdPipe } from './pet-id.pipe.js';
+import { petNotFound } from './pets.errors.js';
 import { DescribeCreatePet, DescribeGetPet, DescribeListPets } from './pets.openapi.js';
 import { PetsService } from './pets.service.js';
 
@@ -41,7 +42,7 @@ export class PetsController {
     replacement: 'List animals with GET /v1/pets and its status filter instead.',
   })
   @DescribeGetPet()
-  getPet(@Param('petId', PetIdPipe) petId: bigint): Promise<PublicPet> {
+  getPet(@Param('petId', new Int64Pipe(petNotFound)) petId: bigint): Promise<PublicPet> {
     return this.pets.get(petId);
   }
 }

@@ -4,10 +4,10 @@ import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
 import { ApiInt64Param, ApiJsonBody } from '../http/openapi/decorators/api-json.decorator.js';
 import { ApiList, ApiPage } from '../http/openapi/decorators/api-model.decorator.js';
 import { ApiTag } from '../http/openapi/decorators/api-tag.decorator.js';
-import { MAX_PAGE_SIZE } from './dto/list-pets-query.dto.js';
+import { MAX_PAGE_SIZE } from '../http/paging/page-query.dto.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import { Pet } from './pet.entity.js';
-import { INVALID_CURSOR, PET_NOT_FOUND } from './pets.errors.js';
+import { PET_NOT_FOUND } from './pets.errors.js';
 
 const TAG = { name: 'Pets', description: 'Individual animals that are available for adoption.' };
 
@@ -33,7 +33,7 @@ export function DescribeListPets(): MethodDecorator {
     ApiPage({ type: Pets, description: 'A page of animals.', example: [FRANK, MINKA] }),
     ApiErrors({
       invalid_request: 'limit must be an integer from 1 to 100.',
-      invalid_cursor: INVALID_CURSOR,
+      invalid_cursor: PUBLIC_MESSAGES.invalidCursor,
     }),
   );
 }

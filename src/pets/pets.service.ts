@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { CachedKey } from '../auth/cached-key.js';
-import { Page, type SerializedJson } from '../http/response/handler-result.js';
+import { Keyset } from '../http/paging/keyset.js';
+import type { Page, SerializedJson } from '../http/response/handler-result.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
-import { parsePetCursor, petCursor } from './pet-cursor.js';
 import { petNotFound } from './pets.errors.js';
 import { PetsRepository } from './pets.repository.js';
+
+const BY_ID = new Keyset('bigint');
 
 /** The operations on animals. */
 @Injectable()
@@ -18,18 +20,11 @@ export class PetsService {
   ) {}
 
   /** Returns a page of animals in ascending order of id. @throws ServiceError invalid_cursor */
-  async list({ limit, status, cursor }: ListPetsQuery): Promise<Page<PublicPet>> {
-    const afterId = cursor === undefined ? 0n : parsePetCursor(cursor, status);
+  async list(query: ListPetsQuery): Promise<Page<PublicPet>> {
+    const [afterId] = BY_ID.positionOf(query) ?? [0n];
     // One row more than the page holds shows whether another page follows.
-    const found = await this.pets.list(afterId, limit + 1, status);
-    const pets = found.slice(0, limit);
-    const last = pets.at(-1);
-    if (found.length <= limit || !last) return new Page(pets);
-    return new Page(pets, {
-      limit: String(limit),
-      ...(status && { status }),
-      cursor: petCursor(last.id, status),
-    });
+    const pets = await this.pets.list(afterId, query.limit + 1, query.status);
+    return BY_ID.page(pets, query, ({ id }) => [id]);
   }
 
   /**

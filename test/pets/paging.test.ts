@@ -366,6 +366,17 @@ describe('GET /v1/pets › cursor', () => {
     },
   );
 
+  it.each([
+    ['20:', ''],
+    ['20:sold', '&status=sold'],
+  ])('200 with a cursor of an earlier release: %s', async (text, filter) => {
+    const page = await api.get(`/v1/pets?limit=100&cursor=${encoded(text)}${filter}`);
+
+    const ids = await storedIds(filter ? 'sold' : undefined);
+    expect(page.status).toBe(200);
+    expect(idsOf(page)).toEqual(ids.filter((id) => Number(id) > 20));
+  });
+
   it('400 invalid_request, not invalid_cursor, when the limit is invalid too', async () => {
     expect((await api.get('/v1/pets?cursor=next&limit=0')).json).toMatchObject({
       code: 'invalid_request',

@@ -8,7 +8,7 @@ export class Page<Item> {
    */
   constructor(
     readonly items: readonly Item[],
-    readonly next?: Readonly<Record<string, string>>,
+    readonly next?: Readonly<Record<string, string | readonly string[]>>,
   ) {}
 }
 

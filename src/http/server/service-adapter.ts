@@ -135,7 +135,7 @@ export class ServiceAdapter extends ExpressAdapter {
   }
 
   /** Returns the `Link` header (RFC 8288). It never depends on the Host header. */
-  private nextLink(request: Request, next: Readonly<Record<string, string>>): string {
+  private nextLink(request: Request, next: NonNullable<Page<unknown>['next']>): string {
     return `<${this.linkBase}${request.path}?${writeQuery(next)}>; rel="next"`;
   }
 }

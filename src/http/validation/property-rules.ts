@@ -32,9 +32,36 @@ export function IsOneOf(values: readonly string[]): PropertyDecorator {
   return rule('isOneOf', isOneOf, `one of ${values.join(', ')}`);
 }
 
+/** White space as in Unicode or in ECMAScript. They differ in U+0085 and U+FEFF. */
+const NOT_WHITE_SPACE = /[^\s\p{White_Space}]/u;
+
+/**
+ * Accepts text of min to max Unicode code points, at least one not white space. Rejects NUL, which
+ * PostgreSQL does not store, and lone surrogates.
+ */
+export function IsText(min: number, max: number): PropertyDecorator {
+  const isText = (value: unknown): boolean =>
+    typeof value === 'string' &&
+    NOT_WHITE_SPACE.test(value) &&
+    !value.includes('\0') &&
+    value.isWellFormed() &&
+    isInRange(value, min, max);
+  const expected = `a string of ${min} to ${max} characters, at least one of them not white space, without NUL or lone surrogates`;
+  return rule('isText', isText, expected);
+}
+
 /** Accepts a missing property. Unlike class-validator's `IsOptional`, null is an invalid value. */
 export function IsOptionalMember(): PropertyDecorator {
   return ValidateIf((_dto, value) => value !== undefined);
+}
+
+/** Returns whether text has min to max code points. */
+function isInRange(text: string, min: number, max: number): boolean {
+  // A code point is one or two UTF-16 units, so most texts need no counting.
+  if (text.length < min || text.length > max * 2) return false;
+  if (text.length <= max && text.length >= min * 2) return true;
+  const { length } = [...text];
+  return length >= min && length <= max;
 }
 
 /** If it cannot convert a value, it keeps the value, and the rule of the property rejects it. */

@@ -1,8 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiInt64 } from '../../http/openapi/decorators/api-json.decorator.js';
 import { ApiModel } from '../../http/openapi/decorators/api-model.decorator.js';
-import { IsInt64, IsOneOf } from '../../http/validation/property-rules.js';
-import { IsPetName } from './pet-name.js';
+import { IsInt64, IsOneOf, IsText } from '../../http/validation/property-rules.js';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 
 /** The body of `POST /v1/pets`. */
@@ -20,7 +19,7 @@ export class NewPet {
     pattern: '^[^\\u0000]*[^\\s\\u0000\\u0085][^\\u0000]*$',
     example: 'Frank',
   })
-  @IsPetName()
+  @IsText(1, 255)
   name!: string;
 
   @ApiInt64('Identifier of the category that the animal belongs to.')

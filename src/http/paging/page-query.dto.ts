@@ -1,0 +1,36 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Allow } from 'class-validator';
+import { IsIntegerParameter } from '../validation/property-rules.js';
+
+export const MAX_PAGE_SIZE = 100;
+const DEFAULT_PAGE_SIZE = 20;
+
+/**
+ * The query parameters of a list. A subclass adds the filters and the sort order of the list: a
+ * cursor is valid only with the same values of them. Add new ones at the end of the class, so that
+ * the cursors that clients hold stay valid.
+ */
+export class PageQuery {
+  @ApiProperty({
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_PAGE_SIZE,
+    default: DEFAULT_PAGE_SIZE,
+    required: false,
+    description: 'Maximum number of items on the page.',
+    example: DEFAULT_PAGE_SIZE,
+  })
+  @IsIntegerParameter(1, MAX_PAGE_SIZE)
+  limit: number = DEFAULT_PAGE_SIZE;
+
+  /** Not validated here: an invalid cursor has an error code of its own. */
+  @ApiProperty({
+    type: 'string',
+    required: false,
+    description:
+      'Position of the page, copied unchanged from the `Link` header of the previous page.',
+    example: 'MjA6YXZhaWxhYmxl',
+  })
+  @Allow()
+  cursor?: unknown;
+}

@@ -1,0 +1,68 @@
+import { parseInt64 } from '../validation/int64.js';
+
+/** How the value of a sort column is written in a cursor. */
+interface Notation<Value> {
+  write: (value: Value) => string;
+  /** Returns undefined for text that PostgreSQL would not accept as a value of the column. */
+  parse: (text: string) => Value | undefined;
+}
+
+const INT32_MIN = -(2 ** 31);
+const INT32_MAX = 2 ** 31 - 1;
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+const FIRST_TIMESTAMP_MS = Date.parse('0001-01-01T00:00:00Z');
+const LAST_TIMESTAMP_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** The types of sort columns by their names in PostgreSQL. A sort column is never null. */
+export const SORT_COLUMNS = {
+  bigint: notation<bigint>(String, parseInt64),
+  integer: notation<number>(String, (text) => {
+    const value = Number(text);
+    const isInt32 = Number.isInteger(value) && value >= INT32_MIN && value <= INT32_MAX;
+    return isInt32 ? value : undefined;
+  }),
+  double: notation<number>(String, (text) => {
+    const value = Number(text);
+    return Number.isFinite(value) ? value : undefined;
+  }),
+  text: notation<string>(writeText, parseText),
+  uuid: notation<string>(String, (text) => (UUID.test(text) ? text : undefined)),
+  /** In milliseconds: a column with microseconds would skip or repeat rows. */
+  timestamp: notation<Date>(
+    (date) => String(date.getTime()),
+    (text) => {
+      const ms = Number(text);
+      return ms >= FIRST_TIMESTAMP_MS && ms <= LAST_TIMESTAMP_MS ? new Date(ms) : undefined;
+    },
+  ),
+};
+
+export type SortColumn = keyof typeof SORT_COLUMNS;
+
+/** The values of sort columns in one row. */
+export type Position<Columns extends readonly SortColumn[]> = {
+  [Index in keyof Columns]: NonNullable<ReturnType<(typeof SORT_COLUMNS)[Columns[Index]]['parse']>>;
+};
+
+/** Returns text without commas and colons. Empty text becomes `%`, which no other text becomes. */
+export function writeText(text: string): string {
+  return text === '' ? '%' : encodeURIComponent(text);
+}
+
+function parseText(text: string): string | undefined {
+  if (text === '%') return '';
+  try {
+    const decoded = decodeURIComponent(text);
+    // PostgreSQL stores no NUL.
+    return decoded.includes('\0') ? undefined : decoded;
+  } catch {
+    return undefined;
+  }
+}
+
+function notation<Value>(
+  write: (value: Value) => string,
+  parse: (text: string) => Value | undefined,
+): Notation<Value> {
+  return { write, parse };
+}
