@@ -1,5 +1,6 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
+import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
 import { ApiInt64Param, ApiJsonBody } from '../http/openapi/decorators/api-json.decorator.js';
 import { ApiList, ApiPage } from '../http/openapi/decorators/api-model.decorator.js';

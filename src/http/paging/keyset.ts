@@ -90,13 +90,16 @@ function filtersOf(query: PageQuery): [name: string, texts: string[]][] {
     names = validatedProperties(dto).filter((name) => name !== 'limit' && name !== 'cursor');
     filterNames.set(dto, names);
   }
-  return names.map((name) => [name, textsOf((query as unknown as Record<string, unknown>)[name])]);
+  const values = query as unknown as Readonly<Record<string, FilterValue>>;
+  return names.map((name) => [name, textsOf(name, values[name])]);
 }
 
-function textsOf(value: unknown): string[] {
+type FilterValue = string | number | bigint | boolean | object | undefined;
+
+function textsOf(name: string, value: FilterValue): string[] {
   if (value === undefined) return [];
-  if (Array.isArray(value)) return value.flatMap(textsOf);
+  if (Array.isArray(value)) return value.flatMap((item: FilterValue) => textsOf(name, item));
   if (value instanceof Date) return [value.toISOString()];
-  if (typeof value === 'object') throw new TypeError('An object cannot be the filter of a list.');
-  return [String(value)];
+  if (typeof value === 'object') throw new TypeError(`An object cannot filter a list: ${name}.`);
+  return [value.toString()];
 }
