@@ -15,6 +15,7 @@ import { UnmatchedModule } from './http/routing/unmatched.module.js';
 import { ParameterCheck } from './http/validation/parameter-check.js';
 import { ValidationPipe } from './http/validation/validation.pipe.js';
 import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
+import { IdempotentRouteCheck } from './idempotency/idempotent-route-check.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
@@ -59,6 +60,7 @@ export function platformModule(environment: AppEnvironment): Type {
       { provide: APP_PIPE, useClass: ValidationPipe },
       { provide: APP_FILTER, useClass: ErrorFilter },
       ParameterCheck,
+      IdempotentRouteCheck,
     ],
   })
   class PlatformModule {}

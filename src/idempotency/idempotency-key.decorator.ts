@@ -1,12 +1,9 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { requestOf } from '../http/request/request-context.js';
-import { isIdempotent } from './idempotent.decorator.js';
+
+/** Reads the key of a request. IdempotentRouteCheck finds the parameters that use it. */
+export const readKey = (_data: unknown, context: ExecutionContext): string | undefined =>
+  requestOf(context).idempotencyKey;
 
 /** Passes the `Idempotency-Key` to an `@Idempotent()` handler, undefined without the header. */
-export const IdempotencyKey = createParamDecorator(
-  (_data: unknown, context: ExecutionContext): string | undefined => {
-    if (!isIdempotent(context))
-      throw new Error('@IdempotencyKey() requires @Idempotent() on the handler.');
-    return requestOf(context).idempotencyKey;
-  },
-);
+export const IdempotencyKey = createParamDecorator(readKey);

@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Injectable, StreamableFile } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock, DAY_MS } from '../config/clock.js';
 import { Transactions } from '../database/transactions.js';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError } from '../errors/service-error.js';
-import { SerializedJson } from '../http/response/handler-result.js';
+import { Page, SerializedJson } from '../http/response/handler-result.js';
 import { jsonText } from '../http/response/json-text.js';
+import { fingerprintOf } from './fingerprint.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
 
 /** How long a first response is stored. */
@@ -15,8 +15,24 @@ const RETRY_SECONDS = 1;
 
 /** A request with an idempotency key. */
 interface IdempotentRequest extends OwnedKey {
-  /** The operation and its validated values. Requests with equal content are the same request. */
-  content: readonly (string | bigint | number | boolean | null)[];
+  /** The name of the operation. An owner's keys apply to all operations. */
+  operation: string;
+  /**
+   * Everything that the client sent and the work depends on: the DTO, or an array if there are also
+   * path parameters. Requests with equal content are the same request.
+   */
+  content: object;
+}
+
+/** A stored response. A handler that received an idempotency key returns it. */
+export class IdempotentResponse extends SerializedJson {
+  constructor(
+    readonly key: string,
+    text: string,
+    headers?: Readonly<Record<string, string>>,
+  ) {
+    super(text, headers);
+  }
 }
 
 /** Executes a request once, however often it is sent with the same idempotency key. */
@@ -32,24 +48,27 @@ export class Idempotency {
    * Does the work and stores its result for 24 hours, in one transaction. If a response is stored,
    * returns it instead, byte for byte. If the work throws, the transaction is rolled back.
    *
-   * @param work runs its statements with the given manager and returns the body of the response
+   * @param work runs its statements with the given manager and returns the body of the response, or
+   *   undefined for a response without a body
    * @throws ServiceError idempotency_key_in_progress, without waiting, while a replica handles the
    *   first request; idempotency_key_reused if the key belongs to a different request
    */
   once(
-    { content, ...owned }: IdempotentRequest,
+    { operation, content, ...owned }: IdempotentRequest,
     work: (transaction: EntityManager) => Promise<unknown>,
   ): Promise<SerializedJson> {
-    const fingerprint = fingerprintOf(content);
+    const fingerprint = fingerprintOf(operation, content);
     return this.transactions.run(async (transaction) => {
       const nowMs = this.clock.now();
       const first = await this.repository.lockAndFind(transaction, owned, nowMs);
       if (first === 'locked') throw inProgress();
       if (first) {
         if (!first.fingerprint.equals(fingerprint)) throw reused();
-        return new SerializedJson(first.response, { 'Idempotent-Replayed': 'true' });
+        return new IdempotentResponse(owned.key, first.response, {
+          'Idempotent-Replayed': 'true',
+        });
       }
-      const response = jsonText(await work(transaction));
+      const response = responseText(await work(transaction));
       const times = { nowMs, expiresAtMs: nowMs + RETENTION_MS };
       const saved = await this.repository.save(
         transaction,
@@ -59,17 +78,21 @@ export class Idempotency {
       );
       // Another request stored its response in the meantime: this transaction is rolled back.
       if (!saved) throw inProgress();
-      return new SerializedJson(response);
+      return new IdempotentResponse(owned.key, response);
     });
   }
 }
 
-/** Writes bigints as objects: the content has no objects, so no other value has the same text. */
-function fingerprintOf(content: IdempotentRequest['content']): Buffer {
-  const text = JSON.stringify(content, (_index, value: unknown) =>
-    typeof value === 'bigint' ? { int64: value.toString() } : value,
-  );
-  return createHash('sha256').update(text).digest();
+/** @throws TypeError for a result that is sent as something else than its JSON text */
+function responseText(result: unknown): string {
+  for (const Unstorable of [Page, SerializedJson, StreamableFile]) {
+    if (result instanceof Unstorable) {
+      throw new TypeError(
+        `The work of an idempotent operation returned a ${Unstorable.name}, which cannot be stored. Return the value that becomes the JSON body.`,
+      );
+    }
+  }
+  return result === undefined ? '' : jsonText(result);
 }
 
 function inProgress(): ServiceError {

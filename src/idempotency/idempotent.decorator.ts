@@ -2,12 +2,13 @@ import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiIdempotent } from '../http/openapi/decorators/api-idempotent.decorator.js';
 import { perRoute } from '../http/request/request-context.js';
 
-const IDEMPOTENT = 'idempotent';
+/** The metadata key of `@Idempotent()`. */
+export const IDEMPOTENT = 'idempotent';
 
 /**
  * Marks a handler that accepts an `Idempotency-Key`, and describes the header in the interface
  * description. The handler gets the key from `@IdempotencyKey()` and returns the result of
- * `Idempotency.once`.
+ * `Idempotency.once`. IdempotentRouteCheck and IdempotencyKeyGuard check both.
  */
 export const Idempotent = (): MethodDecorator =>
   applyDecorators(SetMetadata(IDEMPOTENT, true), ApiIdempotent());

@@ -35,9 +35,9 @@ export class PetsService {
    */
   add(pet: NewPet, key: CachedKey, idempotencyKey?: string): Promise<PublicPet | SerializedJson> {
     if (idempotencyKey === undefined) return this.pets.insert(pet, key.id);
-    const content = ['createPet', pet.name, pet.categoryId, pet.status];
+    const content = [pet.name, pet.categoryId, pet.status];
     return this.idempotency.once(
-      { ownerId: key.ownerId, key: idempotencyKey, content },
+      { ownerId: key.ownerId, key: idempotencyKey, operation: 'createPet', content },
       (transaction) => this.pets.insert(pet, key.id, transaction),
     );
   }

@@ -34,6 +34,8 @@ declare module 'express-serve-static-core' {
     expectsContinue: boolean;
     /** Why the rest of the body cannot arrive. The `bodyFailure` event reports it. */
     bodyFailure: ServiceError | undefined;
+    /** Throws if the handler must not return this result. Set by a guard of the route. */
+    checkResult?: (result: unknown) => void;
     /** Starts the response deadline. @param bodyMs how long the service waited for the body */
     startResponseDeadline(bodyMs: number): void;
   }

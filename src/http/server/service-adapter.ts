@@ -107,11 +107,15 @@ export class ServiceAdapter extends ExpressAdapter {
     if (response.headersSent) return undefined;
     if (statusCode !== undefined) response.statusCode = statusCode;
     const request = response.req;
+    request.checkResult?.(body);
     if (body instanceof StreamableFile) {
       if (response.statusCode === 200 && !response.hasHeader('cache-control')) {
         allowPrivateCaching(response);
       }
       return super.reply(response, body, statusCode);
+    }
+    if (body instanceof SerializedJson) {
+      for (const [name, value] of Object.entries(body.headers)) response.setHeader(name, value);
     }
     if (body === undefined || response.statusCode === 204) {
       sendNothing(response);
@@ -120,8 +124,8 @@ export class ServiceAdapter extends ExpressAdapter {
       if (body.next) response.appendHeader('Link', this.nextLink(request, body.next));
       sendJson(request, response, jsonText(body.items));
     } else if (body instanceof SerializedJson) {
-      for (const [name, value] of Object.entries(body.headers)) response.setHeader(name, value);
-      sendJson(request, response, body.text);
+      if (body.text === '') sendNothing(response);
+      else sendJson(request, response, body.text);
     } else {
       sendJson(request, response, jsonText(body));
     }

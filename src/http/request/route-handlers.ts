@@ -1,0 +1,24 @@
+import type { Type } from '@nestjs/common';
+import { PATH_METADATA } from '@nestjs/common/internal';
+import { type DiscoveryService, MetadataScanner } from '@nestjs/core';
+
+/** A method of a controller that handles a route. */
+export interface RouteHandler {
+  readonly controller: Type;
+  readonly name: string;
+  /** The function that holds the metadata of the method's decorators. */
+  readonly method: object;
+}
+
+/** Returns every handler of the application. */
+export function routeHandlers(discovery: DiscoveryService): RouteHandler[] {
+  const scanner = new MetadataScanner();
+  return discovery.getControllers().flatMap(({ metatype }) => {
+    const controller = metatype as Type;
+    const prototype = controller.prototype as Record<string, object>;
+    return scanner
+      .getAllMethodNames(prototype)
+      .map((name) => ({ controller, name, method: prototype[name] ?? {} }))
+      .filter(({ method }) => Reflect.hasMetadata(PATH_METADATA, method));
+  });
+}

@@ -1,0 +1,111 @@
+// @ts-check
+// Operations with an idempotency key, right and wrong, as a team's own code might have them.
+import { Body, Controller, HttpCode, Inject, Module, Param, Post } from '@nestjs/common';
+import { IsString } from 'class-validator';
+import { CallerKey } from '#dist/auth/caller-key.decorator.js';
+import { ServiceError } from '#dist/errors/service-error.js';
+import { Page } from '#dist/http/response/handler-result.js';
+import { IdempotencyKey } from '#dist/idempotency/idempotency-key.decorator.js';
+import { IdempotencyModule } from '#dist/idempotency/idempotency.module.js';
+import { Idempotency } from '#dist/idempotency/idempotency.js';
+import { Idempotent } from '#dist/idempotency/idempotent.decorator.js';
+
+class NewNote {
+  text = '';
+  author = '';
+}
+IsString()(NewNote.prototype, 'text');
+IsString()(NewNote.prototype, 'author');
+
+/** How often the work of each operation has run. */
+let runs = 0;
+
+/** @typedef {(run: number) => unknown} Work */
+/** @type {Record<string, Work>} */
+const WORKS = {
+  created: (run) => ({ run }),
+  nothing: () => undefined,
+  page: () => new Page([]),
+  conflict: (run) => {
+    if (run % 2 === 1)
+      throw new ServiceError('idempotency_key_in_progress', 'The note is being edited.');
+    return { run };
+  },
+};
+
+class NotesController {
+  /** @param {Idempotency} idempotency */
+  constructor(idempotency) {
+    this.idempotency = idempotency;
+  }
+
+  /**
+   * @param {NewNote} note
+   * @param {import('#dist/auth/cached-key.js').CachedKey} caller
+   * @param {string | undefined} key
+   * @param {string} work
+   */
+  create(note, caller, key, work) {
+    runs++;
+    const run = runs;
+    if (key === undefined) return { run };
+    return this.once(note, caller, key, work, run);
+  }
+
+  /** @type {typeof NotesController.prototype.create} */
+  createWithoutContent(note, caller, key, work) {
+    return this.create(note, caller, key, work);
+  }
+
+  /** @type {typeof NotesController.prototype.create} */
+  forgetOnce() {
+    return { run: ++runs };
+  }
+
+  /** @param {NewNote} note @param {import('#dist/auth/cached-key.js').CachedKey} caller
+   * @param {string | undefined} key @param {string} work */
+  async changeResult(note, caller, key, work) {
+    return { result: await this.create(note, caller, key, work) };
+  }
+
+  /** @type {typeof NotesController.prototype.create} */
+  useOtherKey(note, caller, key, work) {
+    return this.create(note, caller, key && 'other', work);
+  }
+
+  /** @param {NewNote} note @param {import('#dist/auth/cached-key.js').CachedKey} caller
+   * @param {string} key @param {string} work @param {number} run */
+  once(note, caller, key, work, run) {
+    return this.idempotency.once(
+      { ownerId: caller.ownerId, key, operation: `note ${work}`, content: note },
+      () => Promise.resolve(WORKS[work]?.(run)),
+    );
+  }
+}
+
+const prototype = NotesController.prototype;
+/** @param {string} name @param {...MethodDecorator} decorators */
+function route(name, ...decorators) {
+  const descriptor = /** @type {PropertyDescriptor} */ (
+    Object.getOwnPropertyDescriptor(prototype, name)
+  );
+  Reflect.defineMetadata('design:paramtypes', [NewNote, Object, String, String], prototype, name);
+  Body()(prototype, name, 0);
+  CallerKey()(prototype, name, 1);
+  IdempotencyKey()(prototype, name, 2);
+  Param('work', { transform: (/** @type {string} */ text) => text })(prototype, name, 3);
+  for (const decorate of [Idempotent(), ...decorators]) decorate(prototype, name, descriptor);
+}
+route('create', Post('create/:work'));
+route('createWithoutContent', Post('create-without-content/:work'), HttpCode(204));
+route('forgetOnce', Post('forget-once/:work'));
+route('changeResult', Post('change-result/:work'));
+route('useOtherKey', Post('use-other-key/:work'));
+Inject(Idempotency)(NotesController, undefined, 0);
+Controller({ path: 'notes', version: '1' })(NotesController);
+
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module, decorated by hand
+class NotesModule {}
+Module({ imports: [IdempotencyModule], controllers: [NotesController] })(NotesModule);
+
+export default [NotesModule];

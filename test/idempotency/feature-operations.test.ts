@@ -1,0 +1,159 @@
+/* eslint-disable @typescript-eslint/no-empty-function -- only the decorators of these handlers matter */
+import 'reflect-metadata';
+import { join } from 'node:path';
+import { Controller, Get, Next, Post, Res } from '@nestjs/common';
+import { idempotencyProblems } from '../../src/idempotency/idempotent-route-check.js';
+import { IdempotencyKey } from '../../src/idempotency/idempotency-key.decorator.js';
+import { Idempotent } from '../../src/idempotency/idempotent.decorator.js';
+import { createOwner } from '../harness/database/factories.js';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { startService, type TestService } from '../harness/service/service.js';
+
+let service: TestService;
+let api: ApiClient;
+
+beforeAll(async () => {
+  service = await startService({ features: join(__dirname, '../harness/features/idempotent.mjs') });
+});
+beforeEach(async () => {
+  api = new ApiClient(service, (await createOwner(service.database)).key);
+});
+afterAll(() => service.close());
+
+const NOTE = { text: 'a', author: 'b' };
+const post = (path: string, body: object = NOTE, key: string | undefined = 'k') =>
+  api.post(`/v1/notes/${path}`, body, { 'Idempotency-Key': key });
+
+function expectReplay(response: ApiResponse, first: ApiResponse): void {
+  expect(first.headers).not.toHaveProperty('idempotent-replayed');
+  expect([response.status, response.text]).toEqual([first.status, first.text]);
+  expect(response.headers).toMatchObject({ 'idempotent-replayed': 'true' });
+}
+
+describe('POST to an @Idempotent() route of a feature', () => {
+  it('201, and the stored response for a retry', async () => {
+    const first = await post('create/created');
+    expect(first.status).toBe(201);
+    expectReplay(await post('create/created'), first);
+  });
+
+  it.each([{ text: 'other' }, { author: 'other' }])(
+    '422 for the same key when any property of the DTO differs: %j',
+    async (change) => {
+      await post('create/created');
+      expect(await post('create/created', { ...NOTE, ...change })).toMatchObject({
+        status: 422,
+        json: { code: 'idempotency_key_reused' },
+      });
+    },
+  );
+
+  it('422 for the same key and content in another operation', async () => {
+    await post('create/created');
+    expect((await post('create/nothing')).status).toBe(422);
+  });
+
+  it('201 without a body, also for a retry, when the work returns undefined', async () => {
+    const first = await post('create/nothing');
+    expect([first.status, first.text]).toEqual([201, '']);
+    expectReplay(await post('create/nothing'), first);
+  });
+
+  it('204 for a retry of a 204', async () => {
+    const first = await post('create-without-content/created');
+    expect([first.status, first.text]).toEqual([204, '']);
+    expectReplay(await post('create-without-content/created'), first);
+  });
+
+  it('409 of the work is not stored: a retry does the work again', async () => {
+    const responses = [await post('create/conflict'), await post('create/conflict')];
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 409]);
+    const created = responses.find(({ status }) => status === 201);
+    expect(created?.headers).not.toHaveProperty('idempotent-replayed');
+  });
+
+  it('500 that the log explains when the work returns what cannot be stored', async () => {
+    expect((await post('create/page')).json).toMatchObject({ code: 'internal_error' });
+    await service.waitForLog((line) =>
+      JSON.stringify(line).includes('returned a Page, which cannot be stored'),
+    );
+  });
+
+  it.each(['forget-once', 'change-result', 'use-other-key'])(
+    '500 that the log explains when the handler would not be safe to retry: %s',
+    async (path) => {
+      expect(await post(`${path}/created`)).toMatchObject({
+        status: 500,
+        json: { code: 'internal_error' },
+      });
+      const handler = path.replace(/-(.)/g, (_match, letter: string) => letter.toUpperCase());
+      await service.waitForLog((line) =>
+        JSON.stringify(line).includes(
+          `NotesController.${handler} received an Idempotency-Key, and did not return the result of Idempotency.once`,
+        ),
+      );
+    },
+  );
+
+  it('201 for such a handler when the request has no key', async () => {
+    expect((await api.post('/v1/notes/forget-once/created', NOTE)).status).toBe(201);
+  });
+});
+
+@Controller()
+class Handlers {
+  @Post()
+  @Idempotent()
+  right(@IdempotencyKey() _key?: string): void {}
+
+  @Post()
+  @Idempotent()
+  rightWithResponse(
+    @IdempotencyKey() _key: string | undefined,
+    @Res({ passthrough: true }) _response: unknown,
+  ): void {}
+
+  @Post()
+  plain(@Res() _response: unknown): void {}
+
+  @Post()
+  @Idempotent()
+  noKey(): void {}
+
+  @Post()
+  keyOnly(@IdempotencyKey() _key?: string): void {}
+
+  @Get()
+  @Idempotent()
+  read(@IdempotencyKey() _key?: string): void {}
+
+  @Post()
+  @Idempotent()
+  sends(@IdempotencyKey() _key: string | undefined, @Res() _response: unknown): void {}
+
+  @Post()
+  @Idempotent()
+  next(@IdempotencyKey() _key: string | undefined, @Next() _next: unknown): void {}
+}
+
+describe('the start', () => {
+  const problems = (name: keyof Handlers): string[] => {
+    const { [name]: method } = Handlers.prototype as Record<keyof Handlers, object>;
+    return idempotencyProblems({ controller: Handlers, name, method });
+  };
+
+  it.each(['right', 'rightWithResponse', 'plain'] as const)('succeeds: %s', (name) => {
+    expect(problems(name)).toEqual([]);
+  });
+
+  it.each([
+    ['noKey', /@Idempotent\(\) requires a parameter @IdempotencyKey\(\)/],
+    ['keyOnly', /@IdempotencyKey\(\) requires @Idempotent\(\)/],
+    ['read', /is not for GET/],
+    ['sends', /excludes @Res\(\) and @Next\(\)/],
+    ['next', /excludes @Res\(\) and @Next\(\)/],
+  ] as const)('fails: %s', (name, message) => {
+    expect(problems(name)).toEqual([expect.stringMatching(message)]);
+    expect(problems(name)[0]).toContain(`Handlers.${name}: `);
+  });
+});
