@@ -1,12 +1,14 @@
 import { Logger } from '@nestjs/common';
 import type { LookupPools } from '../pools/lookup-pools.js';
+import type { ReplayState } from './standby.js';
 
 /** How old the result of a standby may be. */
 export const MAX_STALENESS_MS = 5_000;
 
 const POSITION = `
   SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint AS wal,
-         (now() - make_interval(secs => $1))::text AS "settledBefore"`;
+         (now() - make_interval(secs => $1))::text AS "settledBefore",
+         pg_postmaster_start_time()::text AS "serverStartedAt"`;
 
 /** A position in the primary's write-ahead log, which contains every change committed before it. */
 export interface PrimaryPosition {
@@ -16,6 +18,8 @@ export interface PrimaryPosition {
    * is committed before the position, or never will be.
    */
   readonly settledBefore: string;
+  /** Identifies the primary's server, exact to the microsecond. */
+  readonly serverStartedAt: string;
   /** When it was queried, by `performance.now()`. */
   readonly askedAtMs: number;
 }
@@ -41,13 +45,14 @@ export class PrimaryPositions {
   }
 
   /**
-   * Returns the newest position that a standby has reached, or null if its rows may be too old.
-   *
-   * @param replayedTo the position up to which the standby has replayed, null if it is unknown
+   * Returns the newest position that a standby has reached, or null if its rows may be too old. A
+   * balancer may also lead to the primary itself, which has reached all positions.
    */
-  reachedBy(replayedTo: bigint | null): PrimaryPosition | null {
-    if (replayedTo === null) return null;
-    const position = this.positions.find(({ wal }) => wal <= replayedTo);
+  reachedBy({ replayedTo, serverStartedAt }: ReplayState): PrimaryPosition | null {
+    const position = this.positions.find(
+      (each) =>
+        each.serverStartedAt === serverStartedAt || (replayedTo !== null && each.wal <= replayedTo),
+    );
     const newerThan = Math.max(this.changedAtMs, performance.now() - MAX_STALENESS_MS);
     return position && position.askedAtMs > newerThan ? position : null;
   }

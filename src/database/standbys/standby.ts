@@ -4,11 +4,11 @@ import { isUnavailable } from '../database-errors.js';
 import { PipelinedStatements } from '../pipelining/pipelined-statements.js';
 import type { Parameter, RowMapper } from '../pipelining/statement-batch.js';
 
-/** The state of a standby. */
-interface ReplayState {
-  /** The position in the write-ahead log up to which it has replayed; null: unknown. */
+/** The state of a standby when it was probed. */
+export interface ReplayState {
+  /** The position in the write-ahead log up to which it has replayed; null: it is no standby. */
   readonly replayedTo: bigint | null;
-  /** Identifies the server, exact to the microsecond. */
+  /** Identifies the server, exact to the microsecond. Later, the address may lead to another. */
   readonly serverStartedAt: string;
 }
 
@@ -20,8 +20,8 @@ const PROBE = `
 export class Standby {
   private readonly logger = new Logger(Standby.name);
   private readonly statements: PipelinedStatements;
-  /** null: not in rotation; undefined: not probed yet. */
-  private replay: ReplayState | null | undefined;
+  /** The latest state; null: not in rotation; undefined: not probed yet. */
+  replay: ReplayState | null | undefined;
   private probing = false;
   /** Whether a failed query was logged since the standby is in rotation. */
   private hasLoggedFailure = false;
@@ -41,16 +41,6 @@ export class Standby {
 
   get isInRotation(): boolean {
     return Boolean(this.replay);
-  }
-
-  /** How far the standby had replayed when it was probed, null if that is unknown. */
-  get replayedTo(): bigint | null {
-    return this.replay?.replayedTo ?? null;
-  }
-
-  /** When the probed server was started. Later, its address may lead to another server. */
-  get serverStartedAt(): string | null {
-    return this.replay?.serverStartedAt ?? null;
   }
 
   /**

@@ -100,7 +100,7 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
     for (let tried = 0; tried < length; tried++) {
       this.lastIndex = (this.lastIndex + 1) % length;
       const standby = this.standbys[this.lastIndex];
-      const position = standby && this.positions.reachedBy(standby.replayedTo);
+      const position = standby?.replay && this.positions.reachedBy(standby.replay);
       if (position) return [standby, position];
     }
     return undefined;
@@ -129,7 +129,7 @@ async function readStandby<Row>(
   { settledBefore }: PrimaryPosition,
   { sql, values, toRow, isConclusive, settled = false }: StandbyQuery<Row>,
 ): Promise<Row[] | null> {
-  const parameters = [...values, standby.serverStartedAt];
+  const parameters = [...values, standby.replay?.serverStartedAt ?? null];
   // The address may lead to another server than the one that was probed.
   let check = `pg_postmaster_start_time() = $${parameters.length}::timestamptz`;
   if (settled) check += ` AND created_at < $${parameters.push(settledBefore)}::timestamptz`;
