@@ -76,6 +76,7 @@ describe('a command on an embedded database that does not exist', () => {
     'keys inspect 1',
     'owners list',
     'owners set-plan a --plan pro',
+    'owners usage a',
     'audit list',
     'db status',
     'db revert',

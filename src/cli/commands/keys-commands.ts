@@ -24,8 +24,11 @@ export function addKeysCommands(program: Command): void {
   addIssue(keys);
   addList(keys);
   addRotate(keys);
-  addRevoke(keys);
-  addUnban(keys);
+  addChange(keys, 'revoke', { description: 'revoke an API key', done: 'is revoked' });
+  addChange(keys, 'unban', {
+    description: 'lift the ban of an API key and of its rotation lineage',
+    done: 'is no longer banned',
+  });
   addInspect(keys);
 }
 
@@ -101,27 +104,20 @@ function addRotate(keys: Command): void {
   });
 }
 
-function addRevoke(keys: Command): void {
+/** Adds a command that changes the key of its argument. @param done the result, as in `is revoked` */
+function addChange(
+  keys: Command,
+  name: 'revoke' | 'unban',
+  { description, done }: { description: string; done: string },
+): void {
   const command = keys
-    .command('revoke')
-    .description('revoke an API key')
+    .command(name)
+    .description(description)
     .argument('<id>', 'the id of the key', parseId);
-  addExamples(command, 'keys revoke 17');
+  addExamples(command, `keys ${name} 17`);
   addStoreAction(command, async (store, id: bigint) => {
-    const key = await store.keys.revoke(id);
-    return [keyJson(keyState(key)), `Key ${id} of ${key.owner} is revoked.\n`];
-  });
-}
-
-function addUnban(keys: Command): void {
-  const command = keys
-    .command('unban')
-    .description('lift the ban of an API key and of its rotation lineage')
-    .argument('<id>', 'the id of the key', parseId);
-  addExamples(command, 'keys unban 17');
-  addStoreAction(command, async (store, id: bigint) => {
-    const key = await store.keys.unban(id);
-    return [keyJson(keyState(key)), `Key ${id} of ${key.owner} is no longer banned.\n`];
+    const key = await store.keys[name](id);
+    return [keyJson(keyState(key)), `Key ${id} of ${key.owner} ${done}.\n`];
   });
 }
 
