@@ -9,7 +9,7 @@ let cli: Cli;
 beforeAll(async () => {
   database = await createDatabase();
   cli = new Cli({ DATABASE_URL: database.url });
-  await database.query('ALTER TABLE api_keys ALTER COLUMN id RESTART WITH 9007199254740993');
+  await database.query('ALTER TABLE api_keys ALTER COLUMN id RESTART WITH 9007199254740992');
   await cli.json('keys', 'issue', '--owner', 'City shelter', '--plan', 'free');
   await cli.json('keys', 'issue', '--owner', 'zoo', '--plan', 'pro');
   await cli.json('owners', 'set-plan', 'City shelter', '--plan', 'pro');
@@ -57,7 +57,7 @@ describe('audit list', () => {
     const [headings = '', row = '', ...rest] = stdout.trimEnd().split('\n');
     expect(headings.split(/ {2,}/)).toEqual(['TIME', 'OPERATOR', 'CHANGE', 'OWNER', 'DETAILS']);
     expect(row).toMatch(
-      /^\d{4}-\d{2}-\d{2}T[\d:]{8}Z .* keys issue +zoo +.*keyId 9007199254740994/,
+      /^\d{4}-\d{2}-\d{2}T[\d:]{8}Z .* keys issue +zoo +.*keyId 9007199254740993/,
     );
     expect(row).toContain('plan pro');
     expect(rest).toEqual([]);
