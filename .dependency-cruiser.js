@@ -1,8 +1,8 @@
 // @ts-check
-// Which folder of src may import which. Any folder that is not listed is a feature and follows the rules of features.
+// Which folder of src may import which.
 
-/** Folders that every feature shares. */
-const FOUNDATIONS = [
+/** Folders that every feature shares. Each other folder of src is a feature. */
+export const FOUNDATIONS = [
   'errors',
   'config',
   'logging',

@@ -10,6 +10,7 @@ export default {
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   globalSetup: '<rootDir>/test/harness/run/global-setup.mjs',
   globalTeardown: '<rootDir>/test/harness/run/global-teardown.mjs',
+  setupFilesAfterEnv: ['<rootDir>/test/harness/run/child-processes.ts'],
   transform: {
     '^.+\\.[jt]s$': '<rootDir>/scripts/typescript-transform.mjs',
   },

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
+import { FOUNDATIONS } from '../.dependency-cruiser.js';
 import { ERROR_CODES, ERRORS, type ErrorCode, isGeneric } from '../src/errors/catalogue.js';
 
 const ROOT = join(__dirname, '..');
@@ -67,11 +68,17 @@ function providerFiles(): string[] {
   );
 }
 
-/** Returns the folders of src at any depth, relative to src. */
-function foldersOf(path = 'src'): string[] {
+/** Returns the folders in a folder of the project at any depth, relative to src. */
+function foldersIn(path: string): string[] {
   return readdirSync(join(ROOT, path), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
-    .flatMap(({ name }) => [relative('src', join(path, name)), ...foldersOf(join(path, name))]);
+    .flatMap(({ name }) => [relative('src', join(path, name)), ...foldersIn(join(path, name))]);
+}
+
+/** Returns the folders of src that the page describes: it need not list a team's own features. */
+function foldersOf(): string[] {
+  const described = [...FOUNDATIONS, 'pets'];
+  return foldersIn('src').filter((folder) => described.includes(folder.split('/')[0] ?? ''));
 }
 
 /** Returns which other top-level folders the files of a folder import. */

@@ -86,7 +86,7 @@ describe('db seed', () => {
   });
 
   test('adds the same animals again in a second run', async () => {
-    await database.query('TRUNCATE pets');
+    await database.query('TRUNCATE pets CASCADE');
     const again = ['db', 'seed', '--animals', '50', '--yes'];
     expect((await cli.run(...again)).stdout).toBe('Added 50 animals.\n');
     expect((await cli.run(...again)).code).toBe(0);
@@ -98,7 +98,7 @@ describe('db seed', () => {
   });
 
   test('exits with 1 without a terminal and without --yes, and adds nothing', async () => {
-    await database.query('TRUNCATE pets, operator_actions');
+    await database.query('TRUNCATE pets, operator_actions CASCADE');
     expect(await cli.failure(1, 'db', 'seed', '--animals', '5')).toBe(
       'Standard input is not a terminal. Confirm with --yes.',
     );
@@ -107,7 +107,7 @@ describe('db seed', () => {
   });
 
   test('adds animals when the operator types the name of the database, and records the actor', async () => {
-    await database.query('TRUNCATE pets, operator_actions');
+    await database.query('TRUNCATE pets, operator_actions CASCADE');
     const seed = (keys: string) =>
       runInTerminal(cli, ['db', 'seed', '--animals', '5', '--json'], () => keys);
     expect(await seed('pets\r')).toMatchObject({ code: 1, stdout: '' });
@@ -121,7 +121,7 @@ describe('db seed', () => {
   });
 
   test('exits with 1 after Ctrl-C and prints the number of animals added', async () => {
-    await database.query('TRUNCATE pets');
+    await database.query('TRUNCATE pets CASCADE');
     const seed = cli.start('db', 'seed', '--animals', '100000000', '--yes');
     child = seed;
     const result = resultOf(seed);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  await service.database.query('TRUNCATE pets RESTART IDENTITY');
+  await service.database.query('TRUNCATE pets RESTART IDENTITY CASCADE');
   ids = await createPets(service.database, 4);
 });
 

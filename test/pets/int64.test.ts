@@ -167,7 +167,7 @@ describe('POST /v1/pets › categoryId', () => {
 
 describe('GET /v1/pets', () => {
   it('200 with categories over the whole range, exactly', async () => {
-    await service.database.query('TRUNCATE pets');
+    await service.database.query('TRUNCATE pets CASCADE');
     for (const category of [MIN, '-1', '0', '9007199254740993', MAX]) await postCategory(category);
 
     const { text } = await api.get('/v1/pets');

@@ -51,7 +51,7 @@ async function storedIds(status?: string): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-const emptyTheStore = () => service.database.query('TRUNCATE pets RESTART IDENTITY');
+const emptyTheStore = () => service.database.query('TRUNCATE pets RESTART IDENTITY CASCADE');
 
 /** Returns the cursor of the page after the first. */
 async function cursorOf(path: string): Promise<string> {
