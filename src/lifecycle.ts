@@ -16,6 +16,7 @@ import { Demo } from './demo/demo.js';
 import { welcomeText } from './demo/welcome.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
+import { offerDemoKey } from './http/openapi/demo-key.js';
 import type { ServiceAdapter } from './http/server/service-adapter.js';
 import type { ServiceLog } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
@@ -60,6 +61,7 @@ export async function runService(
     try {
       await requireCurrentSchema(settings, database);
       const demoKey = await prepareDemo(service, settings, database);
+      if (demoKey) offerDemoKey(service.app, demoKey);
       const address = await listen(service, settings.server, log.logger);
       if (demoKey !== undefined) log.output.write(`${welcomeText(address, demoKey)}\n`);
       const signal = await stopSignal;

@@ -46,8 +46,11 @@ function makeFolder(): string {
 }
 
 /** Starts the service. Returns its address and its output until it listens. */
-async function start(dataDir: string): Promise<{ url: string; output: string }> {
-  service = await startBuiltService({ DATA_DIR: dataDir });
+async function start(
+  dataDir: string,
+  env: Record<string, string> = {},
+): Promise<{ url: string; output: string }> {
+  service = await startBuiltService({ DATA_DIR: dataDir, ...env });
   for (let tries = 0; tries < 100 && !service.output().includes('/docs\n'); tries++) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
@@ -96,6 +99,50 @@ describe('with only DATA_DIR set, from the first start', () => {
     keyId = String(inspected.id);
     await stopAll(dataDir);
   });
+
+  test('GET /docs › the demo API key only for requests from this machine', async () => {
+    const { url } = await start(dataDir);
+    const { host, port } = new URL(url);
+    const page = async (headers: Record<string, string>): Promise<string> => {
+      const response = await send({ url }, '/docs', { headers });
+      const hasKey = response.text.includes(key);
+      expect(response.headers['cache-control']).toBe(hasKey ? 'no-store' : 'no-cache');
+      return hasKey ? 'key' : 'no key';
+    };
+    for (const name of [
+      host,
+      `localhost:${port}`,
+      `LOCALHOST:${port}`,
+      'localhost',
+      `[::1]:${port}`,
+    ])
+      expect([name, await page({ Host: name })]).toEqual([name, 'key']);
+    for (const headers of [
+      { Host: `pets.example:${port}` },
+      { Host: `127.0.0.1.pets.example:${port}` },
+      { Host: `localhost.pets.example:${port}` },
+      { Host: `192.0.2.1:${port}` },
+      { 'X-Forwarded-For': '192.0.2.1' },
+      { 'X-Real-IP': '192.0.2.1' },
+      { Forwarded: 'for=192.0.2.1' },
+      { Via: '1.1 proxy' },
+      { Origin: 'https://app.example.org' },
+    ]) {
+      expect([headers, await page({ Host: host, ...headers })]).toEqual([headers, 'no key']);
+    }
+    await stopAll(dataDir);
+  });
+
+  test.each([{ TRUST_PROXY: '1' }, { HOST: '0.0.0.0' }])(
+    'GET /docs › no demo API key with %p',
+    async (env) => {
+      const { url } = await start(dataDir, env);
+      const { text } = await send({ url }, '/docs', { headers: { Host: 'localhost' } });
+      expect(text).toContain('pets keys issue');
+      expect(text).not.toContain(key);
+      await stopAll(dataDir);
+    },
+  );
 
   test('a later start prints the same key and adds nothing', async () => {
     const startedAt = performance.now();

@@ -238,7 +238,7 @@ describe('the interface description', () => {
 
     const DOCS_FILES = [
       'swagger-ui.css',
-      'index.css',
+      'page.css',
       'swagger-ui-bundle.js',
       'favicon-32x32.png',
       'start.js',
@@ -268,8 +268,8 @@ describe('the interface description', () => {
       },
     );
 
-    it('GET / › 302 to /docs', async () => {
-      const { status, headers } = await send(service, '/');
+    it.each(['/', '/docs/'])('GET %s › 302 to /docs', async (path) => {
+      const { status, headers } = await send(service, path);
       expect([status, headers.location, headers['x-content-type-options']]).toEqual([
         302,
         '/docs',
@@ -278,7 +278,7 @@ describe('the interface description', () => {
     });
 
     it.each([
-      '/docs/',
+      '/docs//',
       '/docs/index.html',
       '/docs/swagger-ui.js',
       '/Docs',
@@ -301,6 +301,12 @@ describe('the interface description', () => {
         expect([status, headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
       },
     );
+
+    it('GET /docs › says where an API key comes from, and contains none', async () => {
+      const { text } = await send(service, '/docs');
+      expect(text).toContain('<code>pets keys issue</code>');
+      expect(text).not.toMatch(/aas_|demo/);
+    });
 
     it('GET /docs › loads nothing from another host, and its policy forbids it', async () => {
       const { headers, text } = await send(service, '/docs');

@@ -1,12 +1,34 @@
-import { writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Chromium, findChromium } from './harness/processes/chromium.js';
 import { createOwner, createPets } from './harness/database/factories.js';
-import { startService, type TestService } from './harness/service/service.js';
+import {
+  type BuiltService,
+  startBuiltService,
+  startService,
+  type TestService,
+} from './harness/service/service.js';
 
 const command = findChromium();
 if (command === undefined) {
   console.warn('Swagger UI is not tested: no Chromium (apt-get install -y chromium).');
 }
+
+/** An expression for the contrast of a text and its background (WCAG 2.2, section 1.4.3). */
+const CONTRAST = (selector: string): string => `(() => {
+  const style = getComputedStyle(document.querySelector('${selector}'));
+  const luminance = (color) => {
+    const [r, g, b] = color.match(/[\\d.]+/g).map((part) => {
+      const value = part / 255;
+      return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const [dark, light] = [luminance(style.color), luminance(style.backgroundColor)].sort((a, b) => a - b);
+  const opacity = getComputedStyle(document.querySelector('${selector}').closest('.opblock')).opacity;
+  return opacity === '1' ? (light + 0.05) / (dark + 0.05) : 1;
+})()`;
 
 (command === undefined ? describe.skip : describe)('Swagger UI, in Chromium', () => {
   let service: TestService;
@@ -73,15 +95,65 @@ if (command === undefined) {
     ).toBe(true);
   });
 
-  it('executes an operation with the entered API key', async () => {
+  it('shows the first operation without scrolling, and where an API key comes from', async () => {
+    await browser.resize(1280, 800);
+    expect(
+      await browser.evaluate(
+        `document.querySelector('${operation('listPets')}').getBoundingClientRect().bottom`,
+      ),
+    ).toBeLessThan(800);
+    expect(await browser.evaluate(`document.querySelector('.notice').innerText`)).toContain(
+      'pets keys issue',
+    );
+  });
+
+  it('shows the method of a deprecated operation with enough contrast', async () => {
+    const badge = `${operation('getPet')} .opblock-summary-method`;
+    expect(await browser.evaluate(CONTRAST(badge))).toBeGreaterThan(4.5);
+  });
+
+  it('unfolds the introduction', async () => {
+    const table = `details.info table`;
+    const isVisible = `document.querySelector('${table}').checkVisibility()`;
+    expect(await browser.evaluate(isVisible)).toBe(false);
+    await browser.click('details.info summary');
+    expect(await browser.evaluate(isVisible)).toBe(true);
+    await browser.click('details.info summary');
+  });
+
+  it('executes an operation with the entered API key, with or without its scheme', async () => {
     await browser.click('.auth-wrapper .authorize');
-    await browser.type('.auth-container input', key);
+    await browser.type('.auth-container input', ` Bearer ${key} `);
     await browser.click('.auth-btn-wrapper .authorize');
     await browser.click('.auth-btn-wrapper .btn-done');
     await open('listPets');
     const { status, body } = await execute('listPets');
     expect(status).toMatch(/^200/);
     expect(JSON.parse(body)).toHaveLength(3);
+  });
+
+  it('folds what is long: an operation is at most 3,200 pixels high, and every header is there', async () => {
+    await open('createPet');
+    await open('getPet');
+    for (const id of ['createPet', 'getPet']) {
+      const block = `document.querySelector('${operation(id)}')`;
+      expect([id, await browser.evaluate(`${block}.offsetHeight <= 3200`)]).toEqual([id, true]);
+    }
+    const headers = `${operation('listPets')} [data-code="200"] .headers-wrapper`;
+    expect(await browser.evaluate(`document.querySelector('${headers}').textContent`)).toContain(
+      'X-RateLimit-Remaining',
+    );
+  });
+
+  it('needs no sideways scrolling on a phone, folded or unfolded', async () => {
+    const overflow = `document.documentElement.scrollWidth - innerWidth`;
+    await browser.resize(390, 844);
+    expect(await browser.evaluate(overflow)).toBe(0);
+    await browser.evaluate(
+      `document.querySelectorAll('details').forEach((part) => part.open = true)`,
+    );
+    expect(await browser.evaluate(overflow)).toBe(0);
+    await browser.resize(1280, 800);
   });
 
   it('keeps the API key after a reload', async () => {
@@ -110,5 +182,35 @@ if (command === undefined) {
     expect(new Set(hosts)).toEqual(new Set([service.url]));
     expect(requested).toContain(`${service.url}/v1/pets?limit=20`);
     expect(complaints).toEqual([]);
+  });
+});
+
+(command === undefined ? describe.skip : describe)('Swagger UI of the embedded default', () => {
+  let dataDir: string;
+  let service: BuiltService;
+  let browser: Chromium;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'pets-docs-'));
+    // The server's operating system user, if any, needs access to the folder.
+    await chmod(dataDir, 0o755);
+    service = await startBuiltService({ DATA_DIR: dataDir });
+    browser = await Chromium.start(command ?? '');
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await service.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  it('has filled in the demo API key: the first Execute returns 200', async () => {
+    await browser.open(`${service.url}/docs`);
+    await browser.click('#operations-Pets-listPets .opblock-summary-control');
+    await browser.click('#operations-Pets-listPets .execute');
+    const status = '#operations-Pets-listPets .live-responses-table .response .response-col_status';
+    await browser.waitFor(status);
+    expect(await browser.evaluate(`document.querySelector('${status}').innerText.trim()`)).toMatch(
+      /^200/,
+    );
   });
 });

@@ -5,32 +5,70 @@ import { fileURLToPath } from 'node:url';
 import type { BaseAddresses } from '../../config/server-settings.js';
 import { StaticContent } from './static-content.js';
 
-/** The URLs are relative to /docs, so that a proxy can add a path prefix. */
-const HTML = `<!doctype html>
+/**
+ * Returns the page. Its URLs are relative to /docs, so that a proxy can add a path prefix.
+ *
+ * @param demoKey the API key that the page fills in; without one, it says where a key comes from
+ */
+export function docsPage(demoKey?: string): StaticContent {
+  const meta = demoKey === undefined ? '' : `<meta name="demo-api-key" content="${demoKey}">`;
+  const notice = demoKey === undefined ? HOW_TO_GET_KEY : DEMO_KEY_IS_SET;
+  return new StaticContent(
+    'text/html; charset=utf-8',
+    `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="viewport" content="width=device-width, initial-scale=1">${meta}
     <title>Animal Adoption Store Service: interface</title>
     <link rel="icon" type="image/png" sizes="32x32" href="docs/favicon-32x32.png">
     <link rel="stylesheet" href="docs/swagger-ui.css">
-    <link rel="stylesheet" href="docs/index.css">
+    <link rel="stylesheet" href="docs/page.css">
   </head>
   <body>
     <noscript>This page needs JavaScript. The interface description: <a href="openapi.yaml">openapi.yaml</a>.</noscript>
+    <p class="notice">${notice}</p>
     <div id="swagger-ui"></div>
     <script src="docs/swagger-ui-bundle.js"></script>
     <script type="module" src="docs/start.js"></script>
   </body>
 </html>
+`,
+  );
+}
+
+const HOW_TO_GET_KEY =
+  'Every operation needs an API key. The operator of this service issues one with <code>pets keys issue</code>. Select Authorize and paste it.';
+const DEMO_KEY_IS_SET =
+  'The demo API key of this service is filled in. Open an operation and select Execute.';
+
+/** Additions to the style sheet of Swagger UI. */
+const STYLE = `
+html { box-sizing: border-box; }
+*, *::before, *::after { box-sizing: inherit; }
+body { margin: 0; background: #fafafa; color: #3b4151; font: 14px/1.5 sans-serif; }
+.notice { max-width: 1460px; margin: 0 auto; padding: 16px 20px 0; }
+.swagger-ui .info { margin: 16px 0; }
+.swagger-ui .info .title { margin: 0; }
+.swagger-ui .scheme-container { margin: 0 0 8px; padding: 16px 0; }
+.swagger-ui details { margin: 8px 0; }
+.swagger-ui summary { cursor: pointer; font-weight: bold; }
+.swagger-ui .opblock.opblock-deprecated { opacity: 1; }
+.swagger-ui .opblock.opblock-deprecated .opblock-summary-method { background: #616161; }
+.swagger-ui .opblock-summary-path, .swagger-ui .markdown code { overflow-wrap: anywhere; }
+.swagger-ui .info th { padding: 12px 12px 12px 0; }
+.swagger-ui .response-col_links, .swagger-ui .response-control-media-type { display: none; }
+.swagger-ui .response-controls:not(:has(option + option)) { display: none; }
+@media (max-width: 640px) {
+  .swagger-ui table { display: block; overflow-x: auto; }
+}
 `;
 
 const require = createRequire(import.meta.url);
 
-/** The files that the page loads, by name under /docs/. */
+/** The files that the page loads in addition to page.css, by name under /docs/. */
 const FILES: Readonly<Record<string, () => string>> = {
   'swagger-ui.css': () => require.resolve('swagger-ui-dist/swagger-ui.css'),
-  'index.css': () => require.resolve('swagger-ui-dist/index.css'),
   'swagger-ui-bundle.js': () => require.resolve('swagger-ui-dist/swagger-ui-bundle.js'),
   'favicon-32x32.png': () => require.resolve('swagger-ui-dist/favicon-32x32.png'),
   'start.js': () => fileURLToPath(new URL('./browser/start-swagger-ui.js', import.meta.url)),
@@ -42,11 +80,11 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 };
 
-export const DOCS_PAGE = new StaticContent('text/html; charset=utf-8', HTML);
+const loaded = new Map([
+  ['page.css', Promise.resolve(new StaticContent(MEDIA_TYPES['.css'] ?? '', STYLE))],
+]);
 
-export const DOCS_FILE_NAMES: readonly string[] = Object.keys(FILES);
-
-const loaded = new Map<string, Promise<StaticContent>>();
+export const DOCS_FILE_NAMES: readonly string[] = [...loaded.keys(), ...Object.keys(FILES)];
 
 /** Returns a file of the page, cached after the first read. @throws when it cannot be read */
 export function docsFile(name: string): Promise<StaticContent> {

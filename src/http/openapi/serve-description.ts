@@ -2,7 +2,8 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Express } from 'express';
 import type { Clock } from '../../config/clock.js';
 import type { Settings } from '../../config/settings.js';
-import { contentSecurityPolicy, DOCS_FILE_NAMES, DOCS_PAGE, docsFile } from './docs-page.js';
+import { demoKeyFor } from './demo-key.js';
+import { contentSecurityPolicy, DOCS_FILE_NAMES, docsFile, docsPage } from './docs-page.js';
 import { DownloadLimit } from './download-limit.js';
 import { PublishedDescription } from './published-description.js';
 import type { SetRateLimitHeaders } from '../request/request.js';
@@ -25,7 +26,9 @@ export function serveInterfaceDescription(
   const docsPath = `${new URL(settings.server.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')}/docs`;
   const express: Express = app.getHttpAdapter().getInstance();
 
-  express.get('/', (_request, response) => response.redirect(docsPath));
+  const page = docsPage();
+
+  express.get(['/', '/docs/'], (_request, response) => response.redirect(docsPath));
   express.get('/openapi.json', limit.admit, (request, response) =>
     description.current().json.send(request, response),
   );
@@ -35,7 +38,10 @@ export function serveInterfaceDescription(
   express.get('/docs', limit.admit, (request, response) => {
     response.setHeader('Content-Security-Policy', policy);
     response.setHeader('Referrer-Policy', 'no-referrer');
-    return DOCS_PAGE.send(request, response);
+    const demoKey = demoKeyFor(request, settings.server);
+    if (demoKey === undefined) return page.send(request, response);
+    response.setHeader('Cache-Control', 'no-store');
+    return docsPage(demoKey).send(request, response);
   });
   for (const name of DOCS_FILE_NAMES) {
     express.get(`/docs/${name}`, limit.admit, async (request, response) => {

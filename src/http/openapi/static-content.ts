@@ -29,7 +29,7 @@ export class StaticContent {
     const encoding = this.encodingFor(request, response);
     const { body, tag } = await this.representation(encoding);
     response.setHeader('ETag', tag);
-    response.setHeader('Cache-Control', 'no-cache');
+    if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-cache');
     const ifNoneMatch = request.headers['if-none-match'];
     if (ifNoneMatch !== undefined && matchesEntityTag(ifNoneMatch, tag)) {
       response.statusCode = 304;

@@ -4,8 +4,9 @@
 export const PUBLIC_PATHS: readonly string[] = [
   '/',
   '/docs',
+  '/docs/',
   '/docs/favicon-32x32.png',
-  '/docs/index.css',
+  '/docs/page.css',
   '/docs/start.js',
   '/docs/swagger-ui-bundle.js',
   '/docs/swagger-ui.css',

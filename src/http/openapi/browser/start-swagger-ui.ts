@@ -1,8 +1,11 @@
 // Runs in the browser on the page /docs. The file is served as compiled, so it has no imports.
 
 /** The part of Swagger UI's bundle that this file uses. */
-declare const SwaggerUIBundle: ((options: object) => void) & { presets: { apis: unknown } };
+declare const SwaggerUIBundle: ((options: object) => {
+  preauthorizeApiKey(scheme: string, key: string): void;
+}) & { presets: { apis: unknown } };
 declare const location: { href: string };
+declare const document: { querySelector(selector: string): { content: string } | null };
 
 interface SwaggerUiSystem {
   React: { createElement(type: unknown, props: object | null, ...children: unknown[]): unknown };
@@ -12,6 +15,20 @@ interface SwaggerUiSystem {
 interface ResponseBodyProps {
   content: unknown;
   contentType?: string;
+}
+
+/** An immutable map of Swagger UI. */
+interface InfoProps {
+  info: { get(name: 'description'): string; set(name: 'description', text: string): unknown };
+}
+
+interface ExampleProps {
+  /** Such as paths, /pets, get, responses, 400. */
+  specPath: { get(index: number): string | undefined };
+}
+
+interface HeadersProps {
+  headers: { size: number };
 }
 
 interface SchemaDescription {
@@ -33,18 +50,66 @@ interface InterfaceDescription {
   };
 }
 
-SwaggerUIBundle({
+const demoKey = document.querySelector('meta[name="demo-api-key"]')?.content;
+
+const page = SwaggerUIBundle({
   url: new URL('openapi.json', location.href).href,
   dom_id: '#swagger-ui',
   presets: [SwaggerUIBundle.presets.apis],
-  plugins: [exactResponseBodies, withoutOptionalExamples],
+  plugins: [exactResponseBodies, withoutOptionalExamples, foldedDetails],
   deepLinking: true,
   displayRequestDuration: true,
   persistAuthorization: true,
   tryItOutEnabled: true,
+  requestInterceptor: withoutRepeatedScheme,
+  onComplete: () => {
+    if (demoKey !== undefined) page.preauthorizeApiKey('apiKey', demoKey);
+  },
   // The default loads a badge from another host.
   validatorUrl: null,
 });
+
+/** Accepts an API key that was pasted with its scheme: Swagger UI adds `Bearer` once more. */
+function withoutRepeatedScheme(request: { headers: Record<string, string> }): object {
+  const { Authorization: authorization } = request.headers;
+  if (authorization !== undefined) {
+    request.headers['Authorization'] = authorization.replace(/^(?:Bearer\s+)+/i, 'Bearer ').trim();
+  }
+  return request;
+}
+
+/** Folds the introduction after its first paragraph, and headers and errors of responses. */
+function foldedDetails(system: SwaggerUiSystem): object {
+  const fold = (summary: string, content: unknown, className?: string): unknown => {
+    const { React } = system;
+    const title = React.createElement('summary', null, summary);
+    return React.createElement('details', { className }, title, content);
+  };
+  const info = (Original: unknown) => (props: InfoProps) => {
+    const { React, getComponent } = system;
+    const [first = '', ...rest] = props.info.get('description').split('\n\n');
+    const markdown = getComponent('Markdown', true);
+    return React.createElement(
+      'div',
+      null,
+      React.createElement(Original, { ...props, info: props.info.set('description', first) }),
+      fold(
+        'Authentication, rate limits, pages, retries, errors',
+        React.createElement(markdown, { source: rest.join('\n\n') }),
+        'info',
+      ),
+    );
+  };
+  const headers = (Original: unknown) => (props: HeadersProps) =>
+    fold(`Headers (${props.headers.size})`, system.React.createElement(Original, props));
+  const modelExample = (Original: unknown) => (props: ExampleProps) => {
+    const example = system.React.createElement(Original, props);
+    const [kind, status] = [3, 4].map((index) => props.specPath.get(index));
+    const isError = kind === 'responses' && !/^[23]/.test(status ?? '');
+    return isError ? fold('Body', example) : example;
+  };
+  return { wrapComponents: { info, headers, modelExample } };
+}
 
 /** Shows JSON responses unparsed, because Swagger UI rounds integers above 2^53. */
 function exactResponseBodies(system: SwaggerUiSystem): object {
