@@ -102,7 +102,14 @@ export default {
     ),
     boundary(
       'rate-limit',
-      [folder('config'), folder('errors'), CALLER, PUBLIC, REQUEST],
+      [
+        folder('config'),
+        folder('errors'),
+        CALLER,
+        PUBLIC,
+        REQUEST,
+        folder('http/openapi/decorators'),
+      ],
       'Limits count callers: they know the caller and whether a route is public, not how keys are stored.',
     ),
     boundary(

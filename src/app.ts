@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import type { Server } from 'node:http';
 import { VersioningType } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { type AppEnvironment, platformModule } from './platform.module.js';
@@ -29,6 +29,7 @@ import { ServiceAdapter } from './http/server/service-adapter.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { observeAdmission } from './metrics/admission-metrics.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
+import { describeRouteLimits } from './rate-limit/describe-route-limits.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
 /**
@@ -96,6 +97,7 @@ async function setUp(
   const setRateLimitHeaders = rateLimitHeadersOfAddress(limiter);
   app.use(createAdmission(app, settings, setRateLimitHeaders).admit);
   app.use(responseDeadline(settings.database));
+  describeRouteLimits(app.get(ModulesContainer));
   const docsLimit = serveInterfaceDescription(app, environment, setRateLimitHeaders);
   metrics.observeDocsDownloads(docsLimit);
 

@@ -1,10 +1,11 @@
 import 'reflect-metadata';
 import { VersioningType } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import { ModulesContainer, NestFactory } from '@nestjs/core';
 import { platformModule } from './platform.module.js';
 import { Settings } from './config/settings.js';
 import { PublishedDescription } from './http/openapi/published-description.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
+import { describeRouteLimits } from './rate-limit/describe-route-limits.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
 
 /**
@@ -21,6 +22,7 @@ export async function openapiFile(): Promise<string> {
     { preview: true, logger: ['error'], abortOnError: false },
   );
   app.enableVersioning({ type: VersioningType.URI });
+  describeRouteLimits(app.get(ModulesContainer));
   const description = new PublishedDescription(app, settings.server, clock);
   return description.current().yaml.body.toString();
 }

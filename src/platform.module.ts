@@ -18,6 +18,7 @@ import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
 import { IdempotentRouteCheck } from './idempotency/idempotent-route-check.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
+import { RouteLimitCheck } from './rate-limit/route-limit-check.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 
 export interface AppEnvironment {
@@ -61,6 +62,7 @@ export function platformModule(environment: AppEnvironment): Type {
       { provide: APP_FILTER, useClass: ErrorFilter },
       ParameterCheck,
       IdempotentRouteCheck,
+      RouteLimitCheck,
     ],
   })
   class PlatformModule {}

@@ -11,8 +11,11 @@ export const Public = (): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(PUBLIC, true), ApiSecurity({}));
 
 /** Whether the route of the request, or its controller, is `@Public()`. */
-export const isPublic = perRoute(
-  (context) =>
-    Reflect.hasMetadata(PUBLIC, context.getHandler()) ||
-    Reflect.hasMetadata(PUBLIC, context.getClass()),
+export const isPublic = perRoute((context) =>
+  isPublicHandler(context.getClass(), context.getHandler()),
 );
+
+/** Whether a handler, or its controller, is `@Public()`. */
+export function isPublicHandler(controller: object, handler: object): boolean {
+  return Reflect.hasMetadata(PUBLIC, handler) || Reflect.hasMetadata(PUBLIC, controller);
+}

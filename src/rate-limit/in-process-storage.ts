@@ -25,6 +25,11 @@ export class InProcessStorage extends LimitStorage {
     owner: new WindowTable(2),
     address: new WindowTable(1, MAX_ADDRESSES),
   };
+  /** The windows of routes with `@Throttle()`, by owner or address and route. */
+  private readonly routes = {
+    owner: new WindowTable(1),
+    address: new WindowTable(1, MAX_ADDRESSES),
+  };
   private readonly lookups = new WindowTable(1, MAX_ADDRESSES);
   private readonly bans = new Bans();
   override readonly circuit = undefined;
@@ -70,7 +75,9 @@ export class InProcessStorage extends LimitStorage {
     rejections?: Rejections,
   ): void {
     for (const [window, state] of windows.entries()) {
-      this.tables[kind].set(id, window, nowMs, state);
+      const { route } = state.quota;
+      if (route === undefined) this.tables[kind].set(id, window, nowMs, state);
+      else this.routes[kind].set(routeKey(id, route), 0, nowMs, state);
     }
     if (ban) this.bans.set(ban.lineageId, rejections, nowMs);
   }
@@ -79,7 +86,11 @@ export class InProcessStorage extends LimitStorage {
     const nowMs = this.clock.now();
     const table = this.tables[kind];
     const windows = quotas.map((quota, window): QuotaState => {
-      const { used, endsAtMs } = table.read(id, window, nowMs, quota.lengthMs);
+      const { route, lengthMs } = quota;
+      const { used, endsAtMs } =
+        route === undefined
+          ? table.read(id, window, nowMs, lengthMs)
+          : this.routes[kind].read(routeKey(id, route), 0, nowMs, lengthMs);
       return { quota, used, endsAtMs };
     });
     const bannedUntilMs = ban && this.bans.endOf(ban, nowMs);
@@ -94,7 +105,9 @@ export class InProcessStorage extends LimitStorage {
     if (allowed) {
       const table = this.tables[budget.kind];
       const counted = windows.map(({ quota, used, endsAtMs }, window): QuotaState => {
-        table.count(budget.id, window, nowMs, quota.lengthMs);
+        const { route, lengthMs } = quota;
+        if (route === undefined) table.count(budget.id, window, nowMs, lengthMs);
+        else this.routes[budget.kind].count(routeKey(budget.id, route), 0, nowMs, lengthMs);
         return { quota, used: used + 1, endsAtMs };
       });
       return { allowed, nowMs, windows: counted };
@@ -111,6 +124,11 @@ export class InProcessStorage extends LimitStorage {
     this.lookups.count(id, 0, nowMs, SECOND_MS);
     return true;
   }
+}
+
+/** Ids contain no space. */
+function routeKey(id: string, route: string): string {
+  return `${id} ${route}`;
 }
 
 /** Rejected requests and bans, by lineage. A lineage whose minute and ban have ended is evicted. */

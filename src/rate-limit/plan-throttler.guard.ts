@@ -2,19 +2,18 @@ import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@ne
 import { Authenticator } from '../auth/authenticator.js';
 import type { Caller } from '../auth/caller.js';
 import { isPublic } from '../auth/public.decorator.js';
-import { perRoute, requestOf, responseOf } from '../http/request/request-context.js';
+import { requestOf, responseOf } from '../http/request/request-context.js';
 import type { Request } from '../http/request/request.js';
 import { limitHeaders, limitRejection } from './limit-headers.js';
 import {
   type Budget,
   LimitStorage,
+  type Quota,
   type RateLimitDecision,
   type Reservation,
 } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
-
-/** The metadata key of `@SkipThrottle()`, which @nestjs/throttler does not export. */
-const SKIP_THROTTLE = 'THROTTLER:SKIPdefault';
+import { routeCounting } from './route-counting.js';
 
 const ANONYMOUS: Caller = { kind: 'anonymous', reason: 'missing' };
 
@@ -31,7 +30,7 @@ interface IdentifiedCaller {
  * the limit. It runs before ApiKeyGuard, so that it counts requests without a valid API key.
  * Requests to `@SkipThrottle()` routes count only if their address is over its limit of lookups,
  * but their responses have the headers. Responses of `@Public()` routes have none. `@Throttle()`
- * has no effect, because limits belong to the owner's plan.
+ * adds a limit for one route to those of the caller.
  * docs/decisions/0012 explains why this guard does not extend ThrottlerGuard.
  */
 @Injectable()
@@ -56,8 +55,9 @@ export class PlanThrottlerGuard implements CanActivate {
     request.callerId = budget.id;
     if (caller.kind === 'key') request.slot?.setAuthenticated();
 
-    const counted = isCounted(caller, context);
-    const decision = await this.decide(identified, counted);
+    const { isSkipped, quota } = routeCounting(context);
+    const counted = isCounted(caller, isSkipped);
+    const decision = await this.decide(identified, counted, quota);
     const response = responseOf(context);
     for (const [name, value] of limitHeaders(decision)) response.setHeader(name, value);
     if (decision.banBegins) this.logBan(request, decision);
@@ -102,9 +102,15 @@ export class PlanThrottlerGuard implements CanActivate {
   }
 
   private decide(
-    { budget, reserved }: IdentifiedCaller,
+    { caller, budget, reserved }: IdentifiedCaller,
     isCounted: boolean,
+    route: Quota | undefined,
   ): Promise<RateLimitDecision> {
+    if (route && isCounted && reasonOf(caller) !== 'unverified') {
+      // The reservation did not include the route. Redis gets both commands in one round trip.
+      if (reserved) void this.storage.refund(budget, reserved);
+      return this.limiter.consume(this.limiter.withRoute(budget, route));
+    }
     if (!reserved) return isCounted ? this.limiter.consume(budget) : this.storage.peek(budget);
     return isCounted
       ? Promise.resolve(this.limiter.record(budget, reserved))
@@ -129,14 +135,12 @@ export class PlanThrottlerGuard implements CanActivate {
  * A request whose API key could not be looked up gets 503 and is not counted. One whose address is
  * over its limit of lookups gets 429 on every route.
  */
-function isCounted(caller: Caller, context: ExecutionContext): boolean {
-  const reason = caller.kind === 'anonymous' ? caller.reason : undefined;
-  return reason === 'unverified' || !(reason === 'unavailable' || skipsThrottle(context));
+function isCounted(caller: Caller, isSkipped: boolean): boolean {
+  const reason = reasonOf(caller);
+  return reason === 'unverified' || !(reason === 'unavailable' || isSkipped);
 }
 
-const skipsThrottle = perRoute((context) => {
-  const [onHandler, onController] = [context.getHandler(), context.getClass()].map(
-    (target): unknown => Reflect.getMetadata(SKIP_THROTTLE, target),
-  );
-  return (onHandler ?? onController) === true;
-});
+/** Returns why a caller has no valid API key. */
+function reasonOf(caller: Caller): string | undefined {
+  return caller.kind === 'anonymous' ? caller.reason : undefined;
+}

@@ -58,7 +58,7 @@ describe.each(['/v1/plain/skipped', '/v1/uncounted/skipped'])(
   },
 );
 
-it.each(['/v1/plain/counted', '/v1/uncounted/counted', '/v1/plain/throttled'])(
+it.each(['/v1/plain/counted', '/v1/uncounted/counted'])(
   'GET %s › 200, counted in the owner’s budget',
   async (path) => {
     const client = await newClient(5);

@@ -29,7 +29,7 @@ function scriptArguments({ quotas, ban }: Budget, mode: LimitMode): (string | nu
   else call.push(0, 0, 0);
   for (const { limit } of windows) call.push(limit);
   for (const { lengthMs } of windows) call.push(lengthMs);
-  for (const { name } of windows) call.push(name);
+  for (const { name, route } of windows) call.push(route === undefined ? name : `route:${route}`);
   if (ban) call.push(`ban:${ban.lineageId}`);
   return call;
 }

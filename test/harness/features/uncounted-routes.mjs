@@ -1,7 +1,7 @@
 // @ts-check
 // Routes of a feature. The decorators are applied by hand, because this file is JavaScript.
 import { Controller, Get, Module } from '@nestjs/common';
-import { SkipThrottle, Throttle } from '@nestjs/throttler';
+import { SkipThrottle } from '@nestjs/throttler';
 import { Public } from '#dist/auth/public.decorator.js';
 
 class UncountedController {
@@ -22,16 +22,12 @@ class PlainController {
   counted() {
     return {};
   }
-  throttled() {
-    return {};
-  }
   open() {
     return {};
   }
 }
 route(PlainController, 'skipped', SkipThrottle());
 route(PlainController, 'counted');
-route(PlainController, 'throttled', Throttle({ default: { limit: 1, ttl: 1_000 } }));
 route(PlainController, 'open', Public());
 
 class OpenController {

@@ -5,6 +5,7 @@ import {
   type Deprecation,
 } from '../../routing/deprecation.js';
 import { takeErrors } from '../decorators/api-errors.decorator.js';
+import { ROUTE_LIMIT, type RouteLimit } from '../decorators/api-route-limit.decorator.js';
 import { TAG, type Tag } from '../decorators/api-tag.decorator.js';
 import {
   AUTHENTICATED_OPERATION,
@@ -27,6 +28,7 @@ import type { Operation, Response } from './openapi-types.js';
 /** An operation with the extensions of the decorators. They are not published. */
 export type DecoratedOperation = Operation & {
   [TAG]?: Tag;
+  [ROUTE_LIMIT]?: RouteLimit;
   [DEPRECATION_EXTENSION]?: Deprecation;
 };
 
@@ -50,7 +52,12 @@ const BEFORE_DEPRECATION = [...BEFORE_ROUTING, 401, 413, 415, 429];
  * every response, entity tags, idempotency keys, deprecations, and errors.
  */
 export function describeOperation(method: string, decorated: DecoratedOperation): Operation {
-  const { [TAG]: tag, [DEPRECATION_EXTENSION]: deprecation, ...rest } = decorated;
+  const {
+    [TAG]: tag,
+    [DEPRECATION_EXTENSION]: deprecation,
+    [ROUTE_LIMIT]: routeLimit,
+    ...rest
+  } = decorated;
   const { errors, operation } = takeErrors(rest);
   const { operationId, summary, description, tags, security, ...others } = operation;
   const { parameters = [], requestBody, responses, ...extensions } = others;
@@ -75,7 +82,11 @@ export function describeOperation(method: string, decorated: DecoratedOperation)
   return {
     operationId,
     summary,
-    description: deprecation ? [description, notice(deprecation)].join('\n\n') : description,
+    description: paragraphs(
+      description,
+      deprecation && notice(deprecation),
+      routeLimit && limitNotice(routeLimit),
+    ),
     deprecated: deprecation ? true : undefined,
     tags: tag ? [tag.name] : tags,
     security: isPublic ? [] : undefined,
@@ -95,6 +106,16 @@ export function describeOperation(method: string, decorated: DecoratedOperation)
     'x-sunset': deprecation?.sunset.toISOString(),
     ...extensions,
   } as Operation;
+}
+
+/** Returns undefined if there is no paragraph. */
+function paragraphs(...texts: (string | undefined)[]): string | undefined {
+  return texts.filter((text) => text !== undefined).join('\n\n') || undefined;
+}
+
+function limitNotice({ limit, seconds }: RouteLimit): string {
+  const requests = limit === 1 ? '1 request' : `${limit} requests`;
+  return `Allows ${requests} per ${seconds === 1 ? 'second' : `${seconds} seconds`}, in addition to the limits of the plan. The rate limit headers call this window \`route\`.`;
 }
 
 function notice({ since, sunset, replacement }: Deprecation): string {

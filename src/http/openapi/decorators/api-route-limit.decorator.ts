@@ -1,0 +1,15 @@
+import { ApiExtension } from '@nestjs/swagger';
+
+/** The limit of a route, in addition to those of the caller's plan. */
+export interface RouteLimit {
+  limit: number;
+  seconds: number;
+}
+
+/** Passes the limit to `describeOperation`, which does not publish this extension. */
+export const ROUTE_LIMIT = 'x-route-limit';
+
+/** Describes the rate limit of an operation. */
+export function ApiRouteLimit(limit: RouteLimit): MethodDecorator {
+  return ApiExtension(ROUTE_LIMIT, limit);
+}

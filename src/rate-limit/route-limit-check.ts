@@ -1,0 +1,77 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryService } from '@nestjs/core';
+import { isPublicHandler } from '../auth/public.decorator.js';
+import { SECOND_MS } from '../config/clock.js';
+import { StartError } from '../errors/start-error.js';
+import { type RouteHandler, routeHandlers } from '../http/request/route-handlers.js';
+import { readRouteCounting, THROTTLER_METADATA } from './route-counting.js';
+
+/** Window tables count in 32 bits. */
+const MAX_LIMIT = 2 ** 32 - 1;
+
+/** The options of `@Throttle()` that have no effect, by the prefix of their metadata. */
+const UNSUPPORTED: Readonly<Record<string, string>> = {
+  BLOCK_DURATION: 'blockDuration',
+  TRACKER: 'getTracker',
+  KEY_GENERATOR: 'generateKey',
+};
+
+/** Stops the start when a decorator of @nestjs/throttler would not limit a route as it says. */
+@Injectable()
+export class RouteLimitCheck implements OnModuleInit {
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  /** @throws StartError with one line for each problem */
+  onModuleInit(): void {
+    const handlers = routeHandlers(this.discovery);
+    const problems = handlers.flatMap(routeLimitProblems).concat(sharedWindows(handlers));
+    if (problems.length > 0) throw new StartError([...new Set(problems)].join('\n'));
+  }
+}
+
+/** Returns what is wrong with the limit of a route, one line for each problem. */
+export function routeLimitProblems({ controller, name, method }: RouteHandler): string[] {
+  const problems = [method, controller].flatMap(unsupportedOptions);
+  const { quota } = readRouteCounting(controller, method);
+  if (quota) {
+    const { limit, lengthMs } = quota;
+    if (!(Number.isInteger(limit) && limit > 0 && limit <= MAX_LIMIT)) {
+      problems.push('The limit of @Throttle() must be an integer from 1 to 4294967295.');
+    }
+    if (!(Number.isSafeInteger(lengthMs) && lengthMs > 0 && lengthMs % SECOND_MS === 0)) {
+      problems.push('The ttl of @Throttle() must be whole seconds, in milliseconds: 60_000.');
+    }
+    if (isPublicHandler(controller, method)) {
+      problems.push(
+        '@Throttle() has no effect on a @Public() route: its requests are not counted. Remove one of them.',
+      );
+    }
+  }
+  return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
+}
+
+function unsupportedOptions(target: object): string[] {
+  return (Reflect.getMetadataKeys(target) as unknown[]).flatMap((key) => {
+    const [, kind = '', throttler] = THROTTLER_METADATA.exec(String(key)) ?? [];
+    if (throttler === undefined) return [];
+    if (throttler !== 'default') {
+      return [`The throttler '${throttler}' does not exist. The only one is 'default'.`];
+    }
+    const option = UNSUPPORTED[kind];
+    if (option === undefined || Reflect.getMetadata(key, target) === undefined) return [];
+    return [`@Throttle() does not support ${option}. It supports limit and ttl.`];
+  });
+}
+
+/** Limits are counted by the names of the controller and the handler. */
+function sharedWindows(handlers: readonly RouteHandler[]): string[] {
+  const owners = new Map<string, object>();
+  return handlers.flatMap(({ controller, method }) => {
+    const route = readRouteCounting(controller, method).quota?.route;
+    if (route === undefined) return [];
+    const owner = owners.get(route) ?? controller;
+    owners.set(route, owner);
+    if (owner === controller) return [];
+    return [`${route}: another controller with @Throttle() has the same name. Rename one of them.`];
+  });
+}
