@@ -27,6 +27,7 @@ import { Allow } from 'class-validator';
 import { Public } from '#dist/auth/public.decorator.js';
 import { ServiceError } from '#dist/errors/service-error.js';
 import { ApiErrors } from '#dist/http/openapi/decorators/api-errors.decorator.js';
+import { IdempotencyKey } from '#dist/idempotency/idempotency-key.decorator.js';
 import { Idempotent } from '#dist/idempotency/idempotent.decorator.js';
 
 const TOY = { schema: { type: 'object' }, example: { toyId: 1 } };
@@ -85,6 +86,7 @@ for (const name of ['find', 'remove', 'sell', 'show']) {
   Param('toyId', ParseIntPipe)(ToysController.prototype, name, 0);
   Reflect.defineMetadata('design:paramtypes', [Number], ToysController.prototype, name);
 }
+IdempotencyKey()(ToysController.prototype, 'sell', 1);
 Body()(ToysController.prototype, 'add', 0);
 Reflect.defineMetadata('design:paramtypes', [NewToy], ToysController.prototype, 'add');
 Controller({ path: 'toys', version: '1' })(ToysController);
