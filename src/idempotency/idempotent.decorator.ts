@@ -1,5 +1,6 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
-import { ApiIdempotent } from '../http/openapi/decorators/api-idempotent.decorator.js';
+import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
+import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
 import { perRoute } from '../http/request/request-context.js';
 
 /** The metadata key of `@Idempotent()`. */
@@ -11,7 +12,14 @@ export const IDEMPOTENT = 'idempotent';
  * `Idempotency.once`. IdempotentRouteCheck and IdempotencyKeyGuard check both.
  */
 export const Idempotent = (): MethodDecorator =>
-  applyDecorators(SetMetadata(IDEMPOTENT, true), ApiIdempotent());
+  applyDecorators(
+    SetMetadata(IDEMPOTENT, true),
+    // The errors imply the header in the interface description.
+    ApiErrors({
+      idempotency_key_in_progress: PUBLIC_MESSAGES.idempotencyKeyInProgress,
+      idempotency_key_reused: PUBLIC_MESSAGES.idempotencyKeyReused,
+    }),
+  );
 
 /** Returns whether the handler of the request is `@Idempotent()`. */
 export const isIdempotent = perRoute((context) =>

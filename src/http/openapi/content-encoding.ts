@@ -25,22 +25,15 @@ export function chooseEncoding(acceptEncoding: string | undefined): Encoding {
   return chosen;
 }
 
-/** Encodes the content outside of the event loop. */
-export async function encode(content: Buffer, encoding: Encoding): Promise<Buffer> {
-  switch (encoding) {
-    case 'br':
-      return promisify(brotliCompress)(content, {
-        params: {
-          [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-          [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
-        },
-      });
-    case 'gzip':
-      return promisify(gzip)(content);
-    case 'identity':
-      return content;
-  }
-}
+/** Encode content outside of the event loop. */
+export const ENCODERS: Readonly<Record<Encoding, (content: Buffer) => Promise<Buffer>>> = {
+  br: (content) =>
+    promisify(brotliCompress)(content, {
+      params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY },
+    }),
+  gzip: promisify(gzip),
+  identity: (content) => Promise.resolve(content),
+};
 
 function parseWeights(acceptEncoding: string): Map<string, number> {
   const weights = new Map<string, number>();

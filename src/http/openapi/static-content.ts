@@ -1,6 +1,6 @@
 import { entityTag, matchesEntityTag } from '../response/send-json.js';
 import type { Request, Response } from '../request/request.js';
-import { chooseEncoding, encode, type Encoding } from './content-encoding.js';
+import { chooseEncoding, ENCODERS, type Encoding } from './content-encoding.js';
 
 /** The content in one coding. */
 interface Representation {
@@ -51,7 +51,7 @@ export class StaticContent {
   private representation(encoding: Encoding): Promise<Representation> {
     let representation = this.representations.get(encoding);
     if (!representation) {
-      representation = encode(this.body, encoding).then((body) => ({
+      representation = ENCODERS[encoding](this.body).then((body) => ({
         body,
         tag: entityTag(body),
       }));
