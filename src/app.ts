@@ -10,6 +10,7 @@ import type { Settings } from './config/settings.js';
 import { Authenticator } from './auth/authenticator.js';
 import { BoundedPool } from './database/pools/bounded-pool.js';
 import { cors } from './http/routing/cors.js';
+import { LinkBase } from './http/routing/link-base.js';
 import { serveInterfaceDescription } from './http/openapi/serve-description.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { requestContext } from './http/request/request-context.js';
@@ -43,9 +44,10 @@ export async function createApp(
   logger: Logger,
 ): Promise<NestExpressApplication> {
   const { settings } = environment;
+  const linkBase = new LinkBase(settings.server.publicUrl);
   const app = await NestFactory.create<NestExpressApplication>(
-    platformModule(environment),
-    new ServiceAdapter(settings.server.publicUrl ?? '', connectionBounds(settings)),
+    platformModule(environment, linkBase),
+    new ServiceAdapter(linkBase, connectionBounds(settings)),
     {
       // JsonBodyGuard reads the body, after the guards that can reject the request.
       bodyParser: false,
@@ -74,6 +76,10 @@ async function setUp(
 
   const server = app.getHttpServer();
   setLimits(server, settings.server);
+  server.once('listening', () => {
+    if (app.get(LinkBase).useAddressOf(server)) return;
+    logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
+  });
   const limiter = app.get(RateLimiter);
   const protocolErrors = new ProtocolErrors(
     (address) => limiter.consumeForAddress(address),

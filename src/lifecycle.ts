@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
@@ -17,6 +16,7 @@ import { welcomeText } from './demo/welcome.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
 import { offerDemoKey } from './http/openapi/demo-key.js';
+import { addressOf } from './http/routing/link-base.js';
 import type { ServiceAdapter } from './http/server/service-adapter.js';
 import type { ServiceLog } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
@@ -203,9 +203,4 @@ async function close({ app, metrics }: Service, closeByMs: number): Promise<void
   metrics.closeAllConnections();
   const limitMs = Math.min(closeByMs - performance.now(), MAX_POOL_CLOSE_MS);
   await Promise.race([app.close(), delay(limitMs, undefined, { ref: false })]);
-}
-
-function addressOf(server: Server): string {
-  const { address, port, family } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

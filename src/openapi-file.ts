@@ -4,6 +4,7 @@ import { ModulesContainer, NestFactory } from '@nestjs/core';
 import { platformModule } from './platform.module.js';
 import { Settings } from './config/settings.js';
 import { PublishedDescription } from './http/openapi/published-description.js';
+import { LinkBase } from './http/routing/link-base.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
 import { describeRouteLimits } from './rate-limit/describe-route-limits.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
@@ -16,9 +17,10 @@ export async function openapiFile(): Promise<string> {
   const settings = new Settings({});
   const clock = { now: () => 0 };
   const database = { requests: {}, direct: {}, embedded: false, close: () => Promise.resolve() };
+  const linkBase = new LinkBase();
   const app = await NestFactory.create(
-    platformModule({ settings, clock, database }),
-    new ServiceAdapter('', connectionBounds(settings)),
+    platformModule({ settings, clock, database }, linkBase),
+    new ServiceAdapter(linkBase, connectionBounds(settings)),
     { preview: true, logger: ['error'], abortOnError: false },
   );
   app.enableVersioning({ type: VersioningType.URI });

@@ -11,6 +11,7 @@ import { EnvironmentModule } from './environment.module.js';
 import { HealthModule } from './health/health.module.js';
 import { JsonBodyGuard } from './http/body/json-body.guard.js';
 import { ErrorFilter } from './http/response/error.filter.js';
+import type { LinkBase } from './http/routing/link-base.js';
 import { UnmatchedModule } from './http/routing/unmatched.module.js';
 import { ParameterCheck } from './http/validation/parameter-check.js';
 import { ValidationPipe } from './http/validation/validation.pipe.js';
@@ -33,14 +34,14 @@ export interface AppEnvironment {
  * Returns the root module: the features and everything that they share. Each request passes the
  * providers in the order of the list.
  */
-export function platformModule(environment: AppEnvironment): Type {
+export function platformModule(environment: AppEnvironment, linkBase: LinkBase): Type {
   const { settings, clock, database, features = [] } = environment;
 
   // A class, because Nest would register the imports of a dynamic module before those of AppModule.
   @Module({
     imports: [
       DiscoveryModule,
-      EnvironmentModule.forRoot(settings, clock),
+      EnvironmentModule.forRoot(settings, clock, linkBase),
       DatabaseModule.forRoot(database, settings),
       AuthModule,
       RateLimitModule,

@@ -15,7 +15,9 @@ afterAll(() => service.close());
 test('GET /v1/toys › 200 with the links to the next page and to the successor of a deprecated list', async () => {
   const { status, headers } = await send(service, '/v1/toys');
   expect(status).toBe(200);
-  expect(headers.link).toBe('</v2/toys>; rel="successor-version", </v1/toys?cursor=2>; rel="next"');
+  expect(headers.link).toBe(
+    `<${service.url}/v2/toys>; rel="successor-version", <${service.url}/v1/toys?cursor=2>; rel="next"`,
+  );
 });
 
 test('GET /v1/toys › 304 when the caller already has the page', async () => {

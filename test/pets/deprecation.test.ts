@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => service.close());
 
-function expectAnnouncement({ headers }: ApiResponse, link = '/v1/pets'): void {
+function expectAnnouncement({ headers }: ApiResponse, link = `${service.url}/v1/pets`): void {
   expect(headers).toMatchObject({
     deprecation: '@1795132800',
     sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',

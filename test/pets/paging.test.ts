@@ -238,16 +238,19 @@ describe('GET /v1/pets › Link', () => {
     ['/v1/pets?limit=39', { limit: '39' }],
     ['/v1/pets?status=available&limit=19', { limit: '19', status: 'available' }],
     ['/v1/pets?limit=7&color=red&status=pending&Limit=3', { limit: '7', status: 'pending' }],
-  ])('is a relative reference with the same filters and a cursor: %s', async (path, parameters) => {
-    const next = nextPage(await api.get(path))!;
-    const [route, query] = next.split('?');
+  ])(
+    'has the address of the service, the same filters and a cursor: %s',
+    async (path, parameters) => {
+      const next = nextPage(await api.get(path))!;
+      const [route, query] = next.split('?');
 
-    expect(route).toBe('/v1/pets');
-    expect(Object.fromEntries(new URLSearchParams(query))).toEqual({
-      ...parameters,
-      cursor: expect.stringMatching(/^[\w-]+$/),
-    });
-  });
+      expect(route).toBe(`${service.url}/v1/pets`);
+      expect(Object.fromEntries(new URLSearchParams(query))).toEqual({
+        ...parameters,
+        cursor: expect.stringMatching(/^[\w-]+$/),
+      });
+    },
+  );
 
   it.each([
     ['Host', { Host: 'evil.example' }, '/v1/pets?limit=2'],

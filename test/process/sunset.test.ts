@@ -11,11 +11,11 @@ if (!hasFaketime)
     'To test the removal by the system clock, install faketime (apt-get install faketime).',
   );
 
-const DEPRECATION_HEADERS = {
+const deprecationHeaders = ({ url }: BuiltService): object => ({
   deprecation: '@1795132800',
   sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
-  link: '</v1/pets>; rel="successor-version"',
-};
+  link: `<${url}/v1/pets>; rel="successor-version"`,
+});
 
 /** Starts the built service with a clock that starts at the moment. The monotonic clock is real. */
 function startAt(database: TestDatabase, moment: string): Promise<BuiltService> {
@@ -52,7 +52,7 @@ function fakedBy(faketime: string, moment: string): Record<string, string> {
       const service = await startAt(database, '2030-12-04 23:00:00');
       const response = await new ApiClient(service, key).get(petPath);
       expect(response.status).toBe(200);
-      expect(response.headers).toMatchObject(DEPRECATION_HEADERS);
+      expect(response.headers).toMatchObject(deprecationHeaders(service));
       const description = (await send(service, '/openapi.json')).json;
       expect(description.paths['/pets/{petId}'].get).toMatchObject({
         operationId: 'getPet',
@@ -66,7 +66,7 @@ function fakedBy(faketime: string, moment: string): Record<string, string> {
       const client = new ApiClient(service, key);
       const response = await client.get(petPath);
       expect(expectError(response, 410, 'endpoint_removed')).toContain('GET /v1/pets');
-      expect(response.headers).toMatchObject(DEPRECATION_HEADERS);
+      expect(response.headers).toMatchObject(deprecationHeaders(service));
       expect((await client.get('/v1/pets/not-a-number')).status).toBe(410);
       expect((await client.send(petPath, { method: 'HEAD' })).status).toBe(410);
       expectError(await client.send(petPath, { method: 'PUT' }), 405, 'method_not_allowed');

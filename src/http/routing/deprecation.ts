@@ -2,7 +2,6 @@ import {
   applyDecorators,
   type CanActivate,
   type ExecutionContext,
-  Inject,
   Injectable,
   SetMetadata,
   UseGuards,
@@ -12,9 +11,7 @@ import { ApiExtension } from '@nestjs/swagger';
 import { Clock } from '../../config/clock.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { responseOf } from '../request/request-context.js';
-
-/** Injection token: the prefix of URLs in `Link` headers, '' for relative references. */
-export const LINK_BASE = Symbol('link base');
+import { LinkBase } from './link-base.js';
 
 /** When an operation is deprecated and removed, and its replacement. */
 export interface Deprecation {
@@ -55,7 +52,7 @@ class DeprecationGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly clock: Clock,
-    @Inject(LINK_BASE) private readonly linkBase: string,
+    private readonly linkBase: LinkBase,
   ) {}
 
   /** @throws ServiceError endpoint_removed from the sunset on */
@@ -66,7 +63,7 @@ class DeprecationGuard implements CanActivate {
     response.setHeader('Sunset', deprecation.sunset.toUTCString());
     response.setHeader(
       'Link',
-      `<${this.linkBase}${deprecation.successor}>; rel="successor-version"`,
+      `<${this.linkBase.urlOf(deprecation.successor)}>; rel="successor-version"`,
     );
     if (this.clock.now() >= deprecation.sunset.getTime()) {
       throw new ServiceError('endpoint_removed', removalMessage(deprecation));

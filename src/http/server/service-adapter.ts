@@ -3,6 +3,7 @@ import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { createExpressMessages, type ExpressMessages } from './express-messages.js';
+import type { LinkBase } from '../routing/link-base.js';
 import { allowPrivateCaching, sendJson, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { Page, SerializedJson } from '../response/handler-result.js';
@@ -24,11 +25,11 @@ export class ServiceAdapter extends ExpressAdapter {
   readonly connections: Connections;
 
   /**
-   * @param linkBase the prefix of URLs in Link headers, '' for relative references
+   * @param linkBase the prefix of URLs in Link headers
    * @param bounds the limits on client connections
    */
   constructor(
-    private readonly linkBase: string,
+    private readonly linkBase: LinkBase,
     bounds: ConnectionBounds,
   ) {
     const express = createExpressMessages((response) => this.beforeHead(response));
@@ -138,9 +139,9 @@ export class ServiceAdapter extends ExpressAdapter {
     sendNothing(response);
   }
 
-  /** Returns the `Link` header (RFC 8288). It never depends on the Host header. */
+  /** Returns the `Link` header (RFC 8288). */
   private nextLink(request: Request, next: NonNullable<Page<unknown>['next']>): string {
-    return `<${this.linkBase}${request.path}?${writeQuery(next)}>; rel="next"`;
+    return `<${this.linkBase.urlOf(request.path)}?${writeQuery(next)}>; rel="next"`;
   }
 }
 
