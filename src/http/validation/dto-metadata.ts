@@ -33,22 +33,62 @@ export function typeMetadataOf(dto: Type, property: string) {
 
 type TransformFunction = (params: TransformFnParams) => unknown;
 
-const valueTransforms = new WeakSet<TransformFunction>();
+/** Returns the value that a property gets in its DTO. */
+export type Conversion = (value: unknown) => unknown;
 
-/** Marks a function for `@Transform()` that reads only the value of its own property. */
-export function valueTransform(transform: (value: unknown) => unknown): TransformFunction {
-  const transformFunction: TransformFunction = ({ value }) => transform(value);
-  valueTransforms.add(transformFunction);
+const conversionOf = new WeakMap<TransformFunction, Conversion>();
+
+/** Returns a function for `@Transform()` that reads only the value of its own property. */
+export function valueTransform(conversion: Conversion): TransformFunction {
+  const transformFunction: TransformFunction = ({ value }) => conversion(value);
+  conversionOf.set(transformFunction, conversion);
   return transformFunction;
+}
+
+/**
+ * Returns the conversion of each property that has one, or null if the class has decorators of
+ * class-transformer itself, accessors, or more than one conversion for a property.
+ */
+export function simpleConversions(
+  dto: Type,
+  properties: readonly string[],
+): Map<string, Conversion> | null {
+  const conversions = new Map<string, Conversion>();
+  const { strategy, exposed, excluded } = classDecoratorsOf(dto);
+  if (strategy !== 'none' || exposed || excluded) return null;
+  for (const property of properties) {
+    if (property in (dto.prototype as object) || typeMetadataOf(dto, property)) return null;
+    const [transform, ...others] = transformsOf(dto, property);
+    if (!transform) continue;
+    const conversion = conversionOf.get(transform.transformFn);
+    if (!conversion || others.length > 0) return null;
+    conversions.set(property, conversion);
+  }
+  return conversions;
+}
+
+function transformsOf(dto: Type, property: string) {
+  return defaultMetadataStorage.findTransformMetadatas(
+    dto,
+    property,
+    TransformationType.PLAIN_TO_CLASS,
+  );
+}
+
+/** Returns what `@Expose()` and `@Exclude()` declare for a class and its properties. */
+function classDecoratorsOf(dto: Type) {
+  return {
+    strategy: defaultMetadataStorage.getStrategy(dto),
+    exposed: defaultMetadataStorage.getExposedMetadatas(dto).length > 0,
+    excluded: defaultMetadataStorage.getExcludedMetadatas(dto).length > 0,
+  };
 }
 
 /** Returns whether `@Expose()` or `@Transform()` of a class may read members without a rule. */
 export function mayReadOtherMembers(dto: Type, properties: readonly string[]): boolean {
-  const transforms = properties.flatMap((property) =>
-    defaultMetadataStorage.findTransformMetadatas(dto, property, TransformationType.PLAIN_TO_CLASS),
-  );
+  const transforms = properties.flatMap((property) => transformsOf(dto, property));
   return (
     defaultMetadataStorage.getExposedMetadatas(dto).length > 0 ||
-    transforms.some(({ transformFn }) => !valueTransforms.has(transformFn))
+    transforms.some(({ transformFn }) => !conversionOf.has(transformFn))
   );
 }

@@ -9,7 +9,7 @@ import * as classValidator from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import { ServiceError } from '../../errors/service-error.js';
 import { validatedProperties } from './dto-metadata.js';
-import { isObject, knownMembers } from './known-members.js';
+import { isObject, knownMembers, simpleDto } from './known-members.js';
 import { validationMessage } from './validation-message.js';
 
 /**
@@ -47,7 +47,11 @@ export class ValidationPipe extends NestValidationPipe {
       const subject = data ?? `The request ${type}`;
       throw new ServiceError('invalid_request', `${subject} must be a JSON object.`);
     }
-    return super.transform(knownMembers(value, metatype), metadata) as Promise<unknown>;
+    const dto = simpleDto(value ?? {}, metatype);
+    if (!dto) return super.transform(knownMembers(value, metatype), metadata) as Promise<unknown>;
+    const errors = await this.validate(dto, this.validatorOptions);
+    if (errors.length > 0) throw invalidRequest(errors);
+    return dto;
   }
 
   /** Overrides NestValidationPipe.toValidate: a path parameter of type bigint is not a DTO. */
