@@ -48,13 +48,20 @@ export function readDatabaseSettings(read: EnvironmentReader): DatabaseSettings 
 function databaseUrls(
   read: EnvironmentReader,
 ): Pick<DatabaseSettings, 'url' | 'directUrl' | 'usesConnectionPooler' | 'replicaUrls'> {
-  const url = databaseUrl(read, 'DATABASE_URL');
-  const directUrl = databaseUrl(read, 'DATABASE_DIRECT_URL') ?? url;
-  const replicaUrls = databaseReplicaUrls(read);
+  const password = read.secret('DATABASE_PASSWORD');
+  const directPassword = read.secret('DATABASE_DIRECT_PASSWORD');
+  const url = withPassword(databaseUrl(read, 'DATABASE_URL'), password);
+  const direct = withPassword(databaseUrl(read, 'DATABASE_DIRECT_URL'), directPassword ?? password);
+  const replicaUrls = databaseReplicaUrls(read).map((replica) => withPassword(replica, password));
   if (url === undefined) {
-    if (directUrl !== undefined) throw onlyWithDatabaseUrl('DATABASE_DIRECT_URL');
-    if (replicaUrls.length > 0) throw onlyWithDatabaseUrl('DATABASE_REPLICA_URLS');
+    if (password !== undefined) throw onlyWith('DATABASE_URL', 'DATABASE_PASSWORD');
+    if (direct !== undefined) throw onlyWith('DATABASE_URL', 'DATABASE_DIRECT_URL');
+    if (replicaUrls.length > 0) throw onlyWith('DATABASE_URL', 'DATABASE_REPLICA_URLS');
   }
+  if (direct === undefined && directPassword !== undefined) {
+    throw onlyWith('DATABASE_DIRECT_URL', 'DATABASE_DIRECT_PASSWORD');
+  }
+  const directUrl = direct ?? url;
   const usesConnectionPooler = withoutCredentials(url) !== withoutCredentials(directUrl);
   return { url, directUrl, usesConnectionPooler, replicaUrls };
 }
@@ -81,12 +88,30 @@ function isDatabaseUrl(text: string): boolean {
   return url !== undefined && isDecodable(url.href);
 }
 
-function withoutCredentials(url: string | undefined): string | undefined {
-  if (url === undefined) return undefined;
-  const { host, pathname, search } = new URL(url);
-  return host + pathname + search;
+/**
+ * Returns the address with the password if it contains none. pg reads a password from the query
+ * too, which also works for an address without a host (a Unix socket).
+ */
+function withPassword<Address extends string | undefined>(
+  address: Address,
+  password: string | undefined,
+): Address | string {
+  if (address === undefined || password === undefined) return address;
+  const url = new URL(address);
+  if (url.password !== '' || url.searchParams.has('password')) return address;
+  // Encoded first, because the setter leaves percent signs as they are.
+  url.password = encodeURIComponent(password);
+  if (url.password === '') url.searchParams.set('password', password);
+  return url.href;
 }
 
-function onlyWithDatabaseUrl(name: string): SettingError {
-  return new SettingError(name, 'a value only together with DATABASE_URL');
+function withoutCredentials(url: string | undefined): string | undefined {
+  if (url === undefined) return undefined;
+  const { host, pathname, searchParams } = new URL(url);
+  searchParams.delete('password');
+  return `${host}${pathname}?${searchParams.toString()}`;
+}
+
+function onlyWith(required: string, name: string): SettingError {
+  return new SettingError(name, `a value only together with ${required}`);
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import pg from 'pg';
 import { SettingError } from '../../src/config/setting-error.js';
 import { Settings } from '../../src/config/settings.js';
 
@@ -298,6 +299,62 @@ describe('DATABASE_REPLICA_URLS', () => {
   });
 });
 
+describe('DATABASE_PASSWORD', () => {
+  /** A password as `openssl rand -base64` and people create them. */
+  const password = 'a/b+c=@:?# %41%';
+  const connectionOf = (connectionString = ''): pg.Client => new pg.Client({ connectionString });
+
+  test.each([
+    'postgres://user@db:5432/pets',
+    'postgres://user@db/pets?sslmode=disable',
+    'postgres:///pets?host=/run/postgresql&user=user',
+  ])('is the password of an address that contains none: %s', (url) => {
+    const { database } = new Settings({ DATABASE_URL: url, DATABASE_PASSWORD: password });
+    const expected = connectionOf(url);
+    for (const address of [database.url, database.directUrl]) {
+      const { host, port, user, database: name, password: used } = connectionOf(address);
+      expect({ host, port, user, name, used }).toEqual({
+        host: expected.host,
+        port: expected.port,
+        user: 'user',
+        name: 'pets',
+        used: password,
+      });
+    }
+    expect(database.usesConnectionPooler).toBe(false);
+  });
+
+  test('is also the password of standbys and, without DATABASE_DIRECT_PASSWORD, of DATABASE_DIRECT_URL', () => {
+    const url = 'postgres://user@db/pets';
+    const environment = {
+      DATABASE_URL: url,
+      DATABASE_DIRECT_URL: url,
+      DATABASE_REPLICA_URLS: `${url},postgres://user:other@db/pets`,
+      DATABASE_PASSWORD: password,
+    };
+    const { database } = new Settings(environment);
+    const used = [database.directUrl, ...database.replicaUrls].map((address) =>
+      connectionOf(address),
+    );
+    expect(used.map((connection) => connection.password)).toEqual([password, password, 'other']);
+    const { directUrl, usesConnectionPooler } = new Settings({
+      ...environment,
+      DATABASE_DIRECT_PASSWORD: 'owner',
+    }).database;
+    expect(connectionOf(directUrl).password).toBe('owner');
+    expect(usesConnectionPooler).toBe(false);
+  });
+
+  test('and DATABASE_DIRECT_PASSWORD are rejected without the address that they belong to', () => {
+    expect(rejectionOf({ DATABASE_PASSWORD: 'secret' })).toBe(
+      'DATABASE_PASSWORD is invalid: expected a value only together with DATABASE_URL',
+    );
+    expect(rejectionOf({ ...DATABASE, DATABASE_DIRECT_PASSWORD: 'secret' })).toBe(
+      'DATABASE_DIRECT_PASSWORD is invalid: expected a value only together with DATABASE_DIRECT_URL',
+    );
+  });
+});
+
 describe('a secret from a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pets-settings-'));
   const path = join(folder, 'url');
@@ -325,6 +382,19 @@ describe('a secret from a file', () => {
     expect(rejectionOf({ DATABASE_URL_FILE: path })).toMatch(
       /^DATABASE_URL is invalid: expected an address/,
     );
+  });
+
+  test('can be DATABASE_PASSWORD and DATABASE_DIRECT_PASSWORD', () => {
+    writeFileSync(path, 'a/b+c=\n');
+    const { database } = new Settings({
+      DATABASE_URL: 'postgres://pets_service@db/pets',
+      DATABASE_PASSWORD_FILE: path,
+      DATABASE_DIRECT_URL: 'postgres://pets_owner@db/pets',
+      DATABASE_DIRECT_PASSWORD_FILE: path,
+    });
+    for (const url of [database.url, database.directUrl]) {
+      expect(new pg.Client({ connectionString: url }).password).toBe('a/b+c=');
+    }
   });
 
   test('can be REDIS_URL', () => {

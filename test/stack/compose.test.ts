@@ -107,7 +107,8 @@ test('the service has two replicas, and every container has limits, a health che
   expect(api.deploy.replicas).toBe(2);
   for (const [name, service] of Object.entries(services)) {
     expect(service.deploy.resources.limits).toEqual({
-      cpus: expect.stringMatching(/^\d+$/),
+      // The engine rejects more processors than the machine has.
+      cpus: '1',
       memory: expect.stringMatching(/^\d+[MG]$/),
       pids: expect.any(Number),
     });
@@ -253,6 +254,13 @@ test('the load balancer listens on its published port and finds the port of the 
 test('the load balancer sends a replica more requests than the replica admits', () => {
   const { maxRequestsInProgress } = new Settings({}).bounds;
   expect(Number(preset('REQUESTS_PER_REPLICA'))).toBeGreaterThan(maxRequestsInProgress);
+});
+
+test('the load balancer waits longer for a response than the service takes', () => {
+  const { poolWaitMs, statementTimeoutMs } = new Settings({}).database;
+  expect(seconds(preset('RESPONSE_TIMEOUT')) * 1000).toBeGreaterThan(
+    poolWaitMs + statementTimeoutMs + 500,
+  );
 });
 
 test('Prometheus scrapes the metrics port of each replica', () => {

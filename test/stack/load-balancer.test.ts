@@ -151,10 +151,54 @@ const UNTIL_LIMIT_MS = 10_000;
       adds.push((await client.post('/v1/pets', newPet('Once'))).status);
     }
     await faulty.close();
+    hosts.pop();
     expect(faulty.dropped.POST).toBeGreaterThan(0);
     expect(adds.filter((status) => status === 503)).toHaveLength(faulty.dropped.POST);
     expect(new Set(adds)).toEqual(new Set([201, 503]));
     expect(await addedIds('Once')).toHaveLength(adds.filter((status) => status === 201).length);
+  });
+
+  test('GET is retried on another replica if a replica hangs, POST gets 503 after RESPONSE_TIMEOUT', async () => {
+    const hung = await FaultyReplica.start(FAULTY_HOST, Number(port), 'hangs');
+    hosts.push(FAULTY_HOST);
+    const impatient = await startLoadBalancer({ RESPONSE_TIMEOUT: '400ms' });
+    try {
+      const impatientClient = new ApiClient(impatient, key);
+      const reads: number[] = [];
+      while (hung.dropped.GET < 2) reads.push((await impatientClient.get('/v1/pets')).status);
+      expect(new Set(reads)).toEqual(new Set([200]));
+
+      let response: ApiResponse | undefined;
+      while (hung.dropped.POST < 1) {
+        response = await impatientClient.post('/v1/pets', newPet('Patience'));
+      }
+      expect(response?.status).toBe(503);
+      expect(response?.json).toMatchObject({ code: 'service_unavailable', status: 503 });
+    } finally {
+      await impatient.stop();
+      hosts.pop();
+      await hung.close();
+    }
+  });
+
+  test('POST › 201 for a body that pauses for longer than RESPONSE_TIMEOUT', async () => {
+    const impatient = await startLoadBalancer({ RESPONSE_TIMEOUT: '400ms' });
+    const body = newPet('Slow upload');
+    const head = [
+      'POST /v1/pets HTTP/1.1',
+      'Host: pets',
+      `Authorization: Bearer ${key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ];
+    const connection = await RawConnection.open(impatient, `${head.join('\r\n')}\r\n\r\n`);
+    try {
+      await sleep(1_000);
+      expect((await connection.write(body).response()).status).toBe(201);
+    } finally {
+      connection.close();
+      await impatient.stop();
+    }
   });
 
   test('a 401 is counted for the client address, whatever X-Forwarded-For the client sends', async () => {

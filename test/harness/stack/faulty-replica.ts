@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 
 /**
  * A replica that reports to be ready, but reads each request and closes the connection without a
- * response.
+ * response, or hangs: it keeps the connection open and never responds.
  */
 export class FaultyReplica {
   readonly dropped = { GET: 0, POST: 0 };
@@ -14,12 +14,18 @@ export class FaultyReplica {
     }
     request.resume().on('end', () => {
       this.dropped[request.method as 'GET' | 'POST']++;
-      request.socket.destroy();
+      if (this.fault === 'closes') request.socket.destroy();
     });
   });
 
-  static async start(host: string, port: number): Promise<FaultyReplica> {
-    const replica = new FaultyReplica();
+  private constructor(private readonly fault: 'closes' | 'hangs') {}
+
+  static async start(
+    host: string,
+    port: number,
+    fault: 'closes' | 'hangs' = 'closes',
+  ): Promise<FaultyReplica> {
+    const replica = new FaultyReplica(fault);
     replica.server.listen(port, host);
     await once(replica.server, 'listening');
     return replica;

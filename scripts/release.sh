@@ -1,0 +1,47 @@
+#!/bin/sh
+# Replaces the replicas of docker-compose.yml with a new release, and no request fails: starts the new replicas in addition to the
+# old ones, waits until they are healthy, then stops the old ones. If a new replica does not become healthy, removes the new ones:
+# the old release keeps running.
+#
+#   scripts/release.sh            builds the image
+#   scripts/release.sh --pull     pulls the image (services with `image:` in place of `build:`)
+set -eu
+cd "$(dirname "$0")/.."
+
+# The load balancer needs this long at most to find a new replica (DNS, then one health check).
+FOUND_AFTER_SECONDS=5
+
+case ${1:-} in
+  '') docker compose build api ;;
+  --pull) docker compose pull api ;;
+  *) echo 'Usage: scripts/release.sh [--pull]' >&2; exit 2 ;;
+esac
+
+old=$(docker compose ps --quiet api)
+count=$(printf '%s' "$old" | grep -c . || true)
+if [ "$count" -eq 0 ]; then
+  exec docker compose up --detach --wait
+fi
+if [ "$count" -gt 5 ]; then
+  echo 'The load balancer finds at most ten replicas, so at most five can be replaced at once.' >&2
+  exit 1
+fi
+
+new_replicas() { docker compose ps --all --quiet api | grep -vxF "$old" || true; }
+
+echo "Starting $count new replicas."
+if ! docker compose up --detach --no-deps --no-recreate --wait --wait-timeout 120 --scale "api=$((count * 2))" api; then
+  echo 'The new release does not start. Its last log lines:' >&2
+  for replica in $(new_replicas); do docker logs --tail 5 "$replica" >&2; done
+  docker rm --force --volumes $(new_replicas) >/dev/null
+  echo 'The new replicas were removed. The old release keeps running.' >&2
+  exit 1
+fi
+sleep "$FOUND_AFTER_SECONDS"
+
+echo "Stopping $count old replicas."
+for replica in $old; do
+  docker stop "$replica" >/dev/null
+  docker rm "$replica" >/dev/null
+done
+docker compose ps api
