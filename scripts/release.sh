@@ -2,20 +2,15 @@
 # Replaces the replicas of docker-compose.yml with a new release, and no request fails: starts the new replicas in addition to the
 # old ones, waits until they are healthy, then stops the old ones. If a new replica does not become healthy, removes the new ones:
 # the old release keeps running.
-#
-#   scripts/release.sh            builds the image
-#   scripts/release.sh --pull     pulls the image (services with `image:` in place of `build:`)
 set -eu
 cd "$(dirname "$0")/.."
 
 # The load balancer needs this long at most to find a new replica (DNS, then one health check).
 FOUND_AFTER_SECONDS=5
 
-case ${1:-} in
-  '') docker compose build api ;;
-  --pull) docker compose pull api ;;
-  *) echo 'Usage: scripts/release.sh [--pull]' >&2; exit 2 ;;
-esac
+# One of the two does something: the service has `build:`, or `image:` with an image from a registry.
+docker compose build api
+docker compose pull --quiet --ignore-buildable api
 
 old=$(docker compose ps --quiet api)
 count=$(printf '%s' "$old" | grep -c . || true)

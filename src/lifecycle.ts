@@ -21,6 +21,8 @@ import type { ServiceAdapter } from './http/server/service-adapter.js';
 import type { ServiceLog } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
+import { reportMissingKeys, startProperties } from './start-report.js';
+import { VERSION } from './version.js';
 
 const IDLE_CHECK_MS = 100;
 
@@ -62,7 +64,8 @@ export async function runService(
       await requireCurrentSchema(settings, database);
       const demoKey = await prepareDemo(service, settings, database);
       if (demoKey) offerDemoKey(service.app, demoKey);
-      const address = await listen(service, settings.server, log.logger);
+      if (demoKey === undefined) await reportMissingKeys(service.app, log.logger);
+      const address = await listen(service, settings, log.logger);
       if (demoKey !== undefined) log.output.write(`${welcomeText(address, demoKey)}\n`);
       const signal = await stopSignal;
       log.logger.info({ signal }, 'stopping');
@@ -93,6 +96,7 @@ async function start(
     }
     const app = await createApp({ settings, clock: new SystemClock(), database }, logger);
     const serviceMetrics = app.get(ServiceMetrics);
+    serviceMetrics.observeBuild(VERSION);
     serviceMetrics.observeLog(output);
     return { app, metrics: createMetricsServer(serviceMetrics.registry) };
   } catch (error) {
@@ -138,9 +142,10 @@ async function prepareDemo(
 /** Opens both listeners. Returns the address of the main listener. */
 async function listen(
   { app, metrics }: Service,
-  { port, host, metricsPort, metricsHost }: ServerSettings,
+  settings: Settings,
   logger: Logger,
 ): Promise<string> {
+  const { port, host, metricsPort, metricsHost } = settings.server;
   if (metricsPort !== undefined) {
     await listenOn(metrics, 'METRICS_PORT', metricsPort, metricsHost, logger);
   }
@@ -148,7 +153,11 @@ async function listen(
   await listenOn(server, 'PORT', port, host, logger);
   const address = addressOf(server);
   logger.info(
-    { address, metrics: metrics.listening ? addressOf(metrics) : undefined },
+    {
+      address,
+      metrics: metrics.listening ? addressOf(metrics) : undefined,
+      ...startProperties(settings),
+    },
     'listening',
   );
   return address;

@@ -56,6 +56,18 @@ export class ServiceMetrics {
     this.deprecatedRequests.labels(route).inc();
   }
 
+  /** @param version of the service */
+  observeBuild(version: string): void {
+    new Gauge({
+      name: 'pets_build_info',
+      help: 'Always 1. The labels are the versions of the service and of Node.js',
+      labelNames: ['version', 'node'],
+      registers: [this.registry],
+    })
+      .labels(version, process.version)
+      .set(1);
+  }
+
   observeDocsDownloads(limit: DownloadLimit): void {
     this.counter(
       'pets_docs_downloads_rejected_total',

@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner } from '../harness/database/factories.js';
 import {
   type BuiltService,
   inheritedEnvironment,
@@ -43,8 +45,24 @@ describe('when the output is not a terminal', () => {
         .logs()
         .filter(({ level }) => Number(level) > DEBUG)
         .map(({ msg }) => msg),
-    ).toEqual(['listening', 'request', 'stopping', 'stopped']);
+    ).toEqual(['no API keys yet', 'listening', 'request', 'stopping', 'stopped']);
     for (const line of service.logs()) expect(Date.parse(String(line['time']))).toBeGreaterThan(0);
+  });
+
+  test('the line of the start shows the version and the database', () => {
+    const { host, port, database: name } = new pg.Client({ connectionString: database.url });
+    expect(service.logs().find(({ msg }) => msg === 'listening')).toMatchObject({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      node: process.version,
+      database: `${name} on ${host}:${port}`,
+      redis: false,
+      trustProxy: 0,
+    });
+  });
+
+  test('without an API key, a line has the command for the first one', () => {
+    const line = service.logs().find(({ msg }) => msg === 'no API keys yet');
+    expect(line?.['command']).toMatch(/^pets keys issue --owner \S+ --plan \S+$/);
   });
 
   test('LOG_LEVEL debug adds lines', () => {
@@ -58,6 +76,22 @@ describe('when the output is not a terminal', () => {
       ),
     ).toEqual([{ rows: 0 }]);
   });
+});
+
+test('the line of the start shows Redis and the trusted proxies, never a password, and nothing asks for a first API key', async () => {
+  await createOwner(database);
+  const service = await startBuiltService({
+    DATABASE_URL: database.url,
+    DATABASE_PASSWORD: 'secret-1',
+    REDIS_URL: 'redis://:secret-2@127.0.0.1:1',
+    TRUST_PROXY: '10.0.0.0/8',
+  });
+  await service.stop();
+  const lines = service.logs().map(({ msg }) => msg);
+  expect(lines).not.toContain('no API keys yet');
+  const line = service.logs().find(({ msg }) => msg === 'listening');
+  expect(line).toMatchObject({ redis: true, trustProxy: ['10.0.0.0/8'] });
+  expect(service.output()).not.toContain('secret');
 });
 
 test('LOG_LEVEL warn writes nothing while there is no problem', async () => {

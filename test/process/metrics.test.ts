@@ -54,6 +54,7 @@ test('GET /metrics is Prometheus text on the metrics listener', async () => {
   for (const name of [
     'process_cpu_seconds_total',
     'nodejs_eventloop_lag_p99_seconds',
+    'pets_build_info',
     'db_client_connection_count',
     'db_client_connection_max',
     'db_client_connection_pending_requests',

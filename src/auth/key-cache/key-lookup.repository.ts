@@ -12,6 +12,8 @@ const FIND_BY_HASH = `
     JOIN owners AS owner ON owner.id = key.owner_id
    WHERE key.hash = $1`;
 
+const HAS_KEYS = 'SELECT EXISTS (SELECT FROM api_keys) AS "hasKeys"';
+
 /** A use is stored to the minute, which may have begun before the API key was created. */
 const SAVE_LAST_USED = `
   UPDATE api_keys AS key
@@ -53,6 +55,12 @@ export class KeyLookupRepository {
     const kind = isCached ? 'cached' : 'uncached';
     const [row] = await this.pools.query<KeyRow>(kind, FIND_BY_HASH, [Buffer.from(hash, 'hex')]);
     return row ? toCachedKey(row) : null;
+  }
+
+  /** Whether an API key was ever issued. */
+  async hasKeys(): Promise<boolean> {
+    const [row] = await this.pools.query<{ hasKeys: boolean }>('uncached', HAS_KEYS, []);
+    return row?.hasKeys === true;
   }
 
   /**
