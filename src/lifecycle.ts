@@ -45,7 +45,7 @@ interface Service {
 }
 
 /**
- * Starts the service, runs it until the stop signal, completes the requests in progress, and closes
+ * Starts the service, runs it until `stopReason` resolves, completes the requests in progress, and closes
  * everything, including the database.
  *
  * @throws StartError when an operator can fix what prevents the start
@@ -54,7 +54,7 @@ export async function runService(
   settings: Settings,
   database: DatabaseLocation,
   log: ServiceLog,
-  stopSignal: Promise<string>,
+  stopReason: Promise<string>,
 ): Promise<void> {
   const { shutdownDelayMs, shutdownGraceMs } = settings.server;
   let endByMs = Infinity;
@@ -67,8 +67,7 @@ export async function runService(
       if (demoKey === undefined) await reportMissingKeys(service.app, log.logger);
       const address = await listen(service, settings, log.logger);
       if (demoKey !== undefined) log.output.write(`${welcomeText(address, demoKey)}\n`);
-      const signal = await stopSignal;
-      log.logger.info({ signal }, 'stopping');
+      log.logger.info({ signal: await stopReason }, 'stopping');
       endByMs = performance.now() + shutdownDelayMs + shutdownGraceMs;
       await drain(service.app, settings.server);
     } finally {

@@ -1,4 +1,5 @@
 import { SettingError } from './config/setting-error.js';
+import type { ServerSettings } from './config/server-settings.js';
 import { Settings } from './config/settings.js';
 import { locateDatabase } from './database/database-location.js';
 import { EmbeddedDatabaseError } from './embedded-postgres/embedded-database-error.js';
@@ -8,12 +9,11 @@ import { createServiceLog, type ServiceLog } from './logging/logger.js';
 /** Errors that an operator can fix. Their message is one line, printed without a stack. */
 const OPERATOR_ERRORS = [SettingError, StartError, EmbeddedDatabaseError];
 
-const FATAL_FLUSH_LIMIT_MS = 1_000;
 const EXIT_LIMIT_MS = 1_000;
 
 try {
   await runProcess();
-  process.exit(0);
+  process.exit();
 } catch (error) {
   const isOperatorError = OPERATOR_ERRORS.some((type) => error instanceof type);
   console.error(isOperatorError ? (error as Error).message : error);
@@ -24,29 +24,36 @@ try {
 
 async function runProcess(): Promise<void> {
   const settings = new Settings();
-  const stopSignal = firstSignal('SIGTERM', 'SIGINT');
   const log = await createServiceLog(settings.logging);
-  exitOnUncaughtException(log);
+  const stopReason = firstReasonToStop(log, settings.server);
   // At the same time, because loading the application and starting the database both take long.
   const [{ runService }, database] = await Promise.all([
     import('./lifecycle.js'),
     locateDatabase(settings.database, 'service'),
   ]);
-  await runService(settings, database, log, stopSignal);
+  await runService(settings, database, log, stopReason);
 }
 
-/** Resolves to the first signal. Later signals do not interrupt the shutdown. */
-function firstSignal(...signals: NodeJS.Signals[]): Promise<NodeJS.Signals> {
+/**
+ * Resolves to the first signal or uncaught exception. The exception is logged, the exit code is then
+ * 1, and the process ends even if the shutdown does not.
+ */
+function firstReasonToStop(
+  { logger, output }: ServiceLog,
+  { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
+): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of signals) process.on(signal, () => resolve(signal));
-  });
-}
-
-function exitOnUncaughtException({ logger, output }: ServiceLog): void {
-  process.once('uncaughtException', (err) => {
-    // Another exception must not end the process before the line is written.
-    process.on('uncaughtException', () => undefined);
-    logger.fatal({ err }, 'fatal error');
-    void output.flush(FATAL_FLUSH_LIMIT_MS).then(() => process.exit(1));
+    for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, resolve);
+    process.once('uncaughtException', (err, origin) => {
+      // A defect often repeats. It must not interrupt the shutdown.
+      process.on('uncaughtException', () => undefined);
+      process.exitCode = 1;
+      logger.fatal({ err }, 'fatal error');
+      setTimeout(
+        () => void output.flush(EXIT_LIMIT_MS).then(() => process.exit()),
+        shutdownDelayMs + shutdownGraceMs + EXIT_LIMIT_MS,
+      );
+      resolve(origin);
+    });
   });
 }

@@ -58,6 +58,35 @@ const request = (method: string, path: string, ...headers: string[]): string =>
     '',
   ].join('\r\n');
 
+test.each([
+  ['an uncaught exception', `throw new Error('on purpose')`],
+  ['an unhandled rejection', `void Promise.reject(new Error('on purpose'))`],
+])(
+  'GET /v1/pets › 200 after %s of another part of the service, which then ends with exit code 1',
+  async (_title, defect) => {
+    const { service, port } = await start({
+      DATABASE_STATEMENT_TIMEOUT_SECONDS: '10',
+      DATABASE_LOCK_TIMEOUT_SECONDS: '10',
+      // Repeats like a timer of a feature.
+      NODE_OPTIONS: `--import="data:text/javascript,process.on('SIGUSR2',()=>setInterval(()=>{${encodeURIComponent(defect)}},10))"`,
+    });
+    const lock = await holdPets(database);
+    const locked = await RawConnection.open({ port }, request('GET', '/v1/pets'));
+    await lock.waitedFor();
+    const stopped = stop(service, 'SIGUSR2');
+    await stopping(service);
+    await lock.release();
+    const response = await locked.response();
+    expect([response.status, response.headers['connection']]).toEqual([200, 'close']);
+    const { code, ms } = await stopped;
+    expect(code).toBe(1);
+    expect(ms).toBeLessThan(AT_ONCE_MS);
+    const messages = service.logs().map(({ msg }) => msg);
+    expect(messages.filter((msg) => msg === 'fatal error')).toHaveLength(1);
+    expect(messages.at(-1)).toBe('stopped');
+  },
+);
+
 test('SIGTERM ends an idle service at once, with exit code 0', async () => {
   const { service, port } = await start();
   // The service waits neither for an unused connection nor for an idle one.

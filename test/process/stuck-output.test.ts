@@ -113,10 +113,10 @@ class StuckService {
     return Number(/^pets_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
   }
 
-  /** Sends SIGTERM and returns the exit code, or 'still running'. */
-  async stop(): Promise<number | string | null> {
+  /** Sends a signal and returns the exit code, or 'still running'. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | string | null> {
     const exited = once(this.process, 'exit') as Promise<[number | null]>;
-    this.process.kill('SIGTERM');
+    this.process.kill(signal);
     const limit = sleep(WAIT_LIMIT_MS, ['still running'] as const, { ref: false });
     const [code] = await Promise.race([exited, limit]);
     return code;
@@ -197,6 +197,18 @@ describe('standard output is a pipe that nobody reads', () => {
     const startedAtMs = performance.now();
     expect(await stuck.stop()).toBe(0);
     expect(performance.now() - startedAtMs).toBeLessThan(1_500);
+    pipe.handOver();
+    pipe.close();
+  });
+
+  test('an uncaught exception ends the service with exit code 1', async () => {
+    const pipe = new StalledPipe();
+    const stuck = await StuckService.start(pipe.writer, {
+      ...SMALL_BUFFER,
+      NODE_OPTIONS: `--import="data:text/javascript,process.on('SIGUSR2',()=>{throw(0)})"`,
+    });
+    await stuck.serve();
+    expect(await stuck.stop('SIGUSR2')).toBe(1);
     pipe.handOver();
     pipe.close();
   });
