@@ -169,7 +169,7 @@ export default {
           '^src/http/routing/deprecation\\.ts$',
           '^src/http/response/handler-result\\.ts$',
           '^src/auth/(?:caller|cached-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
-          '^src/database/(?:database-errors|sql|transactions)\\.ts$',
+          '^src/database/(?:background-job|database-errors|sql|transactions)\\.ts$',
           '^src/database/pipelining/pipelined-statements\\.ts$',
           '^src/database/standbys/standbys\\.ts$',
           '^src/config/(?:clock|settings)\\.ts$',

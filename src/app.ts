@@ -1,9 +1,10 @@
 import 'reflect-metadata';
 import type { Server } from 'node:http';
-import { VersioningType } from '@nestjs/common';
+import { Logger as NestLog, type Type, VersioningType } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
+import { AppModule } from './app.module.js';
 import { type AppEnvironment, platformModule } from './platform.module.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
@@ -13,7 +14,7 @@ import { cors } from './http/routing/cors.js';
 import { LinkBase } from './http/routing/link-base.js';
 import { serveInterfaceDescription } from './http/openapi/serve-description.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
-import { requestContext } from './http/request/request-context.js';
+import { currentRequestIds, requestContext } from './http/request/request-context.js';
 import type { Request, SetRateLimitHeaders } from './http/request/request.js';
 import {
   accessLog,
@@ -51,7 +52,7 @@ export async function createApp(
     {
       // JsonBodyGuard reads the body, after the guards that can reject the request.
       bodyParser: false,
-      logger: new NestLogger(logger),
+      logger: new NestLogger(logger, currentRequestIds),
       // Throws an error at start instead of exiting.
       abortOnError: false,
     },
@@ -91,7 +92,7 @@ async function setUp(
   const metrics = app.get(ServiceMetrics);
 
   // Each request passes these steps in this order, then the router and the steps of platformModule.
-  app.use(requestContext);
+  app.use(requestContext(hasLoggers(app, [AppModule, ...(environment.features ?? [])])));
   app.use(
     observeResponses([
       accessLog(logger, settings.logging.clientAddress, loggedCaller),
@@ -109,6 +110,23 @@ async function setUp(
 
   await app.init();
   return app;
+}
+
+/**
+ * Returns whether a provider or a controller of these modules, or of modules that they import, has
+ * a Nest Logger. Global modules are part of the platform, and their lines belong to no request.
+ */
+function hasLoggers(app: NestExpressApplication, features: readonly Type[]): boolean {
+  const reached = new Set(
+    [...app.get(ModulesContainer).values()].filter(({ metatype }) => features.includes(metatype)),
+  );
+  for (const { imports, providers, controllers } of reached) {
+    for (const { instance } of [...providers.values(), ...controllers.values()]) {
+      if (Object.values(instance ?? {}).some((value) => value instanceof NestLog)) return true;
+    }
+    for (const imported of imports) if (!imported.isGlobal) reached.add(imported);
+  }
+  return false;
 }
 
 function setLimits(server: Server, settings: ServerSettings): void {

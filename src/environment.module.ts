@@ -1,9 +1,10 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Clock } from './config/clock.js';
 import { Settings } from './config/settings.js';
+import { BackgroundJobs } from './database/background-job.js';
 import { LinkBase } from './http/routing/link-base.js';
 
-/** The settings, the clock and the prefix of URLs in `Link` headers, for every module. */
+/** What every module can inject: settings, clock, jobs, and the prefix of URLs in `Link` headers. */
 @Global()
 @Module({})
 export class EnvironmentModule {
@@ -11,11 +12,12 @@ export class EnvironmentModule {
     return {
       module: EnvironmentModule,
       providers: [
+        BackgroundJobs,
         { provide: Settings, useValue: settings },
         { provide: Clock, useValue: clock },
         { provide: LinkBase, useValue: linkBase },
       ],
-      exports: [Settings, Clock, LinkBase],
+      exports: [BackgroundJobs, Settings, Clock, LinkBase],
     };
   }
 }

@@ -1,4 +1,9 @@
-import { Logger } from '@nestjs/common';
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 
 /**
  * Runs work at an interval, one run after another, until it is stopped. Logs the error of a run.
@@ -49,5 +54,31 @@ export class BackgroundJob {
     } catch (error) {
       this.logger.warn({ msg: 'background job failed', err: error });
     }
+  }
+}
+
+/** Runs the background jobs of all modules, from the end of the start until the shutdown. */
+@Injectable()
+export class BackgroundJobs implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly jobs: BackgroundJob[] = [];
+
+  /**
+   * Adds a job. Call it in the constructor of a provider. Every replica runs the job.
+   *
+   * @param name identifies the job in the log
+   * @param intervalMs the mean time between two runs, the first one included
+   * @param work gets a signal that is aborted at the shutdown, which waits for the run in progress
+   */
+  every(name: string, intervalMs: number, work: (stopSignal: AbortSignal) => Promise<void>): void {
+    this.jobs.push(new BackgroundJob(name, intervalMs, work));
+  }
+
+  onApplicationBootstrap(): void {
+    for (const job of this.jobs) job.start();
+  }
+
+  /** Nest calls it before it closes the connections to the database. */
+  async onModuleDestroy(): Promise<void> {
+    await Promise.all(this.jobs.map((job) => job.stop()));
   }
 }

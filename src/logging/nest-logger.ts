@@ -1,13 +1,20 @@
 import type { LoggerService } from '@nestjs/common';
 import type { Level, Logger } from 'pino';
 
+/** At start, Nest logs every module and route. Only debugging needs these messages. */
+const START_CONTEXTS =
+  /^(?:NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication)$/;
+
 /** Passes the messages of Nest's Logger to the logger of the service. */
 export class NestLogger implements LoggerService {
-  constructor(private readonly logger: Logger) {}
+  /** @param requestIds returns the identifiers of the current request, which each line contains */
+  constructor(
+    private readonly logger: Logger,
+    private readonly requestIds: () => object | undefined,
+  ) {}
 
   log(message: unknown, ...rest: unknown[]): void {
-    // At start, Nest logs every module and route as text. Only debugging needs these messages.
-    this.write(typeof message === 'object' ? 'info' : 'debug', message, rest);
+    this.write(START_CONTEXTS.test(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
   }
   warn(message: unknown, ...rest: unknown[]): void {
     this.write('warn', message, rest);
@@ -29,12 +36,14 @@ export class NestLogger implements LoggerService {
   private write(level: Level, message: unknown, rest: unknown[]): void {
     const context = rest.at(-1);
     const stack = rest.length > 1 ? rest[0] : undefined;
-    if (message instanceof Error) this.logger[level]({ context, err: message }, message.message);
-    else if (typeof message === 'object') this.logger[level]({ context, ...message });
-    else
-      this.logger[level](
-        { context, stack },
-        typeof message === 'string' ? message : JSON.stringify(message),
-      );
+    const ids = this.requestIds();
+    if (message instanceof Error) {
+      this.logger[level]({ context, err: message, ...ids }, message.message);
+    } else if (typeof message === 'object') {
+      this.logger[level]({ context, ...message, ...ids });
+    } else {
+      const text = typeof message === 'string' ? message : JSON.stringify(message);
+      this.logger[level]({ context, stack, ...ids }, text);
+    }
   }
 }

@@ -30,3 +30,43 @@ test('GET /v1/toys/environment › 200 with the clock and the settings, which a 
   const { json } = await send(service, '/v1/toys/environment');
   expect(json).toEqual({ now: START_MS, poolSize: 3 });
 });
+
+test('GET /v1/toys/{toy}/sale › 200 and each log line of the feature has the id of its request', async () => {
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const toys = Array.from({ length: 40 }, (_, index) => index);
+  const sales = () => service.logs().filter(({ msg }) => msg === 'sold');
+  await Promise.all(
+    toys.map(async (toy) => {
+      const headers = {
+        'X-Request-Id': `sale-${toy}`,
+        ...(toy % 2 === 0 && { traceparent: `00-${traceId}-b7ad6b7169203331-01` }),
+      };
+      expect((await send(service, `/v1/toys/${toy}/sale`, { headers })).status).toBe(200);
+    }),
+  );
+  await service.waitForLog(() => sales().length === toys.length);
+  expect(
+    sales()
+      .map(({ requestId }) => requestId)
+      .sort(),
+  ).toEqual(toys.map((toy) => `sale-${toy}`).sort());
+  const lines = service.logs().filter(({ context }) => context === 'ToysService');
+  for (const toy of toys) {
+    const ofToy = lines.filter((line) => line['toy'] === toy);
+    expect(ofToy.map(({ step }) => step)).toEqual(['start', 'statement', 'transaction']);
+    for (const line of ofToy) {
+      expect(line).toMatchObject({ requestId: `sale-${toy}` });
+      expect(line['traceId']).toBe(toy % 2 === 0 ? traceId : undefined);
+    }
+  }
+});
+
+test('a background job of a feature runs again after an error, without the id of a request', async () => {
+  const failed = service.waitForLog(({ msg }) => msg === 'background job failed');
+  expect(await failed).toMatchObject({ context: 'ToyStock', err: { message: 'no toys' } });
+  const runs = () => service.logs().filter(({ msg }) => msg === 'counted');
+  const before = runs().length;
+  await service.waitForLog(({ msg }) => msg === 'counted' && runs().length > before);
+  for (const run of runs()) expect(run).toMatchObject({ pets: 0, isStopping: false });
+  for (const run of runs()) expect(run).not.toHaveProperty('requestId');
+});

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { ArgumentsHost, ExecutionContext } from '@nestjs/common';
@@ -11,16 +12,39 @@ const IPV6_NETWORK_BITS = 64;
 const TRACE_PARENT =
   /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
 
-/** The first middleware: identifies the request and sets the headers of every response. */
-export function requestContext(request: Request, response: Response, next: NextFunction): void {
-  request.receivedAt = performance.now();
-  request.id = requestId(request.headers['x-request-id']);
-  request.traceId = traceId(request.headers['traceparent']);
-  // Read now, because a disconnected socket has no address.
-  request.clientAddress = clientAddress(request);
-  response.setHeader('X-Request-Id', request.id);
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  next();
+const responses = new AsyncLocalStorage<Response>();
+
+/**
+ * Returns the first middleware. It identifies the request and sets the headers of every response.
+ *
+ * @param identifiesLogs whether `currentRequestIds` returns the identifiers of the request. On
+ *   Node.js before 24, this costs CPU in every request (see docs/performance.md)
+ */
+export function requestContext(identifiesLogs: boolean) {
+  return (request: Request, response: Response, next: NextFunction): void => {
+    request.receivedAt = performance.now();
+    request.id = requestId(request.headers['x-request-id']);
+    request.traceId = traceId(request.headers['traceparent']);
+    // Read now, because a disconnected socket has no address.
+    request.clientAddress = clientAddress(request);
+    response.setHeader('X-Request-Id', request.id);
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    if (identifiesLogs) responses.run(response, next);
+    else next();
+  };
+}
+
+/**
+ * Returns the identifiers of the request that the calling code handles, for its log lines; undefined
+ * after the response and in code that no request has started.
+ */
+export function currentRequestIds():
+  { requestId: string; traceId: string | undefined } | undefined {
+  const response = responses.getStore();
+  // A connection or timer that a request has created stays in the context of this request.
+  if (!response || response.destroyed) return undefined;
+  const { id, traceId } = response.req;
+  return { requestId: id, traceId };
 }
 
 /** Returns the caller's `X-Request-Id` if it is well-formed, otherwise a generated id. */

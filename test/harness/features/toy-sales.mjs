@@ -14,6 +14,7 @@ import {
 import { EntityManager } from 'typeorm';
 import { Public } from '#dist/auth/public.decorator.js';
 import { Clock } from '#dist/config/clock.js';
+import { BackgroundJobs } from '#dist/database/background-job.js';
 import { Settings } from '#dist/config/settings.js';
 import { Deprecated } from '#dist/http/routing/deprecation.js';
 import { PipelinedStatements } from '#dist/database/pipelining/pipelined-statements.js';
@@ -27,12 +28,21 @@ class ToysService {
    * @param {PipelinedStatements} statements
    * @param {Clock} clock
    * @param {Settings} settings
+   * @param {BackgroundJobs} jobs
    */
-  constructor(database, statements, clock, settings) {
+  constructor(database, statements, clock, settings, jobs) {
     this.database = database;
     this.statements = statements;
     this.clock = clock;
     this.settings = settings;
+    jobs.every('ToyStock', 10, (stopSignal) => this.count(stopSignal));
+  }
+
+  /** @param {AbortSignal} stopSignal */
+  async count(stopSignal) {
+    const [row] = await this.database.query('SELECT count(*)::int AS pets FROM pets');
+    this.logger.log({ msg: 'counted', pets: row.pets, isStopping: stopSignal.aborted });
+    throw new Error('no toys');
   }
 
   /**
@@ -47,11 +57,11 @@ class ToysService {
       [toy],
       (/** @type {[number]} */ [number]) => number,
     );
-    this.logger.log({ msg: 'selling', toy, step: 'pipelined statement' });
+    this.logger.log({ msg: 'selling', toy, step: 'statement' });
     await this.database.transaction((transaction) => transaction.query('SELECT 1'));
     this.logger.log({ msg: 'selling', toy, step: 'transaction' });
     await delay(1);
-    this.logger.log(`sold ${toy}`);
+    this.logger.log('sold');
     return { toy };
   }
 }
@@ -60,6 +70,7 @@ Inject(EntityManager)(ToysService, undefined, 0);
 Inject(PipelinedStatements)(ToysService, undefined, 1);
 Inject(Clock)(ToysService, undefined, 2);
 Inject(Settings)(ToysService, undefined, 3);
+Inject(BackgroundJobs)(ToysService, undefined, 4);
 
 class ToysController {
   /** @param {ToysService} toys */
