@@ -69,7 +69,7 @@ export default defineConfig(
     rules: { '@typescript-eslint/no-extraneous-class': ['error', { allowEmpty: true }] },
   },
   {
-    files: ['src/**'],
+    files: ['src/**', 'examples/**/*.ts'],
     ignores: ['src/config/**'],
     rules: {
       'no-restricted-properties': [
@@ -90,14 +90,14 @@ export default defineConfig(
     },
   },
   {
-    files: ['src/**'],
-    ignores: ['src/database/**'],
+    files: ['src/**', 'examples/**/*.ts'],
+    ignores: ['src/database/**', '**/[0-9]*-*.ts'],
     plugins: { database: { rules: { 'typed-sql': typedSql } } },
     rules: { 'database/typed-sql': 'error' },
   },
   {
     // Tests read responses as untyped JSON, and their assertions check its shape.
-    files: ['test/**', 'bench/**', 'examples/**', 'scripts/**'],
+    files: ['test/**', 'bench/**', 'examples/**/*.mjs', 'scripts/**'],
     rules: {
       '@typescript-eslint/no-unsafe-argument': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -15,7 +15,7 @@ export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
 /** @type {{ compilerOptions: { tsConfigPath: string, plugins: PluginEntry[] } }} */
 const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, 'nest-cli.json'), 'utf8'));
-const CONFIG_FILE = join(ROOT, compilerOptions.tsConfigPath);
+export const CONFIG_FILE = join(ROOT, compilerOptions.tsConfigPath);
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = await compile();
 
@@ -71,7 +71,8 @@ export async function watchSources(onCompiled) {
   return () => watch.close();
 }
 
-async function loadPlugins() {
+/** Returns the compiler plugins of nest-cli.json. */
+export async function loadPlugins() {
   return Promise.all(
     compilerOptions.plugins.map(async ({ name, options }) => {
       /** @type {Plugin} */

@@ -1,10 +1,12 @@
 // @ts-check
 // What the tests of the schema ask of the built service, over the process channel:
 //   differences   the statements by which TypeORM would bring the database to the entities, and back
+//   ownIndexes    the names of the indexes that only migrations create
 //   synchronize   makes the schema of an empty database from the entities alone
 //   migrate       the names of the migrations that it ran
 //   revert        the name of the migration that was reverted
 import { readdir } from 'node:fs/promises';
+import { pathToFileURL } from 'node:url';
 import { DataSource } from 'typeorm';
 import { Settings } from '#dist/config/settings.js';
 import { dataSourceOptions } from '#dist/database/data-source-options.js';
@@ -23,6 +25,15 @@ const commands = {
       const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
       return [...upQueries, ...downQueries].map(({ query }) => query);
     }),
+  ownIndexes: (location, settings) =>
+    withEntities(location, settings, (dataSource) =>
+      Promise.resolve(
+        dataSource.entityMetadatas
+          .flatMap(({ indices }) => indices)
+          .filter(({ synchronize }) => !synchronize)
+          .map(({ name }) => name),
+      ),
+    ),
   synchronize: (location, settings) =>
     withEntities(location, settings, (dataSource) => dataSource.synchronize()),
   migrate,
@@ -69,13 +80,18 @@ async function withEntities(location, settings, work) {
   }
 }
 
-/** @returns {Promise<Function[]>} */
+/** @returns {Promise<Function[]>} the entities of the build and of the folder ENTITIES */
 async function allEntities() {
-  const build = new URL('../../../dist/', import.meta.url);
-  const files = (await readdir(build, { recursive: true })).filter((file) =>
-    file.endsWith('.entity.js'),
-  );
-  const modules = await Promise.all(files.map((file) => import(new URL(file, build).href)));
+  const { ENTITIES } = process.env;
+  const folders = [new URL('../../../dist/', import.meta.url)];
+  if (ENTITIES) folders.push(pathToFileURL(`${ENTITIES}/`));
+  const files = folders.map(async (folder) => {
+    const names = await readdir(folder, { recursive: true });
+    return names
+      .filter((name) => name.endsWith('.entity.js'))
+      .map((name) => new URL(name, folder).href);
+  });
+  const modules = await Promise.all((await Promise.all(files)).flat().map((file) => import(file)));
   return modules.flatMap((module) =>
     Object.values(module).filter((value) => typeof value === 'function'),
   );

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 export interface Schema {
   $ref?: string;
   type?: string;
+  nullable?: boolean;
   format?: string;
   enum?: unknown[];
   allOf?: Schema[];
@@ -41,6 +42,7 @@ export function schemaViolations(
   if (schema.$ref !== undefined) {
     return schemaViolations(value, resolve(schema.$ref) as Schema, resolve, at);
   }
+  if (value === null && schema.nullable) return [];
   const violations = (schema.allOf ?? []).flatMap((part) =>
     schemaViolations(value, part, resolve, at),
   );

@@ -37,7 +37,7 @@ async function serve(socket) {
       settings,
       clock,
       database: await locateDatabase(settings.database, 'service'),
-      features: features ? (await import(features)).default : [],
+      features: (await Promise.all(features.map(modulesOf))).flat(),
     },
     createLogger(settings.logging.level, { write: (log) => send(socket, { log }) }),
   );
@@ -50,6 +50,14 @@ async function serve(socket) {
   }
   await app.close();
   socket.end();
+}
+
+/**
+ * @param {string} file
+ * @returns {Promise<import('@nestjs/common').Type[]>}
+ */
+async function modulesOf(file) {
+  return (await import(file)).default;
 }
 
 host.listen(0, '127.0.0.1');

@@ -6,7 +6,7 @@ import { addOutput, expectNoKey, newOutput } from './output.js';
 interface ApplicationOptions {
   env: Record<string, string>;
   nowMs: number;
-  features: string | undefined;
+  features: readonly string[];
 }
 
 interface HostMessage {

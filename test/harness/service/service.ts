@@ -55,8 +55,8 @@ interface ServiceOptions {
   nowMs?: number;
   /** A database to share; by default a new one, dropped with the service. */
   database?: TestDatabase;
-  /** Path of a module whose default export lists Nest modules to add. */
-  features?: string;
+  /** Paths of modules whose default exports list Nest modules to add. */
+  features?: string | readonly string[];
 }
 
 /** Starts the built application on a database of its own. */
@@ -66,7 +66,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const application = await HostedApplication.start({
     env: { ...PATIENT, PORT: '0', DATABASE_URL: database.url, ...options.env },
     nowMs,
-    features: options.features,
+    features: [options.features ?? []].flat(),
   });
   const { port, output } = application;
   const setClock = async (ms: number): Promise<void> => {

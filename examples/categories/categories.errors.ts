@@ -1,0 +1,13 @@
+import { ServiceError } from '../errors/service-error.js';
+
+/** The public messages, also used by the interface description. */
+export const CATEGORY_NOT_FOUND = 'No category has this identifier.';
+export const CATEGORY_NAME_TAKEN = 'A category with this name already exists.';
+
+export function categoryNotFound(): ServiceError {
+  return new ServiceError('not_found', CATEGORY_NOT_FOUND);
+}
+
+export function categoryNameTaken(): ServiceError {
+  return new ServiceError('conflict', CATEGORY_NAME_TAKEN);
+}

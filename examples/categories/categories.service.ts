@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { Keyset } from '../http/paging/keyset.js';
+import type { PageQuery } from '../http/paging/page-query.dto.js';
+import type { Page } from '../http/response/handler-result.js';
+import { categoryNotFound } from './categories.errors.js';
+import { CategoriesRepository } from './categories.repository.js';
+import type { PublicCategory } from './category.entity.js';
+import type { CategoryChanges } from './dto/category-changes.dto.js';
+import type { NewCategory } from './dto/new-category.dto.js';
+
+/** The name alone identifies a category. */
+const BY_NAME = new Keyset('text');
+
+/** The operations on categories. */
+@Injectable()
+export class CategoriesService {
+  constructor(private readonly categories: CategoriesRepository) {}
+
+  /** Returns a page in ascending order of name. @throws ServiceError invalid_cursor */
+  async list(query: PageQuery): Promise<Page<PublicCategory>> {
+    const [afterName] = BY_NAME.positionOf(query) ?? [''];
+    // One row more than the page holds shows whether another page follows.
+    const categories = await this.categories.list(afterName, query.limit + 1);
+    return BY_NAME.page(categories, query, ({ name }) => [name]);
+  }
+
+  /** @throws ServiceError conflict if another category has the name */
+  add(category: NewCategory): Promise<PublicCategory> {
+    return this.categories.insert(category);
+  }
+
+  /** @throws ServiceError not_found */
+  async get(id: bigint): Promise<PublicCategory> {
+    const category = await this.categories.findById(id);
+    if (!category) throw categoryNotFound();
+    return category;
+  }
+
+  /** @throws ServiceError not_found, or conflict if another category has the name */
+  async change(id: bigint, changes: CategoryChanges): Promise<PublicCategory> {
+    const category = await this.categories.update(id, changes);
+    if (!category) throw categoryNotFound();
+    return category;
+  }
+
+  /** @throws ServiceError not_found */
+  async remove(id: bigint): Promise<void> {
+    if (!(await this.categories.delete(id))) throw categoryNotFound();
+  }
+}

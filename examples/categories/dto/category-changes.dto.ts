@@ -1,0 +1,37 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { ApiModel } from '../../http/openapi/decorators/api-model.decorator.js';
+import { IsOptionalMember, IsText } from '../../http/validation/property-rules.js';
+
+/** The body of `PATCH /v1/categories/{categoryId}`. A missing property stays as it is. */
+@ApiModel({
+  description: 'Changes of a category. A missing property stays as it is.',
+  example: { name: 'Kittens' },
+})
+export class CategoryChanges {
+  @ApiProperty({
+    type: 'string',
+    required: false,
+    minLength: 1,
+    maxLength: 100,
+    description: 'The new name.',
+    example: 'Kittens',
+  })
+  @IsOptionalMember()
+  @IsText(1, 100)
+  name?: string;
+
+  // Unlike @IsOptionalMember(), @IsOptional() accepts null, which removes the description.
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    required: false,
+    minLength: 1,
+    maxLength: 1000,
+    description: 'The new description. `null` removes the description.',
+    example: 'Young cats.',
+  })
+  @IsOptional()
+  @IsText(1, 1000)
+  description?: string | null;
+}

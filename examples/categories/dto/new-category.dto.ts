@@ -1,0 +1,34 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional } from 'class-validator';
+import { ApiModel } from '../../http/openapi/decorators/api-model.decorator.js';
+import { IsText } from '../../http/validation/property-rules.js';
+
+/** The body of `POST /v1/categories`. */
+@ApiModel({
+  description: 'A category to add.',
+  example: { name: 'Cats', description: 'Felis catus.' },
+})
+export class NewCategory {
+  @ApiProperty({
+    type: 'string',
+    minLength: 1,
+    maxLength: 100,
+    description: 'Name of the category. No other category has this name in any case.',
+    example: 'Cats',
+  })
+  @IsText(1, 100)
+  name!: string;
+
+  @ApiProperty({
+    type: 'string',
+    nullable: true,
+    required: false,
+    minLength: 1,
+    maxLength: 1000,
+    description: 'Description of the category.',
+    example: 'Felis catus.',
+  })
+  @IsOptional()
+  @IsText(1, 1000)
+  description?: string | null;
+}

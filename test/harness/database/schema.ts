@@ -1,0 +1,72 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { type Environment, inheritedEnvironment } from '../service/service.js';
+import type { TestDatabase } from './database.js';
+
+type Command = 'differences' | 'ownIndexes' | 'synchronize' | 'migrate' | 'revert';
+
+/** The built service, in a process of its own. It runs commands on a database. */
+export class SchemaProcess {
+  private readonly child: ChildProcess;
+
+  /**
+   * @param env settings of the service in addition to DATABASE_URL, and ENTITIES, a folder with
+   *   entities in addition to those of the build
+   */
+  constructor(env: Environment = {}) {
+    this.child = fork(join(__dirname, 'schema-process.mjs'), {
+      env: { ...inheritedEnvironment(), ...env },
+    });
+  }
+
+  async run<Result>(command: Command, { url }: TestDatabase): Promise<Result> {
+    const reply = once(this.child, 'message') as Promise<[{ value: Result; error?: string }]>;
+    this.child.send({ command, url });
+    const [{ value, error }] = await reply;
+    if (error !== undefined) throw new Error(error);
+    return value;
+  }
+
+  close(): void {
+    // The test run may have stopped the process already.
+    if (this.child.connected) this.child.disconnect();
+  }
+}
+
+/** Everything there is in the schema, but the table in which TypeORM keeps its migrations. */
+const CATALOGUE = `
+  SELECT 'column' AS kind, format('%s.%s', attrelid::regclass, attname) AS name,
+         format('%s not null: %s default: %s identity: %s collation: %s', format_type(atttypid, atttypmod),
+           attnotnull, pg_get_expr(adbin, adrelid), attidentity, attcollation::regcollation) AS definition
+    FROM pg_attribute
+    JOIN pg_class ON pg_class.oid = attrelid AND relkind = 'r' AND relnamespace = 'public'::regnamespace
+    LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+   WHERE attnum > 0 AND NOT attisdropped AND relname <> 'migrations'
+  UNION ALL
+  SELECT 'constraint', format('%s.%s', conrelid::regclass, conname), pg_get_constraintdef(oid)
+    FROM pg_constraint
+   WHERE connamespace = 'public'::regnamespace AND contype <> 'n' AND conrelid <> 'migrations'::regclass
+  UNION ALL
+  SELECT 'index', indexname, indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename <> 'migrations'
+  ORDER BY kind, name`;
+
+interface CatalogueEntry {
+  kind: 'column' | 'constraint' | 'index';
+  name: string;
+  definition: string;
+}
+
+/** Returns each definition by kind and name, without the given indexes. */
+export async function catalogue(
+  database: TestDatabase,
+  ignoredIndexes: readonly string[] = [],
+): Promise<Record<string, string>> {
+  const entries = await database.query<CatalogueEntry & Record<string, string>>(CATALOGUE);
+  const compared = entries.filter(
+    ({ kind, name }) => kind !== 'index' || !ignoredIndexes.includes(name),
+  );
+  return Object.fromEntries(
+    compared.map(({ kind, name, definition }) => [`${kind} ${name}`, definition]),
+  );
+}
