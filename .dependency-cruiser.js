@@ -12,6 +12,7 @@ export const FOUNDATIONS = [
   'auth',
   'rate-limit',
   'idempotency',
+  'events',
   'health',
   'metrics',
   'cli',
@@ -125,10 +126,17 @@ export default {
       ],
       'Every feature may store a first response, so this depends on no feature.',
     ),
+    boundary(
+      'events',
+      ['config', 'database', 'errors'].map(folder),
+      'Every feature may publish events, so this depends on no feature.',
+    ),
     ...['health', 'metrics'].map((name) =>
       boundary(
         name,
-        ['config', 'database', 'errors', 'http', 'auth', 'rate-limit', 'idempotency'].map(folder),
+        ['config', 'database', 'errors', 'http', 'auth', 'rate-limit', 'idempotency', 'events'].map(
+          folder,
+        ),
         'They observe what every feature shares, so a new feature is observed without an edit here.',
       ),
     ),
@@ -162,6 +170,7 @@ export default {
           '^src/$1/',
           folder('errors'),
           folder('idempotency'),
+          folder('events'),
           // What decorates a controller or a DTO, and what a handler may return.
           folder('http/validation'),
           folder('http/paging'),

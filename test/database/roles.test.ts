@@ -120,6 +120,15 @@ const programs = findPostgresPrograms();
     );
   });
 
+  test('events can be published and handled as the role of the service', async () => {
+    await run(
+      'new_store',
+      `INSERT INTO outbox_events (event, handler, payload) VALUES ('e', 'h', '{}');
+       UPDATE outbox_events SET attempts = attempts + 1; DELETE FROM outbox_events`,
+      'pets_service',
+    );
+  });
+
   test('expired idempotency keys can be deleted as the role of the service', async () => {
     await run(
       'new_store',

@@ -1,0 +1,90 @@
+import { Injectable, type OnModuleInit, type Type } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { StartError } from '../errors/start-error.js';
+import { type EventSubscription, ON_EVENT } from './on-event.decorator.js';
+
+/** A method with `@OnEvent()`. */
+export interface EventHandler extends EventSubscription {
+  /** The class and the method. Rows in the database refer to it. */
+  readonly id: string;
+  handle(payload: unknown, signal: AbortSignal): unknown;
+}
+
+interface Provider {
+  metatype: unknown;
+  instance: unknown;
+  isAlias?: boolean;
+  isDependencyTreeStatic(): boolean;
+}
+
+/** Finds the methods with `@OnEvent()` of all providers and controllers when the service starts. */
+@Injectable()
+export class EventHandlers implements OnModuleInit {
+  private readonly handlers = new Map<string, EventHandler>();
+
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  get ids(): string[] {
+    return [...this.handlers.keys()];
+  }
+
+  get maxTimeoutMs(): number {
+    return Math.max(0, ...[...this.handlers.values()].map(({ timeoutMs }) => timeoutMs));
+  }
+
+  get(id: string): EventHandler | undefined {
+    return this.handlers.get(id);
+  }
+
+  /** Returns the ids of the handlers of an event. */
+  idsOf(event: string): string[] {
+    return this.ids.filter((id) => this.handlers.get(id)?.event === event);
+  }
+
+  /** @throws StartError if a handler could not be called, or has the id of another one */
+  onModuleInit(): void {
+    const providers: Provider[] = [
+      ...this.discovery.getProviders(),
+      ...this.discovery.getControllers(),
+    ];
+    const scanner = new MetadataScanner();
+    for (const provider of providers) {
+      const prototype = prototypeOf(provider);
+      if (!prototype || provider.isAlias === true) continue;
+      for (const name of scanner.getAllMethodNames(prototype)) this.add(provider, prototype, name);
+    }
+  }
+
+  private add(provider: Provider, prototype: Record<string, unknown>, name: string): void {
+    const method = prototype[name];
+    if (typeof method !== 'function') return;
+    const subscription = Reflect.getMetadata(ON_EVENT, method) as EventSubscription | undefined;
+    if (!subscription) return;
+    const { name: className } = prototype.constructor as Type;
+    const id = `${className}.${name}`;
+    if (!provider.isDependencyTreeStatic()) {
+      throw new StartError(`${id}: @OnEvent() requires a singleton provider. Remove its scope.`);
+    }
+    if (this.handlers.has(id)) {
+      throw new StartError(
+        `${id}: two providers with @OnEvent() have this name. Rename one, or export the provider from one module.`,
+      );
+    }
+    const { instance } = provider;
+    this.handlers.set(id, {
+      ...subscription,
+      id,
+      handle: (payload, signal): unknown =>
+        (method as (...values: unknown[]) => unknown).call(instance, payload, signal),
+    });
+  }
+}
+
+function prototypeOf({ instance, metatype }: Provider): Record<string, unknown> | undefined {
+  // A request-scoped provider has no instance yet, and a factory has no class.
+  const prototype: unknown =
+    typeof instance === 'object' && instance !== null
+      ? Object.getPrototypeOf(instance)
+      : (metatype as Type | null)?.prototype;
+  return (prototype ?? undefined) as Record<string, unknown> | undefined;
+}

@@ -1,0 +1,88 @@
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from 'typeorm';
+import { changeRows, queryRows } from '../database/sql.js';
+import type { OutboxEvent } from './outbox-event.entity.js';
+
+const ADD = `
+  INSERT INTO outbox_events (event, payload, handler)
+  SELECT $1, $2, unnest($3::text[])`;
+
+/**
+ * Starts an attempt: no other replica gets the rows until the lease ends. The rows are found by
+ * ctid, which does not change while they are locked.
+ */
+const CLAIM = `
+  UPDATE outbox_events
+     SET attempts = attempts + 1, next_attempt_at = now() + $3 * interval '1 millisecond'
+   WHERE ctid = ANY (ARRAY(
+           SELECT ctid FROM outbox_events
+            WHERE next_attempt_at <= now() AND handler = ANY ($1)
+            ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+  RETURNING id, event, handler, payload, attempts`;
+
+const DELETE = 'DELETE FROM outbox_events WHERE id = $1';
+
+/** Changes nothing if the lease has ended and another attempt has started. */
+const RETRY = `
+  UPDATE outbox_events
+     SET next_attempt_at = now() + $3 * interval '1 millisecond', last_error = $4
+   WHERE id = $1 AND attempts = $2`;
+
+const RELEASE = `
+  UPDATE outbox_events SET next_attempt_at = now(), attempts = attempts - 1
+   WHERE id = $1 AND attempts = $2`;
+
+const DELETE_OLD = `
+  DELETE FROM outbox_events
+   WHERE ctid = ANY (ARRAY(
+           SELECT ctid FROM outbox_events
+            WHERE created_at < now() - $1 * interval '1 millisecond'
+            LIMIT $2 FOR UPDATE SKIP LOCKED))
+  RETURNING handler`;
+
+/** An event of which an attempt has started. */
+export type ClaimedEvent = Pick<OutboxEvent, 'id' | 'event' | 'handler' | 'payload' | 'attempts'>;
+
+/** Stores events until they are handled. Times are on the clock of PostgreSQL. */
+@Injectable()
+export class EventsRepository {
+  constructor(private readonly manager: EntityManager) {}
+
+  /** Adds an event for each handler, in the given transaction. */
+  async add(
+    transaction: EntityManager,
+    event: Pick<OutboxEvent, 'event' | 'payload'>,
+    handlers: readonly string[],
+  ): Promise<void> {
+    await queryRows(transaction, ADD, [event.event, event.payload, handlers]);
+  }
+
+  /** Starts an attempt of up to `limit` events that are due. @param leaseMs its longest duration */
+  claim(handlers: readonly string[], limit: number, leaseMs: number): Promise<ClaimedEvent[]> {
+    return queryRows(this.manager, CLAIM, [handlers, limit, leaseMs]);
+  }
+
+  async delete({ id }: ClaimedEvent): Promise<void> {
+    await changeRows(this.manager, DELETE, [id]);
+  }
+
+  /** Ends a failed attempt. @param delayMs until the next one; null parks the event */
+  async retry(
+    { id, attempts }: ClaimedEvent,
+    delayMs: number | null,
+    error: string,
+  ): Promise<void> {
+    await changeRows(this.manager, RETRY, [id, attempts, delayMs, error]);
+  }
+
+  /** Ends an attempt that the service interrupted. It does not count. */
+  async release({ id, attempts }: ClaimedEvent): Promise<void> {
+    await changeRows(this.manager, RELEASE, [id, attempts]);
+  }
+
+  /** Deletes up to `limit` events that are older. Returns their handlers. */
+  async deleteOlderThan(ageMs: number, limit: number): Promise<string[]> {
+    const rows = await queryRows<{ handler: string }>(this.manager, DELETE_OLD, [ageMs, limit]);
+    return rows.map(({ handler }) => handler);
+  }
+}

@@ -1,0 +1,30 @@
+import { SetMetadata } from '@nestjs/common';
+
+/** The metadata key of `@OnEvent()`. */
+export const ON_EVENT = 'on-event';
+
+export interface EventHandlerOptions {
+  /** The time limit of an attempt, in milliseconds. */
+  readonly timeoutMs: number;
+  /** After this many failed attempts, the event is parked. */
+  readonly maxAttempts: number;
+}
+
+/** What `@OnEvent()` stores on a method. */
+export interface EventSubscription extends EventHandlerOptions {
+  readonly event: string;
+}
+
+const DEFAULTS: EventHandlerOptions = { timeoutMs: 30_000, maxAttempts: 12 };
+
+/**
+ * Calls the method of a provider for each published event: `method(payload, signal)`. Events are
+ * delivered at least once and in no particular order. The signal is aborted when the time limit
+ * expires or the service stops.
+ */
+export function OnEvent(
+  event: string,
+  options: Partial<EventHandlerOptions> = {},
+): MethodDecorator {
+  return SetMetadata(ON_EVENT, { ...DEFAULTS, ...options, event } satisfies EventSubscription);
+}

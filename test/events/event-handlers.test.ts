@@ -1,0 +1,85 @@
+import 'reflect-metadata';
+import { Injectable, Scope } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { NestFactory } from '@nestjs/core';
+import { Module, type Type } from '@nestjs/common';
+import { Settings } from '../../src/config/settings.js';
+import { BackgroundJob } from '../../src/database/background-job.js';
+import { EventDelivery } from '../../src/events/event-delivery.js';
+import { EventHandlers } from '../../src/events/event-handlers.js';
+import type { EventsRepository } from '../../src/events/events.repository.js';
+import { OnEvent } from '../../src/events/on-event.decorator.js';
+
+/** Returns the handlers of an application with these providers. */
+async function handlersOf(...modules: Type[][]): Promise<EventHandlers> {
+  const imports = modules.map((providers) => {
+    @Module({ providers })
+    class Feature {}
+    return Feature;
+  });
+  @Module({ imports: [DiscoveryModule, ...imports], providers: [EventHandlers] })
+  class App {}
+  const app = await NestFactory.createApplicationContext(App, {
+    logger: false,
+    abortOnError: false,
+  });
+  return app.get(EventHandlers);
+}
+
+@Injectable()
+class Messages {
+  readonly prefix = 'sent';
+
+  @OnEvent('order.created', { timeoutMs: 5, maxAttempts: 2 })
+  send(payload: unknown): string {
+    return `${this.prefix} ${String(payload)}`;
+  }
+
+  @OnEvent('order.deleted')
+  revoke(): void {
+    // Nothing to do.
+  }
+}
+
+describe('the handlers of events', () => {
+  it('are the methods of providers with @OnEvent()', async () => {
+    const handlers = await handlersOf([Messages]);
+    expect(handlers.idsOf('order.created')).toEqual(['Messages.send']);
+    expect(handlers.get('Messages.send')).toMatchObject({ timeoutMs: 5, maxAttempts: 2 });
+    expect(handlers.get('Messages.revoke')).toMatchObject({ timeoutMs: 30_000, maxAttempts: 12 });
+    expect(handlers.maxTimeoutMs).toBe(30_000);
+    const { signal } = new AbortController();
+    expect(handlers.get('Messages.send')?.handle('a', signal)).toBe('sent a');
+  });
+
+  it('cannot be methods of a request-scoped provider', async () => {
+    @Injectable({ scope: Scope.REQUEST })
+    class PerRequest {
+      @OnEvent('order.created')
+      send(): void {
+        // Never called.
+      }
+    }
+    await expect(handlersOf([PerRequest])).rejects.toThrow(
+      /^PerRequest.send: @OnEvent\(\) requires a singleton provider/,
+    );
+  });
+
+  it('cannot have the name of another handler', async () => {
+    await expect(handlersOf([Messages], [Messages])).rejects.toThrow(
+      /^Messages.send: two providers with @OnEvent\(\) have this name/,
+    );
+  });
+
+  it.each([
+    ['none', [], 0],
+    ['two', [Messages], 2],
+  ])('start background jobs only if there are any: %s', async (_title, providers, jobs) => {
+    const start = jest.spyOn(BackgroundJob.prototype, 'start').mockImplementation();
+    const settings = new Settings({ DATABASE_URL: 'postgres://localhost/x' });
+    const repository = {} as EventsRepository;
+    new EventDelivery(await handlersOf(providers), repository, settings).onApplicationBootstrap();
+    expect(start).toHaveBeenCalledTimes(jobs);
+    start.mockRestore();
+  });
+});

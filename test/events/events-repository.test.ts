@@ -1,0 +1,79 @@
+import { DataSource } from 'typeorm';
+import { EventsRepository } from '../../src/events/events.repository.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+
+let database: TestDatabase;
+let dataSource: DataSource;
+let repository: EventsRepository;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  dataSource = new DataSource({ type: 'postgres', url: database.url });
+  await dataSource.initialize();
+  repository = new EventsRepository(dataSource.manager);
+});
+afterAll(async () => {
+  await dataSource.destroy();
+  await database.close();
+});
+beforeEach(() => database.query('TRUNCATE outbox_events'));
+
+const add = (count: number, handler = 'h', age = '0'): Promise<unknown> =>
+  database.query(
+    `INSERT INTO outbox_events (event, handler, payload, created_at)
+     SELECT 'e', $1, number, now() - $2::interval FROM generate_series(1, $3) AS number`,
+    [handler, age, count],
+  );
+
+describe('events that are due', () => {
+  it('are claimed once by claims at the same time, and not again before the claim ends', async () => {
+    await add(100);
+    const claims = await Promise.all(
+      Array.from({ length: 8 }, () => repository.claim(['h'], 10, 60_000)),
+    );
+    const ids = claims.flat().map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    while ((await repository.claim(['h'], 10, 60_000)).length > 0);
+    const rows = await database.query('SELECT DISTINCT attempts FROM outbox_events');
+    expect(rows).toEqual([{ attempts: 1 }]);
+  });
+
+  it('are claimed again when the claim has ended', async () => {
+    await add(1);
+    const [first] = await repository.claim(['h'], 1, -1);
+    const [second] = await repository.claim(['h'], 1, 60_000);
+    expect(second).toMatchObject({ id: first?.id, attempts: 2 });
+    // The first claim has no effect any more.
+    await repository.retry(first!, null, 'late');
+    await repository.release(first!);
+    const rows = await database.query('SELECT attempts, last_error FROM outbox_events');
+    expect(rows).toEqual([{ attempts: 2, last_error: null }]);
+  });
+
+  it('are not claimed by a release that does not have their handler', async () => {
+    await add(1, 'other');
+    expect(await repository.claim(['h'], 1, 1)).toEqual([]);
+  });
+
+  it('are found by their index among many that are not due', async () => {
+    await add(20_000);
+    await repository.claim(['h'], 19_990, 60_000);
+    await database.query('ANALYZE outbox_events');
+    const plan = await database.query(
+      `EXPLAIN SELECT ctid FROM outbox_events WHERE next_attempt_at <= now() AND handler = ANY (ARRAY['h'])
+        ORDER BY next_attempt_at LIMIT 3 FOR UPDATE SKIP LOCKED`,
+    );
+    expect(JSON.stringify(plan)).toContain('Index Scan using outbox_events_next_attempt_at_idx');
+  });
+});
+
+describe('events that are not handled within their maximum age', () => {
+  it('are deleted, and no others', async () => {
+    await add(2, 'old', '31 days');
+    await add(3, 'new', '29 days');
+    expect(await repository.deleteOlderThan(30 * 86_400_000, 10)).toEqual(['old', 'old']);
+    expect(await database.query('SELECT DISTINCT handler FROM outbox_events')).toEqual([
+      { handler: 'new' },
+    ]);
+  });
+});

@@ -1,0 +1,245 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner } from '../harness/database/factories.js';
+import { ApiClient, type ApiResponse } from '../harness/http/client.js';
+import {
+  inheritedEnvironment,
+  startService,
+  type TestService,
+} from '../harness/service/service.js';
+
+const features = join(__dirname, '../harness/features/events.mjs');
+const POLL_MS = 20;
+
+let database: TestDatabase;
+let service: TestService;
+let replica: TestService;
+let key: string;
+let lastId = 0;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  await database.query(
+    'CREATE TABLE handled (order_id text, attempt int); CREATE TABLE audited (order_id text)',
+  );
+  ({ key } = await createOwner(database, { limits: { perMinute: 10_000, perDay: 100_000 } }));
+  [service, replica] = await Promise.all([
+    startService({ database, features }),
+    startService({ database, features }),
+  ]);
+});
+afterAll(async () => {
+  await Promise.all([service.close(), replica.close()]);
+  await database.close();
+});
+
+const newId = (): string => `order-${++lastId}`;
+
+function post(
+  order: { id: string; mode: string },
+  headers: Record<string, string> = {},
+): Promise<ApiResponse> {
+  return new ApiClient(service, key).post('/v1/orders', order, headers);
+}
+
+/** Returns how often each handler has been called for an order, and the events that remain. */
+async function stateOf(
+  id: string,
+): Promise<{ attempts: number; audits: number; parked: number; waiting: number }> {
+  const [row] = await database.query<{
+    attempts: number;
+    audits: number;
+    parked: number;
+    waiting: number;
+  }>(
+    `SELECT (SELECT count(*)::int FROM handled WHERE order_id = $1) AS attempts,
+            (SELECT count(*)::int FROM audited WHERE order_id = $1) AS audits,
+            count(*) FILTER (WHERE next_attempt_at IS NULL)::int AS parked,
+            count(*) FILTER (WHERE next_attempt_at IS NOT NULL)::int AS waiting
+       FROM outbox_events WHERE payload::json ->> 'id' = $1`,
+    [id],
+  );
+  return row!;
+}
+
+/** Waits until the order has this state. Makes its events due again meanwhile if asked to. */
+async function waitForState(
+  id: string,
+  expected: Partial<Awaited<ReturnType<typeof stateOf>>>,
+  { retryNow = false } = {},
+): Promise<void> {
+  for (let waited = 0; ; waited += POLL_MS) {
+    const state = await stateOf(id);
+    if (waited > 10_000) expect(state).toMatchObject(expected);
+    if (
+      Object.entries({ ...state, ...expected }).every(
+        ([name, value]) => Reflect.get(state, name) === value,
+      )
+    )
+      return;
+    if (retryNow) await makeDue(id);
+    await delay(POLL_MS);
+  }
+}
+
+/** Ends the wait for the next attempt of a failed event. */
+const makeDue = (id: string): Promise<unknown> =>
+  database.query(
+    `UPDATE outbox_events SET next_attempt_at = now()
+      WHERE payload::json ->> 'id' = $1 AND last_error IS NOT NULL AND next_attempt_at > now()`,
+    [id],
+  );
+
+describe('an event of POST /v1/orders', () => {
+  it('201 is delivered to each handler after the commit, and its rows are deleted', async () => {
+    const id = newId();
+    expect((await post({ id, mode: 'ok' })).status).toBe(201);
+    await waitForState(id, { attempts: 1, audits: 1, waiting: 0 });
+  });
+
+  it('500 and rolled back is not published', async () => {
+    const id = newId();
+    expect((await post({ id, mode: 'rollback' })).status).toBe(500);
+    expect(await stateOf(id)).toEqual({ attempts: 0, audits: 0, parked: 0, waiting: 0 });
+  });
+
+  it('201 for a replay is not published again', async () => {
+    const id = newId();
+    const headers = { 'Idempotency-Key': id };
+    expect((await post({ id, mode: 'ok' }, headers)).status).toBe(201);
+    await waitForState(id, { attempts: 1, audits: 1, waiting: 0 });
+    const replay = await post({ id, mode: 'ok' }, headers);
+    expect(replay.headers).toHaveProperty('idempotent-replayed');
+    expect(await stateOf(id)).toEqual({ attempts: 1, audits: 1, parked: 0, waiting: 0 });
+  });
+
+  it('500 that the log explains outside of a transaction, and for an event without a handler', async () => {
+    expect((await post({ id: newId(), mode: 'no-transaction' })).status).toBe(500);
+    expect((await post({ id: newId(), mode: 'no-handler' })).status).toBe(500);
+    for (const message of [
+      'is published outside of a transaction',
+      "No provider of the application has @OnEvent('order.deleted')",
+    ]) {
+      await service.waitForLog((line) => JSON.stringify(line).includes(message));
+    }
+  });
+
+  it('is retried after an error, without the handlers that have succeeded', async () => {
+    const id = newId();
+    await post({ id, mode: 'fail-once' });
+    await waitForState(id, { attempts: 1, audits: 1, waiting: 1 });
+    await waitForState(id, { attempts: 2, audits: 1, waiting: 0 }, { retryNow: true });
+  });
+
+  it('is retried later and later', async () => {
+    const id = newId();
+    await post({ id, mode: 'fail' });
+    const delays: number[] = [];
+    for (const attempts of [1, 2]) {
+      for (let row; !row; await delay(POLL_MS)) {
+        [row] = await database.query<{ seconds: number }>(
+          `SELECT extract(epoch FROM next_attempt_at - now())::float AS seconds FROM outbox_events
+            WHERE payload::json ->> 'id' = $1 AND attempts = $2 AND last_error IS NOT NULL
+              -- Not the end of the claim of an attempt in progress.
+              AND next_attempt_at < now() + interval '20 seconds'`,
+          [id, attempts],
+        );
+        if (row) delays.push(row.seconds);
+      }
+      await database.query(
+        `UPDATE outbox_events SET next_attempt_at = now() WHERE payload::json ->> 'id' = $1`,
+        [id],
+      );
+    }
+    expect(delays[0]).toBeLessThanOrEqual(2);
+    expect(delays[1]).toBeGreaterThan(1.5);
+    expect(delays[1]).toBeLessThanOrEqual(4);
+  });
+
+  it('is parked after its last attempt, with its error, and logged', async () => {
+    const id = newId();
+    await post({ id, mode: 'fail' });
+    await waitForState(id, { attempts: 3, parked: 1, waiting: 0 }, { retryNow: true });
+    const [row] = await database.query<{ error: string; event_id: string }>(
+      `SELECT last_error AS error, id::text AS event_id FROM outbox_events WHERE payload::json ->> 'id' = $1`,
+      [id],
+    );
+    expect(row?.error).toBe('Error: The warehouse is closed.');
+    const isLine = ({ msg, eventId }: Record<string, unknown>): boolean =>
+      String(msg).startsWith('event parked') && eventId === row?.event_id;
+    const line = await Promise.race([service.waitForLog(isLine), replica.waitForLog(isLine)]);
+    expect(line).toMatchObject({
+      level: 50,
+      event: 'order.created',
+      handler: 'OrderHandlers.handle',
+    });
+  });
+
+  it('is retried when a handler exceeds its time limit', async () => {
+    const id = newId();
+    await post({ id, mode: 'hang-once' });
+    await waitForState(id, { attempts: 2, waiting: 0 }, { retryNow: true });
+  });
+
+  it('is handled once by two replicas, also with many events', async () => {
+    const ids = Array.from({ length: 60 }, newId);
+    await Promise.all(ids.map((id) => post({ id, mode: 'ok' })));
+    for (const id of ids) await waitForState(id, { attempts: 1, audits: 1, waiting: 0 });
+  });
+
+  it('is handled by another replica after kill -9 between the commit and the end of the handler', async () => {
+    const id = newId();
+    await Promise.all([service.close(), replica.close()]);
+    const child = fork(join(__dirname, '../harness/service/feature-process.mjs'), {
+      env: {
+        ...inheritedEnvironment(),
+        DATABASE_URL: database.url,
+        TEST_FEATURES: features,
+        TEST_HANDLER_TIMEOUT_MS: '60000',
+      },
+    });
+    try {
+      const [port] = await once(child, 'message');
+      const client = new ApiClient({ port }, key);
+      expect((await client.post('/v1/orders', { id, mode: 'hang-once' })).status).toBe(201);
+      await waitForState(id, { attempts: 1, audits: 1, waiting: 1 });
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    } finally {
+      child.kill('SIGKILL');
+    }
+    [service, replica] = await Promise.all([
+      startService({ database, features }),
+      startService({ database, features }),
+    ]);
+    // The claim of the killed process has not ended.
+    expect(await stateOf(id)).toMatchObject({ attempts: 1, waiting: 1 });
+    await database.query(
+      `UPDATE outbox_events SET next_attempt_at = now() WHERE payload::json ->> 'id' = $1`,
+      [id],
+    );
+    await waitForState(id, { attempts: 2, audits: 1, waiting: 0 });
+  });
+
+  it('is released when the service stops while a handler runs', async () => {
+    const id = newId();
+    await replica.close();
+    await post({ id, mode: 'hang-once' });
+    await waitForState(id, { attempts: 1 });
+    await service.close();
+    const [row] = await database.query<{ attempts: number; due: boolean }>(
+      `SELECT attempts, next_attempt_at <= now() AS due FROM outbox_events
+        WHERE payload::json ->> 'id' = $1 AND handler = 'OrderHandlers.handle'`,
+      [id],
+    );
+    expect(row).toEqual({ attempts: 0, due: true });
+    [service, replica] = await Promise.all([
+      startService({ database, features }),
+      startService({ database, features }),
+    ]);
+    await waitForState(id, { attempts: 2, audits: 1, waiting: 0 });
+  });
+});

@@ -1,0 +1,20 @@
+// @ts-check
+// The application with the features of a file, in a process that a test can kill. It sends its port.
+import { createApp } from '#dist/app.js';
+import { Settings } from '#dist/config/settings.js';
+import { locateDatabase } from '#dist/database/database-location.js';
+import { createLogger } from '#dist/logging/logger.js';
+
+const settings = new Settings(process.env);
+const app = await createApp(
+  {
+    settings,
+    clock: { now: () => Date.now() },
+    database: await locateDatabase(settings.database, 'service'),
+    features: (await import(process.env['TEST_FEATURES'] ?? '')).default,
+  },
+  createLogger(settings.logging.level, { write: () => undefined }),
+);
+await app.listen(0, '127.0.0.1');
+process.send?.(/** @type {import('node:net').AddressInfo} */ (app.getHttpServer().address()).port);
+process.once('disconnect', () => process.exit(0));
