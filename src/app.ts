@@ -1,11 +1,11 @@
 import 'reflect-metadata';
 import type { Server } from 'node:http';
-import { Logger as NestLog, type Type, VersioningType } from '@nestjs/common';
+import { Logger as NestLog, type Type } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
-import { type AppEnvironment, platformModule } from './platform.module.js';
+import { type AppEnvironment, platformModule, VERSIONING } from './platform.module.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
 import { Authenticator } from './auth/authenticator.js';
@@ -71,8 +71,7 @@ async function setUp(
   logger: Logger,
 ): Promise<NestExpressApplication> {
   const { settings } = environment;
-  // A controller without a version, as NestJS generates it, belongs to v1.
-  app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
+  app.enableVersioning(VERSIONING);
   app.set('trust proxy', settings.server.trustProxy);
 
   const server = app.getHttpServer();
@@ -92,7 +91,7 @@ async function setUp(
   const metrics = app.get(ServiceMetrics);
 
   // Each request passes these steps in this order, then the router and the steps of platformModule.
-  app.use(requestContext(hasLoggers(app, [AppModule, ...(environment.features ?? [])])));
+  app.use(requestContext(hasLoggers(app, environment.features ?? [AppModule])));
   app.use(
     observeResponses([
       accessLog(logger, settings.logging.clientAddress, loggedCaller),

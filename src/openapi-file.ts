@@ -1,17 +1,18 @@
 import 'reflect-metadata';
-import { VersioningType } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
-import { platformModule } from './platform.module.js';
+import { platformModule, VERSIONING } from './platform.module.js';
 import { Settings } from './config/settings.js';
 import { PublishedDescription } from './http/openapi/published-description.js';
 import { LinkBase } from './http/routing/link-base.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
+import { PetsModule } from './pets/pets.module.js';
 import { describeRouteLimits } from './rate-limit/describe-route-limits.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
 
 /**
- * Returns the content of `openapi.yaml`: the interface description for the default settings, before
- * any operation is removed. Starts nothing: Nest only reads the classes of the modules.
+ * Returns the content of `openapi.yaml`: the description of the published interface for the default
+ * settings, before any operation is removed. A running service also describes the other features.
+ * Starts nothing: Nest only reads the classes of the modules.
  */
 export async function openapiFile(): Promise<string> {
   const settings = new Settings({});
@@ -19,11 +20,11 @@ export async function openapiFile(): Promise<string> {
   const database = { requests: {}, direct: {}, embedded: false, close: () => Promise.resolve() };
   const linkBase = new LinkBase();
   const app = await NestFactory.create(
-    platformModule({ settings, clock, database }, linkBase),
+    platformModule({ settings, clock, database, features: [PetsModule] }, linkBase),
     new ServiceAdapter(linkBase, connectionBounds(settings)),
     { preview: true, logger: ['error'], abortOnError: false },
   );
-  app.enableVersioning({ type: VersioningType.URI });
+  app.enableVersioning(VERSIONING);
   describeRouteLimits(app.get(ModulesContainer));
   const description = new PublishedDescription(app, settings.server, clock);
   return description.current().yaml.body.toString();

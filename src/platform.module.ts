@@ -1,4 +1,4 @@
-import { Module, type Type } from '@nestjs/common';
+import { Module, type Type, type VersioningOptions, VersioningType } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { AppModule } from './app.module.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
@@ -22,11 +22,14 @@ import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 import { RouteLimitCheck } from './rate-limit/route-limit-check.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 
+/** A controller without a version, as the Nest CLI generates it, belongs to v1. */
+export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };
+
 export interface AppEnvironment {
   settings: Settings;
   clock: Clock;
   database: DatabaseLocation;
-  /** Feature modules in addition to those of AppModule. */
+  /** The feature modules, in place of AppModule. */
   features?: readonly Type[];
 }
 
@@ -35,7 +38,7 @@ export interface AppEnvironment {
  * providers in the order of the list.
  */
 export function platformModule(environment: AppEnvironment, linkBase: LinkBase): Type {
-  const { settings, clock, database, features = [] } = environment;
+  const { settings, clock, database, features = [AppModule] } = environment;
 
   // A class, because Nest would register the imports of a dynamic module before those of AppModule.
   @Module({
@@ -47,7 +50,6 @@ export function platformModule(environment: AppEnvironment, linkBase: LinkBase):
       RateLimitModule,
       HealthModule,
       MetricsModule,
-      AppModule,
       ...features,
       // The catch-all route must come last: it matches every path.
       UnmatchedModule,

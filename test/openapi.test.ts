@@ -59,6 +59,7 @@ describe('the interface description', () => {
 
   beforeAll(async () => {
     service = await startService({
+      onlyPublished: true,
       env: { DATABASE_LOCK_TIMEOUT_SECONDS: '0.1', HEADERS_TIMEOUT_SECONDS: '0.5' },
     });
     description = await Description.of(service);
@@ -369,7 +370,7 @@ describe('the interface description', () => {
 
       const reused = await client.post('/v1/pets', { ...minka, categoryId: 3 }, key);
       // A replica that waits longer for a lock than the service does.
-      const patient = await startService({ database: service.database });
+      const patient = await startService({ onlyPublished: true, database: service.database });
       const held = { 'Idempotency-Key': 'held' };
       const lock = await holdTable(service.database, 'idempotency_keys', 'SHARE');
       const first = new ApiClient(patient, owner.key).post('/v1/pets', minka, held);
@@ -515,6 +516,7 @@ describe('the interface description of another service', () => {
   let published: TestService;
   beforeAll(async () => {
     published = await startService({
+      onlyPublished: true,
       nowMs: SUNSET_MS - 1,
       env: {
         PUBLIC_URL: 'https://api.example.org/store/',
@@ -557,7 +559,10 @@ describe('the interface description of the routes of a feature', () => {
   let client: ApiClient;
 
   beforeAll(async () => {
-    service = await startService({ features: join(__dirname, 'harness/features/toys.mjs') });
+    service = await startService({
+      onlyPublished: true,
+      features: join(__dirname, 'harness/features/toys.mjs'),
+    });
     description = await Description.of(service);
     client = new ApiClient(service, (await createOwner(service.database)).key);
   });

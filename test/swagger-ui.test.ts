@@ -38,7 +38,7 @@ const CONTRAST = (selector: string): string => `(() => {
   const complaints: unknown[] = [];
 
   beforeAll(async () => {
-    service = await startService();
+    service = await startService({ onlyPublished: true });
     ({ key } = await createOwner(service.database));
     await createPets(service.database, 3);
     browser = await Chromium.start(command ?? '');

@@ -1,16 +1,18 @@
 // @ts-check
 // Runs applications for one worker of the tests. Loading the code takes ten times as long as
 // creating an application, so it is loaded once. Each connection is one application. The first line
-// creates it: { env, nowMs, features }. Each later line sets its clock: { nowMs }. The host sends {
+// creates it: { env, nowMs, onlyPublished, features }. Each later line sets its clock: { nowMs }. The host sends {
 // port }, { nowMs } and the lines of the log. The application closes with its connection. The
 // process ends with its input.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { createApp } from '#dist/app.js';
+import { AppModule } from '#dist/app.module.js';
 import { Settings } from '#dist/config/settings.js';
 import { locateDatabase } from '#dist/database/database-location.js';
 import { createLogger } from '#dist/logging/logger.js';
+import { PetsModule } from '#dist/pets/pets.module.js';
 
 /**
  * @param {import('node:net').Socket} socket
@@ -29,7 +31,7 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
 /** @param {import('node:net').Socket} socket */
 async function serve(socket) {
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
-  const { env, nowMs, features } = JSON.parse((await lines.next()).value);
+  const { env, nowMs, onlyPublished, features } = JSON.parse((await lines.next()).value);
   const settings = new Settings(env);
   const clock = { nowMs, now: () => clock.nowMs };
   const app = await createApp(
@@ -37,7 +39,10 @@ async function serve(socket) {
       settings,
       clock,
       database: await locateDatabase(settings.database, 'service'),
-      features: (await Promise.all(features.map(modulesOf))).flat(),
+      features: [
+        onlyPublished ? PetsModule : AppModule,
+        ...(await Promise.all(features.map(modulesOf))).flat(),
+      ],
     },
     createLogger(settings.logging.level, { write: (log) => send(socket, { log }) }),
   );

@@ -6,6 +6,7 @@ import { addOutput, expectNoKey, newOutput } from './output.js';
 interface ApplicationOptions {
   env: Record<string, string>;
   nowMs: number;
+  onlyPublished: boolean;
   features: readonly string[];
 }
 

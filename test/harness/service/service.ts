@@ -55,6 +55,8 @@ interface ServiceOptions {
   nowMs?: number;
   /** A database to share; by default a new one, dropped with the service. */
   database?: TestDatabase;
+  /** Without the features of AppModule that are not part of the published interface. */
+  onlyPublished?: boolean;
   /** Paths of modules whose default exports list Nest modules to add. */
   features?: string | readonly string[];
 }
@@ -66,6 +68,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const application = await HostedApplication.start({
     env: { ...PATIENT, PORT: '0', DATABASE_URL: database.url, ...options.env },
     nowMs,
+    onlyPublished: options.onlyPublished ?? false,
     features: [options.features ?? []].flat(),
   });
   const { port, output } = application;

@@ -1,0 +1,115 @@
+// @ts-check
+// Checks that a resource which the Nest CLI generates needs no edit: in a copy of the project, it
+// passes the static checks and the project's own tests, and the service serves and describes it.
+import { strict as assert } from 'node:assert';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+/** Not a package of the project, because its code generators do not support Node.js 20. */
+const NEST_CLI = '@nestjs/cli@12.0.8';
+const STEP_LIMIT_MS = 300_000;
+const START_LIMIT_MS = 60_000;
+/** Tests that look at all routes, folders or classes of the application. */
+const TESTS = [
+  'architecture',
+  'openapi',
+  'swagger-ui',
+  'http/access-matrix',
+  'http/every-response',
+];
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+mkdirSync(join(ROOT, 'reports'), { recursive: true });
+const copy = mkdtempSync(join(ROOT, 'reports', 'generated-'));
+chmodSync(copy, 0o755);
+try {
+  copyProject();
+  run('npx', '--yes', NEST_CLI, 'generate', 'resource', 'toys', '--type', 'rest', '--crud');
+  run('npx', 'prettier', '--check', 'src', 'nest-cli.json');
+  run('npx', 'eslint', 'src/toys', 'src/app.module.ts');
+  run('npm', 'run', '--silent', 'deps');
+  run('npm', 'run', '--silent', 'typecheck');
+  run('npm', 'run', '--silent', 'build');
+  await withService(checkRoutes);
+  run('npx', 'jest', '--forceExit', ...TESTS.map((name) => `test/${name}`));
+} finally {
+  rmSync(copy, { recursive: true, force: true });
+}
+
+function copyProject() {
+  const files = execFileSync(
+    'git',
+    ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
+    {
+      cwd: ROOT,
+    },
+  );
+  execFileSync('xargs', ['-0', 'cp', '--parents', '-t', copy], { cwd: ROOT, input: files });
+  // Hard links, because the copies of symbolic links would be the same packages.
+  execFileSync('cp', ['-al', join(ROOT, 'node_modules'), copy]);
+}
+
+/** @param {string} command @param {string[]} args */
+function run(command, ...args) {
+  console.log(`> ${[command, ...args].join(' ')}`);
+  execFileSync(command, args, { cwd: copy, stdio: 'inherit', timeout: STEP_LIMIT_MS });
+}
+
+/** @param {(url: string, key: string) => Promise<void>} check */
+async function withService(check) {
+  console.log('> npm start');
+  const service = spawn(process.execPath, ['scripts/start.mjs'], {
+    cwd: copy,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, PORT: '0', METRICS_PORT: '', DATA_DIR: join(copy, 'data') },
+    timeout: START_LIMIT_MS,
+  });
+  const exited = once(service, 'exit');
+  try {
+    for await (const line of createInterface(service.stdout)) {
+      const [, key, url] = /Bearer (\S+)['"] (http:\S+)\/v1\/pets/.exec(line) ?? [];
+      if (key === undefined || url === undefined) continue;
+      await check(url, key);
+      return;
+    }
+    throw new Error('The service did not start.');
+  } finally {
+    service.kill('SIGTERM');
+    await exited;
+  }
+}
+
+/** @param {string} url @param {string} key */
+async function checkRoutes(url, key) {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
+  /** @param {string} method @param {string} path @param {string} [body] */
+  const send = (method, path, body) =>
+    fetch(`${url}/v1/${path}`, { method, headers, ...(body && { body }) });
+
+  const list = await send('GET', 'toys');
+  assert.equal(list.status, 200);
+  assert.equal(list.headers.get('content-type'), 'application/json');
+  assert.equal(await list.json(), 'This action returns all toys');
+  const remaining = Number(list.headers.get('x-ratelimit-remaining'));
+
+  const created = await send('POST', 'toys', '{}');
+  assert.equal(created.status, 201);
+  assert.equal(Number(created.headers.get('x-ratelimit-remaining')), remaining - 1);
+
+  assert.equal((await send('GET', 'toys/1')).status, 200);
+  assert.equal((await send('PATCH', 'toys/1', '{}')).status, 200);
+  assert.equal((await send('DELETE', 'toys/1')).status, 200);
+  assert.equal((await send('POST', 'toys', '{')).status, 400);
+  assert.equal((await send('PUT', 'toys', '{}')).headers.get('allow'), 'POST, GET, HEAD, OPTIONS');
+  assert.equal((await fetch(`${url}/v1/toys`)).status, 401);
+
+  const description = await fetch(`${url}/openapi.json`);
+  /** @type {any} */
+  const { paths } = await description.json();
+  assert.deepEqual(Object.keys(paths['/toys']), ['post', 'get']);
+  assert.deepEqual(Object.keys(paths['/toys/{id}']), ['get', 'patch', 'delete']);
+}
