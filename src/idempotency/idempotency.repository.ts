@@ -14,14 +14,18 @@ const LOCK_AND_FIND = `
     LEFT JOIN idempotency_keys AS record
       ON record.owner_id = $2 AND record.key = $3 AND record.expires_at > $4`;
 
-/** Replaces an expired row. Returns no row if an unexpired one exists. */
+/**
+ * Replaces an expired row. Returns no row if an unexpired one exists. The first write of a
+ * transaction assigns its id, so `work` is evaluated before the row is inserted.
+ */
 const SAVE = `
+  WITH work AS MATERIALIZED (SELECT pg_current_xact_id_if_assigned() IS NOT NULL AS has_written)
   INSERT INTO idempotency_keys AS old (owner_id, key, fingerprint, answer, expires_at)
-  VALUES ($1, $2, $3, $4, $5)
+  SELECT $1::bigint, $2::text, $3::bytea, $4::text, $5::timestamptz FROM work
       ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
      SET fingerprint = excluded.fingerprint, answer = excluded.answer, expires_at = excluded.expires_at
    WHERE old.expires_at <= $6
-  RETURNING true AS saved`;
+  RETURNING (SELECT has_written FROM work) AS "hasWritten"`;
 
 /**
  * Finds the rows by ctid, which does not change while they are locked. To find them by primary key,
@@ -62,14 +66,17 @@ export class IdempotencyRepository {
     return (row.response as string | null) === null ? null : row;
   }
 
-  /** Returns false if another response has been stored for the key. */
+  /**
+   * Returns whether the transaction has written anything before, or null if another response has
+   * been stored for the key.
+   */
   async save(
     transaction: EntityManager,
     { ownerId, key }: OwnedKey,
     { fingerprint, response }: StoredResponse,
     times: { nowMs: number; expiresAtMs: number },
-  ): Promise<boolean> {
-    const saved = await queryRows(transaction, SAVE, [
+  ): Promise<{ hasWritten: boolean } | null> {
+    const [saved] = await queryRows<{ hasWritten: boolean }>(transaction, SAVE, [
       ownerId,
       key,
       fingerprint,
@@ -77,7 +84,7 @@ export class IdempotencyRepository {
       new Date(times.expiresAtMs),
       new Date(times.nowMs),
     ]);
-    return saved.length > 0;
+    return saved ?? null;
   }
 
   /**

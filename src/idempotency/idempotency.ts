@@ -1,4 +1,4 @@
-import { Injectable, StreamableFile } from '@nestjs/common';
+import { Injectable, Logger, StreamableFile } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock, DAY_MS } from '../config/clock.js';
 import { Transactions } from '../database/transactions.js';
@@ -38,6 +38,10 @@ export class IdempotentResponse extends SerializedJson {
 /** Executes a request once, however often it is sent with the same idempotency key. */
 @Injectable()
 export class Idempotency {
+  private readonly logger = new Logger(Idempotency.name);
+  /** Operations that the log has a warning for. */
+  private readonly warned = new Set<string>();
+
   constructor(
     private readonly repository: IdempotencyRepository,
     private readonly transactions: Transactions,
@@ -78,7 +82,18 @@ export class Idempotency {
       );
       // Another request stored its response in the meantime: this transaction is rolled back.
       if (!saved) throw inProgress();
+      if (!saved.hasWritten) this.warnOfNoWrite(operation);
       return new IdempotentResponse(owned.key, response);
+    });
+  }
+
+  /** Rejecting the request could be wrong: an operation may have nothing to change. */
+  private warnOfNoWrite(operation: string): void {
+    if (this.warned.has(operation)) return;
+    this.warned.add(operation);
+    this.logger.warn({
+      msg: 'an idempotent operation wrote nothing in its transaction: if it wrote with another EntityManager, a retry after a crash writes again',
+      operation,
     });
   }
 }

@@ -7,13 +7,13 @@ import {
 } from '@nestjs/common';
 import {
   PARAMTYPES_METADATA,
-  PATH_METADATA,
   PIPES_METADATA,
   ROUTE_ARGS_METADATA,
   RouteParamtypes,
 } from '@nestjs/common/internal';
-import { DiscoveryService, MetadataScanner } from '@nestjs/core';
+import { DiscoveryService } from '@nestjs/core';
 import { StartError } from '../../errors/start-error.js';
+import { routeHandlers } from '../request/route-handlers.js';
 import { dtoProblems, isDto } from './dto-problems.js';
 
 /** The parameter decorators that pass input of the client, and what to write instead. */
@@ -65,25 +65,14 @@ interface Parameter {
  */
 @Injectable()
 export class ParameterCheck implements OnModuleInit {
-  constructor(
-    private readonly discovery: DiscoveryService,
-    private readonly scanner: MetadataScanner,
-  ) {}
+  constructor(private readonly discovery: DiscoveryService) {}
 
   /** @throws StartError with one line for each problem */
   onModuleInit(): void {
-    const problems = this.discovery
-      .getControllers()
-      .flatMap(({ metatype }) => this.problemsOf(metatype as Type));
+    const problems = routeHandlers(this.discovery).flatMap(({ controller, name }) =>
+      handlerProblems(controller, name),
+    );
     if (problems.length > 0) throw new StartError([...new Set(problems)].join('\n'));
-  }
-
-  private problemsOf(controller: Type): string[] {
-    const prototype = controller.prototype as Record<string, object>;
-    return this.scanner
-      .getAllMethodNames(prototype)
-      .filter((name) => Reflect.hasMetadata(PATH_METADATA, prototype[name] ?? {}))
-      .flatMap((name) => handlerProblems(controller, name));
   }
 }
 

@@ -25,6 +25,7 @@ let runs = 0;
 const WORKS = {
   created: (run) => ({ run }),
   nothing: () => undefined,
+  silent: (run) => ({ run }),
   page: () => new Page([]),
   conflict: (run) => {
     if (run % 2 === 1)
