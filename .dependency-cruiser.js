@@ -161,7 +161,7 @@ export default {
     {
       name: 'feature-imports',
       comment:
-        'A feature needs no knowledge of guards, filters or limits: those hold for every route. Of another feature it sees the module and the service.',
+        'A feature needs no knowledge of guards, filters or limits: those hold for every route. Of another feature it sees the module, the services and the errors.',
       severity: 'error',
       from: { path: FEATURE },
       to: {
@@ -182,7 +182,7 @@ export default {
           '^src/database/pipelining/pipelined-statements\\.ts$',
           '^src/database/standbys/standbys\\.ts$',
           '^src/config/(?:clock|settings)\\.ts$',
-          `${FEATURE}[^/]+\\.(?:module|service)\\.ts$`,
+          `${FEATURE}[^/]+\\.(?:module|service|errors)\\.ts$`,
         ],
       },
     },

@@ -1,8 +1,13 @@
 import { ServiceError } from '../errors/service-error.js';
 
-/** The public message, also used by the interface description. */
+/** The public messages, also used by the interface description. */
 export const PET_NOT_FOUND = 'No animal has this identifier.';
+export const PET_SOLD = 'The animal is already sold.';
 
 export function petNotFound(): ServiceError {
   return new ServiceError('pet_not_found', PET_NOT_FOUND);
+}
+
+export function petSold(): ServiceError {
+  return new ServiceError('conflict', PET_SOLD);
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import type { CachedKey } from '../auth/cached-key.js';
 import { Keyset } from '../http/paging/keyset.js';
 import type { Page, SerializedJson } from '../http/response/handler-result.js';
@@ -6,7 +7,7 @@ import { Idempotency } from '../idempotency/idempotency.js';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
-import { petNotFound } from './pets.errors.js';
+import { petNotFound, petSold } from './pets.errors.js';
 import { PetsRepository } from './pets.repository.js';
 
 const BY_ID = new Keyset('bigint');
@@ -47,5 +48,16 @@ export class PetsService {
     const pet = await this.pets.findById(id);
     if (!pet) throw petNotFound();
     return pet;
+  }
+
+  /**
+   * Marks an animal as sold, as part of a transaction of another feature.
+   *
+   * @throws ServiceError pet_not_found, or conflict if the animal is sold
+   */
+  async markSold(id: bigint, transaction: EntityManager): Promise<PublicPet> {
+    const pet = await this.pets.markSold(id, transaction);
+    if (pet) return pet;
+    throw (await this.pets.exists(id, transaction)) ? petSold() : petNotFound();
   }
 }

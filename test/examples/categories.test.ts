@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { CreateCategories1795305600000 } from '../../examples/categories/1795305600000-create-categories.js';
+import { CreateCategories1796083200000 } from '../../examples/categories/1796083200000-create-categories.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { holdTable } from '../harness/database/database-lock.js';
 import { createOwner } from '../harness/database/factories.js';
@@ -13,7 +13,7 @@ import { startService, type TestService } from '../harness/service/service.js';
 
 const PATH = '/v1/categories';
 const harness = (feature: string): string => join(__dirname, '../harness/features', feature);
-const migration = new CreateCategories1795305600000();
+const migration = new CreateCategories1796083200000();
 
 let example: Example;
 let database: TestDatabase;

@@ -19,8 +19,12 @@ export function expectRateLimitHeaders({ headers }: AnyResponse): void {
     'x-ratelimit-limit': expect.stringMatching(/^[1-9]\d*$/),
     'x-ratelimit-remaining': expect.stringMatching(/^\d+$/),
     'x-ratelimit-reset': expect.stringMatching(/^[1-9]\d{9}$/),
-    'ratelimit-policy': expect.stringMatching(/^"minute";q=\d+;w=60(?:, "day";q=\d+;w=86400)?$/),
-    ratelimit: expect.stringMatching(/^"minute";r=\d+;t=\d+(?:, "day";r=\d+;t=\d+)?$/),
+    'ratelimit-policy': expect.stringMatching(
+      /^"minute";q=\d+;w=60(?:, "day";q=\d+;w=86400)?(?:, "route";q=\d+;w=\d+)?$/,
+    ),
+    ratelimit: expect.stringMatching(
+      /^"minute";r=\d+;t=\d+(?:, "day";r=\d+;t=\d+)?(?:, "route";r=\d+;t=\d+)?$/,
+    ),
   });
 }
 

@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /** The categories of animals. */
-export class CreateCategories1795305600000 implements MigrationInterface {
+export class CreateCategories1796083200000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE categories (

@@ -1,0 +1,23 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Clock } from '../config/clock.js';
+import { OnEvent } from '../events/on-event.decorator.js';
+import { ORDER_CREATED, type OrderCreated } from './order-created.js';
+import { OrdersRepository } from './orders.repository.js';
+
+/** Confirms orders after their sale is committed. */
+@Injectable()
+export class OrderConfirmations {
+  private readonly logger = new Logger(OrderConfirmations.name);
+
+  constructor(
+    private readonly orders: OrdersRepository,
+    private readonly clock: Clock,
+  ) {}
+
+  /** An event can arrive twice. The second one finds a confirmed order and changes nothing. */
+  @OnEvent(ORDER_CREATED)
+  async confirm({ orderId }: OrderCreated): Promise<void> {
+    const isNew = await this.orders.confirm(orderId, this.clock.now());
+    if (isNew) this.logger.log({ msg: 'order confirmed', orderId: orderId.toString() });
+  }
+}

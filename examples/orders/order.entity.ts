@@ -1,0 +1,50 @@
+import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
+import { Column, Entity, ForeignKey, PrimaryGeneratedColumn, Unique } from 'typeorm';
+import { ApiInt64 } from '../http/openapi/decorators/api-json.decorator.js';
+import { ApiModel } from '../http/openapi/decorators/api-model.decorator.js';
+
+/** The sale of an animal. */
+@ApiModel({
+  description: 'The sale of an animal.',
+  additionalProperties: false,
+  example: { id: 1, petId: 1, confirmedAt: null },
+})
+@Entity('orders')
+@Unique('orders_pet_id_key', ['petId'])
+export class Order {
+  @ApiInt64('Unique identifier, assigned by the service on creation.')
+  @PrimaryGeneratedColumn('identity', {
+    type: 'bigint',
+    generatedIdentity: 'ALWAYS',
+    primaryKeyConstraintName: 'orders_pkey',
+  })
+  id!: bigint;
+
+  /** The owner that bought the animal. */
+  @ApiHideProperty()
+  @Column('bigint', { name: 'owner_id' })
+  ownerId!: bigint;
+
+  // By name, because a feature does not import the entities of another one.
+  @ApiInt64('Identifier of the animal.')
+  @Column('bigint', { name: 'pet_id' })
+  @ForeignKey('Pet', { name: 'orders_pet_id_fkey' })
+  petId!: bigint;
+
+  @ApiProperty({
+    type: 'string',
+    format: 'date-time',
+    nullable: true,
+    description: 'When the order was confirmed. `null` before.',
+    example: null,
+  })
+  @Column('timestamptz', { name: 'confirmed_at', nullable: true })
+  confirmedAt!: Date | null;
+
+  @ApiHideProperty()
+  @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
+  createdAt!: Date;
+}
+
+/** The properties of an order that its owner may see. */
+export type PublicOrder = Pick<Order, 'id' | 'petId' | 'confirmedAt'>;

@@ -1,0 +1,18 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { EventsModule } from '../events/events.module.js';
+import { IdempotencyModule } from '../idempotency/idempotency.module.js';
+import { PetsModule } from '../pets/pets.module.js';
+import { OrderConfirmations } from './order-confirmations.js';
+import { Order } from './order.entity.js';
+import { OrdersController } from './orders.controller.js';
+import { OrdersRepository } from './orders.repository.js';
+import { OrdersService } from './orders.service.js';
+import { SalesService } from './sales.service.js';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([Order]), EventsModule, IdempotencyModule, PetsModule],
+  controllers: [OrdersController],
+  providers: [OrdersService, SalesService, OrderConfirmations, OrdersRepository],
+})
+export class OrdersModule {}

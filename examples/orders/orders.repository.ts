@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from 'typeorm';
+import { changeRows, queryRows } from '../database/sql.js';
+import type { PublicOrder } from './order.entity.js';
+
+/** The columns that callers may see. */
+const COLUMNS = 'id, pet_id AS "petId", confirmed_at AS "confirmedAt"';
+
+const FIND = `SELECT ${COLUMNS} FROM orders WHERE id = $1 AND owner_id = $2`;
+
+const INSERT = `INSERT INTO orders (pet_id, owner_id) VALUES ($1, $2) RETURNING ${COLUMNS}`;
+
+const CONFIRM = 'UPDATE orders SET confirmed_at = $2 WHERE id = $1 AND confirmed_at IS NULL';
+
+/** The orders in PostgreSQL. */
+@Injectable()
+export class OrdersRepository {
+  constructor(private readonly manager: EntityManager) {}
+
+  /** Returns an order of this owner, or null. */
+  async findOf(ownerId: bigint, id: bigint): Promise<PublicOrder | null> {
+    const [order] = await queryRows<PublicOrder>(this.manager, FIND, [id, ownerId]);
+    return order ?? null;
+  }
+
+  async insert(petId: bigint, ownerId: bigint, transaction: EntityManager): Promise<PublicOrder> {
+    const rows = await queryRows<PublicOrder>(transaction, INSERT, [petId, ownerId]);
+    const [order] = rows as [PublicOrder];
+    return order;
+  }
+
+  /** Returns whether the order was not confirmed before. */
+  async confirm(id: bigint, nowMs: number): Promise<boolean> {
+    return (await changeRows(this.manager, CONFIRM, [id, new Date(nowMs)])) > 0;
+  }
+}

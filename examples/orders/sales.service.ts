@@ -1,0 +1,30 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { Events } from '../events/events.js';
+import { PetsService } from '../pets/pets.service.js';
+import { ORDER_CREATED, type OrderCreated } from './order-created.js';
+import type { PublicOrder } from './order.entity.js';
+import { OrdersRepository } from './orders.repository.js';
+
+/** Sells animals. */
+@Injectable()
+export class SalesService {
+  constructor(
+    private readonly pets: PetsService,
+    private readonly orders: OrdersRepository,
+    private readonly events: Events,
+  ) {}
+
+  /**
+   * Marks the animal as sold, adds the order and publishes an event, or does nothing.
+   *
+   * @throws ServiceError pet_not_found, or conflict if the animal is sold
+   */
+  async sell(petId: bigint, ownerId: bigint, transaction: EntityManager): Promise<PublicOrder> {
+    const pet = await this.pets.markSold(petId, transaction);
+    const order = await this.orders.insert(pet.id, ownerId, transaction);
+    const event: OrderCreated = { orderId: order.id };
+    await this.events.publish(transaction, ORDER_CREATED, event);
+    return order;
+  }
+}
