@@ -8,22 +8,15 @@ import { AppModule } from './app.module.js';
 import { type AppEnvironment, platformModule, VERSIONING } from './platform.module.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
-import { Authenticator } from './auth/authenticator.js';
+import { Authenticator, loggedCaller } from './auth/authenticator.js';
 import { BoundedPool } from './database/pools/bounded-pool.js';
 import { cors } from './http/routing/cors.js';
 import { LinkBase } from './http/routing/link-base.js';
 import { serveInterfaceDescription } from './http/openapi/serve-description.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { currentRequestIds, requestContext } from './http/request/request-context.js';
-import type { Request, SetRateLimitHeaders } from './http/request/request.js';
-import {
-  accessLog,
-  loggedAddress,
-  type LoggedCaller,
-  observeResponses,
-  type ResponseObserver,
-  routeOf,
-} from './http/request/access-log.js';
+import type { SetRateLimitHeaders } from './http/request/request.js';
+import { accessLog, loggedAddress, observeResponses } from './http/request/access-log.js';
 import { responseDeadline } from './http/response/response-deadline.js';
 import { Admission } from './http/server/admission.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
@@ -95,7 +88,7 @@ async function setUp(
   app.use(
     observeResponses([
       accessLog(logger, settings.logging.clientAddress, loggedCaller),
-      observeRequest(metrics),
+      metrics.responseObserver(),
     ]),
   );
   if (settings.server.corsOrigins.length > 0) app.use(cors(settings.server.corsOrigins));
@@ -156,11 +149,9 @@ function createAdmission(
   const authenticator = app.get(Authenticator);
   const { connections } = app.getHttpAdapter() as unknown as ServiceAdapter;
   const admission = new Admission(bounds, {
+    pool,
     // Every request in progress may need a place in a connection pool or its queue.
-    isDatabaseSaturated: (requestsInProgress) =>
-      pool.isSaturated ||
-      requestsInProgress >=
-        (pool.maxWaiting + database.poolSize) * (1 + database.replicaUrls.length),
+    databasePlaces: (pool.maxWaiting + database.poolSize) * (1 + database.replicaUrls.length),
     hasCachedKey: (request) => authenticator.hasCachedKey(request),
     setRateLimitHeaders,
     onShed: (request) => {
@@ -171,17 +162,4 @@ function createAdmission(
   });
   observeAdmission(app.get(ServiceMetrics), admission, connections);
   return admission;
-}
-
-function loggedCaller({ caller }: Request): LoggedCaller | undefined {
-  const key = caller?.kind === 'key' ? caller.key : caller?.rejectedKey;
-  return key && { ownerId: key.ownerId.toString(), keyId: key.id.toString() };
-}
-
-function observeRequest(metrics: ServiceMetrics): ResponseObserver {
-  return (request, response, durationMs) => {
-    const route = routeOf(request);
-    metrics.observeRequest(request.method, route, response.statusCode, durationMs);
-    if (response.hasHeader('deprecation')) metrics.observeDeprecated(route);
-  };
 }

@@ -1,6 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
+import type { LoggedCaller } from '../http/request/access-log.js';
+import type { Request } from '../http/request/request.js';
 import type { CachedKey } from './cached-key.js';
 import type { AnonymousCaller, Caller } from './caller.js';
 import { KeyCache } from './key-cache/key-cache.js';
@@ -72,4 +74,10 @@ function bearerToken({ headers }: Pick<IncomingMessage, 'headers'>): string {
 
 function anonymous(reason: AnonymousCaller['reason']): AnonymousCaller {
   return { kind: 'anonymous', reason };
+}
+
+/** Returns the owner and the API key of a request, as the log shows them. */
+export function loggedCaller({ caller }: Request): LoggedCaller | undefined {
+  const key = caller?.kind === 'key' ? caller.key : caller?.rejectedKey;
+  return key && { ownerId: key.ownerId.toString(), keyId: key.id.toString() };
 }

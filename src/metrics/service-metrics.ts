@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type ResponseObserver, routeOf } from '../http/request/access-log.js';
 import type { DownloadLimit } from '../http/openapi/download-limit.js';
 
 const DURATION_BUCKETS_SECONDS = [
@@ -39,8 +40,17 @@ export class ServiceMetrics {
     collectDefaultMetrics({ register: this.registry });
   }
 
+  /** Returns the observer that counts and times every request. */
+  responseObserver(): ResponseObserver {
+    return (request, response, durationMs) => {
+      const route = routeOf(request);
+      this.observeRequest(request.method, route, response.statusCode, durationMs);
+      if (response.hasHeader('deprecation')) this.deprecatedRequests.labels(route).inc();
+    };
+  }
+
   /** @param route the path template, never the raw path */
-  observeRequest(method: string, route: string, status: number, durationMs: number): void {
+  private observeRequest(method: string, route: string, status: number, durationMs: number): void {
     const methodLabel = METHODS.has(method) ? method : '_OTHER';
     const key = `${methodLabel} ${status} ${route}`;
     let series = this.series.get(key);
@@ -49,11 +59,6 @@ export class ServiceMetrics {
       this.series.set(key, series);
     }
     series.observe(durationMs / 1000);
-  }
-
-  /** @param route the path template of a deprecated operation */
-  observeDeprecated(route: string): void {
-    this.deprecatedRequests.labels(route).inc();
   }
 
   /** @param version of the service */

@@ -2,7 +2,6 @@ import { type Clock, MINUTE_MS, SECOND_MS } from '../config/clock.js';
 import {
   type BanPolicy,
   type Budget,
-  endOfBan,
   LimitStorage,
   type QuotaState,
   type RateLimitDecision,
@@ -15,6 +14,16 @@ import { WindowTable } from './window-table.js';
 const MAX_ADDRESSES = 200_000;
 /** How many lineages are checked, and evicted if they have ended, whenever one is added. */
 const SWEEP_STEP = 2;
+
+/** Returns when the active ban ends, or undefined if there is none. */
+export function endOfBan(
+  { unbanCount }: BanPolicy,
+  rejections: Rejections | undefined,
+  nowMs: number,
+): number | undefined {
+  if (!rejections || rejections.unbanCount < unbanCount) return undefined;
+  return rejections.bannedUntilMs > nowMs ? rejections.bannedUntilMs : undefined;
+}
 
 /**
  * Counts in the memory of this process. A restart resets the counters. Every decision is made

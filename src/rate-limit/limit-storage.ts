@@ -33,16 +33,6 @@ export interface Rejections {
   unbanCount: number;
 }
 
-/** Returns when the active ban ends, or undefined if there is none. */
-export function endOfBan(
-  { unbanCount }: BanPolicy,
-  rejections: Rejections | undefined,
-  nowMs: number,
-): number | undefined {
-  if (!rejections || rejections.unbanCount < unbanCount) return undefined;
-  return rejections.bannedUntilMs > nowMs ? rejections.bannedUntilMs : undefined;
-}
-
 /** The limits of an owner or a client address. */
 export interface Budget {
   /** When memory is short, addresses may be evicted, owners never. */

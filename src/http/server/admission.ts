@@ -21,8 +21,10 @@ type SheddingBound = 'requests_in_progress' | 'unauthenticated_requests' | 'data
 
 /** The functions by which Admission inspects a request and rejects it. */
 interface AdmissionInputs {
-  /** Whether one more request could find the queue for a database connection full. */
-  isDatabaseSaturated(requestsInProgress: number): boolean;
+  /** The connections to the primary. Saturated: the queue for a connection is full. */
+  pool: { readonly isSaturated: boolean };
+  /** How many requests can have a connection of a pool, or a place in its queue. */
+  databasePlaces: number;
   /** Whether the cache contains the request's API key and the key is valid. */
   hasCachedKey(request: Request): boolean;
   setRateLimitHeaders: SetRateLimitHeaders;
@@ -71,7 +73,9 @@ export class Admission {
 
   private exceededBound(request: Request): SheddingBound | undefined {
     if (this.used.all >= this.bounds.maxRequestsInProgress) return 'requests_in_progress';
-    if (this.inputs.isDatabaseSaturated(this.used.all)) return 'database_queue';
+    if (this.inputs.pool.isSaturated || this.used.all >= this.inputs.databasePlaces) {
+      return 'database_queue';
+    }
     return this.used.unauthenticated >= this.bounds.maxUnauthenticatedRequests &&
       !this.inputs.hasCachedKey(request)
       ? 'unauthenticated_requests'

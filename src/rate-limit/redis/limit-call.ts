@@ -1,7 +1,7 @@
 import { SECOND_MS } from '../../config/clock.js';
+import { endOfBan } from '../in-process-storage.js';
 import {
   type Budget,
-  endOfBan,
   type Quota,
   type RateLimitDecision,
   type Rejections,
