@@ -17,8 +17,8 @@ const RESET = START_MS / 1_000 + 60;
 /** Responses that every operation can have, by the name of their component. */
 const GENERAL: Readonly<Record<number, string>> = {
   401: 'Unauthorized',
-  404: 'RouteNotFound',
-  405: 'MethodNotAllowed',
+  404: 'NoSuchOperation',
+  405: 'NoSuchOperation',
   417: 'ExpectationFailed',
 };
 
