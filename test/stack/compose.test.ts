@@ -57,7 +57,8 @@ const IMAGES: Record<string, Image> = {
     programs: ['sh'],
   },
   'prom/prometheus:v3.5.0': {
-    variables: [],
+    // From prometheus.yml.
+    variables: ['RUNBOOKS_URL'],
     options: ['--config.file', '--storage.tsdb.path', '--storage.tsdb.retention.time'],
     // The second one comes from prometheus.yml.
     paths: ['/etc/prometheus/prometheus.yml', '/etc/prometheus/alerts.yml', '/prometheus'],

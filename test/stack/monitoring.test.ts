@@ -6,45 +6,14 @@ import { sequentially } from '../harness/rate-limit/limits.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 import { readComposeFile, readProjectFile } from '../harness/stack/compose-file.js';
+import { alerts, type DataSource, panels, variables } from '../harness/stack/monitoring-files.js';
 import { parsePromql } from '../harness/stack/promql.js';
 
 const PROVISIONING = 'deploy/grafana/provisioning';
 
-interface Source {
-  type: string;
-  uid: string;
-}
-
-interface Dashboard {
-  uid: string;
-  panels: {
-    title: string;
-    datasource: Source;
-    targets: { datasource: Source; expr: string; legendFormat: string }[];
-  }[];
-}
-
-interface AlertRules {
-  groups: {
-    rules: {
-      alert: string;
-      expr: string;
-      for?: string;
-      labels: Record<string, string>;
-      annotations: Record<string, string>;
-    }[];
-  }[];
-}
-
-const dashboard = JSON.parse(
-  readProjectFile('deploy/grafana/dashboards/service.json'),
-) as Dashboard;
-const alerts = (load(readProjectFile('deploy/alerts.yml')) as AlertRules).groups.flatMap(
-  ({ rules }) => rules,
-);
 /** Title, query, and the text that shows the result. */
 const queries = [
-  ...dashboard.panels.flatMap(({ title, targets }) =>
+  ...panels.flatMap(({ title, targets }) =>
     targets.map(({ expr, legendFormat }) => [title, expr, legendFormat] as const),
   ),
   ...alerts.map(
@@ -115,7 +84,7 @@ test.each(alerts)('$alert: has a summary, a severity and a runbook', (rule) => {
     labels: { severity: expect.stringMatching(/^(critical|warning)$/) },
     annotations: {
       summary: expect.stringMatching(/\.$/),
-      runbook: 'docs/operations.md#alerts',
+      runbook_url: `{{ $externalLabels.runbooks }}#${rule.alert.toLowerCase()}`,
     },
   });
 });
@@ -135,11 +104,48 @@ test('each alert has a unique name and selects only metrics of this service', ()
   }
 });
 
-test('the runbook in docs/operations.md explains each alert and what to do', () => {
-  const documentation = readProjectFile('docs/operations.md');
-  const section = /^## Alerts$([^]*?)(?=^## |(?![^]))/m.exec(documentation)?.[1];
-  const rows = [...(section ?? '').matchAll(/^\| `(\w+)` +\| \S.*\| \S.*\|$/gm)];
-  expect(rows.map(([, name]) => name)).toEqual(alerts.map(({ alert }) => alert));
+test('docs/operations.md has a section for each alert, in the order of the rules, that says what to do', () => {
+  const [, pages = ''] = readProjectFile('docs/operations.md').split(/^### Alerts$/m);
+  const sections = pages.split(/^#### /m).slice(1);
+  expect(sections.map((section) => section.split('\n')[0])).toEqual(
+    alerts.map(({ alert }) => alert),
+  );
+  for (const [index, section] of sections.entries()) {
+    const severity = alerts[index]?.labels['severity'] ?? '';
+    expect(section.toLowerCase()).toContain(`**${severity}.**`);
+    expect(section).toMatch(/^(\*\*Do:\*\* \S|\|.*what to do)/m);
+  }
+});
+
+test('Prometheus gets the address of the runbook from docker-compose.yml', () => {
+  const { global } = load(readProjectFile('deploy/prometheus.yml')) as {
+    global: { external_labels: Record<string, string> };
+  };
+  expect(global.external_labels).toEqual({ runbooks: '${RUNBOOKS_URL}' });
+  const runbooks = (variables = {}): unknown =>
+    readComposeFile(variables).services['prometheus']?.environment?.['RUNBOOKS_URL'];
+  expect(runbooks()).toBe('docs/operations.md');
+  expect(runbooks({ RUNBOOKS_URL: 'https://a.example/b' })).toBe('https://a.example/b');
+});
+
+test.each(panels)(
+  'panel $title: has a description, and names only runbooks that exist',
+  (panel) => {
+    expect(panel.description).toMatch(/\.$/);
+    const names = [...panel.description.matchAll(/Runbook: (\w+)/g)].map(([, name]) => name);
+    expect(alerts.map(({ alert }) => alert)).toEqual(expect.arrayContaining(names));
+  },
+);
+
+test('the dashboard shows the selected replicas and routes, and no health probes', () => {
+  expect(variables.map(({ name }) => name)).toEqual(['instance', 'route']);
+  for (const { expr } of panels.flatMap(({ targets }) => targets)) {
+    for (const selector of expr.match(/\w+\{.*?\}/g) ?? []) {
+      expect(selector).toContain('instance=~"$instance"');
+      if (!selector.startsWith('http_server_request_duration')) continue;
+      expect(selector).toContain('http_route=~"$route", http_route!~"/health/.*"');
+    }
+  }
 });
 
 test('the alert rules are mounted at the path that Prometheus reads', () => {
@@ -156,10 +162,10 @@ test('the alert rules are mounted at the path that Prometheus reads', () => {
 
 test('the dashboard uses the provisioned data source, which is the Prometheus of docker-compose.yml', () => {
   const { datasources } = load(readProjectFile(`${PROVISIONING}/datasources/prometheus.yml`)) as {
-    datasources: (Source & { url: string })[];
+    datasources: (DataSource & { url: string })[];
   };
   const { type, uid, url } = datasources[0]!;
-  for (const { datasource, targets } of dashboard.panels) {
+  for (const { datasource, targets } of panels) {
     for (const used of [datasource, ...targets.map((target) => target.datasource)]) {
       expect(used).toEqual({ type, uid });
     }
