@@ -1,0 +1,47 @@
+// @ts-check
+// Chooses the tests of changed files, for `npm run check`.
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+
+/** A new route or import anywhere can break these. */
+const ALWAYS = ['test/architecture.test.ts', 'test/openapi.test.ts'];
+
+/** Folders of src/ whose tests have another name. */
+const OTHER_NAMES = new Map([['embedded-postgres', 'embedded']]);
+
+/** Tests that read files outside of src/. */
+const READERS = new Map([
+  ['docs/extending.md', 'test/extending.test.ts'],
+  ['SECURITY.md', 'test/security-policy.test.ts'],
+  ['package.json', 'test/supply-chain.test.ts'],
+  ['package-lock.json', 'test/supply-chain.test.ts'],
+]);
+
+/**
+ * Returns the test files and folders of changed files: `test/pets` for a file in `src/pets/`, and a
+ * changed test itself. Files of `test/harness/` belong to all tests, so they select none.
+ *
+ * @param {readonly string[]} files relative to the project's folder
+ * @returns {string[]}
+ */
+export function testsOf(files) {
+  const tests = new Set(ALWAYS);
+  for (const file of files) for (const test of testsOfFile(file)) tests.add(test);
+  return [...tests].filter((test) => existsSync(join(ROOT, test))).sort();
+}
+
+/** @param {string} file @returns {string[]} */
+function testsOfFile(file) {
+  const reader = READERS.get(file);
+  if (reader) return [reader];
+  if (/^test\/.+\.test\.ts$/.test(file)) return [file];
+  const [top = '', folder = ''] = file.split('/');
+  if (top === 'examples')
+    return ['test/examples', 'test/extending.test.ts', `test/${folder}.test.ts`];
+  if (top !== 'src') return [];
+  const name = OTHER_NAMES.get(folder) ?? folder;
+  return [`test/${name}`, `test/${name}.test.ts`];
+}
