@@ -57,7 +57,7 @@ export default defineConfig(
       // A Nest module is a class without members.
       '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
       // `import type` of a DTO or of an injected class would erase the metadata that Nest reads: each place is
-      // decided by whoever writes it.
+      // decided by the author.
       '@typescript-eslint/consistent-type-imports': 'off',
       // The TypeScript compiler does this better.
       'no-undef': 'off',

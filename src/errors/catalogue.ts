@@ -103,7 +103,7 @@ const CODE_OF_STATUS = new Map<number, ErrorCode>([
   [503, 'service_unavailable'],
 ]);
 
-/** Returns the code for an error of which only the HTTP status is known. */
+/** Returns the code for an error that has only an HTTP status. */
 export function codeOfStatus(status: number): ErrorCode {
   return CODE_OF_STATUS.get(status) ?? (status < 500 ? 'invalid_request' : 'internal_error');
 }

@@ -40,7 +40,7 @@ const DELETE_OLD = `
             LIMIT $2 FOR UPDATE SKIP LOCKED))
   RETURNING handler`;
 
-/** An event of which an attempt has started. */
+/** An event whose handler has been started at least once. */
 export type ClaimedEvent = Pick<OutboxEvent, 'id' | 'event' | 'handler' | 'payload' | 'attempts'>;
 
 /** Stores events until they are handled. Times are on the clock of PostgreSQL. */

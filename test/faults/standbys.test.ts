@@ -423,7 +423,7 @@ const services: TestService[] = [];
   describe.each<[string, () => Promise<void>, () => Promise<void>]>([
     ['hangs', () => Promise.resolve(far.freeze()), () => Promise.resolve(far.thaw())],
     ['is killed', () => far.kill(), () => far.start()],
-  ])('when one of two %s', (_what, strike, mend) => {
+  ])('when one of two %s', (_what, strike, repair) => {
     it('every list and get is 200 within the time limit; the standby is removed from rotation and added again', async () => {
       const { service, client } = await start([near, far]);
       const read = (): Promise<ApiResponse> =>
@@ -441,7 +441,7 @@ const services: TestService[] = [];
         expect(then.ms).toBeLessThan(1_000);
         expect(timesLogged(service, 'standby removed from rotation')).toBe(1);
       } finally {
-        await mend();
+        await repair();
       }
       await until(() => Promise.resolve(timesLogged(service, 'standby added to rotation') === 3));
     });

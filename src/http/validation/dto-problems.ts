@@ -13,7 +13,7 @@ interface CompiledDto extends Type {
   _OPENAPI_METADATA_FACTORY?: () => object;
 }
 
-/** Returns whether a type is a class with at least one rule, or a class of which all properties are known. */
+/** Returns whether a type is a class that has a rule, or whose properties are all known. */
 export function isDto(type: unknown): type is Type {
   if (typeof type !== 'function') return false;
   return (

@@ -40,7 +40,7 @@ export class KeepAliveLoad {
     this.clients = Array.from({ length: clients }, (_, index) => this.run(index));
   }
 
-  /** Returns when what was asked is answered. */
+  /** Returns when every request has a response. */
   async stop(): Promise<LoadResult> {
     this.stopped = true;
     await Promise.all(this.clients);

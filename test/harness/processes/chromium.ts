@@ -70,7 +70,7 @@ export class Chromium {
     return browser;
   }
 
-  /** Sends a command of the protocol and returns its result. @throws when the browser refuses it */
+  /** Sends a command of the protocol and returns its result. @throws when the browser rejects it */
   async call(method: string, params: object = {}): Promise<Record<string, unknown>> {
     const id = this.nextId++;
     const reply = new Promise<Message>((resolve) => this.pending.set(id, resolve));
