@@ -285,26 +285,19 @@ describe('the CSV reader', () => {
     ],
   ];
   const cases = texts.map(([, text]) => Buffer.from(text as string).toString('base64'));
-  /** The results of each case, for one chunk and for chunks of one byte. */
-  let results: [whole: unknown, bytewise: unknown][];
+  let results: unknown[];
 
   beforeAll(async () => {
     const program = `
       const { readRecords } = await import(process.argv[1]);
-      const read = async (chunks) => {
-        const records = [];
+      const read = (bytes) => {
         try {
-          for await (const { line, values } of readRecords(chunks)) records.push([line, ...values]);
+          return readRecords(bytes).map(({ line, values }) => [line(), ...values]);
         } catch (error) { return error.message; }
-        return records;
       };
-      const results = [];
-      for (const text of JSON.parse(process.argv[2])) {
-        const bytes = Buffer.from(text, 'base64');
-        results.push([await read([bytes]), await read([...bytes].map((byte) => Buffer.of(byte)))]);
-      }
+      const results = JSON.parse(process.argv[2]).map((text) => read(Buffer.from(text, 'base64')));
       console.log(JSON.stringify(results));`;
-    const reader = `file://${join(EXAMPLE, 'csv-reader.mjs')}`;
+    const reader = `file://${join(EXAMPLE, 'shelter-file.mjs')}`;
     const child = spawn(process.execPath, [
       '--input-type=module',
       '-e',
@@ -318,7 +311,7 @@ describe('the CSV reader', () => {
   });
 
   it.each(texts.map(([title], index) => [title, index] as const))('%s', (_title, index) => {
-    expect(results[index]).toEqual([texts[index]![2], texts[index]![2]]);
+    expect(results[index]).toEqual(texts[index]![2]);
   });
 });
 
@@ -533,7 +526,7 @@ describe('the shelter importer', () => {
     child.kill('SIGINT');
     const { code, stderr } = await exit;
     expect(code).toBe(130);
-    expect(stderr).toMatch(/0\/3 rows {2}0% {2}waiting for the limit until \d\d:\d\d:\d\d/);
+    expect(stderr).toMatch(/^waiting for the limit until \d\d:\d\d:\d\d$/m);
     expect(store.received).toHaveLength(1);
   });
 
@@ -570,6 +563,45 @@ describe('the shelter importer', () => {
     const state = readFileSync(join(folder, 'animals.csv.import.jsonl'), 'utf8');
     expect(stdout).toContain('not Bearer [API key]');
     expect(stdout + stderr + state).not.toContain(KEY);
+  });
+
+  it('sends blank names as --name-default', async () => {
+    writeAnimals(['Ann', '', '  ']);
+    const { code } = await importAnimals('--name-default', 'No name', '--concurrency', '1');
+    expect(code).toBe(0);
+    expect(store.names()).toEqual(['Ann', 'No name', 'No name']);
+  });
+
+  it('shows while it waits how long all windows of the limit will take', async () => {
+    writeAnimals(numbered(10));
+    store.respond = () => {
+      const remaining = 4 - store.received.length;
+      const headers = {
+        'x-ratelimit-remaining': String(remaining),
+        'x-ratelimit-reset': String(Math.floor(Date.now() / 1000) + 50),
+        'ratelimit-policy': '"minute";q=4;w=60, "day";q=1000;w=86400',
+        ratelimit: `"minute";r=${remaining};t=50, "day";r=900;t=86000`,
+      };
+      return { status: 201, headers };
+    };
+    const { child, exit } = startImport('--concurrency', '1');
+    let progress = '';
+    child.stderr.on('data', (text) => (progress += String(text)));
+    await until(() => progress.includes('waiting for the limit'));
+    child.kill('SIGINT');
+    const { stderr } = await exit;
+    // 50 s until the window ends with 4 rows, then 60 s until the last 2 rows.
+    expect(stderr).toMatch(/4\/10 rows {2}40% {2}ETA 1:(49|50|51)/);
+    expect(store.received).toHaveLength(4);
+  });
+
+  it('reports a failure once', async () => {
+    writeAnimals(['Ann', 'Bo']);
+    store.respond = () => rejection(503, 'service_unavailable');
+    const { code, stdout, stderr } = await startImport('--tries', '1').exit;
+    expect(code).toBe(1);
+    expect(stdout).toContain('stopped early; run the same command to continue from ');
+    expect(`${stdout}${stderr}`.match(/service_unavailable/g)).toHaveLength(1);
   });
 
   it('sends nothing when a later line is not CSV', async () => {
@@ -658,7 +690,7 @@ describe('the command line of the importer', () => {
     // One process runs all cases up to the first request.
     const program = `
       const [options, shelter, exit] = await Promise.all(
-        ['options', 'shelter-file', 'exit-code'].map((name) => import(process.argv[1] + name + '.mjs')),
+        ['options', 'shelter-file', 'import-error'].map((name) => import(process.argv[1] + name + '.mjs')),
       );
       const rejections = [];
       for (const args of JSON.parse(process.argv[2])) {
@@ -666,7 +698,7 @@ describe('the command line of the importer', () => {
         console.error = (line) => printed.push(line);
         try {
           const { file, mapping, format, limitRows } = options.parseImportOptions(args, process.env);
-          await shelter.surveyFile(file, mapping, format, limitRows);
+          shelter.readShelterFile(file, mapping, format, limitRows);
           rejections.push({ code: 0, printed });
         } catch (error) { rejections.push({ code: exit.reportFailure('import', error), printed }); }
       }
@@ -791,5 +823,15 @@ describe('the comparison of the store with the file', () => {
     const result = await compareAnimals('--state', 'part.jsonl');
     expect(result.code).toBe(1);
     expect(result.stdout).toContain('rows without a response: 2; run the import again');
+  });
+
+  it('shows the position in the store as progress, even among the animals of others', async () => {
+    const first = other.replace('9223372036854775807', String(FIRST_ID - 2n));
+    store.pages = () => [`[${[first, animals[0], animals[1]].join()}]`, 'not JSON'];
+    const { code, stderr } = await compareAnimals();
+    expect(code).toBe(1);
+    // At the third of the five ids from the first listed to the last expected animal.
+    expect(stderr).toContain('3 animals  60%');
+    expect(stderr).toContain(`compare: unexpected response from ${store.url}/v1/pets: `);
   });
 });

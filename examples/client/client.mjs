@@ -14,7 +14,7 @@ import pRetry from 'p-retry';
  * @typedef {object} ClientOptions
  * @property {number} [tries] maximum attempts of a request
  * @property {AbortSignal} [signal] ends all waits; requests in progress complete
- * @property {(request: Request) => Promise<Response>} [fetch] sends one attempt
+ * @property {(request: Request) => Promise<Response>} [fetch] sends one attempt; it has a time limit
  */
 
 const BACKOFF = { minTimeout: 500, maxTimeout: 60_000, randomize: true };
@@ -26,7 +26,7 @@ const BACKOFF = { minTimeout: 500, maxTimeout: 60_000, randomize: true };
  * @param {ClientOptions} [options]
  * @returns {PetsClient}
  */
-export function createClient(url, apiKey, { tries = 8, signal, fetch = globalThis.fetch } = {}) {
+export function createClient(url, apiKey, { tries = 8, signal, fetch = fetchInTime } = {}) {
   return createOpenApiClient({
     baseUrl: `${url.replace(/\/+$/, '')}/v1`,
     headers: { Authorization: `Bearer ${apiKey}` },
@@ -40,23 +40,19 @@ export function createClient(url, apiKey, { tries = 8, signal, fetch = globalThi
       let response;
       const attempt = async () => {
         response = undefined;
-        const timeout = AbortSignal.timeout(30_000);
-        response = await exactJson(await fetch(new Request(request.clone(), { signal: timeout })));
+        response = await exactJson(await fetch(request.clone()));
         if (isTemporary(response)) throw new Error(`status ${response.status}`);
       };
       const onFailedAttempt = (/** @type {{ retriesLeft: number }} */ { retriesLeft }) => {
         const seconds = retriesLeft > 0 ? Number(response?.headers.get('Retry-After')) : 0;
         return sleep(seconds * 1000, undefined, { signal });
       };
-      const options = {
-        ...BACKOFF,
-        retries: tries - 1,
-        onFailedAttempt,
-        ...(signal && { signal }),
-      };
-      await pRetry(attempt, options).catch((/** @type {unknown} */ error) => {
-        if (!response) throw error;
-      });
+      const options = { ...BACKOFF, retries: tries - 1, onFailedAttempt };
+      await pRetry(attempt, signal ? { ...options, signal } : options).catch(
+        (/** @type {unknown} */ error) => {
+          if (!response) throw error;
+        },
+      );
       return /** @type {any} */ (response);
     },
   });
@@ -92,6 +88,9 @@ async function exactJson(received) {
   const exact = (/** @type {string} */ token) => (isInteger(token) ? BigInt(token) : Number(token));
   return Object.assign(response, { json: () => Promise.resolve(parse(text, null, exact)) });
 }
+
+const fetchInTime = (/** @type {Request} */ request) =>
+  globalThis.fetch(request, { signal: AbortSignal.timeout(30_000) });
 
 const isTemporary = (/** @type {Response} */ { status, headers }) =>
   headers.has('Retry-After') || status === 408 || status >= 500;

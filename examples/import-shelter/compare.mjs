@@ -3,12 +3,12 @@
 // Lists the whole store and compares it with a file that import.mjs imported. Every row that was
 // added must be in the store exactly once, with its id and the values that were sent.
 
-import { reportFailure } from './exit-code.mjs';
+import { ImportError, reportFailure } from './import-error.mjs';
+import { readJournal } from './journal.mjs';
 import { COMPARE_HELP, parseCompareOptions } from './options.mjs';
-import { Progress, grouped } from './progress.mjs';
-import { ResumeFileError, readResumeFile } from './resume-file.mjs';
-import { readPets, surveyFile } from './shelter-file.mjs';
-import { StoreClient } from './store-client.mjs';
+import { grouped, showProgress } from './progress.mjs';
+import { readShelterFile } from './shelter-file.mjs';
+import { Store } from './store.mjs';
 
 const SHOWN_DIFFERENCES = 20;
 
@@ -54,16 +54,15 @@ async function main() {
  * @returns {Promise<{ report: Report, isEqual: boolean }>}
  */
 async function compare(options) {
-  const { file, mapping, format: csvFormat, limitRows, state } = options;
-  const survey = await surveyFile(file, mapping, csvFormat, limitRows);
-  const { bytes, sha256 } = survey;
-  const journal = readResumeFile(state, { bytes, sha256, url: options.url.href, mapping });
+  const { mapping, state } = options;
+  const file = readShelterFile(options.file, mapping, options.format, options.limitRows);
+  const journal = readJournal(state, { ...file, url: options.url.href, mapping });
   if (journal === null)
-    throw new ResumeFileError(`the state file ${state} does not exist; set --state`);
+    throw new ImportError(`the state file ${state} does not exist; set --state`);
 
   /** @type {Report} */
   const report = {
-    rows: survey.rows,
+    rows: file.pets.length,
     added: 0,
     rejected: 0,
     unfinished: 0,
@@ -81,7 +80,7 @@ async function compare(options) {
   const note = (line) => {
     if (report.differences.length < SHOWN_DIFFERENCES) report.differences.push(line);
   };
-  const expected = await expectedAnimals(options, survey.rows, journal.rows, report, note);
+  const expected = expectedAnimals(file.pets, journal.rows, report, note);
   await listStore(options, expected, report, note);
 
   for (const [id, { row, seen }] of expected) {
@@ -98,23 +97,23 @@ async function compare(options) {
 }
 
 /**
- * @param {import('./options.mjs').CompareOptions} options
- * @param {number} rows of the file
- * @param {import('./resume-file.mjs').FinishedRow[]} finished
+ * @param {import('./mapping.mjs').NewPet[]} pets
+ * @param {import('./journal.mjs').FinishedRow[]} finished
  * @param {Report} report
  * @param {(line: string) => void} note
- * @returns {Promise<Map<string, Expected>>} by id
+ * @returns {Map<bigint, Expected>} by id
  */
-async function expectedAnimals(options, rows, finished, report, note) {
+function expectedAnimals(pets, finished, report, note) {
   const outcomes = new Map(finished.map((entry) => [entry.row, entry]));
   if (outcomes.size < finished.length) {
     const count = finished.length - outcomes.size;
     report.twice += count;
     note(`twice: rows that occur twice in the state file: ${count}`);
   }
-  /** @type {Map<string, Expected>} */
+  /** @type {Map<bigint, Expected>} */
   const expected = new Map();
-  for await (const { row, pet } of readPets(options.file, options.mapping, options.format, rows)) {
+  for (const [index, pet] of pets.entries()) {
+    const row = index + 1;
     const entry = outcomes.get(row);
     if (entry === undefined) {
       report.unfinished += 1;
@@ -122,12 +121,13 @@ async function expectedAnimals(options, rows, finished, report, note) {
       report.rejected += 1;
     } else {
       report.added += 1;
-      const other = expected.get(entry.id);
+      const id = BigInt(entry.id);
+      const other = expected.get(id);
       if (other !== undefined) {
         report.twice += 1;
-        note(`twice: id ${entry.id} stands for the rows ${other.row} and ${row}`);
+        note(`twice: id ${id} stands for the rows ${other.row} and ${row}`);
       }
-      expected.set(entry.id, { row, content: contentOf(pet), seen: 0 });
+      expected.set(id, { row, content: contentOf(pet), seen: 0 });
     }
   }
   return expected;
@@ -135,27 +135,38 @@ async function expectedAnimals(options, rows, finished, report, note) {
 
 /**
  * @param {import('./options.mjs').CompareOptions} options
- * @param {Map<string, Expected>} expected
+ * @param {Map<bigint, Expected>} expected
  * @param {Report} report
  * @param {(line: string) => void} note
  */
 async function listStore(options, expected, report, note) {
-  const client = new StoreClient({ ...options, signal: new AbortController().signal });
-  const progress = options.quiet
+  const store = new Store({ ...options, signal: new AbortController().signal });
+  const ids = [...expected.keys()].sort((a, b) => (a < b ? -1 : 1));
+  const [firstId = 0n, lastId = 0n] = [ids[0], ids.at(-1)];
+  /** The list is in the order of ids, so that the position of an id is the progress. */
+  const position = { first: firstId, current: firstId };
+  const endProgress = options.quiet
     ? undefined
-    : new Progress(process.stderr, () => ({
-        done: report.found,
-        total: expected.size,
-        sent: report.found,
-        waitingUntilMs: client.gate.waitingUntilMs,
-      }));
+    : showProgress(100, () => {
+        const isAtEnd = report.pages > 0 && position.current >= lastId;
+        const passed = Number(position.current - position.first);
+        const percent = isAtEnd ? 100 : (passed / Number(lastId - position.first)) * 100;
+        const pagesLeft = percent === 0 ? 1 : (report.pages / percent) * (100 - percent);
+        return {
+          value: percent,
+          text: `${grouped(report.listed)} animals`,
+          remainingMs: store.gate.remainingMs(Math.ceil(pagesLeft)),
+          waitingUntilMs: store.gate.waitingUntilMs,
+        };
+      });
   const contents = new Set([...expected.values()].map(({ content }) => content));
-  const firstId = [...expected.keys()].map(BigInt).reduce((a, b) => (a < b ? a : b), 2n ** 63n);
-  /** @type {Set<string>} */
+  /** @type {Set<bigint>} */
   const otherIds = new Set();
   try {
-    for await (const page of client.listPages()) {
+    for await (const page of store.listPages()) {
+      if (report.pages === 0) position.first = page[0]?.id ?? firstId;
       report.pages += 1;
+      position.current = page.at(-1)?.id ?? lastId;
       for (const pet of page) {
         report.listed += 1;
         const animal = expected.get(pet.id);
@@ -165,7 +176,7 @@ async function listStore(options, expected, report, note) {
           if (isAgain) {
             report.twice += 1;
             note(`twice: id ${pet.id} was listed again`);
-          } else if (BigInt(pet.id) > firstId && contents.has(contentOf(pet))) {
+          } else if (pet.id > firstId && contents.has(contentOf(pet))) {
             report.likeAdded += 1;
           }
           continue;
@@ -185,7 +196,7 @@ async function listStore(options, expected, report, note) {
       }
     }
   } finally {
-    progress?.end();
+    endProgress?.();
     report.others = otherIds.size;
   }
 }

@@ -2,12 +2,13 @@
 // @ts-check
 // Adds the animals of a shelter's CSV file to the store. README.md describes its use.
 
-import { reportFailure } from './exit-code.mjs';
+import { createHash } from 'node:crypto';
+import { reportFailure } from './import-error.mjs';
+import { Journal } from './journal.mjs';
 import { IMPORT_HELP, parseImportOptions } from './options.mjs';
-import { Progress, grouped } from './progress.mjs';
-import { ResumeFile } from './resume-file.mjs';
-import { idempotencyKey, readPets, surveyFile } from './shelter-file.mjs';
-import { KeyRejectedError, StoreClient } from './store-client.mjs';
+import { grouped, showProgress } from './progress.mjs';
+import { readShelterFile } from './shelter-file.mjs';
+import { KeyRejectedError, Store } from './store.mjs';
 import { Tally, formatSummary } from './summary.mjs';
 
 /** Signals that stop the import → exit code: 128 plus the signal's number. */
@@ -20,15 +21,13 @@ async function main() {
     console.log(IMPORT_HELP);
     return 0;
   }
-  const survey = await surveyFile(options.file, options.mapping, options.format, options.limitRows);
-  warnOfUnmapped('category', survey.unmappedCategories, 'sent unchanged; the service decides');
-  warnOfUnmapped('status', survey.unmappedStatuses, `sent as ${options.mapping.statusDefault}`);
-
-  const { bytes, sha256 } = survey;
-  const url = options.url.href;
-  const journal = ResumeFile.open(options.state, { bytes, sha256, url, mapping: options.mapping });
+  const { mapping, format, limitRows } = options;
+  const file = readShelterFile(options.file, mapping, format, limitRows);
+  warnOfUnmapped('category', file.unmappedCategories, 'sent unchanged; the service decides');
+  warnOfUnmapped('status', file.unmappedStatuses, `sent as ${mapping.statusDefault}`);
+  const journal = new Journal(options.state, { ...file, url: options.url.href, mapping });
   try {
-    return await importRows(options, survey, journal);
+    return await importRows(options, file, journal);
   } finally {
     journal.close();
   }
@@ -36,103 +35,104 @@ async function main() {
 
 /**
  * @param {import('./options.mjs').ImportOptions} options
- * @param {import('./shelter-file.mjs').Survey} survey
- * @param {ResumeFile} journal
+ * @param {import('./shelter-file.mjs').ShelterFile} file
+ * @param {Journal} journal
  * @returns {Promise<number>} exit code
  */
-async function importRows(options, survey, journal) {
+async function importRows(options, file, journal) {
   const startedAtMs = Date.now();
-  const total = new Tally();
-  const run = new Tally();
+  const rows = file.pets.length;
+  const [total, run] = [new Tally(), new Tally()];
   let replayed = 0;
-  /** @type {Set<number>} */
-  const finished = new Set();
-  for (const entry of journal.finished) {
-    if (entry.row > survey.rows || finished.has(entry.row)) continue;
-    finished.add(entry.row);
-    total.add(entry);
-  }
+  const finished = new Map(journal.finished.map((entry) => [entry.row, entry]));
+  for (const entry of finished.values()) if (entry.row <= rows) total.add(entry);
 
   const stop = new AbortController();
   const signal = stopOnSignal(stop);
-  const client = new StoreClient({ ...options, signal: stop.signal });
-  const pets = readPets(options.file, options.mapping, options.format, options.limitRows);
-  const progress = options.quiet
+  const store = new Store({ ...options, signal: stop.signal });
+  const endProgress = options.quiet
     ? undefined
-    : new Progress(process.stderr, () => ({
-        done: total.added + total.rejected,
-        total: survey.rows,
-        sent: run.added + run.rejected,
-        waitingUntilMs: client.gate.waitingUntilMs,
+    : showProgress(rows, () => ({
+        value: total.count,
+        text: `${grouped(total.count)}/${grouped(rows)} rows`,
+        remainingMs: store.gate.remainingMs(rows - total.count),
+        waitingUntilMs: store.gate.waitingUntilMs,
       }));
 
   /** @type {Error | undefined} */
   let failure;
+  const rowsAndPets = file.pets.entries(); // shared by all workers
   const work = async () => {
-    try {
-      while (!stop.signal.aborted) {
-        const next = await pets.next();
-        if (next.done) return;
-        const { row, pet } = next.value;
-        if (finished.has(row)) continue;
-        const response = await client.addPet(pet, idempotencyKey(survey.sha256, row));
-        /** @type {import('./resume-file.mjs').FinishedRow} */
-        const entry =
-          response.outcome === 'added'
-            ? { row, outcome: 'added', id: response.id }
-            : { row, ...response };
-        journal.add(entry);
-        total.add(entry);
-        run.add(entry);
-        if (response.outcome === 'added' && response.replayed) replayed += 1;
-      }
-    } catch (error) {
-      // Another worker failed and aborted this wait.
-      if (isAbort(error)) return;
-      failure ??= error instanceof Error ? error : new Error('unknown failure', { cause: error });
-      stop.abort(); // the other workers finish their requests in progress
+    for (const [index, pet] of rowsAndPets) {
+      const row = index + 1;
+      if (finished.has(row)) continue;
+      if (stop.signal.aborted) return;
+      const response = await store.addPet(pet, idempotencyKey(file.sha256, row));
+      const entry = { row, ...response.outcome };
+      journal.add(entry);
+      total.add(entry);
+      run.add(entry);
+      if (response.replayed) replayed += 1;
     }
   };
-  await Promise.all(Array.from({ length: options.concurrency }, work));
-  await pets.return();
-  progress?.end();
+  const stopAll = (/** @type {unknown} */ error) => {
+    // The other workers finish their requests in progress.
+    if (!stop.signal.aborted) {
+      failure = error instanceof Error ? error : new Error('unknown failure', { cause: error });
+    }
+    stop.abort();
+  };
+  await Promise.all(Array.from({ length: options.concurrency }, () => work().catch(stopAll)));
+  endProgress?.();
 
-  const sent = run.added + run.rejected;
-  const stoppedBy = signal.name ?? failure?.message ?? null;
   // With an invalid key there is nothing to summarize.
-  if (!(failure instanceof KeyRejectedError && sent === 0)) {
-    /** @type {import('./summary.mjs').Summary} */
-    const summary = {
-      file: options.file,
-      url: options.url.href,
-      state: options.state,
-      rows: survey.rows,
-      added: total.added,
-      rejected: total.rejected,
-      left: survey.rows - total.added - total.rejected,
-      rejections: total.rejections(),
-      unmappedCategories: Object.fromEntries(survey.unmappedCategories),
-      unmappedStatuses: Object.fromEntries(survey.unmappedStatuses),
-      run: {
-        sent,
-        added: run.added,
-        rejected: run.rejected,
-        replayed,
-        ...client.counts,
-        waitedSeconds: client.gate.waitedMs / 1000,
-        seconds: (Date.now() - startedAtMs) / 1000,
-        stoppedBy,
-      },
-    };
-    console.log(options.json ? JSON.stringify(summary, null, 2) : formatSummary(summary));
-  }
+  if (failure instanceof KeyRejectedError && run.count === 0) throw failure;
+  /** @type {import('./summary.mjs').Summary} */
+  const summary = {
+    file: options.file,
+    url: options.url.href,
+    state: options.state,
+    rows,
+    added: total.added,
+    rejected: total.rejected,
+    left: rows - total.count,
+    rejections: total.rejections(),
+    unmappedCategories: Object.fromEntries(file.unmappedCategories),
+    unmappedStatuses: Object.fromEntries(file.unmappedStatuses),
+    run: {
+      sent: run.count,
+      added: run.added,
+      rejected: run.rejected,
+      replayed,
+      requests: store.gate.requests,
+      retries: store.gate.retries,
+      tooManyRequests: store.gate.tooManyRequests,
+      waitedSeconds: store.gate.waitedMs / 1000,
+      seconds: (Date.now() - startedAtMs) / 1000,
+      stoppedBy: signal.name ?? failure?.message ?? null,
+    },
+  };
+  console.log(
+    options.json ? JSON.stringify(summary, null, 2) : formatSummary(summary, signal.name),
+  );
   if (failure !== undefined) throw failure;
   return signal.name === undefined ? 0 : SIGNALS[signal.name];
 }
 
 /**
+ * Returns the same key for the same row of the same file in every run, so that the service adds the
+ * row once.
+ * @param {string} sha256 of the file
+ * @param {number} row
+ * @returns {string} 64 hexadecimal digits
+ */
+function idempotencyKey(sha256, row) {
+  return createHash('sha256').update(`${sha256}:${row}`).digest('hex');
+}
+
+/**
  * After the first signal, requests in progress finish. The second one ends the process at once,
- * which loses no finished row (see resume-file.mjs).
+ * which loses no finished row (see journal.mjs).
  * @param {AbortController} stop
  * @returns {{ name?: keyof typeof SIGNALS }} the signal that came
  */
@@ -161,14 +161,6 @@ function warnOfUnmapped(what, counts, consequence) {
     );
   }
   if (counts.size > 20) console.error(`… and for ${grouped(counts.size - 20)} more values`);
-}
-
-/**
- * @param {unknown} error
- * @returns {boolean}
- */
-function isAbort(error) {
-  return error instanceof Error && error.name === 'AbortError';
 }
 
 process.exitCode = await main().catch((/** @type {unknown} */ error) =>

@@ -1,7 +1,8 @@
 // @ts-check
 // Maps the values of a row to an animal.
 
-import { CsvParser } from './csv-reader.mjs';
+import { parse } from 'csv-parse/sync';
+import { ImportError } from './import-error.mjs';
 
 /** The service's PetStatus. */
 export const PET_STATUSES = ['available', 'pending', 'sold'];
@@ -9,6 +10,7 @@ export const PET_STATUSES = ['available', 'pending', 'sold'];
 /**
  * @typedef {object} Mapping
  * @property {string} name column of the name
+ * @property {string | undefined} [nameDefault] the name of rows with a blank name
  * @property {string | undefined} [category] column of the category
  * @property {string | undefined} [status] column of the status
  * @property {Map<string, string>} categoryMap value in the file → decimal integer
@@ -76,11 +78,11 @@ export function isInteger(text) {
  * @throws {Error} when an entry has no `=`, or a value is mapped twice
  */
 export function parseValueMap(text) {
-  const parser = new CsvParser();
-  const [record] = [...parser.push(text), ...parser.end()];
+  /** @type {string[][]} */
+  const [entries = []] = parse(text);
   /** @type {Map<string, string>} */
   const map = new Map();
-  for (const entry of record?.values ?? []) {
+  for (const entry of entries) {
     const equals = entry.lastIndexOf('=');
     if (equals === -1) throw new Error(`"${entry}" is not of the form VALUE=RESULT`);
     const value = entry.slice(0, equals).trim();
@@ -90,17 +92,11 @@ export function parseValueMap(text) {
   return map;
 }
 
-/** A column of the mapping is missing in the file or occurs twice. */
-export class MappingError extends Error {
-  /** @override */
-  name = 'MappingError';
-}
-
 /**
  * @param {string[]} columns the header of the file
  * @param {Mapping} mapping
  * @returns {(values: string[]) => MappedRow}
- * @throws {MappingError}
+ * @throws {ImportError} when a column is missing in the file or occurs twice
  */
 export function createMapper(columns, mapping) {
   const nameAt = columnIndex(columns, mapping.name);
@@ -110,8 +106,11 @@ export function createMapper(columns, mapping) {
     const category = mapCategory(values[categoryAt] ?? '', mapping);
     const status = mapStatus(values[statusAt] ?? '', mapping);
     return {
-      // Unchanged, even if blank: the service validates names.
-      pet: { name: values[nameAt] ?? '', categoryId: category.id, status: status.status },
+      pet: {
+        name: mapName(values[nameAt] ?? '', mapping),
+        categoryId: category.id,
+        status: status.status,
+      },
       unmappedCategory: category.unmapped,
       unmappedStatus: status.unmapped,
     };
@@ -122,17 +121,26 @@ export function createMapper(columns, mapping) {
  * @param {string[]} columns
  * @param {string} column
  * @returns {number}
- * @throws {MappingError}
+ * @throws {ImportError} when a column is missing in the file or occurs twice
  */
 function columnIndex(columns, column) {
   const index = columns.indexOf(column);
   if (index === -1) {
-    throw new MappingError(`the file has no column "${column}"; it has ${columns.join(', ')}`);
+    throw new ImportError(`the file has no column "${column}"; it has ${columns.join(', ')}`, 2);
   }
   if (columns.includes(column, index + 1)) {
-    throw new MappingError(`the file has the column "${column}" twice`);
+    throw new ImportError(`the file has the column "${column}" twice`, 2);
   }
   return index;
+}
+
+/**
+ * @param {string} value
+ * @param {Mapping} mapping
+ * @returns {string} unchanged, even if blank, without a default: the service validates names
+ */
+function mapName(value, { nameDefault }) {
+  return nameDefault !== undefined && value.trim() === '' ? nameDefault : value;
 }
 
 /**
@@ -160,13 +168,4 @@ function mapStatus(value, { statusMap, statusDefault }) {
   if (mapped !== undefined) return { status: mapped };
   if (PET_STATUSES.includes(text)) return { status: text };
   return { status: statusDefault, unmapped: text === '' ? undefined : text };
-}
-
-/**
- * @param {NewPet} pet
- * @returns {string} its JSON; JSON.stringify does not support int64
- */
-export function encodePet({ name, categoryId, status }) {
-  const category = typeof categoryId === 'bigint' ? String(categoryId) : JSON.stringify(categoryId);
-  return `{"name":${JSON.stringify(name)},"categoryId":${category},"status":${JSON.stringify(status)}}`;
 }

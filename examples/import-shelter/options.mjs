@@ -3,6 +3,7 @@
 
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
+import { ImportError } from './import-error.mjs';
 import { PET_STATUSES, PRESETS, isInteger, parseValueMap } from './mapping.mjs';
 
 /**
@@ -11,7 +12,7 @@ import { PET_STATUSES, PRESETS, isInteger, parseValueMap } from './mapping.mjs';
  * @property {URL} url base address without the `v1`
  * @property {string} key API key, which must not be printed
  * @property {import('./mapping.mjs').Mapping} mapping
- * @property {import('./csv-reader.mjs').CsvFormat} format
+ * @property {import('./shelter-file.mjs').CsvFormat} format
  * @property {string} state path of the state file
  * @property {number} limitRows Infinity by default
  * @property {number} tries
@@ -22,11 +23,11 @@ import { PET_STATUSES, PRESETS, isInteger, parseValueMap } from './mapping.mjs';
  * @typedef {SharedOptions & { others: number | undefined }} CompareOptions
  */
 
-/** The usage is invalid. The message is one line for the user. */
-export class UsageError extends Error {
-  /** @override */
-  name = 'UsageError';
-}
+/**
+ * @param {string} message
+ * @returns {ImportError}
+ */
+const usageError = (message) => new ImportError(message, 2);
 
 const SHARED_HELP = `
 Where to:
@@ -37,6 +38,8 @@ Where to:
 Columns and values:
   --preset austin           the options below for the Austin Animal Center's file
   --name COLUMN             column of the animal's name
+  --name-default NAME       name of rows with a blank name, which the service
+                            rejects otherwise
   --category COLUMN         column of its category
   --category-map MAP        numbers for its values, as in "Dog=1,Cat=2"
   --category-default N      for a value without a number, or without the column
@@ -80,6 +83,7 @@ const SHARED = {
   key: { type: 'string' },
   preset: { type: 'string' },
   name: { type: 'string' },
+  'name-default': { type: 'string' },
   category: { type: 'string' },
   'category-map': { type: 'string' },
   'category-default': { type: 'string' },
@@ -102,7 +106,7 @@ const SHARED = {
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} environment
  * @returns {ImportOptions | 'help'}
- * @throws {UsageError}
+ * @throws {ImportError}
  */
 export function parseImportOptions(args, environment) {
   const { values, positionals } = parse(args, { concurrency: { type: 'string' } });
@@ -115,7 +119,7 @@ export function parseImportOptions(args, environment) {
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} environment
  * @returns {CompareOptions | 'help'}
- * @throws {UsageError}
+ * @throws {ImportError}
  */
 export function parseCompareOptions(args, environment) {
   const { values, positionals } = parse(args, { others: { type: 'string' } });
@@ -128,7 +132,7 @@ export function parseCompareOptions(args, environment) {
  * @param {string[]} args
  * @param {import('node:util').ParseArgsConfig['options']} options in addition to the shared ones
  * @returns {{ values: Values, positionals: string[] }}
- * @throws {UsageError}
+ * @throws {ImportError}
  */
 function parse(args, options) {
   try {
@@ -140,7 +144,7 @@ function parse(args, options) {
     return { values: /** @type {Values} */ (values), positionals };
   } catch (error) {
     // Some messages of parseArgs have several lines. None contains a value.
-    throw new UsageError(/** @type {Error} */ (error).message.split('\n')[0]);
+    throw usageError(/** @type {Error} */ (error).message.replace(/\n.*/s, ''));
   }
 }
 
@@ -149,12 +153,12 @@ function parse(args, options) {
  * @param {string[]} positionals
  * @param {NodeJS.ProcessEnv} environment
  * @returns {SharedOptions}
- * @throws {UsageError}
+ * @throws {ImportError}
  */
 function sharedOptions(values, positionals, environment) {
   const [file, ...more] = positionals;
   // Do not print extra arguments, which may be a key without its option.
-  if (file === undefined || more.length > 0) throw new UsageError('expected one FILE; see --help');
+  if (file === undefined || more.length > 0) throw usageError('expected one FILE; see --help');
   return {
     file,
     url: baseAddress(text(values, 'url') ?? 'http://127.0.0.1:3000'),
@@ -172,29 +176,29 @@ function sharedOptions(values, positionals, environment) {
 /**
  * @param {string} value
  * @returns {URL}
- * @throws {UsageError}
+ * @throws {ImportError}
  */
 function baseAddress(value) {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw new UsageError('--url must be an address such as http://127.0.0.1:3000');
+    throw usageError('--url must be an address such as http://127.0.0.1:3000');
   }
   if (url.username || url.password || url.search || url.hash) {
-    throw new UsageError('--url must be an address without user, password, query and fragment');
+    throw usageError('--url must be an address without user, password, query and fragment');
   }
-  if (/\/v1\/?$/.test(url.pathname)) throw new UsageError('--url must be the address without /v1');
+  if (/\/v1\/?$/.test(url.pathname)) throw usageError('--url must be the address without /v1');
   return url;
 }
 
 /**
  * @param {string | undefined} value
  * @returns {string}
- * @throws {UsageError} without the key
+ * @throws {ImportError} without the key
  */
 function apiKey(value) {
-  if (!value) throw new UsageError('an API key is required; set API_KEY or --key');
+  if (!value) throw usageError('an API key is required; set API_KEY or --key');
   if (!/^[\u0021-\u007e]+$/.test(value)) {
-    throw new UsageError('the API key has characters that an API key cannot have');
+    throw usageError('the API key has characters that an API key cannot have');
   }
   return value;
 }
@@ -202,23 +206,24 @@ function apiKey(value) {
 /**
  * @param {Values} values
  * @returns {import('./mapping.mjs').Mapping}
- * @throws {UsageError}
+ * @throws {ImportError}
  */
 function mappingOf(values) {
   const presetName = text(values, 'preset');
   if (presetName !== undefined && !Object.hasOwn(PRESETS, presetName)) {
-    throw new UsageError(`--preset must be one of: ${Object.keys(PRESETS).join(', ')}`);
+    throw usageError(`--preset must be one of: ${Object.keys(PRESETS).join(', ')}`);
   }
   const preset = presetName === undefined ? undefined : PRESETS[presetName];
   const name = text(values, 'name') ?? preset?.name;
   const category = text(values, 'category') ?? preset?.category;
   const categoryDefault = text(values, 'category-default');
-  if (name === undefined) throw new UsageError('--name or --preset is required');
+  if (name === undefined) throw usageError('--name or --preset is required');
   if (category === undefined && categoryDefault === undefined) {
-    throw new UsageError('--category, --category-default or --preset is required');
+    throw usageError('--category, --category-default or --preset is required');
   }
   const mapping = {
     name,
+    nameDefault: text(values, 'name-default'),
     category,
     status: text(values, 'status') ?? preset?.status,
     categoryMap: valueMap(values, 'category-map', preset?.categoryMap),
@@ -228,13 +233,11 @@ function mappingOf(values) {
   };
   const categories = [...mapping.categoryMap.values(), categoryDefault ?? '0'];
   if (!categories.every(isInteger)) {
-    throw new UsageError('--category-map and --category-default must be whole numbers');
+    throw usageError('--category-map and --category-default must be whole numbers');
   }
   const statuses = [...mapping.statusMap.values(), mapping.statusDefault];
   if (!statuses.every((status) => PET_STATUSES.includes(status))) {
-    throw new UsageError(
-      `--status-map and --status-default must be one of ${PET_STATUSES.join(', ')}`,
-    );
+    throw usageError(`--status-map and --status-default must be one of ${PET_STATUSES.join(', ')}`);
   }
   return mapping;
 }
@@ -244,31 +247,31 @@ function mappingOf(values) {
  * @param {string} option
  * @param {string} [preset]
  * @returns {Map<string, string>}
- * @throws {UsageError}
+ * @throws {ImportError}
  */
 function valueMap(values, option, preset = '') {
   try {
     return parseValueMap(text(values, option) ?? preset);
   } catch (error) {
-    throw new UsageError(`--${option}: ${/** @type {Error} */ (error).message}`);
+    throw usageError(`--${option}: ${/** @type {Error} */ (error).message}`);
   }
 }
 
 /**
  * @param {Values} values
- * @returns {import('./csv-reader.mjs').CsvFormat}
- * @throws {UsageError}
+ * @returns {import('./shelter-file.mjs').CsvFormat}
+ * @throws {ImportError}
  */
 function csvFormat(values) {
   const delimiter = text(values, 'delimiter');
   if (delimiter !== undefined && (delimiter.length !== 1 || '"\r\n'.includes(delimiter))) {
-    throw new UsageError('--delimiter must be one character');
+    throw usageError('--delimiter must be one character');
   }
   const encoding = text(values, 'encoding');
   try {
     if (encoding !== undefined) new TextDecoder(encoding);
   } catch {
-    throw new UsageError('--encoding must be a name such as utf-8 or windows-1252');
+    throw usageError('--encoding must be a name such as utf-8 or windows-1252');
   }
   return { delimiter, encoding };
 }
@@ -279,7 +282,7 @@ function csvFormat(values) {
  * @param {number} least
  * @param {number} most
  * @returns {number | undefined}
- * @throws {UsageError}
+ * @throws {ImportError}
  */
 function wholeNumber(values, option, least, most) {
   const value = text(values, option);
@@ -287,7 +290,7 @@ function wholeNumber(values, option, least, most) {
   const number = /^\d+$/.test(value) ? Number(value) : NaN;
   if (!(number >= least && number <= most)) {
     const range = most === Number.MAX_SAFE_INTEGER ? `from ${least}` : `from ${least} to ${most}`;
-    throw new UsageError(`--${option} must be a whole number ${range}`);
+    throw usageError(`--${option} must be a whole number ${range}`);
   }
   return number;
 }

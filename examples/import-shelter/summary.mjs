@@ -6,7 +6,7 @@ import { duration, grouped } from './progress.mjs';
 const FIRST_ROWS = 5;
 
 /**
- * @typedef {import('./resume-file.mjs').FinishedRow} FinishedRow
+ * @typedef {import('./journal.mjs').FinishedRow} FinishedRow
  *
  * @typedef {object} RejectionGroup rejections with the same status, code and message
  * @property {number} status
@@ -65,6 +65,10 @@ export class Tally {
     this.#groups.set(groupKey, group);
   }
 
+  get count() {
+    return this.added + this.rejected;
+  }
+
   /** @returns {RejectionGroup[]} the most frequent first */
   rejections() {
     return [...this.#groups.values()].sort((a, b) => b.count - a.count);
@@ -73,9 +77,11 @@ export class Tally {
 
 /**
  * @param {Summary} summary
+ * @param {string} [signal] that stopped the import; a failure is reported on standard error
  * @returns {string} several lines of text
  */
-export function formatSummary({ file, url, state, rows, added, rejected, left, rejections, run }) {
+export function formatSummary(summary, signal) {
+  const { file, url, state, rows, added, rejected, left, rejections, run } = summary;
   const speed =
     run.seconds > 0 ? ` (${grouped(Math.round((run.sent / run.seconds) * 60))}/min)` : '';
   const lines = [
@@ -90,7 +96,8 @@ export function formatSummary({ file, url, state, rows, added, rejected, left, r
     `  requests  ${grouped(run.requests)}, retries ${grouped(run.retries)}, 429 responses ${grouped(run.tooManyRequests)}, replayed ${grouped(run.replayed)}`,
   ];
   if (run.stoppedBy !== null && left > 0) {
-    lines.push(`stopped by ${run.stoppedBy}; run the same command to continue from ${state}`);
+    const reason = signal === undefined ? 'stopped early' : `stopped by ${signal}`;
+    lines.push(`${reason}; run the same command to continue from ${state}`);
   }
   return lines.join('\n');
 }
