@@ -40,8 +40,9 @@ function withHelp(program: Command, args: readonly string[]): readonly string[] 
 
 function describeFailure(error: unknown): string {
   const message = (error instanceof Error ? error.message : String(error))
-    .replace(/\s+/g, ' ')
-    .trim();
+    .trim()
+    .replace(/\s*\n\s*/g, '; ')
+    .replace(/\s+/g, ' ');
   return error instanceof ConnectionFailedError
     ? `The database cannot be reached: ${message}`
     : message;

@@ -27,7 +27,6 @@ export interface Bounds {
 const BYTES_PER_MEBIBYTE = 1_048_576;
 const CONNECTIONS = { min: 1, max: 1_000_000 };
 
-/** @throws SettingError */
 export function readBounds(read: EnvironmentReader): Bounds {
   const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', 500, {
     min: 1,

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import type { EnvironmentReader } from './environment-reader.js';
-import { SettingError } from './setting-error.js';
 import { isDecodable, parseUrl } from './url.js';
 
 export interface DatabaseSettings {
@@ -29,7 +28,6 @@ export interface DatabaseSettings {
 const TIMEOUT = { min: 0.1, max: 60 };
 const EXAMPLE = 'postgres://user:password@host:5432/database';
 
-/** @throws SettingError */
 export function readDatabaseSettings(read: EnvironmentReader): DatabaseSettings {
   return {
     ...databaseUrls(read),
@@ -54,12 +52,12 @@ function databaseUrls(
   const direct = withPassword(databaseUrl(read, 'DATABASE_DIRECT_URL'), directPassword ?? password);
   const replicaUrls = databaseReplicaUrls(read).map((replica) => withPassword(replica, password));
   if (url === undefined) {
-    if (password !== undefined) throw onlyWith('DATABASE_URL', 'DATABASE_PASSWORD');
-    if (direct !== undefined) throw onlyWith('DATABASE_URL', 'DATABASE_DIRECT_URL');
-    if (replicaUrls.length > 0) throw onlyWith('DATABASE_URL', 'DATABASE_REPLICA_URLS');
+    if (password !== undefined) requireWith(read, 'DATABASE_URL', 'DATABASE_PASSWORD');
+    if (direct !== undefined) requireWith(read, 'DATABASE_URL', 'DATABASE_DIRECT_URL');
+    if (replicaUrls.length > 0) requireWith(read, 'DATABASE_URL', 'DATABASE_REPLICA_URLS');
   }
   if (direct === undefined && directPassword !== undefined) {
-    throw onlyWith('DATABASE_DIRECT_URL', 'DATABASE_DIRECT_PASSWORD');
+    requireWith(read, 'DATABASE_DIRECT_URL', 'DATABASE_DIRECT_PASSWORD');
   }
   const directUrl = direct ?? url;
   const usesConnectionPooler = withoutCredentials(url) !== withoutCredentials(directUrl);
@@ -69,7 +67,7 @@ function databaseUrls(
 function databaseUrl(read: EnvironmentReader, name: string): string | undefined {
   const text = read.secret(name);
   if (text !== undefined && !isDatabaseUrl(text)) {
-    throw new SettingError(name, `an address such as ${EXAMPLE}`);
+    return read.reject(name, `an address such as ${EXAMPLE}`, EXAMPLE);
   }
   return text;
 }
@@ -78,7 +76,7 @@ function databaseReplicaUrls(read: EnvironmentReader): string[] {
   const name = 'DATABASE_REPLICA_URLS';
   const addresses = read.secret(name)?.split(/\s*,\s*/) ?? [];
   if (!addresses.every((address) => isDatabaseUrl(address) && !/\s/.test(address))) {
-    throw new SettingError(name, `addresses such as ${EXAMPLE}, comma-separated`);
+    return read.reject(name, `addresses such as ${EXAMPLE}, comma-separated`, []);
   }
   return addresses;
 }
@@ -112,6 +110,8 @@ function withoutCredentials(url: string | undefined): string | undefined {
   return `${host}${pathname}?${searchParams.toString()}`;
 }
 
-function onlyWith(required: string, name: string): SettingError {
-  return new SettingError(name, `a value only together with ${required}`);
+/** Rejects a variable that was set without the one that it needs. */
+function requireWith(read: EnvironmentReader, required: string, name: string): void {
+  if (read.isRejected(required)) return;
+  read.reject(name, `a value only together with ${required}`, undefined);
 }

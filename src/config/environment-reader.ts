@@ -8,9 +8,36 @@ interface Range {
   max: number;
 }
 
-/** Reads typed values from environment variables. An empty one counts as unset, except in `raw`. */
+/**
+ * Reads typed values from environment variables. An empty one counts as unset, except in `raw`.
+ * Collects the invalid ones, so that the operator sees all of them at once.
+ */
 export class EnvironmentReader {
+  /** What is expected of each invalid variable. */
+  private readonly invalid = new Map<string, string>();
+
   constructor(private readonly environment: Environment) {}
+
+  /**
+   * Marks a variable as invalid.
+   *
+   * @param expected describes a valid value
+   * @param placeholder is returned, so that the next variables can be read
+   */
+  reject<Value>(name: string, expected: string, placeholder: Value): Value {
+    this.invalid.set(name, expected);
+    return placeholder;
+  }
+
+  /** Returns whether a variable, or the file that `secret` reads instead, is invalid. */
+  isRejected(name: string): boolean {
+    return this.invalid.has(name) || this.invalid.has(`${name}_FILE`);
+  }
+
+  /** @throws SettingError when a variable is invalid */
+  requireValid(): void {
+    if (this.invalid.size > 0) throw new SettingError(this.invalid);
+  }
 
   raw(name: string): string | undefined {
     return this.environment[name];
@@ -28,12 +55,12 @@ export class EnvironmentReader {
     const path = this.text(`${name}_FILE`);
     if (path === undefined) return this.text(name);
     if (this.text(name) !== undefined) {
-      throw new SettingError(`${name}_FILE`, `either it or ${name}, not both`);
+      return this.reject(`${name}_FILE`, `either it or ${name}, not both`, undefined);
     }
     try {
       return readFileSync(path, 'utf8').replace(/\r?\n$/, '') || undefined;
     } catch {
-      throw new SettingError(`${name}_FILE`, 'the path of a readable file');
+      return this.reject(`${name}_FILE`, 'the path of a readable file', undefined);
     }
   }
 
@@ -46,7 +73,7 @@ export class EnvironmentReader {
     if (text === undefined) return undefined;
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
     if (!(value >= min && value <= max)) {
-      throw new SettingError(name, `an integer from ${min} to ${max}`);
+      return this.reject(name, `an integer from ${min} to ${max}`, undefined);
     }
     return value;
   }
@@ -56,14 +83,14 @@ export class EnvironmentReader {
     const text = this.text(name) ?? String(fallback);
     const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : NaN;
     if (!(value >= min && value <= max)) {
-      throw new SettingError(name, `a number of seconds from ${min} to ${max}`);
+      return this.reject(name, `a number of seconds from ${min} to ${max}`, NaN);
     }
     return Math.round(value * 1000);
   }
 
   boolean(name: string, fallback: boolean): boolean {
     const text = this.text(name) ?? String(fallback);
-    if (text !== 'true' && text !== 'false') throw new SettingError(name, 'true or false');
+    if (text !== 'true' && text !== 'false') return this.reject(name, 'true or false', fallback);
     return text === 'true';
   }
 
@@ -71,8 +98,7 @@ export class EnvironmentReader {
     const text = this.text(name);
     if (text === undefined) return fallback;
     const value = values.find((candidate) => candidate === text);
-    if (value === undefined) throw new SettingError(name, `one of ${values.join(', ')}`);
-    return value;
+    return value ?? this.reject(name, `one of ${values.join(', ')}`, fallback);
   }
 
   /** Returns the comma-separated items without surrounding white space, [] when unset. */

@@ -13,7 +13,6 @@ export interface LimitSettings {
 
 const REQUESTS = { min: 1, max: 1_000_000_000 };
 
-/** @throws SettingError */
 export function readLimitSettings(read: EnvironmentReader): LimitSettings {
   return {
     anonymousRequestsPerMinute: read.integer('ANONYMOUS_REQUESTS_PER_MINUTE', 300, REQUESTS),

@@ -14,7 +14,6 @@ export interface LoggingSettings {
   readonly bufferBytes: number;
 }
 
-/** @throws SettingError */
 export function readLoggingSettings(read: EnvironmentReader): LoggingSettings {
   return {
     level: read.oneOf('LOG_LEVEL', LOG_LEVELS, 'info'),

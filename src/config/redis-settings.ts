@@ -1,5 +1,4 @@
 import type { EnvironmentReader } from './environment-reader.js';
-import { SettingError } from './setting-error.js';
 import { isDecodable, parseUrl } from './url.js';
 
 const DEFAULT_PORT = 6379;
@@ -21,33 +20,43 @@ export interface RedisSettings {
   commandTimeoutMs: number;
 }
 
-/** Returns undefined without REDIS_URL. @throws SettingError */
+/** Returns undefined without REDIS_URL. */
 export function readRedisSettings(read: EnvironmentReader): RedisSettings | undefined {
   const prefix = read.text('REDIS_PREFIX') ?? 'aas:';
   // In a Cluster, text in braces selects the slot of a key.
   if (!/^[^{}\s\p{C}]{1,100}$/u.test(prefix)) {
-    throw new SettingError('REDIS_PREFIX', 'up to 100 characters without braces and white space');
+    read.reject('REDIS_PREFIX', 'up to 100 characters without braces and white space', undefined);
   }
   const commandTimeoutMs = read.seconds('REDIS_COMMAND_TIMEOUT_SECONDS', 0.1, {
     min: 0.01,
     max: 1,
   });
-  const text = read.secret('REDIS_URL');
-  if (text === undefined) return undefined;
-  return { address: parseRedisAddress('REDIS_URL', text), prefix, commandTimeoutMs };
+  const address = redisAddress(read, 'REDIS_URL');
+  return address && { address, prefix, commandTimeoutMs };
 }
 
-/** @throws SettingError */
-export function parseRedisAddress(setting: string, text: string): RedisAddress {
+function redisAddress(read: EnvironmentReader, name: string): RedisAddress | undefined {
+  const text = read.secret(name);
+  if (text === undefined) return undefined;
   const urls = text.split(',').map((item) => parseNode(item.trim()));
   const [first] = urls;
-  if (!first || !urls.every((url) => url !== undefined)) throw invalid(setting);
   const isCluster = urls.length > 1;
-  if (isCluster && urls.some(({ pathname }) => pathname.length > 1)) throw invalid(setting);
+  if (
+    !first ||
+    !urls.every((url) => url !== undefined) ||
+    (isCluster && urls.some(({ pathname }) => pathname.length > 1))
+  ) {
+    return read.reject(
+      name,
+      'an address such as redis://user:password@host:6379 (rediss:// for TLS), or the addresses of nodes of a Cluster, comma-separated',
+      undefined,
+    );
+  }
   if (urls.some((url) => credentials(url) !== credentials(first))) {
-    throw new SettingError(
-      setting,
+    return read.reject(
+      name,
       'nodes of one Cluster with the same protocol, user and password',
+      undefined,
     );
   }
   return {
@@ -71,11 +80,4 @@ function parseNode(text: string): URL | undefined {
 
 function credentials({ protocol, username, password }: URL): string {
   return `${protocol} ${username} ${password}`;
-}
-
-function invalid(setting: string): SettingError {
-  return new SettingError(
-    setting,
-    'an address such as redis://user:password@host:6379 (rediss:// for TLS), or the addresses of nodes of a Cluster, comma-separated',
-  );
 }

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 import type { EnvironmentReader } from './environment-reader.js';
-import { SettingError } from './setting-error.js';
 import { parseUrl } from './url.js';
 
 /** The addresses of the API without the version segment and without a trailing slash. */
@@ -30,7 +29,6 @@ const PORT = { min: 0, max: 65_535 };
 const TIMEOUT = { min: 0.1, max: 3600 };
 const SHUTDOWN = { min: 0, max: 600 };
 
-/** @throws SettingError */
 export function readServerSettings(read: EnvironmentReader): ServerSettings {
   return {
     port: read.integer('PORT', 3000, PORT),
@@ -58,9 +56,10 @@ function baseAddress(read: EnvironmentReader, name: string): string | undefined 
   if (text === undefined) return undefined;
   const url = parseUrl(text, ['http:', 'https:']);
   if (!url || url.search || url.hash || url.username || url.password || /[\s<>"]/.test(text)) {
-    throw new SettingError(
+    return read.reject(
       name,
       'an http or https address without a query, such as https://api.example.org',
+      undefined,
     );
   }
   return url.href.replace(/\/+$/, '');
@@ -71,9 +70,10 @@ function trustProxy(read: EnvironmentReader): number | string[] {
   if (/^\d{1,3}$/.test(text)) return Number(text);
   const addresses = read.list('TRUST_PROXY');
   if (!addresses.length || !addresses.every(isAddressOrSubnet)) {
-    throw new SettingError(
+    return read.reject(
       'TRUST_PROXY',
       'a number of proxies, or their addresses or subnets, comma-separated',
+      0,
     );
   }
   return addresses;
@@ -90,9 +90,10 @@ function isAddressOrSubnet(text: string): boolean {
 function corsOrigins(read: EnvironmentReader): string[] {
   const origins = read.list('CORS_ORIGINS');
   if (!origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)) {
-    throw new SettingError(
+    return read.reject(
       'CORS_ORIGINS',
       'origins such as https://app.example.org, comma-separated',
+      [],
     );
   }
   return origins;

@@ -1,12 +1,12 @@
-/** A setting is invalid. The message is one line with its name and the expected value. */
+/** Settings are invalid. The message has one line for each, with its name and the expected value. */
 export class SettingError extends Error {
   override readonly name = 'SettingError';
 
-  /**
-   * @param setting the name of the environment variable
-   * @param expected describes a valid value
-   */
-  constructor(setting: string, expected: string) {
-    super(`${setting} is invalid: expected ${expected}`);
+  /** @param invalid descriptions of valid values, by the name of the environment variable */
+  constructor(invalid: ReadonlyMap<string, string>) {
+    const lines = [...invalid].map(
+      ([setting, expected]) => `${setting} is invalid: expected ${expected}`,
+    );
+    super(lines.join('\n'));
   }
 }

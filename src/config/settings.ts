@@ -18,7 +18,7 @@ export class Settings {
 
   /**
    * @param environment the variables, `process.env` by default
-   * @throws SettingError for the first invalid setting
+   * @throws SettingError that describes every invalid setting
    */
   constructor(environment: Environment = process.env) {
     const read = new EnvironmentReader(environment);
@@ -28,5 +28,6 @@ export class Settings {
     this.limits = readLimitSettings(read);
     this.bounds = readBounds(read);
     this.logging = readLoggingSettings(read);
+    read.requireValid();
   }
 }

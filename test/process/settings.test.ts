@@ -208,6 +208,64 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   },
 );
 
+describe('several invalid settings', () => {
+  const linesOf = (environment: Record<string, string>): string[] =>
+    rejectionOf(environment)
+      .split('\n')
+      .map((line) => line.replace(/ is invalid: expected .+$/, ''));
+
+  test('are rejected at once, with one line for each', () => {
+    expect(
+      linesOf({
+        PORT: 'x',
+        HEADERS_TIMEOUT_SECONDS: '0',
+        PUBLIC_URL: 'example.org',
+        TRUST_PROXY: 'proxy',
+        CORS_ORIGINS: '*',
+        DATABASE_URL: 'db',
+        DATABASE_DIRECT_URL: 'direct',
+        DATABASE_REPLICA_URLS: 'near',
+        DATABASE_POOL_SIZE: '0',
+        MIGRATE_ON_START: 'yes',
+        REDIS_PREFIX: '{a}',
+        REDIS_COMMAND_TIMEOUT_SECONDS: '2',
+        REDIS_URL_FILE: '/none',
+        BAN_SECONDS: '5m',
+        MAX_CONNECTIONS: '0',
+        LOG_LEVEL: 'loud',
+      }).sort(),
+    ).toEqual([
+      'BAN_SECONDS',
+      'CORS_ORIGINS',
+      'DATABASE_DIRECT_URL',
+      'DATABASE_POOL_SIZE',
+      'DATABASE_REPLICA_URLS',
+      'DATABASE_URL',
+      'HEADERS_TIMEOUT_SECONDS',
+      'LOG_LEVEL',
+      'MAX_CONNECTIONS',
+      'MIGRATE_ON_START',
+      'PORT',
+      'PUBLIC_URL',
+      'REDIS_COMMAND_TIMEOUT_SECONDS',
+      'REDIS_PREFIX',
+      'REDIS_URL_FILE',
+      'TRUST_PROXY',
+    ]);
+  });
+
+  test.each<Record<string, string>>([{ DATABASE_URL_FILE: '/none' }, { DATABASE_URL: 'db' }])(
+    'with %p, settings that need DATABASE_URL are not rejected in addition',
+    (environment) => {
+      const dependent = {
+        DATABASE_DIRECT_URL: 'postgres://direct/pets',
+        DATABASE_PASSWORD: 'secret',
+      };
+      expect(linesOf({ ...environment, ...dependent })).toEqual(Object.keys(environment));
+    },
+  );
+});
+
 describe('REDIS_URL', () => {
   const redis = (url: string) => new Settings({ REDIS_URL: url }).redis;
 

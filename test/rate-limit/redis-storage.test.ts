@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { parseRedisAddress } from '../../src/config/redis-settings.js';
+import { Settings } from '../../src/config/settings.js';
 import type { Budget } from '../../src/rate-limit/limit-storage.js';
 import { RedisStorage } from '../../src/rate-limit/redis/redis-storage.js';
 import {
@@ -37,8 +37,10 @@ describeWithRedisClock('counters in Redis', () => {
     let nowMs = START_MS;
     redis.setClock(nowMs);
     prefix = `${randomBytes(6).toString('hex')}:`;
+    const settings = new Settings({ REDIS_URL: redis.url }).redis;
+    if (!settings) throw new Error('REDIS_URL was not read');
     const storage = new RedisStorage(
-      { address: parseRedisAddress('REDIS_URL', redis.url), prefix, commandTimeoutMs: 5_000 },
+      { ...settings, prefix, commandTimeoutMs: 5_000 },
       { now: () => nowMs },
       LOOKUPS_PER_SECOND,
     );

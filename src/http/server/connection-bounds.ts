@@ -25,10 +25,8 @@ export function connectionBounds(
   const available = descriptorLimit - RESERVED_DESCRIPTORS - databaseConnections;
   const maxConnections = bounds.maxConnections ?? Math.min(available, MAX_DEFAULT_CONNECTIONS);
   if (maxConnections > available || maxConnections < 1) {
-    throw new SettingError(
-      'MAX_CONNECTIONS',
-      `at most ${Math.max(available, 0)}, because the limit of open files is ${descriptorLimit} (ulimit -n)`,
-    );
+    const expected = `at most ${Math.max(available, 0)}, because the limit of open files is ${descriptorLimit} (ulimit -n)`;
+    throw new SettingError(new Map([['MAX_CONNECTIONS', expected]]));
   }
   return {
     maxConnections,
