@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestExpressApplication } from '@nestjs/platform-express';
@@ -18,6 +17,7 @@ import { Readiness } from './health/readiness.js';
 import { offerDemoKey } from './http/openapi/demo-key.js';
 import { addressOf } from './http/routing/link-base.js';
 import type { ServiceAdapter } from './http/server/service-adapter.js';
+import { listen, type Listener } from './listeners.js';
 import type { ServiceLog } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
@@ -30,13 +30,6 @@ const IDLE_CHECK_MS = 100;
 const MIN_CLOSE_MS = 500;
 const MAX_POOL_CLOSE_MS = 3_000;
 const FLUSH_MS = { min: 100, max: 1_000 };
-
-/**
- * The length of the queue of connections to accept. The system can limit it further
- * (net.core.somaxconn). With Node's default of 511, the system drops connection attempts of a
- * burst, and clients repeat them only seconds later.
- */
-const LISTEN_BACKLOG = 4_096;
 
 interface Service {
   app: NestExpressApplication;
@@ -65,7 +58,7 @@ export async function runService(
       const demoKey = await prepareDemo(service, settings, database);
       if (demoKey) offerDemoKey(service.app, demoKey);
       if (demoKey === undefined) await reportMissingKeys(service.app, log.logger);
-      const address = await listen(service, settings, log.logger);
+      const address = await openListeners(service, settings, log.logger);
       if (demoKey !== undefined) log.output.write(`${welcomeText(address, demoKey)}\n`);
       log.logger.info({ signal: await stopReason }, 'stopping');
       endByMs = performance.now() + shutdownDelayMs + shutdownGraceMs;
@@ -139,17 +132,24 @@ async function prepareDemo(
 }
 
 /** Opens both listeners. Returns the address of the main listener. */
-async function listen(
+async function openListeners(
   { app, metrics }: Service,
   settings: Settings,
   logger: Logger,
 ): Promise<string> {
   const { port, host, metricsPort, metricsHost } = settings.server;
-  if (metricsPort !== undefined) {
-    await listenOn(metrics, 'METRICS_PORT', metricsPort, metricsHost, logger);
-  }
   const server = app.getHttpServer();
-  await listenOn(server, 'PORT', port, host, logger);
+  const main: Listener = { server, settings: { port: 'PORT', host: 'HOST' }, port, host };
+  const metricsSettings = { port: 'METRICS_PORT', host: 'METRICS_HOST' };
+  await listen(
+    metricsPort === undefined
+      ? [main]
+      : [
+          { server: metrics, settings: metricsSettings, port: metricsPort, host: metricsHost },
+          main,
+        ],
+    logger,
+  );
   const address = addressOf(server);
   logger.info(
     {
@@ -160,27 +160,6 @@ async function listen(
     'listening',
   );
   return address;
-}
-
-async function listenOn(
-  server: Server,
-  setting: 'PORT' | 'METRICS_PORT',
-  port: number,
-  host: string,
-  logger: Logger,
-): Promise<void> {
-  server.listen({ port, host, backlog: LISTEN_BACKLOG });
-  try {
-    await once(server, 'listening');
-  } catch (cause) {
-    const { code = '' } = cause as NodeJS.ErrnoException;
-    const reason = code === 'EADDRINUSE' ? 'it is in use' : code;
-    throw new StartError(`${setting}: cannot listen on port ${port} of ${host} (${reason})`, {
-      cause,
-    });
-  }
-  // A temporary error, such as too many open files, must not end the process.
-  server.on('error', (err) => logger.error({ err }, 'connection not accepted'));
 }
 
 /** Reports not ready for the delay, then completes requests in progress in the grace period. */

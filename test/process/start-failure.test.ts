@@ -4,7 +4,11 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
-import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
+import {
+  type Environment,
+  inheritedEnvironment,
+  startBuiltService,
+} from '../harness/service/service.js';
 
 const PASSWORD = 'c0rrect-horse';
 
@@ -53,17 +57,27 @@ test.each<[title: string, env: () => Environment, line: RegExp]>([
   [
     'PORT in use',
     () => ({ PORT: String(takenPort) }),
-    /^PORT: cannot listen on port \d+ of 127\.0\.0\.1 \(it is in use\)$/,
+    /^PORT: port \d+ of 127\.0\.0\.1 is in use\. To use a free port: PORT=\d+ npm start$/,
   ],
   [
     'METRICS_PORT in use',
     () => ({ METRICS_PORT: String(takenPort) }),
-    /^METRICS_PORT: cannot listen .*in use/,
+    /^METRICS_PORT: port \d+ of 127\.0\.0\.1 is in use\. To use a free port: METRICS_PORT=\d+ npm start$/,
   ],
   [
     'HOST of another machine',
     () => ({ HOST: '192.0.2.1' }),
-    /^PORT: cannot listen on port 0 of 192\.0\.2\.1 \(EADDRNOTAVAIL\)$/,
+    /^HOST: cannot listen on 192\.0\.2\.1 \(it is not an address of this computer\)$/,
+  ],
+  [
+    'HOST that cannot be resolved',
+    () => ({ HOST: 'host.invalid' }),
+    /^HOST: cannot listen on host\.invalid \((the name cannot be resolved|EAI_AGAIN)\)$/,
+  ],
+  [
+    'METRICS_HOST of another machine',
+    () => ({ METRICS_PORT: '0', METRICS_HOST: '192.0.2.1' }),
+    /^METRICS_HOST: cannot listen on 192\.0\.2\.1 \(it is not an address of this computer\)$/,
   ],
   [
     'a database that rejects connections',
@@ -91,5 +105,30 @@ test.each<[title: string, env: () => Environment, line: RegExp]>([
   expect(firstLine).toMatch(line);
   expect(more).toEqual(['']);
   expect(stderr).not.toContain(PASSWORD);
+  expect(code).toBe(1);
+});
+
+test('PORT and METRICS_PORT in use: one line whose command starts the service', async () => {
+  const metrics = createServer().listen(0, '127.0.0.1');
+  await once(metrics, 'listening');
+  try {
+    const { port } = metrics.address() as AddressInfo;
+    const taken = { PORT: String(takenPort), METRICS_PORT: String(port) };
+    const { stderr } = await failToStart(taken);
+    const [, settings = ''] =
+      /^METRICS_PORT: .+ PORT: .+ port: (.+) npm start\n$/.exec(stderr) ?? [];
+    expect(settings).toMatch(/^METRICS_PORT=\d+ PORT=\d+$/);
+    const free = Object.fromEntries(settings.split(' ').map((setting) => setting.split('=')));
+    const service = await startBuiltService({ DATABASE_URL: database.url, ...free });
+    expect(service.url).toBe(`http://127.0.0.1:${free.PORT}`);
+    expect(await service.stop()).toBe(0);
+  } finally {
+    metrics.close();
+  }
+});
+
+test('several invalid settings: one line for each on standard error, and exit code 1', async () => {
+  const { code, stderr } = await failToStart({ PORT: 'x', LOG_LEVEL: 'loud', REDIS_URL: 'redis' });
+  expect(stderr).toMatch(/^PORT is .+\nREDIS_URL is .+\nLOG_LEVEL is .+\n$/);
   expect(code).toBe(1);
 });
