@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { extname } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { BaseAddresses } from '../../config/server-settings.js';
 import { StaticContent } from './static-content.js';
 
@@ -66,41 +65,36 @@ body { margin: 0; background: #fafafa; color: #3b4151; font: 14px/1.5 sans-serif
 
 const require = createRequire(import.meta.url);
 
-/** The files that the page loads in addition to page.css, by name under /docs/. */
-const FILES: Readonly<Record<string, () => string>> = {
-  'swagger-ui.css': () => require.resolve('swagger-ui-dist/swagger-ui.css'),
-  'swagger-ui-bundle.js': () => require.resolve('swagger-ui-dist/swagger-ui-bundle.js'),
-  'favicon-32x32.png': () => require.resolve('swagger-ui-dist/favicon-32x32.png'),
-  'start.js': () => fileURLToPath(new URL('./browser/start-swagger-ui.js', import.meta.url)),
-};
-
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.png': 'image/png',
 };
 
-const loaded = new Map([
-  ['page.css', Promise.resolve(new StaticContent(MEDIA_TYPES['.css'] ?? '', STYLE))],
-]);
-
-export const DOCS_FILE_NAMES: readonly string[] = [...loaded.keys(), ...Object.keys(FILES)];
-
-/** Returns a file of the page, cached after the first read. @throws when it cannot be read */
-export function docsFile(name: string): Promise<StaticContent> {
-  let content = loaded.get(name);
-  if (!content) {
-    content = readDocsFile(name);
-    loaded.set(name, content);
-    // The next request reads the file again, for example after too many files were open.
-    content.catch(() => loaded.delete(name));
-  }
-  return content;
+/**
+ * Reads the files that the page loads. Call it at start: the packages may be reinstalled while the
+ * service runs.
+ *
+ * @returns the files by name under /docs/
+ */
+export function readDocsFiles(): ReadonlyMap<string, StaticContent> {
+  const contents = {
+    'page.css': STYLE,
+    'swagger-ui.css': packageFile('swagger-ui.css'),
+    'swagger-ui-bundle.js': packageFile('swagger-ui-bundle.js'),
+    'favicon-32x32.png': packageFile('favicon-32x32.png'),
+    'start.js': readFileSync(new URL('./browser/start-swagger-ui.js', import.meta.url)),
+  };
+  return new Map(
+    Object.entries(contents).map(([name, content]) => [
+      name,
+      new StaticContent(MEDIA_TYPES[extname(name)] ?? '', content),
+    ]),
+  );
 }
 
-async function readDocsFile(name: string): Promise<StaticContent> {
-  const path = FILES[name]?.() ?? '';
-  return new StaticContent(MEDIA_TYPES[extname(name)] ?? '', await readFile(path));
+function packageFile(name: string): Buffer {
+  return readFileSync(require.resolve(`swagger-ui-dist/${name}`));
 }
 
 /**

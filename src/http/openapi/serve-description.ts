@@ -3,7 +3,7 @@ import type { Express } from 'express';
 import type { Clock } from '../../config/clock.js';
 import type { Settings } from '../../config/settings.js';
 import { demoKeyFor } from './demo-key.js';
-import { contentSecurityPolicy, DOCS_FILE_NAMES, docsFile, docsPage } from './docs-page.js';
+import { contentSecurityPolicy, docsPage, readDocsFiles } from './docs-page.js';
 import { DownloadLimit } from './download-limit.js';
 import { PublishedDescription } from './published-description.js';
 import type { SetRateLimitHeaders } from '../request/request.js';
@@ -43,11 +43,8 @@ export function serveInterfaceDescription(
     response.setHeader('Cache-Control', 'no-store');
     return docsPage(demoKey).send(request, response);
   });
-  for (const name of DOCS_FILE_NAMES) {
-    express.get(`/docs/${name}`, limit.admit, async (request, response) => {
-      const file = await docsFile(name);
-      return file.send(request, response);
-    });
+  for (const [name, file] of readDocsFiles()) {
+    express.get(`/docs/${name}`, limit.admit, (request, response) => file.send(request, response));
   }
   return limit;
 }

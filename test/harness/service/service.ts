@@ -108,9 +108,11 @@ export interface BuiltService extends BuiltProcess {
   readonly url: string;
 }
 
-/** Starts `dist/bundle/main.js`. */
-export function spawnBuiltService(env: Environment): BuiltProcess {
-  const child = spawn(process.execPath, [join(__dirname, '../../../dist/bundle/main.js')], {
+const MAIN = join(__dirname, '../../../dist/bundle/main.js');
+
+/** Starts `dist/bundle/main.js`. @param main the same file of a copy of the project */
+export function spawnBuiltService(env: Environment, main = MAIN): BuiltProcess {
+  const child = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...inheritedEnvironment(), ...PATIENT, PORT: '0', METRICS_PORT: '', ...env },
   });
@@ -130,8 +132,8 @@ export function spawnBuiltService(env: Environment): BuiltProcess {
 }
 
 /** Starts `dist/bundle/main.js` and waits until it listens. */
-export async function startBuiltService(env: Environment): Promise<BuiltService> {
-  const service = spawnBuiltService(env);
+export async function startBuiltService(env: Environment, main = MAIN): Promise<BuiltService> {
+  const service = spawnBuiltService(env, main);
   const { address } = await service.waitForLog(({ msg }) => msg === 'listening');
   return { ...service, url: String(address) };
 }
