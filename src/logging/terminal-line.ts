@@ -1,11 +1,16 @@
 import { prettyFactory } from 'pino-pretty';
 
-/** The parts of a request's line that `summary` shows. */
-const IN_SUMMARY = 'method,path,status,code,durationMs';
-
 const options = { singleLine: true, translateTime: 'SYS:HH:MM:ss.l' };
 const format = prettyFactory(options);
-const formatRequest = prettyFactory({ ...options, ignore: IN_SUMMARY, messageFormat: summary });
+/** Identifiers and addresses would make the line longer than a terminal is wide. */
+const formatRequest = prettyFactory({
+  ...options,
+  include: 'time,level,aborted,cause,err',
+  messageFormat: summary,
+});
+
+/** Characters that would end the line or control the terminal. A path comes from the client. */
+const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
  * Returns a line of the log as a person reads it on a terminal. Only a stack takes further lines.
@@ -16,7 +21,8 @@ export function terminalLine(line: string): string {
   return line.includes('"msg":"request"') ? formatRequest(line) : format(line);
 }
 
-function summary(line: Record<string, unknown>): string {
-  const { method, path, status, code, durationMs } = line as Record<string, string | number>;
-  return [method, path, status, code, `${durationMs} ms`].filter((part) => part).join(' ');
+function summary({ method, path, status, code, durationMs }: Record<string, unknown>): string {
+  const readablePath = String(path ?? '').replace(CONTROLS, encodeURIComponent);
+  const duration = `${Number(durationMs).toFixed(1)} ms`;
+  return [method, readablePath, status, code, duration].filter((part) => part).join(' ');
 }
