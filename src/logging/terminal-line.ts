@@ -21,8 +21,9 @@ export function terminalLine(line: string): string {
   return line.includes('"msg":"request"') ? formatRequest(line) : format(line);
 }
 
-function summary({ method, path, status, code, durationMs }: Record<string, unknown>): string {
-  const readablePath = String(path ?? '').replace(CONTROLS, encodeURIComponent);
+function summary(line: Record<string, unknown>): string {
+  const { method, path, status, code, durationMs } = line as Record<string, string | undefined>;
+  const readablePath = path?.replace(CONTROLS, encodeURIComponent);
   const duration = `${Number(durationMs).toFixed(1)} ms`;
   return [method, readablePath, status, code, duration].filter((part) => part).join(' ');
 }
