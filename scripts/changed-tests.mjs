@@ -9,6 +9,9 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 /** A new route or import anywhere can break these. */
 const ALWAYS = ['test/architecture.test.ts', 'test/openapi.test.ts'];
 
+/** Compare migrations, entities and the rights of the database roles. */
+const SCHEMA = ['test/database/schema.test.ts', 'test/database/roles.test.ts'];
+
 /** Folders of src/ whose tests have another name. */
 const OTHER_NAMES = new Map([['embedded-postgres', 'embedded']]);
 
@@ -42,6 +45,8 @@ function testsOfFile(file) {
   if (top === 'examples')
     return ['test/examples', 'test/extending.test.ts', `test/${folder}.test.ts`];
   if (top !== 'src') return [];
+  if (file.startsWith('src/database/migrations/')) return SCHEMA;
   const name = OTHER_NAMES.get(folder) ?? folder;
-  return [`test/${name}`, `test/${name}.test.ts`];
+  const own = [`test/${name}`, `test/${name}.test.ts`];
+  return file.endsWith('.entity.ts') ? [...own, ...SCHEMA] : own;
 }

@@ -4,7 +4,7 @@
 // Usage: npm run check -- [--base REF]
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { testsOf } from './changed-tests.mjs';
@@ -79,7 +79,7 @@ async function isDescriptionCurrent() {
  */
 async function run(name, program, args, isNeeded = true) {
   if (!isNeeded) return true;
-  const path = `${join(ROOT, 'node_modules', '.bin')}:${process.env['PATH']}`;
+  const path = `${join(ROOT, 'node_modules', '.bin')}${delimiter}${process.env['PATH']}`;
   const child = spawn(program, args, {
     cwd: ROOT,
     env: { ...process.env, PATH: path },

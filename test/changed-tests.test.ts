@@ -15,6 +15,8 @@ function testsOf(...files: string[]): string[] {
 test.each([
   ['src/pets/dto/new-pet.dto.ts', 'test/pets'],
   ['src/embedded-postgres/embedded-postgres.ts', 'test/embedded'],
+  ['src/pets/pet.entity.ts', 'test/database/schema.test.ts'],
+  ['src/database/migrations/index.ts', 'test/database/schema.test.ts'],
   ['src/demo/demo.ts', 'test/demo.test.ts'],
   ['test/pets/get.test.ts', 'test/pets/get.test.ts'],
   ['examples/orders/orders.service.ts', 'test/examples'],
