@@ -6,7 +6,7 @@ import cliProgress from 'cli-progress';
 /**
  * @typedef {object} State
  * @property {number} value of `total`
- * @property {number} remainingMs
+ * @property {number} remainingMs 0: unknown, or nothing remains
  * @property {number} waitingUntilMs milliseconds since 1970, 0 if not waiting
  * @property {string} text such as `5/10 rows`
  */
@@ -29,8 +29,7 @@ export function showProgress(total, read) {
     format: (options, { progress }, /** @type {Partial<State>} */ state) => {
       const { text = '', remainingMs = 0, waitingUntilMs = 0 } = state;
       const parts = [text, `${Math.floor(progress * 100)}%`];
-      const isRunning = progress < 1;
-      if (isRunning) parts.push(`ETA ${duration(remainingMs)}`);
+      if (remainingMs > 0) parts.push(`ETA ${duration(remainingMs)}`);
       if (waitingUntilMs > 0) parts.push(`waiting for the limit until ${clock(waitingUntilMs)}`);
       return `[${cliProgress.Format.BarFormat(progress, options)}] ${parts.join('  ')}`;
     },
@@ -43,7 +42,8 @@ export function showProgress(total, read) {
     announcedUntilMs = waitingUntilMs;
     console.error(`waiting for the limit until ${clock(waitingUntilMs)}`);
   };
-  bar.start(total, 0, read());
+  const { value, ...state } = read();
+  bar.start(total, value, state);
   const timer = setInterval(update, UPDATE_EVERY_MS).unref();
   return () => {
     clearInterval(timer);

@@ -82,9 +82,11 @@ export class RateGate {
 
   /**
    * @param {number} count further requests
-   * @returns {number} milliseconds until they are sent, by the limits and the speed so far
+   * @returns {number} milliseconds until they are sent, by the limits and the speed so far; 0
+   *   before the first request
    */
   remainingMs(count) {
+    if (this.requests === 0 || count === 0) return 0;
     const nowMs = Date.now();
     const sendingMs = nowMs - this.#startedAtMs - this.waitedMs;
     const msPerRequest = sendingMs / Math.max(1, this.requests);
