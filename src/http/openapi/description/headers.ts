@@ -72,11 +72,11 @@ const COMPONENTS = {
   ),
   NextPageLink: sometimes(
     'The next page, with `rel="next"` (RFC 8288). Absent on the last page.',
-    '</v1/pets?limit=20&cursor=MjA6>; rel="next"',
+    '<http://127.0.0.1:3000/v1/pets?limit=20&cursor=MjA6>; rel="next"',
   ),
   SuccessorLink: sometimes(
     'The replacement of the operation, with `rel="successor-version"` (RFC 5829).',
-    '</v1/pets>; rel="successor-version"',
+    '<http://127.0.0.1:3000/v1/pets>; rel="successor-version"',
   ),
   Deprecation: sometimes(
     'When the operation was deprecated (RFC 9745): `@` and a Unix timestamp in seconds.',
