@@ -1,15 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import {
+  EntityNotFoundError,
   QueryFailedError,
   QueryRunnerAlreadyReleasedError,
   QueryRunnerProviderAlreadyReleasedError,
 } from 'typeorm';
 import { ErrorTranslator } from '../errors/error-translator.js';
-import {
-  type ServiceError,
-  serviceOverloaded,
-  serviceUnavailable,
-} from '../errors/service-error.js';
+import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
+import { ServiceError, serviceOverloaded, serviceUnavailable } from '../errors/service-error.js';
 import { DatabaseQueueFullError } from './pools/bounded-pool.js';
 import { ConnectionFailedError } from './pools/connection-failed-error.js';
 
@@ -38,6 +36,12 @@ const CONNECTION_MESSAGE =
  */
 const TEMPORARY_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03)$/;
 
+/**
+ * SQLSTATEs of a value that PostgreSQL cannot store: a number out of the column's range, NUL in text
+ * or in a member of jsonb, and text that is too long.
+ */
+const UNSTORABLE_VALUE = new Set(['22003', '22021', '22P05', '22001']);
+
 /** TypeORM's errors when a connection has broken between two statements of a transaction. */
 const RELEASED = [QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError];
 
@@ -46,12 +50,21 @@ interface DatabaseFailure {
   constraint?: string;
 }
 
-/** Translates temporary failures of the database into 503. All other errors are defects. */
+/**
+ * Translates temporary failures of the database into 503, a value that it cannot store into 400, and
+ * a row that TypeORM's `…OrFail` methods do not find into 404. All other errors are defects.
+ */
 @Injectable()
 export class DatabaseErrors extends ErrorTranslator {
   override translate(error: unknown): ServiceError | undefined {
     if (error instanceof DatabaseQueueFullError) return serviceOverloaded(error);
-    return isUnavailable(error) ? serviceUnavailable(error) : undefined;
+    if (isUnavailable(error)) return serviceUnavailable(error);
+    if (error instanceof EntityNotFoundError) {
+      return new ServiceError('not_found', PUBLIC_MESSAGES.notFound, { cause: error });
+    }
+    return isUnstorable(error)
+      ? new ServiceError('invalid_request', PUBLIC_MESSAGES.unstorableValue, { cause: error })
+      : undefined;
   }
 }
 
@@ -74,6 +87,11 @@ export function isUnavailable(error: unknown): boolean {
 export function violatedConstraint(error: unknown): string | undefined {
   const failure = driverError(error) as DatabaseFailure | undefined;
   return failure?.code?.startsWith('23') ? failure.constraint : undefined;
+}
+
+function isUnstorable(error: unknown): boolean {
+  const { code = '' } = (driverError(error) ?? {}) as DatabaseFailure;
+  return UNSTORABLE_VALUE.has(code);
 }
 
 function driverError(error: unknown): unknown {

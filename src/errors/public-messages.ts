@@ -25,6 +25,8 @@ export const PUBLIC_MESSAGES = {
   idempotencyKeyReused:
     'This Idempotency-Key was already used for a different request. Use a new key.',
   headersTooLarge: 'The request headers are too large.',
+  notFound: 'The resource does not exist.',
+  unstorableValue: 'A value of the request is out of range, too long, or contains NUL.',
   internalError: 'The service failed to handle the request.',
   databaseUnavailable: 'The service cannot reach its database at the moment. Try again later.',
   serviceOverloaded: 'The service is overloaded. Try again later.',

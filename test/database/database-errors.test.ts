@@ -1,4 +1,5 @@
 import {
+  EntityNotFoundError,
   QueryFailedError,
   QueryRunnerAlreadyReleasedError,
   QueryRunnerProviderAlreadyReleasedError,
@@ -111,5 +112,27 @@ describe('violatedConstraint', () => {
     ['none', undefined],
   ])('is none of %s', (_what, error) => {
     expect(violatedConstraint(error)).toBeUndefined();
+  });
+});
+
+describe('an error that a client caused', () => {
+  test.each(['22003', '22021', '22P05', '22001'])(
+    'SQLSTATE %s, a value that PostgreSQL cannot store, is a 400',
+    (code) => {
+      expect(new DatabaseErrors().translate(wrapped(failure({ code })))).toMatchObject({
+        code: 'invalid_request',
+        status: 400,
+        message: 'A value of the request is out of range, too long, or contains NUL.',
+      });
+    },
+  );
+
+  test('a row that findOneOrFail() does not find is a 404', () => {
+    const error = new EntityNotFoundError('Toy', { id: 1 });
+    expect(new DatabaseErrors().translate(error)).toMatchObject({ code: 'not_found', status: 404 });
+  });
+
+  test('another error of a statement is a defect', () => {
+    expect(new DatabaseErrors().translate(wrapped(failure({ code: '22P02' })))).toBeUndefined();
   });
 });

@@ -6,7 +6,14 @@ import {
   ValidationPipe as NestValidationPipe,
 } from '@nestjs/common';
 import { Expose, Transform, Type as NestedType } from 'class-transformer';
-import { ArrayNotEmpty, IsInt, IsOptional, IsString, ValidateNested } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayNotEmpty,
+  IsInt,
+  IsOptional,
+  IsString,
+  ValidateNested,
+} from 'class-validator';
 import fc from 'fast-check';
 import { INT64_MAX } from '../../src/http/validation/int64.js';
 import { IsInt64 } from '../../src/http/validation/property-rules.js';
@@ -128,6 +135,46 @@ test.each(['text', 7, true, null, [], [VALID_NAME]])(
     });
   },
 );
+
+class Workshop {
+  @ValidateNested()
+  @NestedType(() => Name)
+  owner!: Name;
+
+  @ArrayMaxSize(2)
+  @ValidateNested({ each: true })
+  @NestedType(() => Name)
+  members!: Name[];
+
+  @IsOptional()
+  @ValidateNested()
+  @NestedType(() => Name)
+  guest?: Name;
+}
+
+describe('a nested DTO without @IsObject()', () => {
+  const WORKSHOP = { owner: VALID_NAME, members: [VALID_NAME] };
+
+  test('is accepted as an object, and may be missing if it is optional', async () => {
+    expect(await outcome(WORKSHOP, Workshop)).toHaveProperty('dto');
+    expect(await outcome({ ...WORKSHOP, members: [] }, Workshop)).toHaveProperty('dto');
+    expect(await outcome({ ...WORKSHOP, guest: VALID_NAME }, Workshop)).toHaveProperty('dto');
+  });
+
+  test.each([
+    ['missing', { owner: undefined }, 'owner is required and must be an object.'],
+    ['an array', { owner: [] }, 'owner must be an object.'],
+    ['an array of a valid object', { owner: [VALID_NAME] }, 'owner must be an object.'],
+    ['null', { owner: null }, 'owner must be an object.'],
+    ['an array of arrays', { members: [[VALID_NAME]] }, 'each item of members must be an object.'],
+    ['an object in place of a list', { members: VALID_NAME }, 'members must contain no more than'],
+    ['an optional array', { guest: [VALID_NAME] }, 'guest must be an object.'],
+  ])('%s › 400', async (_title, change, message) => {
+    expect(await outcome({ ...WORKSHOP, ...change }, Workshop)).toEqual({
+      message: expect.stringContaining(message),
+    });
+  });
+});
 
 class Renamed {
   @Expose({ name: 'first_name' })
@@ -262,6 +309,9 @@ function copyOf(value: unknown): unknown {
 
 describe.each(DTOS)('%p', (Dto, members) => {
   const nestPipe = new NestValidationPipe({ transform: true, whitelist: true });
+
+  // Its first use of a class adds the rule that nested DTOs are objects, which both pipes then have.
+  beforeAll(() => outcome({}, Dto));
 
   /** What NestJS' own pipe returns, undefined if it rejects the value. */
   async function nestResult(value: unknown): Promise<unknown> {

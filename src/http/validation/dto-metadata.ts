@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { type TransformFnParams, TransformationType } from 'class-transformer';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
-import { getMetadataStorage, ValidationTypes } from 'class-validator';
+import { getMetadataStorage, IsObject, ValidationTypes } from 'class-validator';
 
 /** One rule of a property, as class-validator stores it. */
 export type Rule = ReturnType<
@@ -23,6 +23,19 @@ export function validatedProperties(dto: Type): string[] {
 /** Returns whether a rule is `@ValidateNested()`. */
 export function isNestedRule({ type }: Rule): boolean {
   return type === ValidationTypes.NESTED_VALIDATION;
+}
+
+/**
+ * Adds a rule to each nested DTO of a class: the value is an object, or a list of objects. Without
+ * it, `@ValidateNested()` accepts a missing value, and arrays at any depth.
+ */
+export function requireNestedObjects(dto: Type): void {
+  const prototype = dto.prototype as object;
+  for (const { propertyName, each } of rulesOf(dto).filter(isNestedRule)) {
+    const declared = Reflect.getMetadata('design:type', prototype, propertyName) as unknown;
+    if (declared === Map || declared === Set) continue;
+    IsObject({ each: each || declared === Array })(prototype, propertyName);
+  }
 }
 
 /** Returns what `@Type()` declares for a property, or undefined if it has no such decorator. */

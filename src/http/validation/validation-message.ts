@@ -1,5 +1,8 @@
 import type { ValidationError } from 'class-validator';
 
+/** How class-validator begins the message of a rule with `{ each: true }`. */
+const EACH = 'each value in ';
+
 /** An array can have thousands of invalid items. */
 const MAX_PROPERTIES = 50;
 
@@ -29,6 +32,7 @@ function messagesOf(error: ValidationError, parentPath: string): string[] {
     const nested = children.flatMap((child) => messagesOf(child, `${path}.`));
     return nested.length > 0 ? nested : [`${path} is invalid`];
   }
-  const rule = message.replace(`${property} `, '');
-  return [error.value === undefined ? `${path} is required and ${rule}` : `${path} ${rule}`];
+  const rule = message.replace(EACH, '').replace(`${property} `, '');
+  if (error.value === undefined) return [`${path} is required and ${rule}`];
+  return [message.startsWith(EACH) ? `each item of ${path} ${rule}` : `${path} ${rule}`];
 }

@@ -12,6 +12,7 @@ import {
   type Conversion,
   isNestedRule,
   mayReadOtherMembers,
+  requireNestedObjects,
   rulesOf,
   simpleConversions,
   typeMetadataOf,
@@ -139,6 +140,7 @@ function isObject(value: unknown): value is JsonObject {
 function membersOf(dto: Type): DtoMembers {
   let members = membersOfDto.get(dto);
   if (!members) {
+    requireNestedObjects(dto);
     const names = validatedProperties(dto);
     const keepsOthersReadable = mayReadOtherMembers(dto, names);
     const conversions = simpleConversions(dto, names);
