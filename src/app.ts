@@ -10,6 +10,7 @@ import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
 import { Authenticator, loggedCaller } from './auth/authenticator.js';
 import { BoundedPool } from './database/pools/bounded-pool.js';
+import { EventsModule } from './events/events.module.js';
 import { cors } from './http/routing/cors.js';
 import { LinkBase } from './http/routing/link-base.js';
 import { serveInterfaceDescription } from './http/openapi/serve-description.js';
@@ -21,6 +22,7 @@ import { responseDeadline } from './http/response/response-deadline.js';
 import { Admission } from './http/server/admission.js';
 import { connectionBounds } from './http/server/connection-bounds.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
+import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { observeAdmission } from './metrics/admission-metrics.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
@@ -104,6 +106,9 @@ async function setUp(
   return app;
 }
 
+/** Modules that features import and whose own log lines need no request id. */
+const PLATFORM_MODULES = new Set<unknown>([EventsModule, IdempotencyModule]);
+
 /**
  * Returns whether a provider or a controller of these modules, or of modules that they import, has
  * a Nest Logger. Global modules are part of the platform, and their lines belong to no request.
@@ -116,7 +121,9 @@ function hasLoggers(app: NestExpressApplication, features: readonly Type[]): boo
     for (const { instance } of [...providers.values(), ...controllers.values()]) {
       if (Object.values(instance ?? {}).some((value) => value instanceof NestLog)) return true;
     }
-    for (const imported of imports) if (!imported.isGlobal) reached.add(imported);
+    for (const imported of imports) {
+      if (!imported.isGlobal && !PLATFORM_MODULES.has(imported.metatype)) reached.add(imported);
+    }
   }
   return false;
 }

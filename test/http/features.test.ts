@@ -70,3 +70,13 @@ test('a background job of a feature runs again after an error, without the id of
   for (const run of runs()) expect(run).toMatchObject({ pets: 0, isStopping: false });
   for (const run of runs()) expect(run).not.toHaveProperty('requestId');
 });
+
+test('GET /v1/context › the service does not track requests for logs if no feature has a Logger', async () => {
+  const features = join(__dirname, '../harness/features/without-logger.mjs');
+  const untracked = await startService({ onlyPublished: true, features });
+  try {
+    expect((await send(untracked, '/v1/context')).json).toEqual({ tracked: false });
+  } finally {
+    await untracked.close();
+  }
+});
