@@ -206,9 +206,10 @@ const CONTRAST = (selector: string): string => `(() => {
   it('has filled in the demo API key: the first Execute returns 200', async () => {
     await browser.open(`${service.url}/docs`);
     await browser.click('#operations-Pets-listPets .opblock-summary-control');
-    await browser.click('#operations-Pets-listPets .execute');
     const status = '#operations-Pets-listPets .live-responses-table .response .response-col_status';
-    await browser.waitFor(status);
+    // A click right after the operation has opened may have no effect.
+    await browser.waitFor('#operations-Pets-listPets .parameters tbody tr');
+    await browser.clickUntil('#operations-Pets-listPets .execute', status);
     expect(await browser.evaluate(`document.querySelector('${status}').innerText.trim()`)).toMatch(
       /^200/,
     );
