@@ -30,6 +30,15 @@ const CONTRAST = (selector: string): string => `(() => {
   return opacity === '1' ? (light + 0.05) / (dark + 0.05) : 1;
 })()`;
 
+const operation = (id: string): string => `#operations-Pets-${id}`;
+
+/** Opens an operation, and waits until Swagger UI has resolved its references: before, a click has no effect. */
+async function openOperation(browser: Chromium, id: string): Promise<void> {
+  await browser.click(`${operation(id)} .opblock-summary-control`);
+  await browser.waitFor(`${operation(id)} .execute`);
+  await browser.waitFor(`${operation(id)} .responses-wrapper .model-example .highlight-code`);
+}
+
 (command === undefined ? describe.skip : describe)('Swagger UI, in Chromium', () => {
   let service: TestService;
   let browser: Chromium;
@@ -62,14 +71,7 @@ const CONTRAST = (selector: string): string => `(() => {
     await service.close();
   });
 
-  const operation = (id: string): string => `#operations-Pets-${id}`;
-
-  async function open(id: string): Promise<void> {
-    await browser.click(`${operation(id)} .opblock-summary-control`);
-    await browser.waitFor(`${operation(id)} .execute`);
-    // Swagger UI resolves the references of an operation when it opens.
-    await browser.waitFor(`${operation(id)} .responses-wrapper .model-example .highlight-code`);
-  }
+  const open = (id: string) => openOperation(browser, id);
 
   /** Executes an open operation. Returns the status and body that the page shows. */
   async function execute(id: string): Promise<{ status: string; body: string }> {
@@ -205,11 +207,10 @@ const CONTRAST = (selector: string): string => `(() => {
 
   it('has filled in the demo API key: the first Execute returns 200', async () => {
     await browser.open(`${service.url}/docs`);
-    await browser.click('#operations-Pets-listPets .opblock-summary-control');
-    const status = '#operations-Pets-listPets .live-responses-table .response .response-col_status';
-    // A click right after the operation has opened may have no effect.
-    await browser.waitFor('#operations-Pets-listPets .parameters tbody tr');
-    await browser.clickUntil('#operations-Pets-listPets .execute', status);
+    await openOperation(browser, 'listPets');
+    await browser.click(`${operation('listPets')} .execute`);
+    const status = `${operation('listPets')} .live-responses-table .response .response-col_status`;
+    await browser.waitFor(status);
     expect(await browser.evaluate(`document.querySelector('${status}').innerText.trim()`)).toMatch(
       /^200/,
     );

@@ -22,10 +22,6 @@ interface Message {
 
 type Listener = (params: Record<string, unknown>) => void;
 
-/** How often, and how soon, a click is repeated that had no effect. */
-const CLICKS = 10;
-const CLICK_INTERVAL_MS = 1_000;
-
 /**
  * A browser with one page, driven by the DevTools protocol over a pipe: nothing but Chromium is
  * needed.
@@ -126,22 +122,6 @@ export class Chromium {
   async click(selector: string): Promise<void> {
     await this.waitFor(selector);
     await this.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`);
-  }
-
-  /** Clicks an element, once per second, until an element matches `result`. */
-  async clickUntil(selector: string, result: string): Promise<void> {
-    for (let click = 1; click < CLICKS; click++) {
-      await this.click(selector);
-      if (
-        await this.waitFor(result, CLICK_INTERVAL_MS).then(
-          () => true,
-          () => false,
-        )
-      )
-        return;
-    }
-    await this.click(selector);
-    await this.waitFor(result);
   }
 
   /** Waits for an input element and replaces its text. */
