@@ -9,7 +9,7 @@ import {
   rmSync,
   statfsSync,
   unlinkSync,
-  writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -278,10 +278,19 @@ describe('standard output is a file on a full disk', () => {
     return { stuck, log };
   }
 
-  const fill = (): void => {
+  /** Writes until nothing more fits. The service may write to its log meanwhile. */
+  function fill(): void {
     const { bavail, bsize } = statfsSync(folder);
-    writeFileSync(join(folder, 'ballast'), Buffer.alloc(bavail * bsize));
-  };
+    const block = Buffer.alloc(bsize);
+    const ballast = openSync(join(folder, 'ballast'), 'w');
+    try {
+      for (let written = 0; written < bavail; written++) writeSync(ballast, block);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    } finally {
+      closeSync(ballast);
+    }
+  }
 
   test('all requests are served, and SIGTERM ends the service', async () => {
     const started = await startOnSmallDisk();
