@@ -38,8 +38,8 @@ interface Service {
 }
 
 /**
- * Starts the service, runs it until `stopReason` resolves, completes the requests in progress, and closes
- * everything, including the database.
+ * Starts the service, runs it until `stopReason` resolves, completes the requests in progress, and
+ * closes everything, including the database.
  *
  * @throws StartError when an operator can fix what prevents the start
  */

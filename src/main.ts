@@ -6,7 +6,7 @@ import { EmbeddedDatabaseError } from './embedded-postgres/embedded-database-err
 import { StartError } from './errors/start-error.js';
 import { createServiceLog, type ServiceLog } from './logging/logger.js';
 
-/** Errors that an operator can fix. Each problem is one line of the message. The stack is not printed. */
+/** Errors that an operator can fix. Their message has one line per problem and is printed alone. */
 const OPERATOR_ERRORS = [SettingError, StartError, EmbeddedDatabaseError];
 
 const EXIT_LIMIT_MS = 1_000;

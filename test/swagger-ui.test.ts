@@ -32,7 +32,10 @@ const CONTRAST = (selector: string): string => `(() => {
 
 const operation = (id: string): string => `#operations-Pets-${id}`;
 
-/** Opens an operation, and waits until Swagger UI has resolved its references: before, a click has no effect. */
+/**
+ * Opens an operation, and waits until Swagger UI has resolved its references. A click on Execute
+ * before that has no effect.
+ */
 async function openOperation(browser: Chromium, id: string): Promise<void> {
   await browser.click(`${operation(id)} .opblock-summary-control`);
   await browser.waitFor(`${operation(id)} .execute`);

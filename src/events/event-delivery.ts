@@ -15,18 +15,19 @@ import { type ClaimedEvent, EventsRepository } from './events.repository.js';
 const POLL_INTERVAL_MS = SECOND_MS;
 /** The part of the connection pool that handlers can occupy, if each uses one connection. */
 const POOL_SHARE = 1 / 3;
-/** After the time limit of a handler, the time to record the result before another replica retries. */
+/** How long after its handler's time limit an event stays claimed, to store the result. */
 const LEASE_MARGIN_MS = 30_000;
 const MAX_DELAY_MS = 60 * MINUTE_MS;
-/** Parked events, and events of handlers that were removed, are deleted at this age. */
+/** Events that are older are deleted, whatever their state, while the application has handlers. */
 const MAX_AGE_MS = 30 * DAY_MS;
 const DELETE_BATCH = 1_000;
 const MAX_ERROR_LENGTH = 1_000;
 
 /**
  * Delivers published events to their handlers, at least once. A replica claims an event for longer
- * than its handler may take, so that no other replica runs it at the same time. After a crash, the
- * event is due again when the claim ends. docs/decisions/0014 compares the alternatives.
+ * than its handler may take, so that no other replica runs it at the same time. A handler that
+ * ignores its signal can overlap with the next attempt. After a crash, the event is due again when
+ * the claim ends. docs/decisions/0014 compares the alternatives.
  */
 @Injectable()
 export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
@@ -55,7 +56,7 @@ export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
     for (const job of this.jobs) job.start();
   }
 
-  /** Resolves when the handlers in progress have ended. Their signals are aborted. */
+  /** Aborts the running handlers, and waits until each ends or reaches its time limit. */
   async onModuleDestroy(): Promise<void> {
     const reason = new Error('The service is stopping.');
     this.stopping.abort(reason);
@@ -139,7 +140,7 @@ async function attempt(
   event: ClaimedEvent,
   controller: AbortController,
 ): Promise<void> {
-  // The process has ended during each attempt, and could not count it.
+  // The last allowed attempt started but stored no result, for example because the process crashed.
   if (event.attempts > handler.maxAttempts) throw new Error('The last attempt was interrupted.');
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {

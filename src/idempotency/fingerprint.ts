@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 /**
  * Returns the SHA-256 of an operation and its validated values. Different values have different
  * fingerprints; the order of the properties of an object and undefined properties do not matter.
- * Stored fingerprints depend on this text, so a change makes retries across a deployment fail.
+ * A change in how values are written as JSON makes retries of requests from before it fail.
  *
  * @throws TypeError for a value that cannot be compared, such as a Map or undefined in an array
  */

@@ -15,8 +15,8 @@ const LOCK_AND_FIND = `
       ON record.owner_id = $2 AND record.key = $3 AND record.expires_at > $4`;
 
 /**
- * Replaces an expired row. Returns no row if an unexpired one exists. The first write of a
- * transaction assigns its id, so `work` is evaluated before the row is inserted.
+ * Inserts a row, or replaces an expired one. Returns no row if an unexpired one exists. The first
+ * write of a transaction assigns its id, so `work` is evaluated before the row is inserted.
  */
 const SAVE = `
   WITH work AS MATERIALIZED (SELECT pg_current_xact_id_if_assigned() IS NOT NULL AS has_written)
@@ -67,8 +67,8 @@ export class IdempotencyRepository {
   }
 
   /**
-   * Returns whether the transaction has written anything before, or null if another response has
-   * been stored for the key.
+   * Stores a response. Returns whether the transaction has written anything before, or null if the
+   * key already has a response.
    */
   async save(
     transaction: EntityManager,

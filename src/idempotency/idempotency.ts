@@ -15,7 +15,7 @@ const RETRY_SECONDS = 1;
 
 /** A request with an idempotency key. */
 interface IdempotentRequest extends OwnedKey {
-  /** The name of the operation. An owner's keys apply to all operations. */
+  /** The name of the operation. An owner cannot use one key for two operations. */
   operation: string;
   /**
    * Everything that the client sent and the work depends on: the DTO, or an array if there are also
@@ -98,7 +98,7 @@ export class Idempotency {
   }
 }
 
-/** @throws TypeError for a result that is sent as something else than its JSON text */
+/** @throws TypeError for a result that is not sent as plain JSON */
 function responseText(result: unknown): string {
   for (const Unstorable of [Page, SerializedJson, StreamableFile]) {
     if (result instanceof Unstorable) {

@@ -140,7 +140,10 @@ function routeKey(id: string, route: string): string {
   return `${id} ${route}`;
 }
 
-/** Rejected requests and bans, by lineage. A lineage whose minute and ban have ended is evicted. */
+/**
+ * Rejected requests and bans, by lineage. Whenever a lineage is added, the oldest ones are checked,
+ * and evicted if their minute and ban have ended.
+ */
 export class Bans {
   private readonly entries = new Map<string, Rejections>();
 

@@ -28,8 +28,8 @@ interface IdentifiedCaller {
 /**
  * Identifies the caller, counts the request, sets the rate limit headers, and rejects requests over
  * the limit. It runs before ApiKeyGuard, so that it counts requests without a valid API key.
- * Requests to `@SkipThrottle()` routes count only if their address is over its limit of lookups,
- * but their responses have the headers. Responses of `@Public()` routes have none. `@Throttle()`
+ * `@SkipThrottle()` routes are not limited, except that an address over its limit of lookups gets
+ * 429. Their responses have the headers. Responses of `@Public()` routes have none. `@Throttle()`
  * adds a limit for one route to those of the caller.
  * docs/decisions/0012 explains why this guard does not extend ThrottlerGuard.
  */

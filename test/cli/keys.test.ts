@@ -386,7 +386,7 @@ describe('keys rotate', () => {
     await cli.json('keys', 'rotate', '1');
     const { code, stderr } = await cli.run('keys', 'rotate', '1');
     expect(code).toBe(0);
-    expect(stderr).toMatch(/\nKey 1 was rotated before\. Its earlier successor is key 2\.\n$/);
+    expect(stderr).toMatch(/\nKey 1 was already rotated\. That rotation created key 2\.\n$/);
     expect(await cli.json('keys', 'inspect', '1')).toMatchObject({
       status: 'rotated',
       successorId: 3,

@@ -97,7 +97,7 @@ function addRotate(keys: Command): void {
     const { earlierSuccessorId } = rotated;
     if (earlierSuccessorId !== null) {
       console.error(
-        `Key ${id} was rotated before. Its earlier successor is key ${earlierSuccessorId}.`,
+        `Key ${id} was already rotated. That rotation created key ${earlierSuccessorId}.`,
       );
     }
     return [issuedJson(rotated), issuedText(rotated) + oldKeyText(id, rotated)];

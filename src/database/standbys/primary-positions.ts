@@ -66,6 +66,7 @@ export class PrimaryPositions {
       const values = [this.horizonMs / 1000];
       const rows = await this.lookups.query<PrimaryPosition>('cached', POSITION, values);
       this.add(rows.map((position) => ({ ...position, askedAtMs })));
+      this.hasLoggedFailure = false;
     } catch (error) {
       if (this.lookups.isUnreachable) this.extend(askedAtMs);
       else this.logFailure(error);
@@ -80,7 +81,7 @@ export class PrimaryPositions {
     this.positions = [...positions, ...recent];
   }
 
-  /** While the primary is unreachable, this replica knows of no later change. */
+  /** Keeps the newest position valid, unless this replica has changed rows since. */
   private extend(askedAtMs: number): void {
     const [newest] = this.positions;
     if (newest && newest.askedAtMs > this.changedAtMs) this.positions = [{ ...newest, askedAtMs }];

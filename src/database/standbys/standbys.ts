@@ -53,7 +53,8 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * Returns the row that a unique column identifies, or null if it does not exist. The row may be
-   * up to five seconds old. It contains every change that this replica has committed.
+   * up to five seconds old, or older while the primary is unreachable. It contains every change that
+   * this replica has committed, except those that RowChanges does not notice.
    *
    * @param sql `SELECT … FROM …`
    */
@@ -68,9 +69,8 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Returns a page of rows in ascending order of id. The rows may be up to five seconds old. They
-   * contain every change that this replica has committed. No row is missing that was committed
-   * before the read.
+   * Returns a page of rows in ascending order of id. The rows are as current as those of
+   * `findWithBoundedStaleness`. No row is missing that was committed before the read.
    *
    * @param sql `SELECT … FROM` a table with the column `created_at`, with ORDER BY and LIMIT
    * @param limit the value of that LIMIT
@@ -117,7 +117,7 @@ interface StandbyQuery<Row> {
   sql: string;
   values: readonly Parameter[];
   toRow: RowMapper<Row>;
-  /** Whether the primary would not return more rows. */
+  /** Whether these rows are a complete result. If not, the primary is queried. */
   isConclusive: (rows: readonly unknown[]) => boolean;
   /** Whether every row with a smaller id than the last one must be committed. */
   settled?: boolean;
@@ -145,7 +145,7 @@ async function readStandby<Row>(
 /**
  * Creates the standbys of DATABASE_REPLICA_URLS.
  *
- * @param dataSource the primary: its committed changes are noticed
+ * @param dataSource the primary, whose commits are observed
  */
 export function createStandbys(
   settings: DatabaseSettings,

@@ -11,9 +11,8 @@ export function offerDemoKey(app: NestExpressApplication, key: string): void {
 }
 
 /**
- * Returns the offered key if only a program on this machine can have sent the request. A browser
- * sends the name of a rebound host in `Host`, and the `Origin` of another site. A proxy forwards
- * requests of others.
+ * Returns the offered key if only a program on this machine can have sent the request. Rejects DNS
+ * rebinding (a foreign `Host`), pages of other sites (`Origin`), and proxies (forwarding headers).
  */
 export function demoKeyFor(request: Request, settings: ServerSettings): string | undefined {
   const { host = '', origin, forwarded, via } = request.headers;

@@ -13,7 +13,7 @@ interface CompiledDto extends Type {
   _OPENAPI_METADATA_FACTORY?: () => object;
 }
 
-/** Returns whether a type is a class that has a rule, or whose properties are all known. */
+/** Returns whether a type is a class with a rule, or one that the swagger compiler plugin lists. */
 export function isDto(type: unknown): type is Type {
   if (typeof type !== 'function') return false;
   return (

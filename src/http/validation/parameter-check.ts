@@ -117,7 +117,7 @@ function isPipeable(kind: string): boolean {
   return kind !== String(RouteParamtypes.HEADERS) && kind !== String(RouteParamtypes.HOST);
 }
 
-/** A pipe counts as validation, except those that pass values without a DTO class on. */
+/** Every pipe validates, except DefaultValuePipe and a ValidationPipe without `expectedType`. */
 function validates(pipe: Pipe): boolean {
   const type = typeof pipe === 'function' ? (pipe as Type) : (pipe.constructor as Type);
   if (type === DefaultValuePipe) return false;

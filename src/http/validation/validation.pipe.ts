@@ -25,7 +25,7 @@ import { validationMessage } from './validation-message.js';
  * bodies, queries and paths by their class-transformer and class-validator decorators. Properties
  * without a rule are removed before the conversion, so that they cost nothing.
  *
- * @throws ServiceError invalid_request that lists every invalid property
+ * @throws ServiceError invalid_request that lists the first 50 invalid properties
  */
 @Injectable()
 export class ValidationPipe extends NestValidationPipe {
