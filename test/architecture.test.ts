@@ -96,7 +96,7 @@ function importedFolders(folder: string): string[] {
 
 const page = read(PAGE);
 const pipeline = section('## The request pipeline');
-const stages = tableOf(pipeline);
+const steps = tableOf(pipeline);
 const folders = section('## Folders');
 const folderRows = tableOf(folders.slice(0, folders.indexOf('### Subfolders')));
 const topFolders = foldersOf().filter((folder) => !folder.includes('/'));
@@ -112,21 +112,28 @@ test('every folder of src is in one of the tables', () => {
   expect(foldersOf().filter((folder) => !links.includes(folder))).toEqual([]);
 });
 
-test('the stages are in the order in which the code registers them', () => {
+test('each step has files, a reason and its rejections', () => {
+  for (const cells of steps) {
+    expect(cells).toEqual(Array(4).fill(expect.stringMatching(/\S/)));
+    expect(linksIn(cells[1] ?? '')).not.toEqual([]);
+  }
+});
+
+test('the steps and their files are in the order in which the code registers them', () => {
   const registered = [...middlewareFiles(), ...providerFiles()];
   expect(registered.length).toBeGreaterThan(10);
-  const documented = stages.flatMap(([, files = '']) => linksIn(files));
+  const documented = steps.flatMap(([, files = '']) => linksIn(files));
   expect(documented.filter((file) => registered.includes(file))).toEqual(registered);
 });
 
-test('the diagram of the pipeline shows the stages in the order of the table', () => {
+test('the diagram of the pipeline shows the steps in the order of the table', () => {
   const diagram = pipeline.replace(/^ *subgraph .*$/gm, '');
   const names = [...diagram.matchAll(/\w\["([^"]+)"\]/g)].map(([, name]) => name);
-  expect(names).toEqual(stages.map(([name]) => name));
+  expect(names).toEqual(steps.map(([name]) => name));
 });
 
-test('the stages reject with every error code, each with its status', () => {
-  const rejections = stages.flatMap(([, , rejects = '']) => [
+test('the steps reject with every error code, each with its status', () => {
+  const rejections = steps.flatMap(([, , rejects = '']) => [
     ...rejects.matchAll(/(\d{3}) `(\w+)`/g),
   ]);
   const codes = rejections.map(([, , code]) => code as ErrorCode);
