@@ -134,6 +134,17 @@ describe('against a running service', () => {
   );
 });
 
+/** Programs that send a request once and print the status of the error. */
+const ONCE: Record<string, string> = {
+  'retry.js': `import { send, StoreError } from './store.js';
+await send('pets', {}, 1).catch((error) => console.log(error instanceof StoreError && error.status));`,
+  'retry.py': `from store import StoreError, send
+try:
+    send('pets', tries=1)
+except StoreError as error:
+    print(error.status)`,
+};
+
 describe.each([
   [
     'TypeScript',
@@ -165,6 +176,27 @@ describe.each([
     expect(waitsMs[0]).toBeGreaterThanOrEqual(2_000);
     // Exponential: the third backoff is at least as long as the longest second one.
     expect(waitsMs[2]).toBeGreaterThanOrEqual(2_000);
+  });
+
+  test.each([
+    [502, 'text/html', '<h1>Bad Gateway</h1>'],
+    [304, 'application/json', ''],
+  ])('throw an error with the status of a %i response without an Error body', async (...sent) => {
+    const [status, type, body] = sent;
+    const server = createServer((_request, response) => {
+      response.writeHead(status, { 'Content-Type': type }).end(body);
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    try {
+      writeFileSync(join(folder, `once-${file}`), ONCE[file]!);
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const env = { PATH: process.env['PATH'], STORE_URL: url, API_KEY: 'key' };
+      const options = { cwd: folder, env };
+      const { stdout } = await promisify(execFile)(program, [`once-${file}`], options);
+      expect(stdout).toBe(`${status}\n`);
+    } finally {
+      server.close();
+    }
   });
 });
 
