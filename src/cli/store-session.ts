@@ -1,7 +1,6 @@
 import { AdministrationRepository } from '../auth/administration/administration.repository.js';
 import { KeyAdministration } from '../auth/administration/key-administration.js';
 import { OperatorActionsRepository } from '../auth/administration/operator-actions.repository.js';
-import { currentOperator } from '../auth/administration/operator.js';
 import { OwnerAdministration } from '../auth/administration/owner-administration.js';
 import type { DatabaseSettings } from '../config/database-settings.js';
 import { Settings } from '../config/settings.js';
@@ -96,12 +95,11 @@ export async function withStore(
   await withConnection(options, async (connection, database) => {
     const { pending } = await migrationStatus(connection);
     if (pending.length > 0) await migrateEmbedded(database);
-    const operator = currentOperator();
-    const repository = new AdministrationRepository(connection, operator);
+    const repository = new AdministrationRepository(connection);
     await work({
       keys: new KeyAdministration(repository),
       owners: new OwnerAdministration(repository),
-      actions: new OperatorActionsRepository(connection, operator),
+      actions: new OperatorActionsRepository(connection),
       database: connection,
       target: database.target,
     });
@@ -113,7 +111,7 @@ export async function migrateDatabase({ location, settings }: CommandDatabase): 
   // Loaded here, because loading TypeORM takes longer than most commands.
   const { migrate } = await import('../database/schema/migrate.js');
   return migrate(location, settings, (database, migrations) =>
-    new OperatorActionsRepository(database, currentOperator()).record('db migrate', { migrations }),
+    new OperatorActionsRepository(database).record('db migrate', { migrations }),
   );
 }
 

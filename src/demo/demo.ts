@@ -50,7 +50,7 @@ export class Demo {
 }
 
 function keysOf(manager: EntityManager): KeyAdministration {
-  return new KeyAdministration(new AdministrationRepository(manager, currentOperator()));
+  return new KeyAdministration(new AdministrationRepository(manager));
 }
 
 async function issueKey(keys: KeyAdministration) {

@@ -1,5 +1,7 @@
 import { changeRows, queryRows, type StatementRunner } from '../../database/sql.js';
+import { hashKey, keyHint } from '../key-format.js';
 import type { StoredPlan } from '../plan.js';
+import { AdministrationError } from './administration-error.js';
 import { OperatorActionsRepository } from './operator-actions.repository.js';
 
 /** The NOTIFY channel for changes of API keys, plans and bans. The payload is the owner's id. */
@@ -124,39 +126,25 @@ export interface OwnerRecord extends StoredPlan {
   readonly createdAt: Date;
 }
 
-/** The stored part of a new API key. */
-export interface KeySecret {
-  readonly hash: Buffer;
-  readonly hint: string;
-}
-
 /** The statements of the administration. All stored times are those of the database's clock. */
 export class AdministrationRepository {
-  /**
-   * @param database a connection or a transaction
-   * @param actor who makes the changes, as `user@host`
-   */
-  constructor(
-    private readonly database: StatementRunner,
-    private readonly actor: string,
-  ) {}
+  /** @param database a connection or a transaction */
+  constructor(private readonly database: StatementRunner) {}
 
   /** Runs the work in one transaction. @param work receives a repository of the transaction */
   inTransaction<Result>(
     work: (repository: AdministrationRepository) => Promise<Result>,
   ): Promise<Result> {
-    return this.database.transaction((database) =>
-      work(new AdministrationRepository(database, this.actor)),
-    );
+    return this.database.transaction((database) => work(new AdministrationRepository(database)));
   }
 
-  findKey(id: bigint): Promise<KeyRecord | null> {
-    return this.first<KeyRecord>(FIND_KEY, [id]);
+  /** @throws AdministrationError if the key does not exist */
+  async getKey(id: bigint): Promise<KeyRecord> {
+    return (await this.first<KeyRecord>(FIND_KEY, [id])) ?? throwMissingKey(id);
   }
 
-  /** @param hash SHA-256 of the API key */
-  findKeyByHash(hash: Buffer): Promise<KeyRecord | null> {
-    return this.first<KeyRecord>(FIND_KEY_BY_HASH, [hash]);
+  findKeyByText(key: string): Promise<KeyRecord | null> {
+    return this.first<KeyRecord>(FIND_KEY_BY_HASH, [hashOf(key)]);
   }
 
   /** Returns the keys of an owner, or all keys, in the order of their creation. */
@@ -164,26 +152,23 @@ export class AdministrationRepository {
     return queryRows<KeyRecord>(this.database, LIST_KEYS, [owner ?? null]);
   }
 
-  /** Returns the new key's id, or null if the owner does not exist. */
-  insertKey(owner: string, { hash, hint }: KeySecret, lifetimeMs?: number): Promise<bigint | null> {
-    return this.firstId(INSERT_KEY, [owner, hash, hint, lifetimeMs ?? null]);
+  /** Stores the hash of a key. Returns its id, or null if the owner does not exist. */
+  insertKey(owner: string, key: string, lifetimeMs?: number): Promise<bigint | null> {
+    return this.firstId(INSERT_KEY, [owner, hashOf(key), keyHint(key), lifetimeMs ?? null]);
   }
 
   /**
-   * Locks the key's lineage until the transaction ends. Returns the id of the lineage's first key,
-   * or null if the key does not exist.
+   * Locks the key's lineage until the transaction ends. Returns the id of the lineage's first key.
+   *
+   * @throws AdministrationError if the key does not exist
    */
-  lockLineage(keyId: bigint): Promise<bigint | null> {
-    return this.firstId(LOCK_LINEAGE, [keyId]);
+  async lockLineage(keyId: bigint): Promise<bigint> {
+    return (await this.firstId(LOCK_LINEAGE, [keyId])) ?? throwMissingKey(keyId);
   }
 
   /** Returns the id of the key that replaces `oldId`, or null if that key is expired or revoked. */
-  insertSuccessor(
-    oldId: bigint,
-    firstKeyId: bigint,
-    { hash, hint }: KeySecret,
-  ): Promise<bigint | null> {
-    return this.firstId(INSERT_SUCCESSOR, [oldId, firstKeyId, hash, hint]);
+  insertSuccessor(oldId: bigint, firstKeyId: bigint, key: string): Promise<bigint | null> {
+    return this.firstId(INSERT_SUCCESSOR, [oldId, firstKeyId, hashOf(key), keyHint(key)]);
   }
 
   /** Makes a key expire after `remainingMs`, unless it expires earlier. */
@@ -202,12 +187,18 @@ export class AdministrationRepository {
   }
 
   /** Creates an owner. Returns false if the name is taken. */
-  async insertOwner(name: string, plan: StoredPlan): Promise<boolean> {
-    return (await this.firstId(INSERT_OWNER, [name, ...planValues(plan)])) !== null;
+  async insertOwner(
+    name: string,
+    { plan, limitPerMinute, limitPerDay }: StoredPlan,
+  ): Promise<boolean> {
+    return (await this.firstId(INSERT_OWNER, [name, plan, limitPerMinute, limitPerDay])) !== null;
   }
 
-  findOwner(name: string): Promise<OwnerRecord | null> {
-    return this.first<OwnerRecord>(FIND_OWNER, [name]);
+  /** @throws AdministrationError if the owner does not exist */
+  async getOwner(name: string): Promise<OwnerRecord> {
+    const owner = await this.first<OwnerRecord>(FIND_OWNER, [name]);
+    if (!owner) throw new AdministrationError(`The owner "${name}" does not exist.`);
+    return owner;
   }
 
   /** Returns all owners in the order of their names. */
@@ -216,12 +207,12 @@ export class AdministrationRepository {
   }
 
   /** Returns the owner's previous plan, or null if the owner does not exist. */
-  async setPlan(name: string, plan: StoredPlan): Promise<string | null> {
-    const [previous] = await queryRows<{ plan: string }>(this.database, SET_PLAN, [
-      name,
-      ...planValues(plan),
-    ]);
-    return previous?.plan ?? null;
+  async setPlan(
+    name: string,
+    { plan, limitPerMinute, limitPerDay }: StoredPlan,
+  ): Promise<string | null> {
+    const values = [name, plan, limitPerMinute, limitPerDay];
+    return (await this.first<{ plan: string }>(SET_PLAN, values))?.plan ?? null;
   }
 
   /**
@@ -231,12 +222,11 @@ export class AdministrationRepository {
    */
   async record(
     action: string,
-    ownerId: bigint,
-    details: Readonly<Record<string, unknown>>,
+    details: { ownerId: bigint; owner: string; [name: string]: unknown },
   ): Promise<void> {
-    const actions = new OperatorActionsRepository(this.database, this.actor);
-    await actions.record(action, { ownerId, ...details });
-    await queryRows(this.database, 'SELECT pg_notify($1, $2)', [KEY_CHANGES_CHANNEL, `${ownerId}`]);
+    await new OperatorActionsRepository(this.database).record(action, details);
+    const payload = details.ownerId.toString();
+    await queryRows(this.database, 'SELECT pg_notify($1, $2)', [KEY_CHANGES_CHANNEL, payload]);
   }
 
   private async first<Row>(sql: string, values: unknown[]): Promise<Row | null> {
@@ -249,6 +239,10 @@ export class AdministrationRepository {
   }
 }
 
-function planValues({ plan, limitPerMinute, limitPerDay }: StoredPlan) {
-  return [plan, limitPerMinute, limitPerDay];
+function hashOf(key: string): Buffer {
+  return Buffer.from(hashKey(key), 'hex');
+}
+
+function throwMissingKey(id: bigint): never {
+  throw new AdministrationError(`The key ${id} does not exist.`);
 }

@@ -1,17 +1,11 @@
 import { DAY_MS } from '../../config/clock.js';
-import { AdministrationError } from './administration-error.js';
-import type {
-  AdministrationRepository,
-  KeyRecord,
-  KeySecret,
-} from './administration.repository.js';
+import { generateKey, hasKeyForm } from '../key-format.js';
 import type { StoredPlan } from '../plan.js';
-import { generateKey, hashKey, hasKeyForm, keyHint } from '../key-format.js';
+import { AdministrationError } from './administration-error.js';
+import type { AdministrationRepository, KeyRecord } from './administration.repository.js';
 import { toOwnerName } from './owner-name.js';
 
-export const DEFAULT_OVERLAP_MS = DAY_MS;
-
-export interface NewKey {
+interface NewKey {
   /** The owner's name. */
   readonly owner: string;
   /** Required for a new owner. For an existing owner, it must be the current plan. */
@@ -46,36 +40,32 @@ export class KeyAdministration {
    */
   async issue({ owner, plan, lifetimeMs }: NewKey): Promise<IssuedKey> {
     const name = toOwnerName(owner);
-    const [key, secret] = createKey();
+    const key = generateKey();
     return this.repository.inTransaction(async (repository) => {
       const isNewOwner = plan !== undefined && (await repository.insertOwner(name, plan));
-      const id = await repository.insertKey(name, secret, lifetimeMs);
-      if (id === null) {
+      const keyId = await repository.insertKey(name, key, lifetimeMs);
+      if (keyId === null) {
         throw new AdministrationError(
           `The owner "${name}" does not exist. To create an owner, set --plan.`,
         );
       }
-      const created = await getKey(repository, id);
+      const created = await repository.getKey(keyId);
       if (plan && !isSamePlan(created, plan)) {
         throw new AdministrationError(
           `The owner "${name}" has the plan ${created.plan}${created.plan === plan.plan ? ' with different limits' : ''}. Omit --plan, or change the owner's plan with "owners set-plan".`,
         );
       }
       const { ownerId, expiresAt } = created;
-      const details = { keyId: id, owner: name, plan: created.plan, isNewOwner, expiresAt };
-      await repository.record('keys issue', ownerId, details);
+      const details = { ownerId, keyId, owner: name, plan: created.plan, isNewOwner, expiresAt };
+      await repository.record('keys issue', details);
       return { ...created, key };
     });
   }
 
-  /** @throws AdministrationError if the owner does not exist */
+  /** Returns the API keys of an owner, or all. @throws AdministrationError if it does not exist */
   async list(owner?: string): Promise<KeyRecord[]> {
-    if (owner === undefined) return this.repository.listKeys();
-    const name = toOwnerName(owner);
-    const keys = await this.repository.listKeys(name);
-    if (keys.length === 0 && !(await this.repository.findOwner(name))) {
-      throw new AdministrationError(`The owner "${name}" does not exist.`);
-    }
+    const keys = await this.repository.listKeys(owner);
+    if (owner !== undefined && keys.length === 0) await this.repository.getOwner(owner);
     return keys;
   }
 
@@ -87,29 +77,24 @@ export class KeyAdministration {
    * @param overlapMs how long both keys are valid; 0: the old key expires at once
    * @throws AdministrationError if the key does not exist, has expired or was revoked
    */
-  async rotate(id: bigint, overlapMs = DEFAULT_OVERLAP_MS): Promise<RotatedKey> {
-    const [key, secret] = createKey();
+  async rotate(keyId: bigint, overlapMs = DAY_MS): Promise<RotatedKey> {
+    const key = generateKey();
     return this.repository.inTransaction(async (repository) => {
-      const firstKeyId = await lockLineage(repository, id);
-      const { successorId: earlierSuccessorId } = await getKey(repository, id);
-      const newId = await repository.insertSuccessor(id, firstKeyId, secret);
-      if (newId === null) {
+      const firstKeyId = await repository.lockLineage(keyId);
+      const { successorId: earlierSuccessorId } = await repository.getKey(keyId);
+      const newKeyId = await repository.insertSuccessor(keyId, firstKeyId, key);
+      if (newKeyId === null) {
         throw new AdministrationError(
-          `The key ${id} is expired or revoked. ${earlierSuccessorId === null ? 'Issue a new one with "keys issue".' : `Its successor is key ${earlierSuccessorId}.`}`,
+          `The key ${keyId} is expired or revoked. ${earlierSuccessorId === null ? 'Issue a new one with "keys issue".' : `Its successor is key ${earlierSuccessorId}.`}`,
         );
       }
-      await repository.shortenKey(id, overlapMs);
-      const created = await getKey(repository, newId);
-      const { expiresAt: oldKeyExpiresAt } = await getKey(repository, id);
+      await repository.shortenKey(keyId, overlapMs);
+      const created = await repository.getKey(newKeyId);
+      const { expiresAt: oldKeyExpiresAt } = await repository.getKey(keyId);
       const { ownerId, owner, expiresAt } = created;
-      const details = {
-        keyId: id,
-        newKeyId: newId,
-        owner,
-        overlapSeconds: overlapMs / 1000,
-        expiresAt,
-      };
-      await repository.record('keys rotate', ownerId, details);
+      const overlapSeconds = overlapMs / 1000;
+      const details = { ownerId, keyId, newKeyId, owner, overlapSeconds, expiresAt };
+      await repository.record('keys rotate', details);
       return { ...created, key, oldKeyExpiresAt, earlierSuccessorId };
     });
   }
@@ -119,11 +104,12 @@ export class KeyAdministration {
    *
    * @throws AdministrationError if the key does not exist
    */
-  async revoke(id: bigint): Promise<KeyRecord> {
+  async revoke(keyId: bigint): Promise<KeyRecord> {
     return this.repository.inTransaction(async (repository) => {
-      const hasRevoked = await repository.revokeKey(id);
-      const key = await getKey(repository, id);
-      if (hasRevoked) await recordChange(repository, 'keys revoke', key);
+      const hasRevoked = await repository.revokeKey(keyId);
+      const key = await repository.getKey(keyId);
+      const { ownerId, owner } = key;
+      if (hasRevoked) await repository.record('keys revoke', { ownerId, keyId, owner });
       return key;
     });
   }
@@ -133,11 +119,12 @@ export class KeyAdministration {
    *
    * @throws AdministrationError if the key does not exist
    */
-  async unban(id: bigint): Promise<KeyRecord> {
+  async unban(keyId: bigint): Promise<KeyRecord> {
     return this.repository.inTransaction(async (repository) => {
-      await repository.unbanLineage(await lockLineage(repository, id));
-      const key = await getKey(repository, id);
-      await recordChange(repository, 'keys unban', key);
+      await repository.unbanLineage(await repository.lockLineage(keyId));
+      const key = await repository.getKey(keyId);
+      const { ownerId, owner } = key;
+      await repository.record('keys unban', { ownerId, keyId, owner });
       return key;
     });
   }
@@ -147,25 +134,17 @@ export class KeyAdministration {
    * @throws AdministrationError if it does not exist or does not have the form of an API key
    */
   async inspect(key: bigint | string): Promise<KeyRecord> {
-    if (typeof key === 'bigint') return getKey(this.repository, key);
+    if (typeof key === 'bigint') return this.repository.getKey(key);
     if (!hasKeyForm(key)) {
       throw new AdministrationError(
         'This is not an API key. Its form or checksum is wrong, so it may be mistyped or truncated.',
       );
     }
-    const record = await this.repository.findKeyByHash(hashOf(key));
+    const record = await this.repository.findKeyByText(key);
     if (!record)
       throw new AdministrationError('The key is well-formed, but this store did not issue it.');
     return record;
   }
-}
-
-function recordChange(
-  repository: AdministrationRepository,
-  action: string,
-  { id, ownerId, owner }: KeyRecord,
-): Promise<void> {
-  return repository.record(action, ownerId, { keyId: id, owner });
 }
 
 function isSamePlan(one: StoredPlan, other: StoredPlan): boolean {
@@ -174,25 +153,4 @@ function isSamePlan(one: StoredPlan, other: StoredPlan): boolean {
     one.limitPerMinute === other.limitPerMinute &&
     one.limitPerDay === other.limitPerDay
   );
-}
-
-function createKey(): [key: string, secret: KeySecret] {
-  const key = generateKey();
-  return [key, { hash: hashOf(key), hint: keyHint(key) }];
-}
-
-function hashOf(key: string): Buffer {
-  return Buffer.from(hashKey(key), 'hex');
-}
-
-async function getKey(repository: AdministrationRepository, id: bigint): Promise<KeyRecord> {
-  return (await repository.findKey(id)) ?? throwMissing(id);
-}
-
-async function lockLineage(repository: AdministrationRepository, id: bigint): Promise<bigint> {
-  return (await repository.lockLineage(id)) ?? throwMissing(id);
-}
-
-function throwMissing(id: bigint): never {
-  throw new AdministrationError(`The key ${id} does not exist.`);
 }

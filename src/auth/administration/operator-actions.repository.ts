@@ -1,5 +1,6 @@
-import { parse, stringify } from 'lossless-json';
+import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
 import { queryRows, type StatementRunner } from '../../database/sql.js';
+import { currentOperator } from './operator.js';
 
 const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
 
@@ -24,32 +25,26 @@ export interface OperatorActionRecord {
 
 /** The audit trail: who changed what, and when. */
 export class OperatorActionsRepository {
-  /** @param actor who makes the changes, as `user@host` */
-  constructor(
-    private readonly database: Pick<StatementRunner, 'query'>,
-    private readonly actor: string,
-  ) {}
+  constructor(private readonly database: Pick<StatementRunner, 'query'>) {}
 
   /**
+   * Records a change by the current operator.
+   *
    * @param action the command, such as `db migrate`
    * @param details stored as JSON, without the properties that are undefined
    */
-  async record(action: string, details: Readonly<Record<string, unknown>>): Promise<void> {
-    await queryRows(this.database, RECORD, [this.actor, action, stringify(details)]);
+  async record(action: string, details: object): Promise<void> {
+    await queryRows(this.database, RECORD, [currentOperator(), action, stringify(details)]);
   }
 
   /** Returns all changes, or those of an owner, newest first. */
   async list(owner?: string): Promise<OperatorActionRecord[]> {
     type Row = OperatorActionRecord & { details: string };
     const rows = await queryRows<Row>(this.database, LIST, [owner ?? null]);
-    return rows.map((row) => ({
-      ...row,
-      details: parse(row.details, null, exactNumber) as object,
-    }));
+    return rows.map((row) => {
+      // Identifiers can be larger than 2^53.
+      const details = parse(row.details, null, parseNumberAndBigInt) as object;
+      return { ...row, details };
+    });
   }
-}
-
-/** Identifiers can be larger than 2^53. */
-function exactNumber(text: string): number | bigint {
-  return /^-?\d+$/.test(text) ? BigInt(text) : Number(text);
 }

@@ -1,7 +1,5 @@
-import { AdministrationError } from './administration-error.js';
-import type { AdministrationRepository, OwnerRecord } from './administration.repository.js';
 import type { StoredPlan } from '../plan.js';
-import { toOwnerName } from './owner-name.js';
+import type { AdministrationRepository, OwnerRecord } from './administration.repository.js';
 
 /** The operations on owners for operators. Each change is recorded, as those of API keys are. */
 export class OwnerAdministration {
@@ -13,9 +11,8 @@ export class OwnerAdministration {
   }
 
   /** @throws AdministrationError if the owner does not exist */
-  async get(owner: string): Promise<OwnerRecord> {
-    const name = toOwnerName(owner);
-    return (await this.repository.findOwner(name)) ?? throwMissing(name);
+  get(name: string): Promise<OwnerRecord> {
+    return this.repository.getOwner(name);
   }
 
   /**
@@ -23,18 +20,13 @@ export class OwnerAdministration {
    *
    * @throws AdministrationError if the owner does not exist
    */
-  async setPlan(owner: string, plan: StoredPlan): Promise<OwnerRecord> {
-    const name = toOwnerName(owner);
+  async setPlan(name: string, plan: StoredPlan): Promise<OwnerRecord> {
     return this.repository.inTransaction(async (repository) => {
       const previousPlan = await repository.setPlan(name, plan);
-      const changed = (await repository.findOwner(name)) ?? throwMissing(name);
-      const details = { owner: name, previousPlan, ...plan };
-      await repository.record('owners set-plan', changed.id, details);
-      return changed;
+      const owner = await repository.getOwner(name);
+      const details = { ownerId: owner.id, owner: name, previousPlan, ...plan };
+      await repository.record('owners set-plan', details);
+      return owner;
     });
   }
-}
-
-function throwMissing(name: string): never {
-  throw new AdministrationError(`The owner "${name}" does not exist.`);
 }

@@ -3,7 +3,6 @@ import {
   type OperatorActionRecord,
   OperatorActionsRepository,
 } from '../../auth/administration/operator-actions.repository.js';
-import { currentOperator } from '../../auth/administration/operator.js';
 import { jsonText } from '../../http/response/json-text.js';
 import { addExamples, addJsonOption } from '../command-options.js';
 import { type OutputOptions, printResult } from '../output.js';
@@ -24,7 +23,7 @@ export function addAuditCommands(program: Command): void {
     const { withConnection } = await import('../store-session.js');
     // The schema may be older, because the record survives every revert.
     await withConnection({}, async (connection) => {
-      const actions = new OperatorActionsRepository(connection, currentOperator());
+      const actions = new OperatorActionsRepository(connection);
       const records = await actions.list(owner);
       await printResult(options, records, auditText(records));
     });

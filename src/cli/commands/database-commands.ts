@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
 import { OperatorActionsRepository } from '../../auth/administration/operator-actions.repository.js';
-import { currentOperator } from '../../auth/administration/operator.js';
 import type { DatabaseTarget } from '../../database/database-target.js';
 import type { RevertPlan } from '../../database/schema/revert.js';
 import { CommandError } from '../command-error.js';
@@ -56,7 +55,7 @@ function addRevert(database: Command): void {
         if (!options.discardData) requireNoLoss(plan);
         await confirm(target, describeRevert(plan, target), options);
         await revertMigration(location, settings, plan, (transaction, { migration, losses }) =>
-          new OperatorActionsRepository(transaction, currentOperator()).record('db revert', {
+          new OperatorActionsRepository(transaction).record('db revert', {
             migration,
             deletedRows: Object.fromEntries(losses.map(({ name, rows }) => [name, Number(rows)])),
           }),
