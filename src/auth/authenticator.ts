@@ -4,7 +4,7 @@ import { Clock } from '../config/clock.js';
 import type { LoggedCaller } from '../http/request/access-log.js';
 import type { Request } from '../http/request/request.js';
 import type { CachedKey } from './cached-key.js';
-import type { AnonymousCaller, Caller } from './caller.js';
+import type { Caller } from './caller.js';
 import { KeyCache } from './key-cache/key-cache.js';
 import { hashKey, hasKeyForm } from './key-format.js';
 import { LastUsed } from './last-used.js';
@@ -22,7 +22,7 @@ export class Authenticator {
   ) {}
 
   /** Whether the cached state of the request's API key is valid. Has no side effects. */
-  hasCachedKey(request: Pick<IncomingMessage, 'headers'>): boolean {
+  hasCachedKey(request: IncomingMessage): boolean {
     const token = bearerToken(request);
     const key = hasKeyForm(token) ? this.cache.peek(hashKey(token)) : undefined;
     return key !== undefined && isUsable(key, this.clock.now());
@@ -36,26 +36,24 @@ export class Authenticator {
    *   whether it may
    */
   async identify(
-    request: Pick<IncomingMessage, 'headers'>,
+    request: IncomingMessage,
     reserveLookup: (hash: string) => Promise<boolean>,
   ): Promise<Caller> {
     const token = bearerToken(request);
-    if (!token) return anonymous('missing');
-    if (!hasKeyForm(token)) return anonymous('invalid');
+    if (!token) return { kind: 'anonymous', reason: 'missing' };
+    if (!hasKeyForm(token)) return { kind: 'anonymous', reason: 'invalid' };
     const hash = hashKey(token);
     if (this.cache.needsLookup(hash) && !(await reserveLookup(hash)))
-      return anonymous('unverified');
+      return { kind: 'anonymous', reason: 'unverified' };
+    let key: CachedKey | null;
     try {
-      return this.callerOf(await this.cache.get(hash));
+      key = await this.cache.get(hash);
     } catch (cause) {
-      return { ...anonymous('unavailable'), cause };
+      return { kind: 'anonymous', reason: 'unavailable', cause };
     }
-  }
-
-  private callerOf(key: CachedKey | null): Caller {
     const nowMs = this.clock.now();
-    if (!key) return anonymous('invalid');
-    if (!isUsable(key, nowMs)) return { ...anonymous('invalid'), rejectedKey: key };
+    if (!key) return { kind: 'anonymous', reason: 'invalid' };
+    if (!isUsable(key, nowMs)) return { kind: 'anonymous', reason: 'invalid', rejectedKey: key };
     this.lastUsed.note(key.id, nowMs);
     return { kind: 'key', key };
   }
@@ -66,14 +64,9 @@ function isUsable({ revoked, expiresAtMs }: CachedKey, nowMs: number): boolean {
 }
 
 /** Returns the token after the scheme, or '' if there is none or the scheme is different. */
-function bearerToken({ headers }: Pick<IncomingMessage, 'headers'>): string {
-  const { authorization = '' } = headers;
+function bearerToken({ headers: { authorization = '' } }: IncomingMessage): string {
   const scheme = SCHEME.exec(authorization)?.[0];
   return scheme === undefined ? '' : authorization.slice(scheme.length);
-}
-
-function anonymous(reason: AnonymousCaller['reason']): AnonymousCaller {
-  return { kind: 'anonymous', reason };
 }
 
 /** Returns the owner and the API key of a request, as the log shows them. */

@@ -1,11 +1,5 @@
 import type { CachedKey } from './cached-key.js';
 
-/** A caller with a valid API key. */
-export interface KeyCaller {
-  kind: 'key';
-  key: CachedKey;
-}
-
 /** A caller without a valid API key, identified by its address only. */
 export interface AnonymousCaller {
   kind: 'anonymous';
@@ -21,8 +15,8 @@ export interface AnonymousCaller {
   cause?: unknown;
 }
 
-/** The caller of a request. */
-export type Caller = KeyCaller | AnonymousCaller;
+/** The caller of a request: with a valid API key, or anonymous. */
+export type Caller = { kind: 'key'; key: CachedKey } | AnonymousCaller;
 
 declare module 'express-serve-static-core' {
   interface Request {

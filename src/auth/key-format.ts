@@ -5,8 +5,6 @@ const PREFIX = 'aas_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
-const UNCHECKED_LENGTH = PREFIX.length + RANDOM_LENGTH;
-
 const KEY = /^aas_[0-9A-Za-z]{36}$/;
 
 /** Returns a new API key: `aas_`, 30 random base62 characters, and their checksum. */
@@ -19,7 +17,7 @@ export function generateKey(): string {
 
 /** Whether a text has the form and the checksum of an API key. Needs no lookup. */
 export function hasKeyForm(text: string): boolean {
-  return KEY.test(text) && text.endsWith(checksum(text.slice(0, UNCHECKED_LENGTH)));
+  return KEY.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
 }
 
 /** Returns the SHA-256 of an API key in hex. Only the hash is stored. */

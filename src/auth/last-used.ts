@@ -11,7 +11,8 @@ const BATCH_SIZE = 5_000;
 @Injectable()
 export class LastUsed implements OnModuleInit, OnApplicationShutdown {
   private readonly job = new BackgroundJob(LastUsed.name, WRITE_INTERVAL_MS, () => this.write());
-  private noted = new Map<bigint, number>();
+  /** Times of use by key id, in milliseconds since the epoch, until they are stored. */
+  private readonly noted = new Map<bigint, number>();
 
   constructor(private readonly repository: KeyLookupRepository) {}
 
@@ -29,18 +30,13 @@ export class LastUsed implements OnModuleInit, OnApplicationShutdown {
     this.noted.set(keyId, nowMs - (nowMs % MINUTE_MS));
   }
 
-  /** Keeps what it cannot write for the next run. */
   private async write(): Promise<void> {
-    const rest = [...this.noted];
-    this.noted = new Map();
-    try {
-      while (rest.length > 0) {
-        await this.repository.saveLastUsed(new Map(rest.slice(-BATCH_SIZE)));
-        rest.length = Math.max(0, rest.length - BATCH_SIZE);
-      }
-    } catch (error) {
-      for (const [id, at] of rest) if (!this.noted.has(id)) this.noted.set(id, at);
-      throw error;
+    const uses = [...this.noted];
+    for (let start = 0; start < uses.length; start += BATCH_SIZE) {
+      const batch = new Map(uses.slice(start, start + BATCH_SIZE));
+      await this.repository.saveLastUsed(batch);
+      // A later use, noted in the meantime, stays for the next run.
+      for (const [id, atMs] of batch) if (this.noted.get(id) === atMs) this.noted.delete(id);
     }
   }
 }

@@ -1,14 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../config/clock.js';
 import { Settings } from '../../config/settings.js';
+import { LookupPools } from '../../database/pools/lookup-pools.js';
 import { KeyLookupRepository } from './key-lookup.repository.js';
 import type { CachedKey } from '../cached-key.js';
 
 /** An entry of this age is refreshed in the background. */
 const REFRESH_AFTER_MS = 2_000;
-/**
- * An older entry is stale, so that changes take effect within five seconds without a notification.
- */
+/** An older entry is stale: without a notification, changes take effect within five seconds. */
 const MAX_AGE_MS = 4_000;
 /** While the database is unreachable, a stale entry may be used until this age. */
 const MAX_AGE_UNREACHABLE_MS = 600_000;
@@ -29,9 +28,12 @@ interface Lookup {
   readonly changes: Change[];
 }
 
+/** A change of API keys after which their cached state must not be used without a lookup. */
 interface Change {
-  readonly hasChanged: (key: CachedKey) => boolean;
-  readonly atMs: number | undefined;
+  /** undefined: API keys of any owner may have changed. */
+  readonly ownerId?: bigint | undefined;
+  /** When it became known, by `performance.now()`. undefined: only a notification may be missing. */
+  readonly atMs?: number;
 }
 
 /**
@@ -49,6 +51,7 @@ export class KeyCache {
 
   constructor(
     private readonly repository: KeyLookupRepository,
+    private readonly pools: LookupPools,
     private readonly clock: Clock,
     settings: Settings,
   ) {
@@ -88,18 +91,10 @@ export class KeyCache {
     }
   }
 
-  /**
-   * Makes the entries that a change affects stale.
-   *
-   * @param hasChanged whether the change affects an API key
-   */
-  invalidate(hasChanged: (key: CachedKey) => boolean): void {
-    this.makeStale({ hasChanged, atMs: performance.now() });
-  }
-
-  /** Makes all entries stale after notifications may have been missed. */
-  invalidateAll(): void {
-    this.makeStale({ hasChanged: () => true, atMs: undefined });
+  /** Makes the entries that a change may affect stale. */
+  invalidate(change: Change): void {
+    for (const { changes } of this.lookups.values()) changes.push(change);
+    for (const entry of this.entries.values()) apply(change, entry);
   }
 
   /** Returns an API key whose state is recent enough to use without a lookup. */
@@ -116,16 +111,11 @@ export class KeyCache {
     return entry.key;
   }
 
-  private makeStale(change: Change): void {
-    for (const { changes } of this.lookups.values()) changes.push(change);
-    for (const entry of this.entries.values()) apply(change, entry);
-  }
-
   private mayUseStale(entry: Entry | undefined): entry is Entry {
-    if (!entry || !this.repository.isUnreachable) return false;
+    if (!entry || !this.pools.isUnreachable) return false;
     const { verifiedAtMs, changedAtMs } = entry;
     if (this.clock.now() - verifiedAtMs > MAX_AGE_UNREACHABLE_MS) return false;
-    return changedAtMs === undefined || !this.repository.hasRespondedSince(changedAtMs);
+    return changedAtMs === undefined || !this.pools.hasRespondedSince(changedAtMs);
   }
 
   private useStale({ key }: Entry): CachedKey {
@@ -171,8 +161,8 @@ export class KeyCache {
   }
 }
 
-function apply({ hasChanged, atMs }: Change, entry: Entry): void {
-  if (!hasChanged(entry.key)) return;
+function apply({ ownerId, atMs }: Change, entry: Entry): void {
+  if (ownerId !== undefined && ownerId !== entry.key.ownerId) return;
   entry.isStale = true;
   entry.changedAtMs = atMs ?? entry.changedAtMs;
 }

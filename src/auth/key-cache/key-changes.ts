@@ -57,14 +57,14 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
     client.on('notification', ({ payload = '' }) => {
       // Anything may have changed if the payload is not the id of an owner.
       const ownerId = /^\d{1,19}$/.test(payload) ? BigInt(payload) : undefined;
-      this.cache.invalidate((key) => ownerId === undefined || key.ownerId === ownerId);
+      this.cache.invalidate({ ownerId, atMs: performance.now() });
     });
     try {
       await client.connect();
       await client.query(MARK_SERVICE_SESSION);
       await client.query(`LISTEN ${KEY_CHANGES_CHANNEL}`);
       // Changes may have been missed while there was no connection.
-      this.cache.invalidateAll();
+      this.cache.invalidate({});
     } catch (error) {
       this.logger.warn({ msg: 'not listening for changes of API keys', err: error });
       this.listenAgain(client);

@@ -7,7 +7,7 @@ const FIND_BY_HASH = `
   SELECT key.id, key.owner_id AS "ownerId", owner.plan,
          owner.limit_per_minute AS "limitPerMinute", owner.limit_per_day AS "limitPerDay",
          coalesce(key.first_key_id, key.id) AS "firstKeyId", key.unban_count AS "unbanCount",
-         key.expires_at AS "expiresAt", key.revoked_at AS "revokedAt"
+         key.expires_at AS "expiresAt", key.revoked_at IS NOT NULL AS revoked
     FROM api_keys AS key
     JOIN owners AS owner ON owner.id = key.owner_id
    WHERE key.hash = $1`;
@@ -21,29 +21,15 @@ const SAVE_LAST_USED = `
     FROM unnest($1::bigint[], $2::timestamptz[]) AS used (id, at)
    WHERE key.id = used.id AND (key.last_used_at IS NULL OR key.last_used_at < used.at)`;
 
-interface KeyRow extends StoredPlan {
-  id: bigint;
-  ownerId: bigint;
-  firstKeyId: bigint;
-  unbanCount: number;
-  expiresAt: Date | null;
-  revokedAt: Date | null;
-}
+type KeyRow = StoredPlan &
+  Pick<CachedKey, 'id' | 'ownerId' | 'firstKeyId' | 'unbanCount' | 'revoked'> & {
+    expiresAt: Date | null;
+  };
 
 /** The queries on API keys for serving requests. */
 @Injectable()
 export class KeyLookupRepository {
   constructor(private readonly pools: LookupPools) {}
-
-  /** Whether the database has been unreachable in the last seconds. */
-  get isUnreachable(): boolean {
-    return this.pools.isUnreachable;
-  }
-
-  /** Whether a query has succeeded since a time of `performance.now()`. */
-  hasRespondedSince(ms: number): boolean {
-    return this.pools.hasRespondedSince(ms);
-  }
 
   /**
    * Returns the state of an API key, or null if it does not exist.
@@ -54,7 +40,19 @@ export class KeyLookupRepository {
   async findByHash(hash: string, isCached: boolean): Promise<CachedKey | null> {
     const kind = isCached ? 'cached' : 'uncached';
     const [row] = await this.pools.query<KeyRow>(kind, FIND_BY_HASH, [Buffer.from(hash, 'hex')]);
-    return row ? toCachedKey(row) : null;
+    if (!row) return null;
+    const { id, ownerId, plan, firstKeyId, unbanCount, expiresAt, revoked } = row;
+    const expiresAtMs = expiresAt?.getTime();
+    return {
+      id,
+      ownerId,
+      plan,
+      limits: limitsOf(row),
+      firstKeyId,
+      unbanCount,
+      expiresAtMs,
+      revoked,
+    };
   }
 
   /** Whether an API key was ever issued. */
@@ -63,25 +61,9 @@ export class KeyLookupRepository {
     return row?.hasKeys === true;
   }
 
-  /**
-   * Stores the times that are later than the stored ones. @param usedAtMs times by key id, since
-   * the epoch
-   */
+  /** Stores the times, since the epoch by key id, that are later than the stored ones. */
   async saveLastUsed(usedAtMs: ReadonlyMap<bigint, number>): Promise<void> {
     const times = [...usedAtMs.values()].map((ms) => new Date(ms));
     await this.pools.query('cached', SAVE_LAST_USED, [[...usedAtMs.keys()], times]);
   }
-}
-
-function toCachedKey(row: KeyRow): CachedKey {
-  return {
-    id: row.id,
-    ownerId: row.ownerId,
-    plan: row.plan,
-    limits: limitsOf(row),
-    firstKeyId: row.firstKeyId,
-    unbanCount: row.unbanCount,
-    expiresAtMs: row.expiresAt?.getTime(),
-    revoked: row.revokedAt !== null,
-  };
 }
