@@ -89,12 +89,13 @@ export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
 
   private async deliver(event: ClaimedEvent, controller: AbortController): Promise<void> {
     const handler = this.handlers.get(event.handler);
-    if (!handler || this.isStopping()) return this.repository.release(event);
+    if (!handler) return this.repository.release(event);
     try {
+      this.stopping.signal.throwIfAborted();
       await attempt(handler, event, controller);
     } catch (error) {
       // A handler that the service has interrupted has not failed.
-      if (this.isStopping()) return this.repository.release(event);
+      if (this.stopping.signal.aborted) return this.repository.release(event);
       return this.recordFailure(handler, event, error);
     }
     this.attempts.handled++;
@@ -113,10 +114,6 @@ export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
     this.attempts[isParked ? 'parked' : 'failed']++;
     const delayMs = isParked ? null : delayAfter(event.attempts);
     await this.repository.retry(event, delayMs, String(error).slice(0, MAX_ERROR_LENGTH));
-  }
-
-  private isStopping(): boolean {
-    return this.stopping.signal.aborted;
   }
 
   private async deleteOld(stop: AbortSignal): Promise<void> {

@@ -10,12 +10,7 @@ export interface EventHandler extends EventSubscription {
   handle(payload: unknown, signal: AbortSignal): unknown;
 }
 
-interface Provider {
-  metatype: unknown;
-  instance: unknown;
-  isAlias?: boolean;
-  isDependencyTreeStatic(): boolean;
-}
+type Provider = ReturnType<DiscoveryService['getProviders']>[number];
 
 /** Finds the methods with `@OnEvent()` of all providers and controllers when the service starts. */
 @Injectable()
@@ -43,14 +38,10 @@ export class EventHandlers implements OnModuleInit {
 
   /** @throws StartError if a handler could not be called, or has the id of another one */
   onModuleInit(): void {
-    const providers: Provider[] = [
-      ...this.discovery.getProviders(),
-      ...this.discovery.getControllers(),
-    ];
     const scanner = new MetadataScanner();
-    for (const provider of providers) {
+    for (const provider of [...this.discovery.getProviders(), ...this.discovery.getControllers()]) {
       const prototype = prototypeOf(provider);
-      if (!prototype || provider.isAlias === true) continue;
+      if (!prototype || provider.isAlias) continue;
       for (const name of scanner.getAllMethodNames(prototype)) this.add(provider, prototype, name);
     }
   }
@@ -70,21 +61,14 @@ export class EventHandlers implements OnModuleInit {
         `${id}: two providers with @OnEvent() have this name. Rename one, or export the provider from one module.`,
       );
     }
-    const { instance } = provider;
-    this.handlers.set(id, {
-      ...subscription,
-      id,
-      handle: (payload, signal): unknown =>
-        (method as (...values: unknown[]) => unknown).call(instance, payload, signal),
-    });
+    const handle = (method as EventHandler['handle']).bind(provider.instance);
+    this.handlers.set(id, { ...subscription, id, handle });
   }
 }
 
-function prototypeOf({ instance, metatype }: Provider): Record<string, unknown> | undefined {
-  // A request-scoped provider has no instance yet, and a factory has no class.
-  const prototype: unknown =
-    typeof instance === 'object' && instance !== null
-      ? Object.getPrototypeOf(instance)
-      : (metatype as Type | null)?.prototype;
-  return (prototype ?? undefined) as Record<string, unknown> | undefined;
+/** A request-scoped provider has no instance yet, and a factory has no class. */
+function prototypeOf({ instance, metatype }: Provider) {
+  const isObject = typeof instance === 'object' && instance !== null;
+  const prototype: unknown = isObject ? Object.getPrototypeOf(instance) : metatype?.prototype;
+  return prototype as Record<string, unknown> | null | undefined;
 }

@@ -3,19 +3,14 @@ import { SetMetadata } from '@nestjs/common';
 /** The metadata key of `@OnEvent()`. */
 export const ON_EVENT = 'on-event';
 
-export interface EventHandlerOptions {
+/** What `@OnEvent()` stores on a method. */
+export interface EventSubscription {
+  readonly event: string;
   /** The time limit of an attempt, in milliseconds. */
   readonly timeoutMs: number;
   /** After this many failed attempts, the event is parked. */
   readonly maxAttempts: number;
 }
-
-/** What `@OnEvent()` stores on a method. */
-export interface EventSubscription extends EventHandlerOptions {
-  readonly event: string;
-}
-
-const DEFAULTS: EventHandlerOptions = { timeoutMs: 30_000, maxAttempts: 12 };
 
 /**
  * Calls the method of a provider for each published event: `method(payload, signal)`. Events are
@@ -24,7 +19,7 @@ const DEFAULTS: EventHandlerOptions = { timeoutMs: 30_000, maxAttempts: 12 };
  */
 export function OnEvent(
   event: string,
-  options: Partial<EventHandlerOptions> = {},
+  { timeoutMs = 30_000, maxAttempts = 12 }: Partial<Omit<EventSubscription, 'event'>> = {},
 ): MethodDecorator {
-  return SetMetadata(ON_EVENT, { ...DEFAULTS, ...options, event } satisfies EventSubscription);
+  return SetMetadata(ON_EVENT, { event, timeoutMs, maxAttempts } satisfies EventSubscription);
 }

@@ -1,6 +1,6 @@
-import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Clock, MINUTE_MS } from '../config/clock.js';
-import { BackgroundJob } from '../database/background-job.js';
+import { BackgroundJobs } from '../database/background-job.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
 /** Rows per statement. A statement takes a small part of its time limit. */
@@ -10,22 +10,13 @@ const MAX_BATCHES = 500;
 
 /** Deletes expired idempotency records in the background, in small batches, on every replica. */
 @Injectable()
-export class ExpiredRecords implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly job = new BackgroundJob(ExpiredRecords.name, MINUTE_MS, (stopSignal) =>
-    this.deleteAll(stopSignal),
-  );
-
+export class ExpiredRecords {
   constructor(
+    jobs: BackgroundJobs,
     private readonly repository: IdempotencyRepository,
     private readonly clock: Clock,
-  ) {}
-
-  onApplicationBootstrap(): void {
-    this.job.start();
-  }
-
-  async onModuleDestroy(): Promise<void> {
-    await this.job.stop();
+  ) {
+    jobs.every(ExpiredRecords.name, MINUTE_MS, (stopSignal) => this.deleteAll(stopSignal));
   }
 
   private async deleteAll(stopSignal: AbortSignal): Promise<void> {

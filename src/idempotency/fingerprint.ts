@@ -19,16 +19,12 @@ function comparable(value: unknown): unknown {
   if (typeof value === 'number' && Number.isFinite(value)) return value;
   if (typeof value === 'bigint') return { int64: value.toString() };
   if (Array.isArray(value)) return Array.from(value, comparable);
-  switch (Object.prototype.toString.call(value)) {
-    case '[object Date]':
-      return { date: (value as Date).getTime() };
-    case '[object Object]':
-      return { object: comparableMembers(value as object) };
-    default:
-      throw new TypeError(
-        `The content of an idempotent request contains ${Object.prototype.toString.call(value)}, which cannot be compared. Use DTOs, arrays, text, numbers, bigints, booleans, dates and null.`,
-      );
-  }
+  if (value instanceof Date) return { date: value.getTime() };
+  const type = Object.prototype.toString.call(value);
+  if (type === '[object Object]') return { object: comparableMembers(value as object) };
+  throw new TypeError(
+    `The content of an idempotent request contains ${type}, which cannot be compared. Use DTOs, arrays, text, numbers, bigints, booleans, dates and null.`,
+  );
 }
 
 function comparableMembers(value: object): unknown[] {

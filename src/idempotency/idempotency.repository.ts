@@ -38,10 +38,7 @@ const DELETE_EXPIRED = `
             WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))`;
 
 /** An idempotency key and the owner that sent it. */
-export interface OwnedKey {
-  ownerId: bigint;
-  key: string;
-}
+export type OwnedKey = Pick<IdempotencyRecord, 'ownerId' | 'key'>;
 
 type StoredResponse = Pick<IdempotencyRecord, 'fingerprint' | 'response'>;
 
@@ -60,10 +57,10 @@ export class IdempotencyRepository {
     nowMs: number,
   ): Promise<StoredResponse | null | 'locked'> {
     const values = [lockOf({ ownerId, key }), ownerId, key, new Date(nowMs)];
-    const rows = await queryRows(transaction, LOCK_AND_FIND, values);
-    const [row] = rows as [{ locked: boolean } & StoredResponse];
+    type Row = { locked: boolean } & (StoredResponse | { response: null });
+    const [row] = (await queryRows<Row>(transaction, LOCK_AND_FIND, values)) as [Row];
     if (!row.locked) return 'locked';
-    return (row.response as string | null) === null ? null : row;
+    return row.response === null ? null : row;
   }
 
   /**
@@ -72,24 +69,15 @@ export class IdempotencyRepository {
    */
   async save(
     transaction: EntityManager,
-    { ownerId, key }: OwnedKey,
-    { fingerprint, response }: StoredResponse,
-    times: { nowMs: number; expiresAtMs: number },
+    { ownerId, key, fingerprint, response, expiresAt }: IdempotencyRecord,
+    nowMs: number,
   ): Promise<{ hasWritten: boolean } | null> {
-    const [saved] = await queryRows<{ hasWritten: boolean }>(transaction, SAVE, [
-      ownerId,
-      key,
-      fingerprint,
-      response,
-      new Date(times.expiresAtMs),
-      new Date(times.nowMs),
-    ]);
+    const values = [ownerId, key, fingerprint, response, expiresAt, new Date(nowMs)];
+    const [saved] = await queryRows<{ hasWritten: boolean }>(transaction, SAVE, values);
     return saved ?? null;
   }
 
-  /**
-   * Deletes up to `limit` expired records that no other replica is deleting. Returns their number.
-   */
+  /** Deletes up to `limit` expired records that no other replica deletes. Returns their number. */
   deleteExpired(nowMs: number, limit: number): Promise<number> {
     return changeRows(this.manager, DELETE_EXPIRED, [new Date(nowMs), limit]);
   }

@@ -9,9 +9,11 @@ import { jsonText } from '../http/response/json-text.js';
 import { fingerprintOf } from './fingerprint.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
 
-/** How long a first response is stored. */
-const RETENTION_MS = DAY_MS;
-const RETRY_SECONDS = 1;
+const { idempotencyKeyInProgress, idempotencyKeyReused } = PUBLIC_MESSAGES;
+const IN_PROGRESS = new ServiceError('idempotency_key_in_progress', idempotencyKeyInProgress, {
+  headers: { 'Retry-After': '1' },
+});
+const REUSED = new ServiceError('idempotency_key_reused', idempotencyKeyReused);
 
 /** A request with an idempotency key. */
 interface IdempotentRequest extends OwnedKey {
@@ -65,23 +67,17 @@ export class Idempotency {
     return this.transactions.run(async (transaction) => {
       const nowMs = this.clock.now();
       const first = await this.repository.lockAndFind(transaction, owned, nowMs);
-      if (first === 'locked') throw inProgress();
+      if (first === 'locked') throw IN_PROGRESS;
       if (first) {
-        if (!first.fingerprint.equals(fingerprint)) throw reused();
-        return new IdempotentResponse(owned.key, first.response, {
-          'Idempotent-Replayed': 'true',
-        });
+        if (!first.fingerprint.equals(fingerprint)) throw REUSED;
+        const headers = { 'Idempotent-Replayed': 'true' };
+        return new IdempotentResponse(owned.key, first.response, headers);
       }
       const response = responseText(await work(transaction));
-      const times = { nowMs, expiresAtMs: nowMs + RETENTION_MS };
-      const saved = await this.repository.save(
-        transaction,
-        owned,
-        { fingerprint, response },
-        times,
-      );
+      const record = { ...owned, fingerprint, response, expiresAt: new Date(nowMs + DAY_MS) };
+      const saved = await this.repository.save(transaction, record, nowMs);
       // Another request stored its response in the meantime: this transaction is rolled back.
-      if (!saved) throw inProgress();
+      if (!saved) throw IN_PROGRESS;
       if (!saved.hasWritten) this.warnOfNoWrite(operation);
       return new IdempotentResponse(owned.key, response);
     });
@@ -108,14 +104,4 @@ function responseText(result: unknown): string {
     }
   }
   return result === undefined ? '' : jsonText(result);
-}
-
-function inProgress(): ServiceError {
-  return new ServiceError('idempotency_key_in_progress', PUBLIC_MESSAGES.idempotencyKeyInProgress, {
-    headers: { 'Retry-After': String(RETRY_SECONDS) },
-  });
-}
-
-function reused(): ServiceError {
-  return new ServiceError('idempotency_key_reused', PUBLIC_MESSAGES.idempotencyKeyReused);
 }

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { BackgroundJobs } from '../../src/database/background-job.js';
 import { ExpiredRecords } from '../../src/idempotency/expired-records.js';
 import { IdempotencyRecord } from '../../src/idempotency/idempotency-record.entity.js';
 import { IdempotencyRepository } from '../../src/idempotency/idempotency.repository.js';
@@ -12,7 +13,7 @@ const MAX_INTERVAL_MS = 90_000;
 let database: TestDatabase;
 let dataSource: DataSource;
 let repository: IdempotencyRepository;
-let expired: ExpiredRecords;
+let jobs: BackgroundJobs;
 
 beforeAll(async () => {
   database = await createDatabase();
@@ -31,10 +32,11 @@ afterAll(async () => {
 beforeEach(async () => {
   await database.query('TRUNCATE idempotency_keys');
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
-  expired = new ExpiredRecords(repository, { now: () => NOW_MS });
+  jobs = new BackgroundJobs();
+  new ExpiredRecords(jobs, repository, { now: () => NOW_MS });
 });
 afterEach(async () => {
-  await expired.onModuleDestroy();
+  await jobs.onModuleDestroy();
   jest.useRealTimers();
   jest.restoreAllMocks();
 });
@@ -69,7 +71,7 @@ describe('expired responses', () => {
   it('are all deleted in batches after the interval, and no others', async () => {
     await add(2_500, NOW_MS);
     await add(10, NOW_MS + 1);
-    expired.onApplicationBootstrap();
+    jobs.onApplicationBootstrap();
     expect(await rowCount()).toBe(2_510);
     const deletions = jest.spyOn(repository, 'deleteExpired');
     await run();
@@ -79,7 +81,7 @@ describe('expired responses', () => {
   });
 
   it('are deleted in every run', async () => {
-    expired.onApplicationBootstrap();
+    jobs.onApplicationBootstrap();
     for (const expiresAtMs of [NOW_MS, NOW_MS - 1]) {
       await add(1, expiresAtMs);
       await run();
@@ -127,7 +129,7 @@ describe('expired responses', () => {
   it('cause one log line if they cannot be deleted, and are deleted in the next run', async () => {
     const lines = jest.spyOn(Logger.prototype, 'warn').mockImplementation();
     await add(1, NOW_MS);
-    expired.onApplicationBootstrap();
+    jobs.onApplicationBootstrap();
     await database.query('ALTER TABLE idempotency_keys RENAME TO away');
     await run();
     await database.query('ALTER TABLE away RENAME TO idempotency_keys');
@@ -139,9 +141,9 @@ describe('expired responses', () => {
 
   it('are not deleted after the service stops, which waits for the batch in progress', async () => {
     await add(2_500, NOW_MS);
-    expired.onApplicationBootstrap();
+    jobs.onApplicationBootstrap();
     jest.advanceTimersByTime(MAX_INTERVAL_MS);
-    await expired.onModuleDestroy();
+    await jobs.onModuleDestroy();
 
     expect(await rowCount()).toBe(1_500);
     await run();
