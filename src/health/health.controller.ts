@@ -20,11 +20,9 @@ export class HealthController {
 
   @Get('ready')
   @Header('Cache-Control', 'no-store')
-  async ready(
-    @Res({ passthrough: true }) response: Response,
-  ): Promise<{ status: 'ok' | 'degraded' | 'unavailable'; checks: ReadinessReport['checks'] }> {
-    const { ready, degraded, checks } = await this.readiness.report();
-    if (!ready) response.status(503);
-    return { status: ready ? (degraded ? 'degraded' : 'ok') : 'unavailable', checks };
+  async ready(@Res({ passthrough: true }) response: Response): Promise<ReadinessReport> {
+    const report = await this.readiness.report();
+    if (report.status === 'unavailable') response.status(503);
+    return report;
   }
 }

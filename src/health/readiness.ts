@@ -5,9 +5,8 @@ import { LimitStorage } from '../rate-limit/limit-storage.js';
 
 /** Whether this replica can serve requests, and the checks that decide it. */
 export interface ReadinessReport {
-  ready: boolean;
-  /** The replica serves requests, but Redis is unavailable. */
-  degraded: boolean;
+  /** `degraded`: the replica serves requests, but Redis is unavailable. */
+  status: 'ok' | 'degraded' | 'unavailable';
   checks: {
     /** Not checked during shutdown. */
     database?: 'up' | 'down';
@@ -21,7 +20,7 @@ export interface ReadinessReport {
 @Injectable()
 export class Readiness {
   private shuttingDown = false;
-  private databaseCheck: Promise<boolean> | undefined;
+  private databaseCheck: Promise<'up' | 'down'> | undefined;
 
   constructor(
     private readonly pools: LookupPools,
@@ -35,17 +34,16 @@ export class Readiness {
   }
 
   /**
-   * Checks the database on a connection for lookups of API keys, because the connections that serve
-   * requests can all be busy. The database is down when it does not respond within
-   * READINESS_TIMEOUT_SECONDS. During shutdown, the report does not wait for the
-   * database, because load balancers must notice the shutdown within SHUTDOWN_DELAY_SECONDS.
+   * Returns the report. The database is down when it does not respond within
+   * READINESS_TIMEOUT_SECONDS. During shutdown, the report does not wait for the database, because
+   * load balancers must notice the shutdown within SHUTDOWN_DELAY_SECONDS.
    */
   async report(): Promise<ReadinessReport> {
     const database = this.shuttingDown ? undefined : await this.database();
     const { circuit } = this.limits;
+    const isReady = database === 'up' && !this.shuttingDown;
     return {
-      ready: database === 'up' && !this.shuttingDown,
-      degraded: circuit?.isOpen === true,
+      status: isReady ? (circuit?.isOpen ? 'degraded' : 'ok') : 'unavailable',
       checks: {
         ...(database && { database }),
         ...(circuit && { redis: circuit.isOpen ? 'down' : 'up' }),
@@ -54,39 +52,24 @@ export class Readiness {
     };
   }
 
-  /** Concurrent probes share one query, because anyone can send any number of probes. */
   private async database(): Promise<'up' | 'down'> {
-    this.databaseCheck ??= this.databaseResponds().finally(() => (this.databaseCheck = undefined));
-    const responds = await withTimeout(
-      this.settings.database.readinessTimeoutMs,
-      this.databaseCheck,
-      false,
-    );
-    return responds ? 'up' : 'down';
+    // Concurrent probes share one query, because anyone can send any number of probes. It uses a
+    // connection for lookups of API keys, because those that serve requests can all be busy.
+    this.databaseCheck ??= this.pools
+      .query('cached', 'SELECT 1')
+      .then(
+        () => 'up' as const,
+        () => 'down' as const,
+      )
+      .finally(() => (this.databaseCheck = undefined));
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<'down'>((resolve) => {
+      // If the process was busy, it reads a response that has arrived before it runs the immediate.
+      const late = () => setImmediate(() => resolve('down'));
+      timer = setTimeout(late, this.settings.database.readinessTimeoutMs);
+    });
+    const database = await Promise.race([this.databaseCheck, timeout]);
+    clearTimeout(timer);
+    return database;
   }
-
-  private async databaseResponds(): Promise<boolean> {
-    try {
-      await this.pools.query('cached', 'SELECT 1');
-      return true;
-    } catch {
-      return false;
-    }
-  }
-}
-
-/** Returns what the promise resolves to, or the fallback when that takes longer than `limitMs`. */
-async function withTimeout<Value>(
-  limitMs: number,
-  promise: Promise<Value>,
-  fallback: Value,
-): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<Value>((resolve) => {
-    // If the process was busy, it reads a response that has arrived before it runs the immediate.
-    timer = setTimeout(() => setImmediate(() => resolve(fallback)), limitMs);
-  });
-  const value = await Promise.race([promise, timeout]);
-  clearTimeout(timer);
-  return value;
 }
