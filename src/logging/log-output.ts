@@ -22,15 +22,17 @@ type WriteBytes = (
  * repeats a failed write, also at exit.
  */
 export class LogOutput {
+  private readonly writeBytes = standardOutput();
   /** Lines for the next write. */
   private lines = '';
   /** The unwritten bytes of the write in progress. */
-  private chunk: Buffer = Buffer.alloc(0);
+  private chunk = Buffer.alloc(0);
   private bufferedBytes = 0;
   private isWriting = false;
   private isScheduled = false;
-  private dropped = 0;
-  private reported = 0;
+  private reportedLines = 0;
+  /** The number of lines that did not fit into the buffer. */
+  droppedLines = 0;
   /** Called when everything is written or a write has failed. */
   private onFlushed: (() => void) | undefined;
 
@@ -42,19 +44,13 @@ export class LogOutput {
   constructor(
     private readonly limitBytes: number,
     private readonly onDropped: (lines: number) => void,
-    private readonly writeBytes: WriteBytes = standardOutput(),
   ) {}
-
-  /** The number of lines that did not fit into the buffer. */
-  get droppedLines(): number {
-    return this.dropped;
-  }
 
   /** @param text one line, or several that belong together, with the line end */
   write(text: string): void {
     const bytes = Buffer.byteLength(text);
     if (this.bufferedBytes + bytes > this.limitBytes) {
-      this.dropped++;
+      this.droppedLines++;
       return;
     }
     this.bufferedBytes += bytes;
@@ -88,26 +84,25 @@ export class LogOutput {
     this.isWriting = true;
     this.writeBytes(this.chunk, (error, written) => {
       this.isWriting = false;
-      if (error) this.retry(error);
-      else this.advance(written);
+      if (!error) {
+        this.advance(written);
+        return;
+      }
+      if (error.code !== 'EAGAIN') this.onFlushed?.();
+      this.schedule(RETRY_MS);
     });
   };
 
   private advance(written: number): void {
     this.chunk = this.chunk.subarray(written);
     this.bufferedBytes -= written;
-    const unreported = this.dropped - this.reported;
+    const unreported = this.droppedLines - this.reportedLines;
     if (unreported > 0 && this.bufferedBytes + REPORT_BYTES <= this.limitBytes) {
-      this.reported = this.dropped;
+      this.reportedLines = this.droppedLines;
       this.onDropped(unreported);
     }
     if (this.chunk.length > 0 || this.onFlushed) this.writeNext();
     else if (this.lines !== '') this.schedule(WRITE_DELAY_MS);
-  }
-
-  private retry({ code }: NodeJS.ErrnoException): void {
-    if (code !== 'EAGAIN') this.onFlushed?.();
-    this.schedule(RETRY_MS);
   }
 
   private schedule(delayMs: number): void {
@@ -126,17 +121,13 @@ export class LogOutput {
 function standardOutput(): WriteBytes {
   const kind = fstatSync(STDOUT);
   if (kind.isFIFO() || kind.isSocket()) {
-    // Without a listener, an error would end the process. Each write passes it to its callback.
+    // Node makes them non-blocking and waits for them in the event loop. Without a listener, an
+    // error would end the process. Each write passes it to its callback.
     process.stdout.on('error', () => undefined);
-    return writeToStream;
+    return (bytes, done) => process.stdout.write(bytes, (error) => done(error, bytes.length));
   }
   const descriptor = isatty(STDOUT) ? openTerminal() : STDOUT;
   return (bytes, done) => write(descriptor, bytes, done);
-}
-
-/** For pipes and sockets: Node makes them non-blocking and waits for them in the event loop. */
-function writeToStream(...[bytes, done]: Parameters<WriteBytes>): void {
-  process.stdout.write(bytes, (error) => done(error, bytes.length));
 }
 
 /** Opens another descriptor: non-blocking mode on standard output would affect the shell too. */

@@ -21,7 +21,12 @@ export async function createServiceLog({
   bufferBytes,
 }: LoggingSettings): Promise<ServiceLog> {
   const output = new LogOutput(bufferBytes, (lines) => logger.warn({ lines }, 'log lines dropped'));
-  const logger = createLogger(level, isatty(STDOUT) ? await forTerminal(output) : output);
+  let destination: DestinationStream = output;
+  if (isatty(STDOUT)) {
+    const { terminalLine } = await import('./terminal-line.js');
+    destination = { write: (line) => output.write(terminalLine(line)) };
+  }
+  const logger = createLogger(level, destination);
   return { logger, output };
 }
 
@@ -43,14 +48,7 @@ export function createLogger(level: LogLevel, destination: DestinationStream): L
   );
 }
 
-async function forTerminal(output: LogOutput): Promise<DestinationStream> {
-  const { terminalLine } = await import('./terminal-line.js');
-  return { write: (line) => output.write(terminalLine(line)) };
-}
-
-/**
- * Returns a function that returns the time of a line in RFC 3339, formatted once per millisecond.
- */
+/** Returns a function that writes the time of a line in RFC 3339, once per millisecond. */
 function timeMember(): () => string {
   let writtenMs = NaN;
   let member = '';

@@ -13,23 +13,18 @@ export class NestLogger implements LoggerService {
     private readonly requestIds: () => object | undefined,
   ) {}
 
+  readonly warn = this.writer('warn');
+  readonly error = this.writer('error');
+  readonly fatal = this.writer('fatal');
+  readonly debug = this.writer('debug');
+  readonly verbose = this.writer('trace');
+
   log(message: unknown, ...rest: unknown[]): void {
     this.write(START_CONTEXTS.test(String(rest.at(-1))) ? 'debug' : 'info', message, rest);
   }
-  warn(message: unknown, ...rest: unknown[]): void {
-    this.write('warn', message, rest);
-  }
-  error(message: unknown, ...rest: unknown[]): void {
-    this.write('error', message, rest);
-  }
-  fatal(message: unknown, ...rest: unknown[]): void {
-    this.write('fatal', message, rest);
-  }
-  debug(message: unknown, ...rest: unknown[]): void {
-    this.write('debug', message, rest);
-  }
-  verbose(message: unknown, ...rest: unknown[]): void {
-    this.write('trace', message, rest);
+
+  private writer(level: Level) {
+    return (message: unknown, ...rest: unknown[]): void => this.write(level, message, rest);
   }
 
   /** Nest passes the context last, and a stack before it. */
