@@ -1,13 +1,10 @@
 import 'reflect-metadata';
-import type { Server } from 'node:http';
 import { Logger as NestLog, type Type } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import { type AppEnvironment, platformModule, VERSIONING } from './platform.module.js';
-import type { ServerSettings } from './config/server-settings.js';
-import type { Settings } from './config/settings.js';
 import { Authenticator, loggedCaller } from './auth/authenticator.js';
 import { BoundedPool } from './database/pools/bounded-pool.js';
 import { EventsModule } from './events/events.module.js';
@@ -17,14 +14,13 @@ import { serveInterfaceDescription } from './http/openapi/serve-description.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { currentRequestIds, requestContext } from './http/request/request-context.js';
 import type { SetRateLimitHeaders } from './http/request/request.js';
-import { accessLog, loggedAddress, observeResponses } from './http/request/access-log.js';
+import { accessLog, observeResponses } from './http/request/access-log.js';
 import { responseDeadline } from './http/response/response-deadline.js';
 import { Admission } from './http/server/admission.js';
-import { connectionBounds } from './http/server/connection-bounds.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { NestLogger } from './logging/nest-logger.js';
-import { observeAdmission } from './metrics/admission-metrics.js';
+import { observeBounds } from './metrics/bound-metrics.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { describeRouteLimits } from './rate-limit/describe-route-limits.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
@@ -41,9 +37,10 @@ export async function createApp(
 ): Promise<NestExpressApplication> {
   const { settings } = environment;
   const linkBase = new LinkBase(settings.server.publicUrl);
+  const adapter = new ServiceAdapter(linkBase, settings);
   const app = await NestFactory.create<NestExpressApplication>(
     platformModule(environment, linkBase),
-    new ServiceAdapter(linkBase, connectionBounds(settings)),
+    adapter,
     {
       // JsonBodyGuard reads the body, after the guards that can reject the request.
       bodyParser: false,
@@ -53,24 +50,25 @@ export async function createApp(
     },
   );
   try {
-    return await setUp(app, environment, logger);
+    setUp(app, adapter, environment, logger);
+    return await app.init();
   } catch (error) {
     await app.close();
     throw error;
   }
 }
 
-async function setUp(
+function setUp(
   app: NestExpressApplication,
+  { connections }: ServiceAdapter,
   environment: AppEnvironment,
   logger: Logger,
-): Promise<NestExpressApplication> {
+): void {
   const { settings } = environment;
   app.enableVersioning(VERSIONING);
   app.set('trust proxy', settings.server.trustProxy);
 
   const server = app.getHttpServer();
-  setLimits(server, settings.server);
   server.once('listening', () => {
     if (app.get(LinkBase).useAddressOf(server)) return;
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
@@ -79,10 +77,25 @@ async function setUp(
   const protocolErrors = new ProtocolErrors(
     (address) => limiter.consumeForAddress(address),
     logger,
-    (address) => loggedAddress(address, settings.logging.clientAddress),
+    settings.logging.clientAddress,
   );
   protocolErrors.attach(server);
-
+  // A shed request is not counted. Its response shows the window state of its client address.
+  const setRateLimitHeaders: SetRateLimitHeaders = async (request, response) => {
+    const headers = await limiter.peekForAddress(request.clientAddress);
+    for (const [name, value] of headers) response.setHeader(name, value);
+  };
+  const pool = app.get(BoundedPool);
+  const authenticator = app.get(Authenticator);
+  const { poolSize, replicaUrls } = settings.database;
+  const admission = new Admission(settings.bounds, {
+    connections,
+    pool,
+    // Every request in progress may need a place in a connection pool or its queue.
+    databasePlaces: (pool.maxWaiting + poolSize) * (1 + replicaUrls.length),
+    hasCachedKey: (request) => authenticator.hasCachedKey(request),
+    setRateLimitHeaders,
+  });
   const metrics = app.get(ServiceMetrics);
 
   // Each request passes these steps in this order, then the router and the steps of platformModule.
@@ -90,20 +103,16 @@ async function setUp(
   app.use(
     observeResponses([
       accessLog(logger, settings.logging.clientAddress, loggedCaller),
-      metrics.responseObserver(),
+      metrics.observeResponse,
     ]),
   );
   if (settings.server.corsOrigins.length > 0) app.use(cors(settings.server.corsOrigins));
   app.use(protocolErrors.rejectInvalid);
-  const setRateLimitHeaders = rateLimitHeadersOfAddress(limiter);
-  app.use(createAdmission(app, settings, setRateLimitHeaders).admit);
+  app.use(admission.admit);
   app.use(responseDeadline(settings.database));
   describeRouteLimits(app.get(ModulesContainer));
-  const docsLimit = serveInterfaceDescription(app, environment, setRateLimitHeaders);
-  metrics.observeDocsDownloads(docsLimit);
-
-  await app.init();
-  return app;
+  const downloads = serveInterfaceDescription(app, environment, setRateLimitHeaders);
+  observeBounds(metrics, connections, admission, downloads);
 }
 
 /** Modules that features import and whose own log lines need no request id. */
@@ -126,47 +135,4 @@ function hasLoggers(app: NestExpressApplication, features: readonly Type[]): boo
     }
   }
   return false;
-}
-
-function setLimits(server: Server, settings: ServerSettings): void {
-  server.headersTimeout = settings.headersTimeoutMs;
-  server.requestTimeout = settings.requestTimeoutMs;
-  server.keepAliveTimeout = settings.keepAliveTimeoutMs;
-  // No limit: Node would silently drop further headers, such as the API key. Their size is limited.
-  server.maxHeadersCount = 0;
-}
-
-/** A shed request is not counted. Its response shows the window state of its client address. */
-function rateLimitHeadersOfAddress(limiter: RateLimiter): SetRateLimitHeaders {
-  return async (request, response) => {
-    const headers = await limiter.peekForAddress(request.clientAddress);
-    for (const [name, value] of headers) response.setHeader(name, value);
-  };
-}
-
-/** How long a connection pauses after a shed request, so that ignoring Retry-After costs little. */
-const SHED_PAUSE_MS = { min: 400, max: 900 };
-
-function createAdmission(
-  app: NestExpressApplication,
-  { bounds, database }: Settings,
-  setRateLimitHeaders: SetRateLimitHeaders,
-): Admission {
-  const pool = app.get(BoundedPool);
-  const authenticator = app.get(Authenticator);
-  const { connections } = app.getHttpAdapter() as unknown as ServiceAdapter;
-  const admission = new Admission(bounds, {
-    pool,
-    // Every request in progress may need a place in a connection pool or its queue.
-    databasePlaces: (pool.maxWaiting + database.poolSize) * (1 + database.replicaUrls.length),
-    hasCachedKey: (request) => authenticator.hasCachedKey(request),
-    setRateLimitHeaders,
-    onShed: (request) => {
-      const { min, max } = SHED_PAUSE_MS;
-      // Random, so that the clients do not return all at once.
-      connections.pauseReading(request, min + Math.random() * (max - min));
-    },
-  });
-  observeAdmission(app.get(ServiceMetrics), admission, connections);
-  return admission;
 }

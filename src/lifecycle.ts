@@ -88,8 +88,7 @@ async function start(
     }
     const app = await createApp({ settings, clock: new SystemClock(), database }, logger);
     const serviceMetrics = app.get(ServiceMetrics);
-    serviceMetrics.observeBuild(VERSION);
-    serviceMetrics.observeLog(output);
+    serviceMetrics.observeProcess(VERSION, output);
     return { app, metrics: createMetricsServer(serviceMetrics.registry) };
   } catch (error) {
     throw startErrorOf(error) ?? error;

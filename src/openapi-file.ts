@@ -4,7 +4,6 @@ import { platformModule, VERSIONING } from './platform.module.js';
 import { Settings } from './config/settings.js';
 import { PublishedDescription } from './http/openapi/published-description.js';
 import { LinkBase } from './http/routing/link-base.js';
-import { connectionBounds } from './http/server/connection-bounds.js';
 import { PetsModule } from './pets/pets.module.js';
 import { describeRouteLimits } from './rate-limit/describe-route-limits.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
@@ -21,7 +20,7 @@ export async function openapiFile(): Promise<string> {
   const linkBase = new LinkBase();
   const app = await NestFactory.create(
     platformModule({ settings, clock, database, features: [PetsModule] }, linkBase),
-    new ServiceAdapter(linkBase, connectionBounds(settings)),
+    new ServiceAdapter(linkBase, settings),
     { preview: true, logger: ['error'], abortOnError: false },
   );
   app.enableVersioning(VERSIONING);

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { type ResponseObserver, routeOf } from '../http/request/access-log.js';
-import type { DownloadLimit } from '../http/openapi/download-limit.js';
 
 const DURATION_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
@@ -40,48 +39,28 @@ export class ServiceMetrics {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** Returns the observer that counts and times every request. */
-  responseObserver(): ResponseObserver {
-    return (request, response, durationMs) => {
-      const route = routeOf(request);
-      this.observeRequest(request.method, route, response.statusCode, durationMs);
-      if (response.hasHeader('deprecation')) this.deprecatedRequests.labels(route).inc();
-    };
-  }
-
-  /** @param route the path template, never the raw path */
-  private observeRequest(method: string, route: string, status: number, durationMs: number): void {
-    const methodLabel = METHODS.has(method) ? method : '_OTHER';
-    const key = `${methodLabel} ${status} ${route}`;
+  /** Counts and times a request. */
+  readonly observeResponse: ResponseObserver = (request, response, durationMs) => {
+    const method = METHODS.has(request.method) ? request.method : '_OTHER';
+    const route = routeOf(request);
+    const key = `${method} ${response.statusCode} ${route}`;
     let series = this.series.get(key);
     if (!series) {
-      series = this.requests.labels(methodLabel, route, String(status));
+      series = this.requests.labels(method, route, String(response.statusCode));
       this.series.set(key, series);
     }
     series.observe(durationMs / 1000);
-  }
+    if (response.hasHeader('deprecation')) this.deprecatedRequests.labels(route).inc();
+  };
 
-  /** @param version of the service */
-  observeBuild(version: string): void {
-    new Gauge({
-      name: 'pets_build_info',
-      help: 'Always 1. The labels are the versions of the service and of Node.js',
-      labelNames: ['version', 'node'],
-      registers: [this.registry],
-    })
-      .labels(version, process.version)
-      .set(1);
-  }
-
-  observeDocsDownloads(limit: DownloadLimit): void {
-    this.counter(
-      'pets_docs_downloads_rejected_total',
-      'Requests for the documentation that MAX_DOCS_DOWNLOADS rejected',
-      () => limit.rejected,
+  /** Registers the metrics of the process. @param version of the service */
+  observeProcess(version: string, log: { readonly droppedLines: number }): void {
+    this.gauge(
+      'pets_build_info',
+      'Always 1. The labels are the versions of the service and of Node.js',
+      () => ({ [`${version} ${process.version}`]: 1 }),
+      ['version', 'node'],
     );
-  }
-
-  observeLog(log: { readonly droppedLines: number }): void {
     this.counter(
       'pets_log_lines_dropped_total',
       'Log lines that were dropped because standard output could not be written and the buffer was full',

@@ -1,8 +1,10 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv4 } from 'node:net';
+import { normalizeIp } from '@nestjs/throttler';
 import type { Logger } from 'pino';
 import type { ClientAddressForm } from '../../config/logging-settings.js';
 import type { ServiceError } from '../../errors/service-error.js';
 import { describeCause } from '../../logging/error-details.js';
+import { decodedPath } from './request-context.js';
 import type { NextFunction, Request, Response } from './request.js';
 
 /** Called once per request, when the response has been sent or the connection has closed. */
@@ -55,7 +57,9 @@ export function accessLog(
         requestId: request.id,
         traceId: request.traceId,
         method: request.method,
-        path: readablePath(request.originalUrl),
+        // Without the query, which can contain secrets. Decoded, because the logger does not mask an
+        // API key in percent-encoding.
+        path: decodedPath(request.originalUrl),
         route,
         status,
         code: failure?.code,
@@ -83,24 +87,9 @@ function causeOf(failure: ServiceError): { cause: string } | { err: unknown } {
   return failure.code === 'service_unavailable' ? { cause: describeCause(cause) } : { err: cause };
 }
 
-/**
- * Returns the path without the query, which can contain secrets. It is decoded, because the log
- * would not mask an API key in percent-encoding.
- */
-function readablePath(url: string): string | undefined {
-  const query = url.indexOf('?');
-  const path = query < 0 ? url : url.slice(0, query);
-  if (!path.includes('%')) return path;
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return undefined;
-  }
-}
-
 /** An IPv4 address as an IPv6 socket sees it (RFC 4291, section 2.5.5.2). */
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;
-const IPV6_GROUPS = 8;
+const IPV6_NETWORK_BITS = 48;
 
 /**
  * Returns the form of an address that the log may show.
@@ -112,25 +101,9 @@ export function loggedAddress(
   form: ClientAddressForm,
 ): string | undefined {
   if (address === undefined || form === 'off') return undefined;
-  const plain = address.startsWith('::') ? address.replace(MAPPED_IPV4, '') : address;
-  return form === 'full' ? plain : networkOf(plain);
-}
-
-function networkOf(address: string): string | undefined {
-  if (isIPv4(address)) return `${address.slice(0, address.lastIndexOf('.'))}.0/24`;
-  if (!isIPv6(address)) return undefined;
-  const network = ipv6Groups(address).slice(0, 3).join(':');
-  // The URL parser returns the canonical form (RFC 5952).
-  const { hostname } = new URL(`http://[${network}::]`);
-  return `${hostname.slice(1, -1)}/48`;
-}
-
-function ipv6Groups(address: string): string[] {
-  const [plain = ''] = address.replace(/\d+\.\d+\.\d+\.\d+/, '0:0').split('%');
-  const [head = '', tail] = plain.split('::');
-  const before = head === '' ? [] : head.split(':');
-  if (tail === undefined) return before;
-  const after = tail === '' ? [] : tail.split(':');
-  const zeros = Array<string>(IPV6_GROUPS - before.length - after.length).fill('0');
-  return [...before, ...zeros, ...after];
+  if (form === 'full') return address.startsWith('::') ? address.replace(MAPPED_IPV4, '') : address;
+  const network = normalizeIp(address, IPV6_NETWORK_BITS);
+  if (isIPv4(network)) return `${network.slice(0, network.lastIndexOf('.'))}.0/24`;
+  // The loopback address is the only one that normalizeIp returns without its prefix.
+  return network === '::1' ? '::/48' : network;
 }

@@ -58,6 +58,18 @@ export function hasBody(request: Request): boolean {
   return (length !== undefined && !/^0+$/.test(length)) || 'transfer-encoding' in request.headers;
 }
 
+/** Returns the decoded path of a URL without its query, undefined when it cannot be decoded. */
+export function decodedPath(url: string): string | undefined {
+  const query = url.indexOf('?');
+  const path = query < 0 ? url : url.slice(0, query);
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Returns the address that limits per client apply to: an IPv4 address or an IPv6 /64 network. */
 export function clientNetwork(address: string | undefined): string {
   return address === undefined ? 'unknown' : normalizeIp(address, IPV6_NETWORK_BITS);

@@ -1,15 +1,6 @@
 import type { Request, Response } from 'express';
 import type { ServiceError } from '../../errors/service-error.js';
-
-/** One of the limited slots for requests in progress. */
-export interface RequestSlot {
-  /** Frees the slot, because the service waits for the client or has sent the response. */
-  release(): void;
-  /** Takes a slot again, even when none is free: the request was already admitted. */
-  reacquire(): void;
-  /** The request has a valid API key, so it no longer counts as unauthenticated. */
-  setAuthenticated(): void;
-}
+import type { RequestSlot } from './request-slot.js';
 
 /** The properties that the service adds to Express's request, set before routing. */
 declare module 'express-serve-static-core' {

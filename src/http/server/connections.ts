@@ -1,9 +1,10 @@
+import { randomInt } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Logger } from '@nestjs/common';
 import { clientNetwork } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
-import { Arrivals, isHealthProbe } from './admission.js';
+import { Arrivals } from './arrivals.js';
 import { lingerThenDestroy } from './lingering-close.js';
 
 /** The limits on client connections. */
@@ -18,14 +19,6 @@ export interface ConnectionBounds {
   /** How long a client may leave its responses unread. */
   stalledConnectionTimeoutMs: number;
 }
-
-/** The limit that a closed connection exceeded. */
-type ConnectionBound =
-  | 'connections'
-  | 'connections_per_address'
-  | 'requests_per_connection'
-  | 'unsent_responses'
-  | 'stalled';
 
 /** A client connection and its responses that are not completely sent. */
 class Connection {
@@ -82,6 +75,16 @@ type RequestListener = (request: Request, response: Response) => void;
 
 const CHECK_INTERVAL_MS = 1_000;
 const LOG_INTERVAL_MS = 10_000;
+/** Random, so that the clients do not return all at once. */
+const SHED_PAUSE_MS = { min: 400, max: 900 };
+
+/** The paths of HealthController, with or without a query. */
+const HEALTH_PROBE = /^\/health\/(?:live|ready)(?:$|\?)/;
+
+/** Returns whether Admission never sheds a request, and Arrivals never delays it. */
+export function isHealthProbe({ url }: Request): boolean {
+  return HEALTH_PROBE.test(url);
+}
 
 /**
  * Tracks the connections of the main listener and enforces their limits. When there are too many,
@@ -99,7 +102,7 @@ export class Connections {
   private unlogged = 0;
 
   /** The number of closed connections by limit. */
-  readonly closed: Record<ConnectionBound, number> = {
+  readonly closed = {
     connections: 0,
     connections_per_address: 0,
     requests_per_connection: 0,
@@ -153,13 +156,13 @@ export class Connections {
   }
 
   /**
-   * Stops reading from the connection for a time, so that a client that ignores `Retry-After` costs
-   * little. It does not apply to trusted proxies, because other clients share their connections.
+   * Stops reading from the connection of a shed request for a time, so that a client that ignores
+   * `Retry-After` costs little. Other clients share the connections of trusted proxies.
    */
-  pauseReading({ socket }: Request, pauseMs: number): void {
-    const connection = this.bySocket.get(socket);
-    if (!connection || this.isTrustedProxy(socket.remoteAddress ?? '')) return;
+  pauseReading({ socket }: Request): void {
+    if (!this.bySocket.has(socket) || this.isTrustedProxy(socket.remoteAddress ?? '')) return;
     socket.pause();
+    const pauseMs = randomInt(SHED_PAUSE_MS.min, SHED_PAUSE_MS.max);
     setTimeout(() => socket.resume(), pauseMs).unref();
   }
 
@@ -181,16 +184,12 @@ export class Connections {
     }
     const address = clientNetwork(remoteAddress);
     const sameAddress = this.byAddress.get(address) ?? new Set();
+    const { maxConnections, maxConnectionsPerAddress } = this.bounds;
+    const maxOfAddress = this.isTrustedProxy(remoteAddress) ? Infinity : maxConnectionsPerAddress;
     // The address first: a client over its own limit must not close connections of others.
     const hasRoom =
-      (this.isTrustedProxy(remoteAddress) ||
-        this.makeRoom(
-          'connections_per_address',
-          sameAddress.size,
-          this.bounds.maxConnectionsPerAddress,
-          sameAddress,
-        )) &&
-      this.makeRoom('connections', this.size, this.bounds.maxConnections, this.idleFirst());
+      this.makeRoom('connections_per_address', sameAddress.size, maxOfAddress, sameAddress) &&
+      this.makeRoom('connections', this.size, maxConnections, this.idleFirst());
     if (!hasRoom) {
       socket.destroy();
       return;
@@ -212,7 +211,7 @@ export class Connections {
    * without a request in progress to make room.
    */
   private makeRoom(
-    bound: ConnectionBound,
+    bound: 'connections' | 'connections_per_address',
     size: number,
     max: number,
     candidates: Iterable<Connection>,
@@ -271,19 +270,14 @@ export class Connections {
         stalled.push(connection);
       }
     }
-    this.limitUnsentBytes(stalled, unsentBytes);
-    this.log(nowMs);
-  }
-
-  /** Closes the oldest stalled connections until the others are within the limit. */
-  private limitUnsentBytes(stalled: readonly Connection[], unsentBytes: number): void {
-    let excess = unsentBytes - this.bounds.maxUnsentBytes;
+    // Closes the oldest until the others are within the limit.
     for (const connection of stalled) {
-      if (excess <= 0) return;
-      excess -= connection.unsentBytes();
+      if (unsentBytes <= this.bounds.maxUnsentBytes) break;
+      unsentBytes -= connection.unsentBytes();
       this.closed.unsent_responses++;
       connection.socket.destroy();
     }
+    this.log(nowMs);
   }
 
   private log(nowMs: number): void {

@@ -2,8 +2,10 @@ import { STATUS_CODES, type Server } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
+import type { ClientAddressForm } from '../../config/logging-settings.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
+import { loggedAddress } from '../request/access-log.js';
 import { hasBody, requestId } from '../request/request-context.js';
 import type { AddressDecision, NextFunction, Request, Response } from '../request/request.js';
 import { errorBody, sendError } from '../response/send-json.js';
@@ -25,28 +27,21 @@ export class ProtocolErrors {
   constructor(
     private readonly countForAddress: CountForAddress,
     private readonly logger: Logger,
-    private readonly loggedAddress: (address: string | undefined) => string | undefined,
+    private readonly addressForm: ClientAddressForm,
   ) {}
 
   /** Handles the server's events about malformed and unusual requests. */
   attach(server: Server): void {
-    // The listener of ServiceAdapter, which applies the limits on connections.
-    const handle = server.listeners('request')[0] as (request: Request, response: Response) => void;
-    const track = (request: Request, response: Response): void => {
-      this.lastResponses.set(request.socket, response);
-    };
     // Before ServiceAdapter, which can start the request in a later tick. The parser reads on, and
     // can report an error in the body before that.
-    server.prependListener('request', track);
+    server.prependListener('request', (request: Request, response: Response) => {
+      this.lastResponses.set(request.socket, response);
+    });
     server.on('checkContinue', (request: Request, response: Response) => {
       request.expectsContinue = true;
-      track(request, response);
-      handle(request, response);
+      server.emit('request', request, response);
     });
-    server.on('checkExpectation', (request: Request, response: Response) => {
-      track(request, response);
-      handle(request, response);
-    });
+    server.on('checkExpectation', (...message) => server.emit('request', ...message));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       this.onClientError(error, socket as Socket);
     });
@@ -102,41 +97,36 @@ export class ProtocolErrors {
     if (!socket.writable) return;
     const { remoteAddress } = socket;
     try {
-      const { headers, rejection } = await this.countForAddress(remoteAddress);
-      this.write(socket, remoteAddress, rejection ?? error, headers);
+      const { headers, rejection = error } = await this.countForAddress(remoteAddress);
+      const id = requestId(undefined);
+      const { status, code } = rejection;
+      const clientAddress = loggedAddress(remoteAddress, this.addressForm);
+      this.logger.info({ requestId: id, status, code, clientAddress }, 'malformed request');
+      if (!socket.writable) return;
+      socket.write(rawResponse(rejection, { 'X-Request-Id': id, ...Object.fromEntries(headers) }));
+      lingerThenDestroy(socket);
     } catch (cause) {
       this.logger.error({ err: cause }, 'failed to respond to a malformed request');
       socket.destroy();
     }
   }
+}
 
-  private write(
-    socket: Socket,
-    address: string | undefined,
-    error: ServiceError,
-    rateLimitHeaders: AddressDecision['headers'],
-  ): void {
-    const id = requestId(undefined);
-    const { status, code } = error;
-    const clientAddress = this.loggedAddress(address);
-    this.logger.info({ requestId: id, status, code, clientAddress }, 'malformed request');
-    if (!socket.writable) return;
-    const body = errorBody(error);
-    const headers = {
-      Date: new Date().toUTCString(),
-      'X-Request-Id': id,
-      'X-Content-Type-Options': 'nosniff',
-      ...Object.fromEntries(rateLimitHeaders),
-      ...error.headers,
-      'Cache-Control': 'no-store',
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(body),
-      Connection: 'close',
-    };
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
-    lingerThenDestroy(socket);
-  }
+/** Returns an error response as the text of an HTTP message. */
+function rawResponse(error: ServiceError, extraHeaders: Record<string, string>): string {
+  const body = errorBody(error);
+  const headers = {
+    Date: new Date().toUTCString(),
+    'X-Content-Type-Options': 'nosniff',
+    ...extraHeaders,
+    ...error.headers,
+    'Cache-Control': 'no-store',
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
 function violation(request: Request): ServiceError | undefined {

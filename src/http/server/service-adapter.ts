@@ -3,13 +3,15 @@ import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { createExpressMessages, type ExpressMessages } from './express-messages.js';
+import type { Settings } from '../../config/settings.js';
 import type { LinkBase } from '../routing/link-base.js';
 import { allowPrivateCaching, sendJson, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { Page, SerializedJson } from '../response/handler-result.js';
-import { hasBody } from '../request/request-context.js';
-import type { Request, Response } from '../request/request.js';
-import { type ConnectionBounds, Connections } from './connections.js';
+import { decodedPath, hasBody } from '../request/request-context.js';
+import type { Response } from '../request/request.js';
+import { connectionBounds } from './connection-bounds.js';
+import { Connections } from './connections.js';
 import { BatchedWrites } from './batched-writes.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
@@ -24,13 +26,10 @@ export class ServiceAdapter extends ExpressAdapter {
 
   readonly connections: Connections;
 
-  /**
-   * @param linkBase the prefix of URLs in Link headers
-   * @param bounds the limits on client connections
-   */
+  /** @throws SettingError when MAX_CONNECTIONS is over the limit of open files */
   constructor(
     private readonly linkBase: LinkBase,
-    bounds: ConnectionBounds,
+    private readonly settings: Settings,
   ) {
     const express = createExpressMessages((response) => this.beforeHead(response));
     express.app.set('case sensitive routing', true);
@@ -43,7 +42,7 @@ export class ServiceAdapter extends ExpressAdapter {
     express.app.set('etag', false);
     super(express.app);
     this.express = express;
-    this.connections = new Connections(bounds, (address) => {
+    this.connections = new Connections(connectionBounds(settings), (address) => {
       const trusts = express.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
       return trusts(address, 0);
     });
@@ -61,12 +60,24 @@ export class ServiceAdapter extends ExpressAdapter {
         connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
       },
       this.connections.bounded((request, response) => {
-        makeRoutable(request);
+        // Before the first middleware, because Express responds with HTML to a URL that it cannot
+        // parse.
+        request.originalUrl = request.url;
+        request.url = routableUrl(request.url);
         app(request, response);
       }) as http.RequestListener,
     );
-    // A client may end its side of the connection after its request and wait for the response.
-    Object.assign(server, { httpAllowHalfOpen: true });
+    const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } = this.settings.server;
+    Object.assign(server, {
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      // No limit: Node would silently drop further headers, such as the API key. Their size is
+      // limited.
+      maxHeadersCount: 0,
+      // A client may end its side of the connection after its request and wait for the response.
+      httpAllowHalfOpen: true,
+    });
     server.on('connection', (socket) => this.writes.hold(socket));
     this.connections.attach(server);
     this.httpServer = server;
@@ -107,7 +118,7 @@ export class ServiceAdapter extends ExpressAdapter {
     // The response deadline has passed, and the service has sent a 503.
     if (response.headersSent) return undefined;
     if (statusCode !== undefined) response.statusCode = statusCode;
-    const request = response.req;
+    const { req: request } = response;
     request.checkResult?.(body);
     if (body instanceof StreamableFile) {
       if (response.statusCode === 200 && !response.hasHeader('cache-control')) {
@@ -118,18 +129,17 @@ export class ServiceAdapter extends ExpressAdapter {
     if (body instanceof SerializedJson) {
       for (const [name, value] of Object.entries(body.headers)) response.setHeader(name, value);
     }
-    if (body === undefined || response.statusCode === 204) {
+    const text = response.statusCode === 204 ? '' : textOf(body);
+    if (text === '') {
       sendNothing(response);
-    } else if (body instanceof Page) {
-      // In addition to the Link of a deprecated route.
-      if (body.next) response.appendHeader('Link', this.nextLink(request, body.next));
-      sendJson(request, response, jsonText(body.items));
-    } else if (body instanceof SerializedJson) {
-      if (body.text === '') sendNothing(response);
-      else sendJson(request, response, body.text);
-    } else {
-      sendJson(request, response, jsonText(body));
+      return undefined;
     }
+    if (body instanceof Page && body.next) {
+      const url = `${this.linkBase.urlOf(request.path)}?${writeQuery(body.next)}`;
+      // RFC 8288. In addition to the Link of a deprecated route.
+      response.appendHeader('Link', `<${url}>; rel="next"`);
+    }
+    sendJson(request, response, text);
     return undefined;
   }
 
@@ -138,11 +148,13 @@ export class ServiceAdapter extends ExpressAdapter {
     response.status(statusCode).location(url);
     sendNothing(response);
   }
+}
 
-  /** Returns the `Link` header (RFC 8288). */
-  private nextLink(request: Request, next: NonNullable<Page<unknown>['next']>): string {
-    return `<${this.linkBase.urlOf(request.path)}?${writeQuery(next)}>; rel="next"`;
-  }
+/** Returns the result of a handler as JSON, '' when the response has no body. */
+function textOf(result: unknown): string {
+  if (result === undefined) return '';
+  if (result instanceof SerializedJson) return result.text;
+  return jsonText(result instanceof Page ? result.items : result);
 }
 
 /** A path that matches no route. The catch-all then handles targets that cannot be routed. */
@@ -151,15 +163,7 @@ const UNROUTABLE = '/.unroutable';
 /** Visible ASCII without `#`: the characters that RFC 9112 allows in a path and query. */
 const ORIGIN_FORM = /^\/[!"$-~]*$/;
 
-/**
- * Sets the URL that the router reads, and keeps the request target as `originalUrl`. Call it before
- * Express handles the request: Express responds with HTML to a URL that it cannot parse, before the
- * first middleware.
- */
-function makeRoutable(request: Request): void {
-  request.originalUrl = request.url;
-  request.url = routableUrl(request.url);
-}
+const SCHEME_AND_AUTHORITY = /^https?:\/\/[^/?#]+/i;
 
 /**
  * Returns the path and query of a request target in origin form or absolute form (RFC 9112, section
@@ -167,22 +171,7 @@ function makeRoutable(request: Request): void {
  * would send a response of its own, without guards and rate limit headers.
  */
 function routableUrl(target: string): string {
-  const url = target.startsWith('/') ? target : pathOfAbsoluteForm(target);
+  const url = target.startsWith('/') ? target : target.replace(SCHEME_AND_AUTHORITY, '') || '/';
   if (!ORIGIN_FORM.test(url)) return UNROUTABLE;
-  return url.includes('%') && !decodes(url) ? UNROUTABLE : url;
-}
-
-function pathOfAbsoluteForm(target: string): string {
-  const match = /^https?:\/\/[^/?#]+(\/[^#]*)?$/i.exec(target);
-  return match ? (match[1] ?? '/') : UNROUTABLE;
-}
-
-function decodes(url: string): boolean {
-  const query = url.indexOf('?');
-  try {
-    decodeURIComponent(query < 0 ? url : url.slice(0, query));
-    return true;
-  } catch {
-    return false;
-  }
+  return url.includes('%') && decodedPath(url) === undefined ? UNROUTABLE : url;
 }
