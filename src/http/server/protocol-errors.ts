@@ -88,13 +88,15 @@ export class ProtocolErrors {
 
   private sendAfterLastResponse(socket: Socket, error: ServiceError): void {
     const last = this.lastResponses.get(socket);
-    if (!last || last.writableFinished) void this.sendOnSocket(socket, error);
-    else last.once('close', () => void this.sendOnSocket(socket, error));
+    const send = () => {
+      // The connection may have ended after the last response.
+      if (socket.writable) void this.sendOnSocket(socket, error);
+    };
+    if (!last || last.writableFinished) send();
+    else last.once('close', send);
   }
 
   private async sendOnSocket(socket: Socket, error: ServiceError): Promise<void> {
-    // The connection may have ended after the previous response.
-    if (!socket.writable) return;
     const { remoteAddress } = socket;
     try {
       const { headers, rejection = error } = await this.countForAddress(remoteAddress);
