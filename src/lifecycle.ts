@@ -9,7 +9,7 @@ import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
 import { isUnavailable } from './database/database-errors.js';
 import type { DatabaseLocation } from './database/database-location.js';
-import { isSchemaCurrent, migrate, SchemaBusyError } from './database/schema/migrate.js';
+import { isSchemaCurrent, migrate } from './database/schema/migrate.js';
 import { Demo } from './demo/demo.js';
 import { welcomeText } from './demo/welcome.js';
 import { StartError } from './errors/start-error.js';
@@ -112,9 +112,8 @@ async function requireCurrentSchema(settings: Settings, database: DatabaseLocati
   );
 }
 
-/** Returns the error for a database that is unreachable, rejects the service, or is locked. */
+/** Returns the error for a database that is unreachable or rejects the service. */
 function startErrorOf(error: unknown): StartError | undefined {
-  if (error instanceof SchemaBusyError) return new StartError(error.message, { cause: error });
   if (!(error instanceof Error) || !isUnavailable(error)) return undefined;
   const [line = ''] = error.message.split('\n');
   return new StartError(`DATABASE_URL: the database cannot be used (${line})`, { cause: error });

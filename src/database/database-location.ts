@@ -3,20 +3,17 @@ import type { DatabaseSettings } from '../config/database-settings.js';
 import type { EmbeddedOptions } from '../embedded-postgres/embedded-postgres.js';
 
 /** Where the database is, and how to stop it. */
-export interface DatabaseLocation {
+export abstract class DatabaseLocation {
   /** For requests; may lead through a connection pooler. */
-  readonly requests: ClientConfig;
+  abstract readonly requests: ClientConfig;
   /** Bypasses the connection pooler: for migrations, advisory locks, LISTEN. */
-  readonly direct: ClientConfig;
-  readonly embedded: boolean;
+  abstract readonly direct: ClientConfig;
+  abstract readonly embedded: boolean;
   /** Stops the embedded server if no other process uses it. Does nothing for other servers. */
-  close(): Promise<void>;
+  abstract close(): Promise<void>;
 }
 
-/**
- * Whether there is a database to connect to. True for every DATABASE_URL: only a connection would
- * show more.
- */
+/** Whether there is a database to connect to. True for every DATABASE_URL. */
 export async function databaseExists({ url, dataDir }: DatabaseSettings): Promise<boolean> {
   if (url !== undefined) return true;
   const { hasEmbeddedDatabase } = await import('../embedded-postgres/embedded-postgres.js');
@@ -46,10 +43,6 @@ export async function locateDatabase(
   const database = await openEmbeddedDatabase({ dataDir: settings.dataDir, use });
   // Otherwise the environment variable PGSSLMODE could turn TLS on.
   const connection = { ...database.connection, ssl: false };
-  return {
-    requests: connection,
-    direct: connection,
-    embedded: true,
-    close: () => database.close(),
-  };
+  const close = () => database.close();
+  return { requests: connection, direct: connection, embedded: true, close };
 }

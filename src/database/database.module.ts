@@ -1,68 +1,53 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
-import type { Settings } from '../config/settings.js';
+import { Settings } from '../config/settings.js';
 import { ErrorTranslator } from '../errors/error-translator.js';
 import { BoundedPool } from './pools/bounded-pool.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseErrors } from './database-errors.js';
-import type { DatabaseLocation } from './database-location.js';
+import { DatabaseLocation } from './database-location.js';
 import { LookupPools } from './pools/lookup-pools.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
 import { createStandbys, Standbys } from './standbys/standbys.js';
 import { Transactions } from './transactions.js';
 
-/** Injection token of the DatabaseLocation. */
-export const DATABASE_LOCATION = Symbol('database location');
-
-/** The connection pool of all modules with entities, and the standbys. */
+/** The connections of all modules: those that serve requests, for lookups, and to standbys. */
 @Global()
 @Module({})
 export class DatabaseModule {
-  static forRoot(location: DatabaseLocation, settings: Settings): DynamicModule {
+  static forRoot(location: DatabaseLocation, { database: settings }: Settings): DynamicModule {
     return {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRoot({
-          ...dataSourceOptions(location.requests, settings.database, { forRequests: true }),
+          ...dataSourceOptions(location.requests, settings, { forRequests: true }),
           autoLoadEntities: true,
           // The process exits with one line if the server is unreachable. A supervisor restarts it.
           retryAttempts: 0,
         }),
       ],
       providers: [
-        { provide: DATABASE_LOCATION, useValue: location },
+        { provide: DatabaseLocation, useValue: location },
         { provide: ErrorTranslator, useClass: DatabaseErrors },
+        { provide: BoundedPool, inject: [DataSource], useFactory: poolOf },
+        LookupPools,
+        PipelinedStatements,
+        {
+          provide: Standbys,
+          inject: [Settings, PipelinedStatements, LookupPools, DataSource],
+          useFactory: createStandbys,
+        },
         {
           provide: Transactions,
           inject: [DataSource],
           useFactory: (dataSource: DataSource) =>
-            new Transactions(dataSource, settings.database.statementTimeoutMs),
-        },
-        { provide: BoundedPool, inject: [DataSource], useFactory: poolOf },
-        {
-          provide: PipelinedStatements,
-          inject: [BoundedPool],
-          useFactory: (pool: BoundedPool) => new PipelinedStatements(pool),
-        },
-        {
-          provide: LookupPools,
-          inject: [BoundedPool],
-          useFactory: (pool: BoundedPool) => new LookupPools(location.requests, settings, pool),
-        },
-        {
-          provide: Standbys,
-          inject: [PipelinedStatements, LookupPools, DataSource],
-          useFactory: (
-            primary: PipelinedStatements,
-            lookups: LookupPools,
-            dataSource: DataSource,
-          ) => createStandbys(settings.database, primary, lookups, dataSource),
+            new Transactions(dataSource, settings.statementTimeoutMs),
         },
       ],
       exports: [
         BoundedPool,
-        DATABASE_LOCATION,
+        DatabaseLocation,
         ErrorTranslator,
         LookupPools,
         PipelinedStatements,

@@ -1,7 +1,6 @@
 import type { ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../config/database-settings.js';
-import { APPLICATION_NAMES } from './application-names.js';
-import { clientConfig } from './pools/client-config.js';
+import { APPLICATION_NAMES, connectionConfig } from './pools/client-config.js';
 import { ServiceClient } from './pipelining/service-client.js';
 import type { StatementRunner } from './sql.js';
 
@@ -24,7 +23,7 @@ export class PlainConnection implements StatementRunner {
     statementTimeoutMs: number,
   ): Promise<PlainConnection> {
     const client = new ServiceClient(
-      clientConfig(connection, settings, {
+      connectionConfig(connection, settings, {
         applicationName: APPLICATION_NAMES.commands,
         statementTimeoutMs,
       }),

@@ -1,14 +1,12 @@
 import {
-  Inject,
   Injectable,
   Logger,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import pg from 'pg';
-import { APPLICATION_NAMES } from '../../database/application-names.js';
-import type { DatabaseLocation } from '../../database/database-location.js';
-import { DATABASE_LOCATION } from '../../database/database.module.js';
+import { APPLICATION_NAMES } from '../../database/pools/client-config.js';
+import { DatabaseLocation } from '../../database/database-location.js';
 import { MARK_SERVICE_SESSION } from '../../database/schema/service-sessions.js';
 import { KEY_CHANGES_CHANNEL } from '../administration/administration.repository.js';
 import { KeyCache } from './key-cache.js';
@@ -30,7 +28,7 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
 
   constructor(
     private readonly cache: KeyCache,
-    @Inject(DATABASE_LOCATION) private readonly location: DatabaseLocation,
+    private readonly location: DatabaseLocation,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {

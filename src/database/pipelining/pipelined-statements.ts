@@ -3,10 +3,11 @@
 // It relies on StatementBatch, and on setImmediate running after Node.js has read the requests that
 // have arrived. If either breaks, implement `read` and `insert` with one `pool.query` per
 // statement.
+import { Inject, Injectable } from '@nestjs/common';
 import type { Pool, PoolClient } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { isUnavailable } from '../database-errors.js';
-import { DatabaseQueueFullError } from '../pools/bounded-pool.js';
+import { BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.js';
 import type { ServiceClient } from './service-client.js';
 import type { Parameter, PreparedStatement, RowMapper } from './statement-batch.js';
 
@@ -37,12 +38,13 @@ interface Statement {
  * (docs/decisions/0010). If the server rejects one of them, only this one fails, and the others
  * run again. If the server is unavailable or late, all of them fail.
  */
+@Injectable()
 export class PipelinedStatements {
   private readonly reads: BatchQueue;
   private readonly inserts: BatchQueue;
 
   /** @param pool of ServiceClients; its owner closes it */
-  constructor(pool: Pool) {
+  constructor(@Inject(BoundedPool) pool: Pool) {
     this.reads = new BatchQueue(pool, LASTING_PLANS);
     this.inserts = new BatchQueue(pool);
   }

@@ -1,6 +1,5 @@
 import type { ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../../config/database-settings.js';
-import { type ApplicationName, APPLICATION_NAMES } from '../application-names.js';
 import {
   ServiceClient,
   type ServiceClientConfig,
@@ -15,66 +14,58 @@ import type { BoundedPoolConfig } from './bounded-pool.js';
  */
 export const CLIENT_TIMEOUT_MARGIN_MS = 250;
 
-/** What a connection is used for. */
+/** The `application_name` of each kind of connection, as pg_stat_activity shows it. */
+export const APPLICATION_NAMES = {
+  requests: 'pets',
+  standbyReads: 'pets reads',
+  lookups: 'pets lookups',
+  keyChanges: 'pets key changes',
+  commands: 'pets cli',
+  migrations: 'pets migrations',
+} as const;
+
+/** What connections are used for. */
 export interface ConnectionUse {
-  /**
-   * Whether the connection serves requests, maybe through a connection pooler. All other
-   * connections go straight to the server.
-   */
+  /** Whether they may lead through a connection pooler. */
   forRequests?: boolean;
-  applicationName?: ApplicationName;
+  applicationName?: string;
+  /** The maximum number of connections. */
+  poolSize?: number;
   connectionTimeoutMs?: number;
   statementTimeoutMs?: number;
 }
 
-export type PoolUse = ConnectionUse & { poolSize?: number };
-
 /**
- * Returns pg's configuration of a connection. Every wait in it is bounded.
+ * Returns the configuration of a pool or a ServiceClient. Every wait is bounded.
  *
  * @param connection where the server is
  */
-export function clientConfig(
+export function connectionConfig(
   connection: ClientConfig,
   settings: DatabaseSettings,
   {
     forRequests = false,
     applicationName = APPLICATION_NAMES.requests,
+    poolSize = settings.poolSize,
     connectionTimeoutMs = settings.poolWaitMs,
     statementTimeoutMs = settings.statementTimeoutMs,
   }: ConnectionUse,
-): ServiceClientConfig {
+): BoundedPoolConfig & ServiceClientConfig {
+  const mayBePooler = forRequests && settings.usesConnectionPooler;
   const serverLimits = {
     statement_timeout: statementTimeoutMs,
     lock_timeout: settings.lockTimeoutMs,
     idle_in_transaction_session_timeout: 2 * statementTimeoutMs,
   };
-  // A connection pooler rejects start-up parameters that it does not know.
-  const mayBePooler = forRequests && settings.usesConnectionPooler;
   return {
     ...connection,
+    // A connection pooler rejects start-up parameters that it does not know.
     ...(!mayBePooler && serverLimits),
     types: columnTypes,
     application_name: applicationName,
     keepAlive: true,
     connectionTimeoutMillis: connectionTimeoutMs,
     responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,
-  };
-}
-
-/**
- * Returns the configuration of a pool of such connections.
- *
- * @param poolSize the maximum number of connections
- */
-export function poolConfig(
-  connection: ClientConfig,
-  settings: DatabaseSettings,
-  { poolSize = settings.poolSize, ...use }: PoolUse,
-): BoundedPoolConfig {
-  const mayBePooler = use.forRequests === true && settings.usesConnectionPooler;
-  return {
-    ...clientConfig(connection, settings, use),
     max: poolSize,
     maxWaiting: settings.queueSize,
     Client: mayBePooler ? UnpreparedServiceClient : ServiceClient,

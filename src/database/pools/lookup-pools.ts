@@ -1,11 +1,11 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import pg, { type ClientConfig } from 'pg';
-import type { Settings } from '../../config/settings.js';
-import { APPLICATION_NAMES } from '../application-names.js';
-import { BoundedPool, DatabaseQueueFullError } from './bounded-pool.js';
-import { poolConfig } from './client-config.js';
-import { ConnectionFailedError } from './connection-failed-error.js';
+import pg from 'pg';
+import { Settings } from '../../config/settings.js';
 import { isUnavailable } from '../database-errors.js';
+import { DatabaseLocation } from '../database-location.js';
+import { BoundedPool, DatabaseQueueFullError } from './bounded-pool.js';
+import { APPLICATION_NAMES, connectionConfig } from './client-config.js';
+import { ConnectionFailedError } from './connection-failed-error.js';
 
 /** After this time, the failure of a query no longer shows that the database is unreachable. */
 const UNREACHABLE_FOR_MS = 3_000;
@@ -35,17 +35,14 @@ export class LookupPools implements OnApplicationShutdown {
   readonly uncached: BoundedPool;
   private unreachableAtMs = -Infinity;
 
-  /**
-   * @param connection where the server is
-   * @param requests the pool that serves requests
-   */
+  /** @param requests the pool that serves requests */
   constructor(
-    connection: ClientConfig,
+    location: DatabaseLocation,
     { database, bounds }: Settings,
     private readonly requests: BoundedPool,
   ) {
     const config = {
-      ...poolConfig(connection, database, {
+      ...connectionConfig(location.requests, database, {
         forRequests: true,
         applicationName: APPLICATION_NAMES.lookups,
         poolSize: database.lookupPoolSize,

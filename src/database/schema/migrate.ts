@@ -1,8 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { DatabaseSettings } from '../../config/database-settings.js';
-import { APPLICATION_NAMES } from '../application-names.js';
+import { APPLICATION_NAMES } from '../pools/client-config.js';
 import { dataSourceOptions } from '../data-source-options.js';
 import type { DatabaseLocation } from '../database-location.js';
+import { StartError } from '../../errors/start-error.js';
 import { executedMigrations, migrationStatus } from './migration-status.js';
 import type { StatementRunner } from '../sql.js';
 
@@ -10,20 +12,8 @@ import type { StatementRunner } from '../sql.js';
 const MIGRATION_LOCK = 7_236_114_901n;
 const LOCK_POLL_MS = 100;
 const LOCK_WAIT_MS = 60_000;
-/**
- * A migration may rewrite or index a large table. Only its waits for locks are short
- * (lock_timeout).
- */
+/** A migration may rewrite or index a large table. Its waits for locks are short (lock_timeout). */
 const STATEMENT_TIMEOUT_MS = 3_600_000;
-
-/** Another process has held the migration lock for too long. */
-export class SchemaBusyError extends Error {
-  override readonly name = 'SchemaBusyError';
-
-  constructor() {
-    super('Another process has been changing the schema for more than a minute.');
-  }
-}
 
 /** Runs statements that record a change of the schema. */
 export type RecordChange<Change> = (
@@ -42,7 +32,7 @@ export async function migrate(
   settings: DatabaseSettings,
   record: RecordChange<readonly string[]> = () => Promise.resolve(),
 ): Promise<string[]> {
-  return withMigrationLock(location, settings, async (dataSource) => {
+  return withMigrationLock(location, settings, async ({ dataSource }) => {
     const before = await executedMigrations(dataSource);
     const recordExecuted = async (): Promise<string[]> => {
       const after = await executedMigrations(dataSource);
@@ -76,44 +66,13 @@ export async function isSchemaCurrent(
 /**
  * Does the work while no other process migrates or reverts.
  *
- * @param work receives a data source, and the session that holds the lock
- * @throws SchemaBusyError when another process holds the lock for a minute
+ * @param work receives the session that holds the lock
+ * @throws StartError when another process holds the lock for a minute
  */
 export async function withMigrationLock<Result>(
   location: DatabaseLocation,
   settings: DatabaseSettings,
-  work: (dataSource: DataSource, session: QueryRunner) => Promise<Result>,
-): Promise<Result> {
-  return withDataSource(location, settings, async (dataSource) => {
-    // The lock belongs to the session of this runner. The server releases it if the process dies.
-    const runner = dataSource.createQueryRunner();
-    try {
-      const deadline = performance.now() + LOCK_WAIT_MS;
-      for (;;) {
-        const [{ locked }] = (await runner.query('SELECT pg_try_advisory_lock($1) AS locked', [
-          MIGRATION_LOCK,
-        ])) as [{ locked: boolean }];
-        if (locked) break;
-        if (performance.now() > deadline) {
-          throw new SchemaBusyError();
-        }
-        await new Promise((resolve) => setTimeout(resolve, LOCK_POLL_MS));
-      }
-      try {
-        return await work(dataSource, runner);
-      } finally {
-        await runner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-      }
-    } finally {
-      await runner.release();
-    }
-  });
-}
-
-async function withDataSource<Result>(
-  location: DatabaseLocation,
-  settings: DatabaseSettings,
-  work: (dataSource: DataSource) => Promise<Result>,
+  work: (session: QueryRunner) => Promise<Result>,
 ): Promise<Result> {
   const dataSource = new DataSource(
     dataSourceOptions(location.direct, settings, {
@@ -125,8 +84,28 @@ async function withDataSource<Result>(
   );
   await dataSource.initialize();
   try {
-    return await work(dataSource);
+    const session = dataSource.createQueryRunner();
+    await lock(session);
+    const result = await work(session);
+    // After an error, the server releases the lock with the session.
+    await session.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    return result;
   } finally {
     await dataSource.destroy();
+  }
+}
+
+async function lock(session: QueryRunner): Promise<void> {
+  const deadline = performance.now() + LOCK_WAIT_MS;
+  for (;;) {
+    const [{ locked }] = await session.manager.query<[{ locked: boolean }]>(
+      'SELECT pg_try_advisory_lock($1) AS locked',
+      [MIGRATION_LOCK],
+    );
+    if (locked) return;
+    if (performance.now() > deadline) {
+      throw new StartError('Another process has been changing the schema for more than a minute.');
+    }
+    await delay(LOCK_POLL_MS);
   }
 }

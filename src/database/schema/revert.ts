@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DataSource, MigrationInterface, QueryRunner } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 import type { DatabaseSettings } from '../../config/database-settings.js';
 import type { DatabaseLocation } from '../database-location.js';
 import { type RecordChange, withMigrationLock } from './migrate.js';
@@ -49,7 +49,7 @@ export function planRevert(
   location: DatabaseLocation,
   settings: DatabaseSettings,
 ): Promise<RevertPlan | null> {
-  return inRevert(location, settings, (transaction, dataSource) => planIn(transaction, dataSource));
+  return inRevert(location, settings, planIn);
 }
 
 /**
@@ -65,71 +65,57 @@ export function revertMigration(
   approved: RevertPlan,
   record: RecordChange<RevertPlan>,
 ): Promise<void> {
-  return inRevert(location, settings, async (transaction, dataSource) => {
-    const plan = await planIn(transaction, dataSource);
+  return inRevert(location, settings, async (transaction) => {
+    const plan = await planIn(transaction);
     if (!isDeepStrictEqual(plan, approved)) {
       throw new Error('The database has changed in the meantime. Run the command again.');
     }
-    await migrationNamed(dataSource, approved.migration).down(transaction);
+    await migrationNamed(transaction, approved.migration).down(transaction);
     await transaction.query('DELETE FROM migrations WHERE name = $1', [approved.migration]);
     await record(transaction, approved);
   });
 }
 
-/**
- * Does the work in one transaction, during which no process migrates and no service is connected.
- */
+/** Does the work in a transaction, during which no process migrates and no service is connected. */
 function inRevert<Result>(
   location: DatabaseLocation,
   settings: DatabaseSettings,
-  work: (transaction: QueryRunner, dataSource: DataSource) => Promise<Result>,
+  work: (transaction: QueryRunner) => Promise<Result>,
 ): Promise<Result> {
-  return withMigrationLock(location, settings, async (dataSource, session) => {
-    await session.startTransaction();
-    try {
+  return withMigrationLock(location, settings, (session) =>
+    session.manager.transaction(async () => {
       await excludeService(session);
-      const result = await work(session, dataSource);
-      await session.commitTransaction();
-      return result;
-    } catch (error) {
-      // Without a connection there is nothing to roll back, and the first error says more.
-      await session.rollbackTransaction().catch(() => undefined);
-      throw error;
-    }
-  });
+      return work(session);
+    }),
+  );
 }
 
 /**
  * Finds out what the migration's `down` drops by running it and rolling it back: no migration has
  * to declare it.
  */
-async function planIn(
-  transaction: QueryRunner,
-  dataSource: DataSource,
-): Promise<RevertPlan | null> {
+async function planIn(transaction: QueryRunner): Promise<RevertPlan | null> {
   const [migration] = await executedMigrations(transaction);
   if (migration === undefined) return null;
-  const before = await columnsIn(transaction);
+  const before = await transaction.manager.query<Column[]>(COLUMNS);
   await transaction.query('SAVEPOINT plan');
-  await migrationNamed(dataSource, migration).down(transaction);
-  const after = await columnsIn(transaction);
+  await migrationNamed(transaction, migration).down(transaction);
+  const after = await transaction.manager.query<Column[]>(COLUMNS);
   await transaction.query('ROLLBACK TO SAVEPOINT plan');
   const losses: Loss[] = [];
   for (const { name, count } of droppedParts(before, after)) {
-    const [{ rows }] = (await transaction.query(count)) as [{ rows: bigint }];
+    const [{ rows }] = await transaction.manager.query<[{ rows: bigint }]>(count);
     losses.push({ name, rows });
   }
   return { migration, losses };
 }
 
-function migrationNamed({ migrations }: DataSource, name: string): MigrationInterface {
-  const migration = migrations.find((each) => (each.name ?? each.constructor.name) === name);
+function migrationNamed({ dataSource }: QueryRunner, name: string): MigrationInterface {
+  const migration = dataSource.migrations.find(
+    (each) => (each.name ?? each.constructor.name) === name,
+  );
   if (migration) return migration;
   throw new Error(`The migration ${name} belongs to another release. Revert it with that release.`);
-}
-
-function columnsIn(transaction: QueryRunner): Promise<Column[]> {
-  return transaction.query(COLUMNS) as Promise<Column[]>;
 }
 
 /** Returns each dropped table or column, with the statement that counts its rows. */

@@ -1,4 +1,4 @@
-import { APPLICATION_NAMES } from '../application-names.js';
+import { APPLICATION_NAMES } from '../pools/client-config.js';
 import type { StatementRunner } from '../sql.js';
 
 /** The advisory lock of all running services. The number is arbitrary. */

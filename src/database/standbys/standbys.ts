@@ -1,11 +1,10 @@
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import type { DatabaseSettings } from '../../config/database-settings.js';
-import { APPLICATION_NAMES } from '../application-names.js';
+import type { Settings } from '../../config/settings.js';
 import type { PipelinedStatements } from '../pipelining/pipelined-statements.js';
 import type { Parameter, RowMapper } from '../pipelining/statement-batch.js';
 import { BoundedPool } from '../pools/bounded-pool.js';
-import { poolConfig } from '../pools/client-config.js';
+import { APPLICATION_NAMES, connectionConfig } from '../pools/client-config.js';
 import type { LookupPools } from '../pools/lookup-pools.js';
 import { type PrimaryPosition, PrimaryPositions } from './primary-positions.js';
 import { RowChanges } from './row-changes.js';
@@ -21,7 +20,6 @@ const MAX_WAIT_MS = 1_000;
 const HORIZON_STATEMENTS = 30;
 
 /** Reads from the streaming standbys, round-robin, and from the primary (docs/decisions/0008). */
-@Injectable()
 export class Standbys implements OnModuleInit, OnApplicationShutdown {
   private timer: NodeJS.Timeout | undefined;
   private lastIndex = 0;
@@ -148,7 +146,7 @@ async function readStandby<Row>(
  * @param dataSource the primary, whose commits are observed
  */
 export function createStandbys(
-  settings: DatabaseSettings,
+  { database: settings }: Settings,
   primary: PipelinedStatements,
   lookups: LookupPools,
   dataSource: DataSource,
@@ -160,7 +158,7 @@ export function createStandbys(
     statementTimeoutMs: Math.min(settings.statementTimeoutMs, MAX_WAIT_MS),
   };
   const standbys = settings.replicaUrls.map((connectionString, index) => {
-    const pool = new BoundedPool(poolConfig({ connectionString }, settings, use));
+    const pool = new BoundedPool(connectionConfig({ connectionString }, settings, use));
     return new Standby(index, pool);
   });
   const horizonMs = HORIZON_STATEMENTS * settings.statementTimeoutMs;
