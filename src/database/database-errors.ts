@@ -12,20 +12,9 @@ import { DatabaseQueueFullError } from './pools/bounded-pool.js';
 import { ConnectionFailedError } from './pools/connection-failed-error.js';
 
 /** Node.js error codes of a broken connection. */
-const CONNECTION_CODES = new Set([
-  'ECONNRESET',
-  'EHOSTDOWN',
-  'EHOSTUNREACH',
-  'ENETDOWN',
-  'ENETUNREACH',
-  'EPIPE',
-  'ETIMEDOUT',
-]);
+const CONNECTION_CODE = /^(?:ECONNRESET|E(?:HOST|NET)(?:DOWN|UNREACH)|EPIPE|ETIMEDOUT)$/;
 
-/**
- * Messages of pg's errors without a code: the connection broke, or none was available, or the
- * response was late.
- */
+/** pg's errors without a code: the connection broke, none was available, or the response was late. */
 const CONNECTION_MESSAGE =
   /^(?:Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client (?:has encountered a connection error|was closed)|Cannot use a pool after calling end)/;
 
@@ -40,10 +29,15 @@ const TEMPORARY_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03)$
  * SQLSTATEs of a value that PostgreSQL cannot store: a number out of the column's range, NUL in text
  * or in a member of jsonb, and text that is too long.
  */
-const UNSTORABLE_VALUE = new Set(['22003', '22021', '22P05', '22001']);
+const UNSTORABLE_VALUE = /^(?:22001|22003|22021|22P05)$/;
 
-/** TypeORM's errors when a connection has broken between two statements of a transaction. */
-const RELEASED = [QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError];
+const UNAVAILABLE = [
+  ConnectionFailedError,
+  DatabaseQueueFullError,
+  // TypeORM's errors when a connection has broken between two statements of a transaction.
+  QueryRunnerAlreadyReleasedError,
+  QueryRunnerProviderAlreadyReleasedError,
+];
 
 interface DatabaseFailure {
   code?: string;
@@ -62,9 +56,10 @@ export class DatabaseErrors extends ErrorTranslator {
     if (error instanceof EntityNotFoundError) {
       return new ServiceError('not_found', PUBLIC_MESSAGES.notFound, { cause: error });
     }
-    return isUnstorable(error)
-      ? new ServiceError('invalid_request', PUBLIC_MESSAGES.unstorableValue, { cause: error })
-      : undefined;
+    if (UNSTORABLE_VALUE.test(failureOf(error).code ?? '')) {
+      return new ServiceError('invalid_request', PUBLIC_MESSAGES.unstorableValue, { cause: error });
+    }
+    return undefined;
   }
 }
 
@@ -73,27 +68,21 @@ export class DatabaseErrors extends ErrorTranslator {
  * server rejected the statement for a temporary reason.
  */
 export function isUnavailable(error: unknown): boolean {
-  const failure = driverError(error);
-  if (failure instanceof ConnectionFailedError) return true;
-  if (RELEASED.some((Released) => failure instanceof Released)) return true;
-  if (failure instanceof DatabaseQueueFullError) return true;
+  const failure = failureOf(error);
+  if (UNAVAILABLE.some((type) => failure instanceof type)) return true;
   if (!(failure instanceof Error)) return false;
-  const { code } = failure as DatabaseFailure;
+  const { code } = failure;
   if (code === undefined) return CONNECTION_MESSAGE.test(failure.message);
-  return CONNECTION_CODES.has(code) || TEMPORARY_STATE.test(code);
+  return CONNECTION_CODE.test(code) || TEMPORARY_STATE.test(code);
 }
 
 /** Returns the name of the constraint that a statement violated, if the error says so. */
 export function violatedConstraint(error: unknown): string | undefined {
-  const failure = driverError(error) as DatabaseFailure | undefined;
-  return failure?.code?.startsWith('23') ? failure.constraint : undefined;
+  const { code, constraint } = failureOf(error);
+  return code?.startsWith('23') ? constraint : undefined;
 }
 
-function isUnstorable(error: unknown): boolean {
-  const { code = '' } = (driverError(error) ?? {}) as DatabaseFailure;
-  return UNSTORABLE_VALUE.has(code);
-}
-
-function driverError(error: unknown): unknown {
-  return error instanceof QueryFailedError ? error.driverError : error;
+function failureOf(error: unknown): DatabaseFailure {
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  return cause ?? {};
 }

@@ -9,7 +9,7 @@ import type { EntityManager } from 'typeorm';
 import { isUnavailable } from '../database-errors.js';
 import { BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.js';
 import type { ServiceClient } from './service-client.js';
-import type { Parameter, PreparedStatement, RowMapper } from './statement-batch.js';
+import type { Parameter, RowMapper } from './statement-batch.js';
 
 /** More statements per batch save nothing, and a slow one delays the others. */
 const MAX_BATCH_SIZE = 8;
@@ -114,27 +114,25 @@ class BatchQueue {
       this.requested++;
       this.pool.connect((error, client) => {
         this.requested--;
-        if (client) {
-          this.run(client as PoolClient & ServiceClient, this.waiting.splice(0, MAX_BATCH_SIZE));
-        } else {
-          for (const { reject } of this.withoutConnection(error)) reject(error);
-        }
+        // If the pool's queue is full, the newest statements fail, not those that wait in it.
+        const isQueueFull = error instanceof DatabaseQueueFullError;
+        const batch = isQueueFull
+          ? this.waiting.splice(this.requested * MAX_BATCH_SIZE)
+          : this.waiting.splice(0, MAX_BATCH_SIZE);
+        if (client) this.run(client as PoolClient & ServiceClient, batch);
+        else for (const { reject } of batch) reject(error);
       });
     }
-  }
-
-  /** Removes the newest statements if the pool's queue is full, or else those that waited longest. */
-  private withoutConnection(error: Error | undefined): Statement[] {
-    return error instanceof DatabaseQueueFullError
-      ? this.waiting.splice(this.requested * MAX_BATCH_SIZE)
-      : this.waiting.splice(0, MAX_BATCH_SIZE);
   }
 
   private run(client: PoolClient & ServiceClient, batch: readonly Statement[]): void {
     const statements = batch.map(({ sql, values, toRow }) => client.statement(sql, values, toRow));
     // The batch reports a broken connection. Without a listener, the event would end the process.
     client.on('error', ignore);
-    client.run([...this.settingsFor(client), ...statements], (error, failed) => {
+    // Through a connection pooler, each statement is planned when it runs.
+    const needsSettings = this.settings !== undefined && client.preparesStatements;
+    const settings = needsSettings ? [client.statement(this.settings, [], ignore)] : [];
+    client.run([...settings, ...statements], (error, failed) => {
       client.removeListener('error', ignore);
       client.release(error ?? undefined);
       if (error) return this.fail(batch, error, failed ? statements.indexOf(failed) : -1);
@@ -143,12 +141,6 @@ class BatchQueue {
         else batch[index]?.resolve(rows);
       }
     });
-  }
-
-  /** Through a connection pooler, each statement is planned when it runs. */
-  private settingsFor(client: ServiceClient): PreparedStatement<unknown>[] {
-    if (this.settings === undefined || !client.preparesStatements) return [];
-    return [client.statement(this.settings, [], ignore)];
   }
 
   /**

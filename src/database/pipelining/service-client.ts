@@ -11,15 +11,13 @@ import { ConnectionFailedError } from '../pools/connection-failed-error.js';
 import {
   type BatchDone,
   type Parameter,
+  type PreparedColumns,
   PreparedStatement,
   type RowMapper,
   StatementBatch,
 } from './statement-batch.js';
 
-/**
- * The maximum of prepared statements, so that generated SQL in many shapes does not fill the
- * server's memory.
- */
+/** Bounds the server's memory for prepared statements if SQL is generated in many shapes. */
 const MAX_NAMED_STATEMENTS = 256;
 
 const statementNames = new Map<string, string>();
@@ -28,7 +26,7 @@ const OVERDUE_CHECK_INTERVAL_MS = 50;
 
 /** pg's configuration, with a time limit for responses. */
 export interface ServiceClientConfig extends pg.ClientConfig {
-  /** How long a response may take; undefined: no limit. */
+  /** How long a response may take; by default without a limit. */
   responseTimeoutMs?: number;
 }
 
@@ -42,20 +40,14 @@ type Query = (...query: unknown[]) => unknown;
  */
 export class ServiceClient extends pg.Client {
   readonly preparesStatements: boolean = true;
-  /**
-   * When each statement without a response was sent, by `performance.now()`; undefined: no time
-   * limit.
-   */
-  private readonly sentAtMs: number[] | undefined;
+  private readonly prepared: PreparedColumns = new Map();
+  /** When each statement without a response was sent, by `performance.now()`. */
+  private readonly sentAtMs: number[] = [];
 
   constructor(config: ServiceClientConfig) {
     super(config);
-    const { responseTimeoutMs } = config;
-    if (responseTimeoutMs === undefined) return;
-    const sentAtMs: number[] = [];
-    // A pool sends the first statement before pg emits `connect`.
-    this.sentAtMs = sentAtMs;
-    this.once('connect', () => this.closeWhenOverdue(sentAtMs, responseTimeoutMs));
+    const { responseTimeoutMs = Infinity } = config;
+    this.once('connect', () => this.closeWhenOverdue(responseTimeoutMs));
   }
 
   /**
@@ -76,14 +68,9 @@ export class ServiceClient extends pg.Client {
 
   // pg declares a dozen overloads of query. This implements all of them.
   override query = ((config: unknown, values?: unknown, callback?: unknown): unknown => {
-    const named =
-      this.preparesStatements &&
-      typeof config === 'string' &&
-      Array.isArray(values) &&
-      values.length > 0
-        ? { name: statementName(config), text: config, values: values as unknown[] }
-        : undefined;
-    return named ? this.send(named, callback) : this.send(config, values, callback);
+    const hasParameters = typeof config === 'string' && Array.isArray(values) && values.length > 0;
+    if (!hasParameters || !this.preparesStatements) return this.send(config, values, callback);
+    return this.send({ name: statementName(config), text: config, values }, callback);
   }) as pg.Client['query'];
 
   /** Creates a statement for `run`. */
@@ -93,7 +80,7 @@ export class ServiceClient extends pg.Client {
     toRow: RowMapper<Row>,
   ): PreparedStatement<Row> {
     const name = this.preparesStatements ? statementName(sql) : undefined;
-    return new PreparedStatement(name, sql, values, toRow);
+    return new PreparedStatement(this.prepared, name, sql, values, toRow);
   }
 
   /** Runs statements as one transaction. */
@@ -110,15 +97,15 @@ export class ServiceClient extends pg.Client {
   }
 
   private send(...query: unknown[]): unknown {
-    this.sentAtMs?.push(performance.now());
+    this.sentAtMs.push(performance.now());
     return (pg.Client.prototype.query as Query).apply(this, query);
   }
 
   /** Uses one timer per connection. pg's `query_timeout` would set one per statement. */
-  private closeWhenOverdue(sentAtMs: number[], limitMs: number): void {
-    connectionOf(this).on('readyForQuery', () => sentAtMs.shift());
+  private closeWhenOverdue(limitMs: number): void {
+    connectionOf(this).on('readyForQuery', () => this.sentAtMs.shift());
     const timer = setInterval(() => {
-      const [oldestMs = Infinity] = sentAtMs;
+      const [oldestMs = Infinity] = this.sentAtMs;
       if (performance.now() - oldestMs > limitMs) this.abandon();
     }, OVERDUE_CHECK_INTERVAL_MS).unref();
     this.once('end', () => clearInterval(timer));
@@ -139,9 +126,7 @@ export function connectionOf(client: pg.ClientBase): EventEmitter & { stream: Du
   return (client as unknown as { connection: EventEmitter & { stream: Duplex } }).connection;
 }
 
-/**
- * Derives the name from the text, so that all processes use the same name for the same statement.
- */
+/** Derives the name from the text, so that all processes use the same name. */
 function statementName(text: string): string | undefined {
   let name = statementNames.get(text);
   if (name === undefined && statementNames.size < MAX_NAMED_STATEMENTS) {

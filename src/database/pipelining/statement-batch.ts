@@ -16,7 +16,8 @@ type TypeId = Parameters<typeof pg.types.getTypeParser>[0];
 
 type ColumnParser = (text: string) => unknown;
 
-type Parsers = readonly ColumnParser[];
+/** The column parsers of a connection's prepared statements, by statement name. */
+export type PreparedColumns = Map<string, readonly ColumnParser[]>;
 
 /** Members of pg's Connection that its types omit. */
 interface Connection {
@@ -45,9 +46,6 @@ interface DataRow {
   fields: readonly (string | null)[];
 }
 
-/** The column parsers of the prepared statements of each connection, by statement name. */
-const columnParsers = new WeakMap<Connection, Map<string, Parsers>>();
-
 /** An integer with at most this many digits is exact as a number. */
 const MAX_EXACT_DIGITS = 15;
 
@@ -69,11 +67,14 @@ export class PreparedStatement<Row> {
   readonly rows: Row[] = [];
   /** The error of the row mapper. */
   failure: Error | null = null;
-  private parsers: Parsers = [];
-  private described: Map<string, Parsers> | undefined;
+  private parsers: readonly ColumnParser[] = [];
 
-  /** @param name of the prepared statement, derived from the text; undefined: not to be prepared */
+  /**
+   * @param prepared of the connection
+   * @param name of the prepared statement, derived from the text; undefined: not to be prepared
+   */
   constructor(
+    private readonly prepared: PreparedColumns,
     readonly name: string | undefined,
     readonly text: string,
     private readonly values: readonly Parameter[],
@@ -83,10 +84,9 @@ export class PreparedStatement<Row> {
   /** Sends the statement without a Sync message. The server responds after the next Sync. */
   send(connection: Connection): void {
     const { name, text, values } = this;
-    this.described = parsersOf(connection);
-    let parsers: Parsers | undefined;
+    let parsers: readonly ColumnParser[] | undefined;
     if (name !== undefined && isPrepared(connection, name)) {
-      parsers = this.described.get(name);
+      parsers = this.prepared.get(name);
     } else {
       connection.parse({ name, text });
       if (name !== undefined) connection.submittedNamedStatements[name] = text;
@@ -99,7 +99,7 @@ export class PreparedStatement<Row> {
 
   describeRows({ fields }: RowDescription): void {
     this.parsers = fields.map(({ dataTypeID }) => columnTypes.getTypeParser(dataTypeID));
-    if (this.name !== undefined) this.described?.set(this.name, this.parsers);
+    if (this.name !== undefined) this.prepared.set(this.name, this.parsers);
   }
 
   addRow({ fields }: DataRow): void {
@@ -189,12 +189,6 @@ export class StatementBatch {
     const isOfStatement = error instanceof pg.DatabaseError;
     this.callback(error, isOfStatement ? this.statements[this.current] : undefined);
   }
-}
-
-function parsersOf(connection: Connection): Map<string, Parsers> {
-  let parsers = columnParsers.get(connection);
-  if (!parsers) columnParsers.set(connection, (parsers = new Map<string, Parsers>()));
-  return parsers;
 }
 
 function isPrepared(connection: Connection, name: string): boolean {

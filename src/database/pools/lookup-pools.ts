@@ -17,17 +17,13 @@ const LASTING_PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=o
 const SERVER_TIMEOUTS = new Set(['57014', '55P03']);
 const TOO_MANY_CONNECTIONS = '53300';
 
-/**
- * What a lookup is for: an API key that is in the cache (or readiness), or one that anyone can have
- * made up.
- */
+/** Whether a lookup is for an API key in the cache (or readiness), or one that may be made up. */
 export type LookupKind = 'cached' | 'uncached';
 
 /**
- * Connections for key lookups and readiness. They stay usable while the connections that serve
- * requests are busy. Keys that are not in the cache have connections and a queue of their own, so
- * that unauthenticated callers, however many, delay nobody else. Connections are opened on first
- * use and then kept.
+ * Connections for key lookups and readiness, which stay usable while those that serve requests are
+ * busy. API keys that are not in the cache have separate connections and a separate queue, so that
+ * unauthenticated callers delay nobody else. Connections are opened on first use and then kept.
  */
 @Injectable()
 export class LookupPools implements OnApplicationShutdown {
@@ -74,8 +70,7 @@ export class LookupPools implements OnApplicationShutdown {
   ): Promise<Row[]> {
     const startedAtMs = performance.now();
     try {
-      const { rows } = await this.run<Row>(kind, sql, values);
-      return rows;
+      return await this.run<Row>(kind, sql, values);
     } catch (error) {
       if (isUnreachable(error) && !this.hasRespondedSince(startedAtMs)) {
         this.unreachableAtMs = performance.now();
@@ -94,10 +89,7 @@ export class LookupPools implements OnApplicationShutdown {
     return isRecent && !this.hasRespondedSince(unreachableAtMs);
   }
 
-  /**
-   * Whether any query has succeeded since a time of `performance.now()`, those of requests
-   * included.
-   */
+  /** Whether any query has succeeded since a time of `performance.now()`, also of a request. */
   hasRespondedSince(ms: number): boolean {
     return [this.cached, this.uncached, this.requests].some((pool) => pool.respondedAtMs >= ms);
   }
@@ -106,15 +98,13 @@ export class LookupPools implements OnApplicationShutdown {
     kind: LookupKind,
     sql: string,
     values: unknown[],
-  ): Promise<pg.QueryResult<Row>> {
+  ): Promise<Row[]> {
     try {
-      return await this[kind].query<Row>(sql, values);
+      return (await this[kind].query<Row>(sql, values)).rows;
     } catch (error) {
+      if (kind === 'uncached' || codeOf(error) !== TOO_MANY_CONNECTIONS) throw error;
       // The server has no connection left for us, but those that serve requests are open.
-      if (kind === 'cached' && codeOf(error) === TOO_MANY_CONNECTIONS) {
-        return this.requests.query<Row>(sql, values);
-      }
-      throw error;
+      return (await this.requests.query<Row>(sql, values)).rows;
     }
   }
 }

@@ -3,7 +3,7 @@ import type { LookupPools } from '../pools/lookup-pools.js';
 import type { ReplayState } from './standby.js';
 
 /** How old the result of a standby may be. */
-export const MAX_STALENESS_MS = 5_000;
+const MAX_STALENESS_MS = 5_000;
 
 const POSITION = `
   SELECT (pg_current_wal_flush_lsn() - '0/0')::bigint AS wal,
@@ -65,31 +65,26 @@ export class PrimaryPositions {
     try {
       const values = [this.horizonMs / 1000];
       const rows = await this.lookups.query<PrimaryPosition>('cached', POSITION, values);
-      this.add(rows.map((position) => ({ ...position, askedAtMs })));
+      const oldestMs = askedAtMs - MAX_STALENESS_MS;
+      this.positions = [
+        ...rows.map((position) => ({ ...position, askedAtMs })),
+        ...this.positions.filter((position) => position.askedAtMs > oldestMs),
+      ];
       this.hasLoggedFailure = false;
     } catch (error) {
       if (this.lookups.isUnreachable) this.extend(askedAtMs);
-      else this.logFailure(error);
+      else if (!this.hasLoggedFailure) {
+        this.hasLoggedFailure = true;
+        this.logger.warn({ msg: 'position of the primary unknown', err: error });
+      }
     } finally {
       this.asking = false;
     }
-  }
-
-  private add(positions: readonly PrimaryPosition[]): void {
-    const oldestMs = performance.now() - MAX_STALENESS_MS;
-    const recent = this.positions.filter(({ askedAtMs }) => askedAtMs > oldestMs);
-    this.positions = [...positions, ...recent];
   }
 
   /** Keeps the newest position valid, unless this replica has changed rows since. */
   private extend(askedAtMs: number): void {
     const [newest] = this.positions;
     if (newest && newest.askedAtMs > this.changedAtMs) this.positions = [{ ...newest, askedAtMs }];
-  }
-
-  private logFailure(error: unknown): void {
-    if (this.hasLoggedFailure) return;
-    this.hasLoggedFailure = true;
-    this.logger.warn({ msg: 'position of the primary unknown', err: error });
   }
 }

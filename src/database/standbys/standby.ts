@@ -39,10 +39,6 @@ export class Standby {
     pool.on('error', (error) => this.removeFromRotation(error));
   }
 
-  get isInRotation(): boolean {
-    return Boolean(this.replay);
-  }
-
   /**
    * Returns the rows of a statement, or null if it fails. An unavailable or late standby is removed
    * from rotation.
@@ -56,7 +52,10 @@ export class Standby {
       return await this.statements.read(sql, values, toRow);
     } catch (error) {
       if (isUnavailable(error)) this.removeFromRotation(error);
-      else this.logFailure(error);
+      else if (!this.hasLoggedFailure) {
+        this.hasLoggedFailure = true;
+        this.logger.warn({ msg: 'query failed on standby', standby: this.index, err: error });
+      }
       return null;
     }
   }
@@ -94,11 +93,5 @@ export class Standby {
     if (this.replay === null || error instanceof DatabaseQueueFullError) return;
     this.replay = null;
     this.logger.warn({ msg: 'standby removed from rotation', standby: this.index, err: error });
-  }
-
-  private logFailure(error: unknown): void {
-    if (this.hasLoggedFailure) return;
-    this.hasLoggedFailure = true;
-    this.logger.warn({ msg: 'query failed on standby', standby: this.index, err: error });
   }
 }

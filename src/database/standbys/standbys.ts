@@ -13,10 +13,7 @@ import { Standby } from './standby.js';
 const PROBE_INTERVAL_MS = 1_000;
 /** A read that waits this long for a standby goes to the primary, and still has time left there. */
 const MAX_WAIT_MS = 1_000;
-/**
- * In statement time limits: twice the longest transaction that adds an animal
- * (docs/decisions/0008).
- */
+/** In statement time limits: twice the longest transaction that adds an animal (decision 8). */
 const HORIZON_STATEMENTS = 30;
 
 /** Reads from the streaming standbys, round-robin, and from the primary (docs/decisions/0008). */
@@ -34,7 +31,7 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
 
   /** Whether each standby is in rotation, in the order of DATABASE_REPLICA_URLS. */
   get inRotation(): boolean[] {
-    return this.standbys.map(({ isInRotation }) => isInRotation);
+    return this.standbys.map(({ replay }) => Boolean(replay));
   }
 
   onModuleInit(): void {
@@ -61,8 +58,7 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
     values: readonly Parameter[],
     toRow: RowMapper<Row>,
   ): Promise<Row | null> {
-    const isConclusive = (rows: readonly unknown[]): boolean => rows.length > 0;
-    const [row] = await this.read({ sql, values, toRow, isConclusive });
+    const [row] = await this.read({ sql, values, toRow, minRows: 1 });
     return row ?? null;
   }
 
@@ -79,8 +75,7 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
     limit: number,
     toRow: RowMapper<Row>,
   ): Promise<Row[]> {
-    const isConclusive = (rows: readonly unknown[]): boolean => rows.length === limit;
-    return this.read({ sql, values, toRow, isConclusive, settled: true });
+    return this.read({ sql, values, toRow, minRows: limit, settled: true });
   }
 
   private async read<Row>(query: StandbyQuery<Row>): Promise<Row[]> {
@@ -115,8 +110,8 @@ interface StandbyQuery<Row> {
   sql: string;
   values: readonly Parameter[];
   toRow: RowMapper<Row>;
-  /** Whether these rows are a complete result. If not, the primary is queried. */
-  isConclusive: (rows: readonly unknown[]) => boolean;
+  /** Fewer rows are not a complete result, and the primary is queried. */
+  minRows: number;
   /** Whether every row with a smaller id than the last one must be committed. */
   settled?: boolean;
 }
@@ -125,7 +120,7 @@ interface StandbyQuery<Row> {
 async function readStandby<Row>(
   standby: Standby,
   { settledBefore }: PrimaryPosition,
-  { sql, values, toRow, isConclusive, settled = false }: StandbyQuery<Row>,
+  { sql, values, toRow, minRows, settled = false }: StandbyQuery<Row>,
 ): Promise<Row[] | null> {
   const parameters = [...values, standby.replay?.serverStartedAt ?? null];
   // The address may lead to another server than the one that was probed.
@@ -136,15 +131,11 @@ async function readStandby<Row>(
     parameters,
     (columns: unknown[]) => ({ row: toRow(columns as never), isUsable: columns.at(-1) === true }),
   );
-  const isUsable = rows !== null && isConclusive(rows) && rows.at(-1)?.isUsable === true;
+  const isUsable = rows !== null && rows.length >= minRows && rows.at(-1)?.isUsable === true;
   return isUsable ? rows.map(({ row }) => row) : null;
 }
 
-/**
- * Creates the standbys of DATABASE_REPLICA_URLS.
- *
- * @param dataSource the primary, whose commits are observed
- */
+/** Creates the standbys of DATABASE_REPLICA_URLS. Observes the commits of the data source. */
 export function createStandbys(
   { database: settings }: Settings,
   primary: PipelinedStatements,
@@ -157,12 +148,11 @@ export function createStandbys(
     connectionTimeoutMs: Math.min(settings.poolWaitMs, MAX_WAIT_MS),
     statementTimeoutMs: Math.min(settings.statementTimeoutMs, MAX_WAIT_MS),
   };
-  const standbys = settings.replicaUrls.map((connectionString, index) => {
-    const pool = new BoundedPool(connectionConfig({ connectionString }, settings, use));
-    return new Standby(index, pool);
-  });
-  const horizonMs = HORIZON_STATEMENTS * settings.statementTimeoutMs;
-  const positions = new PrimaryPositions(lookups, horizonMs);
+  const standbys = settings.replicaUrls.map(
+    (connectionString, index) =>
+      new Standby(index, new BoundedPool(connectionConfig({ connectionString }, settings, use))),
+  );
+  const positions = new PrimaryPositions(lookups, HORIZON_STATEMENTS * settings.statementTimeoutMs);
   if (standbys.length > 0) {
     dataSource.subscribers.push(new RowChanges(() => positions.rowsChanged()));
   }
