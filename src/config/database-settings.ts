@@ -2,66 +2,54 @@ import { resolve } from 'node:path';
 import type { EnvironmentReader } from './environment-reader.js';
 import { isDecodable, parseUrl } from './url.js';
 
-export interface DatabaseSettings {
-  /** undefined: the embedded server in `dataDir`. */
-  readonly url: string | undefined;
-  /** The address that bypasses a connection pooler; `url` by default. */
-  readonly directUrl: string | undefined;
-  /** Whether `url` and `directUrl` differ in more than the user and the password. */
-  readonly usesConnectionPooler: boolean;
-  /** Streaming standbys for reads. */
-  readonly replicaUrls: readonly string[];
-  readonly poolSize: number;
-  /** Calls that may wait for a connection. */
-  readonly queueSize: number;
-  /** Connections for lookups of cached API keys, and as many for lookups of other API keys. */
-  readonly lookupPoolSize: number;
-  readonly poolWaitMs: number;
-  readonly statementTimeoutMs: number;
-  readonly lockTimeoutMs: number;
-  readonly readinessTimeoutMs: number;
-  readonly migrateOnStart: boolean;
-  /** Absolute path of the folder with the embedded database. */
-  readonly dataDir: string;
-}
-
 const TIMEOUT = { min: 0.1, max: 60 };
 const EXAMPLE = 'postgres://user:password@host:5432/database';
 
-export function readDatabaseSettings(read: EnvironmentReader): DatabaseSettings {
+export type DatabaseSettings = Readonly<ReturnType<typeof readDatabaseSettings>>;
+
+export function readDatabaseSettings(read: EnvironmentReader) {
   return {
     ...databaseUrls(read),
     poolSize: read.integer('DATABASE_POOL_SIZE', 10, { min: 1, max: 1000 }),
+    /** Calls that may wait for a connection. */
     queueSize: read.integer('DATABASE_QUEUE_SIZE', 500, { min: 1, max: 100_000 }),
+    /** Connections for lookups of cached API keys, and as many for lookups of other API keys. */
     lookupPoolSize: read.integer('DATABASE_LOOKUP_POOL_SIZE', 2, { min: 1, max: 100 }),
     poolWaitMs: read.seconds('DATABASE_POOL_WAIT_SECONDS', 2, TIMEOUT),
     statementTimeoutMs: read.seconds('DATABASE_STATEMENT_TIMEOUT_SECONDS', 2, TIMEOUT),
     lockTimeoutMs: read.seconds('DATABASE_LOCK_TIMEOUT_SECONDS', 2, TIMEOUT),
     readinessTimeoutMs: read.seconds('READINESS_TIMEOUT_SECONDS', 0.4, { min: 0.05, max: 60 }),
     migrateOnStart: read.boolean('MIGRATE_ON_START', true),
+    /** Absolute path of the folder with the embedded database. */
     dataDir: resolve(read.text('DATA_DIR') ?? '.data'),
   };
 }
 
-function databaseUrls(
-  read: EnvironmentReader,
-): Pick<DatabaseSettings, 'url' | 'directUrl' | 'usesConnectionPooler' | 'replicaUrls'> {
+function databaseUrls(read: EnvironmentReader) {
   const password = read.secret('DATABASE_PASSWORD');
   const directPassword = read.secret('DATABASE_DIRECT_PASSWORD');
   const url = withPassword(databaseUrl(read, 'DATABASE_URL'), password);
   const direct = withPassword(databaseUrl(read, 'DATABASE_DIRECT_URL'), directPassword ?? password);
   const replicaUrls = databaseReplicaUrls(read).map((replica) => withPassword(replica, password));
   if (url === undefined) {
-    if (password !== undefined) requireWith(read, 'DATABASE_URL', 'DATABASE_PASSWORD');
-    if (direct !== undefined) requireWith(read, 'DATABASE_URL', 'DATABASE_DIRECT_URL');
-    if (replicaUrls.length > 0) requireWith(read, 'DATABASE_URL', 'DATABASE_REPLICA_URLS');
+    if (password !== undefined) rejectAlone(read, 'DATABASE_PASSWORD', 'DATABASE_URL');
+    if (direct !== undefined) rejectAlone(read, 'DATABASE_DIRECT_URL', 'DATABASE_URL');
+    if (replicaUrls.length > 0) rejectAlone(read, 'DATABASE_REPLICA_URLS', 'DATABASE_URL');
   }
   if (direct === undefined && directPassword !== undefined) {
-    requireWith(read, 'DATABASE_DIRECT_URL', 'DATABASE_DIRECT_PASSWORD');
+    rejectAlone(read, 'DATABASE_DIRECT_PASSWORD', 'DATABASE_DIRECT_URL');
   }
   const directUrl = direct ?? url;
-  const usesConnectionPooler = withoutCredentials(url) !== withoutCredentials(directUrl);
-  return { url, directUrl, usesConnectionPooler, replicaUrls };
+  return {
+    /** undefined: the embedded server in `dataDir`. */
+    url,
+    /** The address that bypasses a connection pooler; `url` by default. */
+    directUrl,
+    /** Whether `url` and `directUrl` differ in more than the user and the password. */
+    usesConnectionPooler: withoutCredentials(url) !== withoutCredentials(directUrl),
+    /** Streaming standbys for reads. */
+    replicaUrls,
+  };
 }
 
 function databaseUrl(read: EnvironmentReader, name: string): string | undefined {
@@ -111,7 +99,6 @@ function withoutCredentials(url: string | undefined): string | undefined {
 }
 
 /** Rejects a variable that was set without the one that it needs. */
-function requireWith(read: EnvironmentReader, required: string, name: string): void {
-  if (read.isRejected(required)) return;
-  read.reject(name, `a value only together with ${required}`, undefined);
+function rejectAlone(read: EnvironmentReader, name: string, required: string): void {
+  if (!read.isRejected(required)) read.reject(name, `a value only together with ${required}`);
 }

@@ -18,13 +18,10 @@ export class EnvironmentReader {
 
   constructor(private readonly environment: Environment) {}
 
-  /**
-   * Marks a variable as invalid.
-   *
-   * @param expected describes a valid value
-   * @param placeholder is returned, so that the next variables can be read
-   */
-  reject<Value>(name: string, expected: string, placeholder: Value): Value {
+  /** Marks a variable as invalid. Returns the placeholder, so that the next ones can be read. */
+  reject(name: string, expected: string): undefined;
+  reject<Value>(name: string, expected: string, placeholder: Value): Value;
+  reject(name: string, expected: string, placeholder?: unknown): unknown {
     this.invalid.set(name, expected);
     return placeholder;
   }
@@ -55,12 +52,12 @@ export class EnvironmentReader {
     const path = this.text(`${name}_FILE`);
     if (path === undefined) return this.text(name);
     if (this.text(name) !== undefined) {
-      return this.reject(`${name}_FILE`, `either it or ${name}, not both`, undefined);
+      return this.reject(`${name}_FILE`, `either it or ${name}, not both`);
     }
     try {
       return readFileSync(path, 'utf8').replace(/\r?\n$/, '') || undefined;
     } catch {
-      return this.reject(`${name}_FILE`, 'the path of a readable file', undefined);
+      return this.reject(`${name}_FILE`, 'the path of a readable file');
     }
   }
 
@@ -72,20 +69,16 @@ export class EnvironmentReader {
     const text = this.text(name);
     if (text === undefined) return undefined;
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
-    if (!(value >= min && value <= max)) {
-      return this.reject(name, `an integer from ${min} to ${max}`, undefined);
-    }
-    return value;
+    if (value >= min && value <= max) return value;
+    return this.reject(name, `an integer from ${min} to ${max}`);
   }
 
   /** Reads seconds with up to three decimals. Returns milliseconds. The range is in seconds. */
   seconds(name: string, fallback: number, { min, max }: Range): number {
     const text = this.text(name) ?? String(fallback);
     const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : NaN;
-    if (!(value >= min && value <= max)) {
-      return this.reject(name, `a number of seconds from ${min} to ${max}`, NaN);
-    }
-    return Math.round(value * 1000);
+    if (value >= min && value <= max) return Math.round(value * 1000);
+    return this.reject(name, `a number of seconds from ${min} to ${max}`, NaN);
   }
 
   boolean(name: string, fallback: boolean): boolean {

@@ -1,23 +1,18 @@
 import type { EnvironmentReader } from './environment-reader.js';
 
-export interface LimitSettings {
-  /** Requests per minute and client address without a valid API key. */
-  readonly anonymousRequestsPerMinute: number;
-  /** Rejected requests per minute that ban a key; undefined: the plan's limit; 0: never ban. */
-  readonly banAfterRejections: number | undefined;
-  /** How long a ban lasts. 0: never ban. */
-  readonly banMs: number;
-  /** Lookups of API keys per second for a client address over its anonymous limit. */
-  readonly keyLookupsPerSecond: number;
-}
-
 const REQUESTS = { min: 1, max: 1_000_000_000 };
 
-export function readLimitSettings(read: EnvironmentReader): LimitSettings {
+export type LimitSettings = Readonly<ReturnType<typeof readLimitSettings>>;
+
+export function readLimitSettings(read: EnvironmentReader) {
   return {
+    /** Requests per minute and client address without a valid API key. */
     anonymousRequestsPerMinute: read.integer('ANONYMOUS_REQUESTS_PER_MINUTE', 300, REQUESTS),
+    /** Rejected requests per minute that ban a key; undefined: the plan's limit; 0: never ban. */
     banAfterRejections: read.optionalInteger('BAN_AFTER_REFUSALS', { ...REQUESTS, min: 0 }),
+    /** How long a ban lasts. 0: never ban. */
     banMs: read.seconds('BAN_SECONDS', 300, { min: 0, max: 31_536_000 }),
+    /** Lookups of API keys per second for a client address over its anonymous limit. */
     keyLookupsPerSecond: read.integer('KEY_LOOKUPS_PER_SECOND', 10, { min: 1, max: 1_000_000 }),
   };
 }

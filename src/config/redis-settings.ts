@@ -3,40 +3,27 @@ import { isDecodable, parseUrl } from './url.js';
 
 const DEFAULT_PORT = 6379;
 
-export interface RedisAddress {
-  /** One server, or several nodes of a Cluster. */
-  nodes: readonly { host: string; port: number }[];
-  tls: boolean;
-  username: string;
-  password: string;
-  /** Number of the database on a single server. */
-  database: number;
-}
+const EXAMPLE = 'redis://user:password@host:6379';
+const TIMEOUT = { min: 0.01, max: 1 };
 
-export interface RedisSettings {
-  address: RedisAddress;
-  /** The prefix of every key. */
-  prefix: string;
-  commandTimeoutMs: number;
-}
+export type RedisSettings = Readonly<NonNullable<ReturnType<typeof readRedisSettings>>>;
+export type RedisAddress = RedisSettings['address'];
 
 /** Returns undefined without REDIS_URL. */
-export function readRedisSettings(read: EnvironmentReader): RedisSettings | undefined {
+export function readRedisSettings(read: EnvironmentReader) {
+  /** The prefix of every key. */
   const prefix = read.text('REDIS_PREFIX') ?? 'aas:';
   // In a Cluster, text in braces selects the slot of a key.
   if (!/^[^{}\s\p{C}]{1,100}$/u.test(prefix)) {
-    read.reject('REDIS_PREFIX', 'up to 100 characters without braces and white space', undefined);
+    read.reject('REDIS_PREFIX', 'up to 100 characters without braces and white space');
   }
-  const commandTimeoutMs = read.seconds('REDIS_COMMAND_TIMEOUT_SECONDS', 0.1, {
-    min: 0.01,
-    max: 1,
-  });
-  const address = redisAddress(read, 'REDIS_URL');
+  const commandTimeoutMs = read.seconds('REDIS_COMMAND_TIMEOUT_SECONDS', 0.1, TIMEOUT);
+  const address = redisAddress(read);
   return address && { address, prefix, commandTimeoutMs };
 }
 
-function redisAddress(read: EnvironmentReader, name: string): RedisAddress | undefined {
-  const text = read.secret(name);
+function redisAddress(read: EnvironmentReader) {
+  const text = read.secret('REDIS_URL');
   if (text === undefined) return undefined;
   const urls = text.split(',').map((item) => parseNode(item.trim()));
   const [first] = urls;
@@ -46,20 +33,15 @@ function redisAddress(read: EnvironmentReader, name: string): RedisAddress | und
     !urls.every((url) => url !== undefined) ||
     (isCluster && urls.some(({ pathname }) => pathname.length > 1))
   ) {
-    return read.reject(
-      name,
-      'an address such as redis://user:password@host:6379 (rediss:// for TLS), or the addresses of nodes of a Cluster, comma-separated',
-      undefined,
-    );
+    const expected = `an address such as ${EXAMPLE} (rediss:// for TLS), or the addresses of nodes of a Cluster, comma-separated`;
+    return read.reject('REDIS_URL', expected);
   }
   if (urls.some((url) => credentials(url) !== credentials(first))) {
-    return read.reject(
-      name,
-      'nodes of one Cluster with the same protocol, user and password',
-      undefined,
-    );
+    const expected = 'nodes of one Cluster with the same protocol, user and password';
+    return read.reject('REDIS_URL', expected);
   }
   return {
+    /** One server, or several nodes of a Cluster. */
     nodes: urls.map(({ hostname, port }) => ({
       host: hostname.replace(/^\[|\]$/g, ''),
       port: port === '' ? DEFAULT_PORT : Number(port),
@@ -67,6 +49,7 @@ function redisAddress(read: EnvironmentReader, name: string): RedisAddress | und
     tls: first.protocol === 'rediss:',
     username: decodeURIComponent(first.username),
     password: decodeURIComponent(first.password),
+    /** Number of the database on a single server. */
     database: Number(first.pathname.slice(1)),
   };
 }

@@ -2,42 +2,26 @@ import { isIP } from 'node:net';
 import type { EnvironmentReader } from './environment-reader.js';
 import { parseUrl } from './url.js';
 
-/** The addresses of the API without the version segment and without a trailing slash. */
-export interface BaseAddresses {
-  readonly publicUrl: string | undefined;
-  readonly stagingUrl: string | undefined;
-}
-
-export interface ServerSettings extends BaseAddresses {
-  readonly port: number;
-  readonly host: string;
-  /** undefined: no metrics listener. */
-  readonly metricsPort: number | undefined;
-  readonly metricsHost: string;
-  /** Express's `trust proxy`: the number of proxies, or their addresses. */
-  readonly trustProxy: number | string[];
-  readonly corsOrigins: readonly string[];
-  readonly headersTimeoutMs: number;
-  readonly requestTimeoutMs: number;
-  readonly keepAliveTimeoutMs: number;
-  readonly stalledConnectionTimeoutMs: number;
-  readonly shutdownDelayMs: number;
-  readonly shutdownGraceMs: number;
-}
-
 const PORT = { min: 0, max: 65_535 };
 const TIMEOUT = { min: 0.1, max: 3600 };
 const SHUTDOWN = { min: 0, max: 600 };
 
-export function readServerSettings(read: EnvironmentReader): ServerSettings {
+export type ServerSettings = Readonly<ReturnType<typeof readServerSettings>>;
+
+/** The addresses of the API without the version segment and without a trailing slash. */
+export type BaseAddresses = Pick<ServerSettings, 'publicUrl' | 'stagingUrl'>;
+
+export function readServerSettings(read: EnvironmentReader) {
   return {
     port: read.integer('PORT', 3000, PORT),
     host: read.text('HOST') ?? '127.0.0.1',
+    /** undefined: no metrics listener. */
     metricsPort:
       read.raw('METRICS_PORT') === '' ? undefined : read.integer('METRICS_PORT', 9464, PORT),
     metricsHost: read.text('METRICS_HOST') ?? '127.0.0.1',
     publicUrl: baseAddress(read, 'PUBLIC_URL'),
     stagingUrl: baseAddress(read, 'STAGING_URL'),
+    /** Express's `trust proxy`: the number of proxies, or their addresses. */
     trustProxy: trustProxy(read),
     corsOrigins: corsOrigins(read),
     headersTimeoutMs: read.seconds('HEADERS_TIMEOUT_SECONDS', 10, { min: 0.1, max: 600 }),
@@ -56,11 +40,8 @@ function baseAddress(read: EnvironmentReader, name: string): string | undefined 
   if (text === undefined) return undefined;
   const url = parseUrl(text, ['http:', 'https:']);
   if (!url || url.search || url.hash || url.username || url.password || /[\s<>"]/.test(text)) {
-    return read.reject(
-      name,
-      'an http or https address without a query, such as https://api.example.org',
-      undefined,
-    );
+    const expected = 'an http or https address without a query, such as https://api.example.org';
+    return read.reject(name, expected);
   }
   return url.href.replace(/\/+$/, '');
 }
@@ -69,14 +50,9 @@ function trustProxy(read: EnvironmentReader): number | string[] {
   const text = read.text('TRUST_PROXY') ?? '0';
   if (/^\d{1,3}$/.test(text)) return Number(text);
   const addresses = read.list('TRUST_PROXY');
-  if (!addresses.length || !addresses.every(isAddressOrSubnet)) {
-    return read.reject(
-      'TRUST_PROXY',
-      'a number of proxies, or their addresses or subnets, comma-separated',
-      0,
-    );
-  }
-  return addresses;
+  if (addresses.length > 0 && addresses.every(isAddressOrSubnet)) return addresses;
+  const expected = 'a number of proxies, or their addresses or subnets, comma-separated';
+  return read.reject('TRUST_PROXY', expected, 0);
 }
 
 function isAddressOrSubnet(text: string): boolean {
@@ -89,12 +65,8 @@ function isAddressOrSubnet(text: string): boolean {
 
 function corsOrigins(read: EnvironmentReader): string[] {
   const origins = read.list('CORS_ORIGINS');
-  if (!origins.every((origin) => URL.canParse(origin) && new URL(origin).origin === origin)) {
-    return read.reject(
-      'CORS_ORIGINS',
-      'origins such as https://app.example.org, comma-separated',
-      [],
-    );
-  }
-  return origins;
+  const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
+  if (origins.every(isOrigin)) return origins;
+  const expected = 'origins such as https://app.example.org, comma-separated';
+  return read.reject('CORS_ORIGINS', expected, []);
 }
