@@ -9,9 +9,13 @@ import { Expose, Transform, Type as NestedType } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayNotEmpty,
+  IsArray,
   IsInt,
   IsOptional,
   IsString,
+  Matches,
+  MaxLength,
+  ValidateBy,
   ValidateNested,
 } from 'class-validator';
 import fc from 'fast-check';
@@ -152,6 +156,19 @@ class Workshop {
   guest?: Name;
 }
 
+class SubWorkshop extends Workshop {
+  @IsString()
+  town!: string;
+}
+
+test('400 for an inherited array of DTOs that is too long', async () => {
+  const workshop = { owner: VALID_NAME, members: Array(3).fill(VALID_NAME), town: 'Ulm' };
+
+  expect(await outcome(workshop, SubWorkshop)).toEqual({
+    message: 'members must contain no more than 2 elements.',
+  });
+});
+
 describe('a nested DTO without @IsObject()', () => {
   const WORKSHOP = { owner: VALID_NAME, members: [VALID_NAME] };
 
@@ -173,6 +190,61 @@ describe('a nested DTO without @IsObject()', () => {
     expect(await outcome({ ...WORKSHOP, ...change }, Workshop)).toEqual({
       message: expect.stringContaining(message),
     });
+  });
+});
+
+/** A rule that throws for values other than text. */
+function IsTrimmed(): PropertyDecorator {
+  const validate = (value: string): boolean => value.trim() === value;
+  return ValidateBy({ name: 'isTrimmed', validator: { validate } });
+}
+
+class Coded {
+  @IsString()
+  @MaxLength(3)
+  @Matches(/^[a-z]+$/)
+  @IsTrimmed()
+  descending?: string;
+
+  @IsTrimmed()
+  @Matches(/^[a-z]+$/)
+  @MaxLength(3)
+  @IsString()
+  ascending?: string;
+
+  @IsArray()
+  @ArrayMaxSize(2)
+  @IsString({ each: true })
+  list?: string[];
+}
+
+class SubCoded extends Coded {
+  @IsInt()
+  count = 1;
+}
+
+describe.each([Coded, SubCoded])('400 with the most basic rule that a value breaks: %p', (Dto) => {
+  const VALID = { descending: 'ab', ascending: 'ab', list: [] };
+
+  it.each([
+    [undefined, 'is required and must be a string'],
+    [1234, 'must be a string'],
+    ['ABCD', 'must be shorter than or equal to 3 characters'],
+    ['ABC', 'must match /^[a-z]+$/ regular expression'],
+  ])('%p in any order of the decorators', async (value, rule) => {
+    for (const property of ['descending', 'ascending']) {
+      expect(await outcome({ ...VALID, [property]: value }, Dto)).toEqual({
+        message: `${property} ${rule}.`,
+      });
+    }
+  });
+
+  it.each([
+    [undefined, 'is required and must be an array'],
+    ['a', 'must be an array'],
+    [[1, 2, 3], 'must contain no more than 2 elements'],
+  ])('%j in a list', async (value, rule) => {
+    expect(await outcome({ ...VALID, list: value }, Dto)).toEqual({ message: `list ${rule}.` });
   });
 });
 

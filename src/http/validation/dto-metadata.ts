@@ -30,11 +30,44 @@ export function isNestedRule({ type }: Rule): boolean {
  * it, `@ValidateNested()` accepts a missing value, and arrays at any depth.
  */
 export function requireNestedObjects(dto: Type): void {
-  const prototype = dto.prototype as object;
-  for (const { propertyName, each } of rulesOf(dto).filter(isNestedRule)) {
+  const rules = rulesOf(dto);
+  for (const { target, propertyName, each } of rules.filter(isNestedRule)) {
+    // The class that declares the property: rules of a subclass would replace those of this class.
+    const { prototype } = target as { prototype: object };
     const declared = Reflect.getMetadata('design:type', prototype, propertyName) as unknown;
     if (declared === Map || declared === Set) continue;
-    IsObject({ each: each || declared === Array })(prototype, propertyName);
+    const isList = each || declared === Array;
+    const hasRule = rules.some(
+      (rule) =>
+        rule.propertyName === propertyName && rule.name === 'isObject' && rule.each === isList,
+    );
+    if (!hasRule) IsObject({ each: isList })(prototype, propertyName);
+  }
+}
+
+/** Names of rules, from the most basic kind to the others: the type of a value, then its size. */
+const KINDS = [
+  /^is(?:Array|Boolean|Date|Instance|Int|Int64|IntegerParameter|Number|Object|String|Text)$/,
+  /^(?:array(?:M|Not)|is(?:Byte)?Length|isNotEmpty|max|min)/,
+  /^/,
+];
+
+function rankOf({ name = '', each }: Rule): number {
+  return KINDS.findIndex((kind) => kind.test(name)) + (each ? KINDS.length : 0);
+}
+
+/**
+ * Sorts the rules of each property in all DTO classes: the most basic first, those of items last.
+ * class-validator stops at the first one that fails. It stores them in the order of the decorators.
+ */
+export function sortRules(): void {
+  const { validationMetadatas } = getMetadataStorage() as unknown as {
+    validationMetadatas: ReadonlyMap<unknown, Rule[]>;
+  };
+  for (const rules of validationMetadatas.values()) {
+    const properties = rules.map(({ propertyName }) => propertyName);
+    const positionOf = ({ propertyName }: Rule): number => properties.indexOf(propertyName);
+    rules.sort((a, b) => positionOf(a) - positionOf(b) || rankOf(a) - rankOf(b));
   }
 }
 
@@ -66,9 +99,12 @@ export function simpleConversions(
   dto: Type,
   properties: readonly string[],
 ): Map<string, Conversion> | null {
+  const hasClassDecorator =
+    defaultMetadataStorage.getStrategy(dto) !== 'none' ||
+    defaultMetadataStorage.getExposedMetadatas(dto).length > 0 ||
+    defaultMetadataStorage.getExcludedMetadatas(dto).length > 0;
+  if (hasClassDecorator) return null;
   const conversions = new Map<string, Conversion>();
-  const { strategy, exposed, excluded } = classDecoratorsOf(dto);
-  if (strategy !== 'none' || exposed || excluded) return null;
   for (const property of properties) {
     if (property in (dto.prototype as object) || typeMetadataOf(dto, property)) return null;
     const [transform, ...others] = transformsOf(dto, property);
@@ -80,23 +116,6 @@ export function simpleConversions(
   return conversions;
 }
 
-function transformsOf(dto: Type, property: string) {
-  return defaultMetadataStorage.findTransformMetadatas(
-    dto,
-    property,
-    TransformationType.PLAIN_TO_CLASS,
-  );
-}
-
-/** Returns what `@Expose()` and `@Exclude()` declare for a class and its properties. */
-function classDecoratorsOf(dto: Type) {
-  return {
-    strategy: defaultMetadataStorage.getStrategy(dto),
-    exposed: defaultMetadataStorage.getExposedMetadatas(dto).length > 0,
-    excluded: defaultMetadataStorage.getExcludedMetadatas(dto).length > 0,
-  };
-}
-
 /** Returns whether `@Expose()` or `@Transform()` of a class may read members without a rule. */
 export function mayReadOtherMembers(dto: Type, properties: readonly string[]): boolean {
   const transforms = properties.flatMap((property) => transformsOf(dto, property));
@@ -104,4 +123,9 @@ export function mayReadOtherMembers(dto: Type, properties: readonly string[]): b
     defaultMetadataStorage.getExposedMetadatas(dto).length > 0 ||
     transforms.some(({ transformFn }) => !conversionOf.has(transformFn))
   );
+}
+
+function transformsOf(dto: Type, property: string) {
+  const { PLAIN_TO_CLASS } = TransformationType;
+  return defaultMetadataStorage.findTransformMetadatas(dto, property, PLAIN_TO_CLASS);
 }

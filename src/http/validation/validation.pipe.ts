@@ -9,12 +9,12 @@ import * as classValidator from 'class-validator';
 import type { ValidationError } from 'class-validator';
 import { ServiceError } from '../../errors/service-error.js';
 import {
-  type Conversion,
   isNestedRule,
   mayReadOtherMembers,
   requireNestedObjects,
   rulesOf,
   simpleConversions,
+  sortRules,
   typeMetadataOf,
   validatedProperties,
 } from './dto-metadata.js';
@@ -81,18 +81,7 @@ function invalidRequest(errors: readonly ValidationError[]): ServiceError {
 
 type JsonObject = Record<string, unknown>;
 
-/** Returns the class of a nested DTO, which `@Type()` may choose by its object. */
-type NestedType = (parent: JsonObject) => Type;
-
-interface DtoMembers {
-  names: readonly string[];
-  nested: ReadonlyMap<string, NestedType>;
-  keepsOthersReadable: boolean;
-  /** The conversion of each member, or null if only class-transformer can create the DTO. */
-  conversions: ReadonlyMap<string, Conversion> | null;
-}
-
-const membersOfDto = new WeakMap<Type, DtoMembers>();
+const membersOfDto = new WeakMap<Type, ReturnType<typeof readMembers>>();
 
 /**
  * Returns a copy of an object, or of each object of an array, with only the members for which its
@@ -137,21 +126,32 @@ function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function membersOf(dto: Type): DtoMembers {
+function membersOf(dto: Type) {
   let members = membersOfDto.get(dto);
   if (!members) {
-    requireNestedObjects(dto);
-    const names = validatedProperties(dto);
-    const keepsOthersReadable = mayReadOtherMembers(dto, names);
-    const conversions = simpleConversions(dto, names);
-    members = { names, nested: nestedTypesOf(dto), keepsOthersReadable, conversions };
+    members = readMembers(dto);
     membersOfDto.set(dto, members);
   }
   return members;
 }
 
-function nestedTypesOf(dto: Type): Map<string, NestedType> {
-  const nestedTypes = new Map<string, NestedType>();
+/** Returns the properties of a DTO class that have a rule. Completes and sorts the rules first. */
+function readMembers(dto: Type) {
+  requireNestedObjects(dto);
+  sortRules();
+  const names = validatedProperties(dto);
+  return {
+    names,
+    nested: nestedTypesOf(dto),
+    keepsOthersReadable: mayReadOtherMembers(dto, names),
+    /** The conversion of each member, or null if only class-transformer can create the DTO. */
+    conversions: simpleConversions(dto, names),
+  };
+}
+
+/** Returns the class of each nested DTO, which `@Type()` may choose by the object around it. */
+function nestedTypesOf(dto: Type) {
+  const nestedTypes = new Map<string, (parent: JsonObject) => Type>();
   for (const { propertyName: property } of rulesOf(dto).filter(isNestedRule)) {
     const metadata = typeMetadataOf(dto, property);
     // The members of a Map have any name. A discriminator chooses the class during the conversion.
