@@ -35,21 +35,17 @@ export class ServiceError extends Error {
   }
 }
 
-/** `Retry-After` while the service is overloaded or its database unavailable. */
-const UNAVAILABLE_RETRY_SECONDS = 2;
+/** In seconds. */
+const RETRY_SOON = { 'Retry-After': '2' };
 
 /** Returns the 503 for a request that exceeds a limit of the service. */
 export function serviceOverloaded(cause: unknown): ServiceError {
-  return new ServiceError('service_unavailable', PUBLIC_MESSAGES.serviceOverloaded, {
-    headers: { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) },
-    cause,
-  });
+  const options = { headers: RETRY_SOON, cause };
+  return new ServiceError('service_unavailable', PUBLIC_MESSAGES.serviceOverloaded, options);
 }
 
 /** Returns the 503 for an unavailable database. */
 export function serviceUnavailable(cause: unknown): ServiceError {
-  return new ServiceError('service_unavailable', PUBLIC_MESSAGES.databaseUnavailable, {
-    headers: { 'Retry-After': String(UNAVAILABLE_RETRY_SECONDS) },
-    cause,
-  });
+  const options = { headers: RETRY_SOON, cause };
+  return new ServiceError('service_unavailable', PUBLIC_MESSAGES.databaseUnavailable, options);
 }

@@ -1,10 +1,10 @@
 import { parseInt64 } from '../validation/int64.js';
 
 /** How the value of a sort column is written in a cursor. */
-interface Notation<Value> {
-  write: (value: Value) => string;
+interface Notation {
+  write: (value: never) => string;
   /** Returns undefined for text that PostgreSQL would not accept as a value of the column. */
-  parse: (text: string) => Value | undefined;
+  parse: (text: string) => unknown;
 }
 
 const INT32_MIN = -(2 ** 31);
@@ -15,27 +15,30 @@ const LAST_TIMESTAMP_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 /** The types of sort columns by their names in PostgreSQL. A sort column is never null. */
 export const SORT_COLUMNS = {
-  bigint: notation<bigint>(String, parseInt64),
-  integer: notation<number>(String, (text) => {
-    const value = Number(text);
-    const isInt32 = Number.isInteger(value) && value >= INT32_MIN && value <= INT32_MAX;
-    return isInt32 ? value : undefined;
-  }),
-  double: notation<number>(String, (text) => {
-    const value = Number(text);
-    return Number.isFinite(value) ? value : undefined;
-  }),
-  text: notation<string>(writeText, parseText),
-  uuid: notation<string>(String, (text) => (UUID.test(text) ? text : undefined)),
+  bigint: { write: String, parse: parseInt64 },
+  integer: {
+    write: String,
+    parse: (text) => {
+      const value = Number(text);
+      const isInt32 = Number.isInteger(value) && value >= INT32_MIN && value <= INT32_MAX;
+      return isInt32 ? value : undefined;
+    },
+  },
+  double: {
+    write: String,
+    parse: (text) => (Number.isFinite(Number(text)) ? Number(text) : undefined),
+  },
+  text: { write: writeText, parse: parseText },
+  uuid: { write: String, parse: (text) => (UUID.test(text) ? text : undefined) },
   /** In milliseconds: a column with microseconds would skip or repeat rows. */
-  timestamp: notation<Date>(
-    (date) => String(date.getTime()),
-    (text) => {
+  timestamp: {
+    write: (date: Date) => String(date.getTime()),
+    parse: (text) => {
       const ms = Number(text);
       return ms >= FIRST_TIMESTAMP_MS && ms <= LAST_TIMESTAMP_MS ? new Date(ms) : undefined;
     },
-  ),
-};
+  },
+} satisfies Record<string, Notation>;
 
 export type SortColumn = keyof typeof SORT_COLUMNS;
 
@@ -58,11 +61,4 @@ function parseText(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function notation<Value>(
-  write: (value: Value) => string,
-  parse: (text: string) => Value | undefined,
-): Notation<Value> {
-  return { write, parse };
 }

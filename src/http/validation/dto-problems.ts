@@ -1,6 +1,12 @@
 import type { Type } from '@nestjs/common';
 import { ValidationTypes } from 'class-validator';
-import { isNestedRule, type Rule, rulesOf, typeMetadataOf } from './dto-metadata.js';
+import {
+  isNestedRule,
+  type Rule,
+  rulesOf,
+  typeMetadataOf,
+  validatedProperties,
+} from './dto-metadata.js';
 
 /** Rules that check an array and none of its items. */
 const ARRAY_RULES = /^(?:isArray|array(?:Contains|MaxSize|MinSize|NotContains|NotEmpty|Unique))$/;
@@ -16,37 +22,27 @@ interface CompiledDto extends Type {
 /** Returns whether a type is a class with a rule, or one that the swagger compiler plugin lists. */
 export function isDto(type: unknown): type is Type {
   if (typeof type !== 'function') return false;
-  return (
-    rulesOf(type as Type).length > 0 ||
-    (type as CompiledDto)._OPENAPI_METADATA_FACTORY !== undefined
-  );
+  return rulesOf(type as Type).length > 0 || '_OPENAPI_METADATA_FACTORY' in type;
 }
 
 /**
- * Returns the properties of a DTO class that no request can set, or that accept any value although
- * they seem to have a rule: one sentence for each, which says what to do. Includes nested DTOs.
- *
- * @param checked the classes that need no second check
+ * Returns a sentence for each property of a DTO class that no request can set, or that accepts any
+ * value although it seems to have a rule. Includes nested DTOs, except those in `checked`.
  */
 export function dtoProblems(dto: Type, checked = new Set<Type>()): string[] {
   if (checked.has(dto)) return [];
   checked.add(dto);
-  const rules = rulesOf(dto);
-  const ruled = rules.map(({ propertyName }) => propertyName);
-  return [...new Set([...ruled, ...declaredProperties(dto)])].flatMap((property) => {
-    const problem = propertyProblem(
-      dto,
-      property,
-      rules.filter(({ propertyName }) => propertyName === property),
-    );
+  const properties = new Set([...validatedProperties(dto), ...declaredProperties(dto)]);
+  return [...properties].flatMap((property) => {
+    const problem = propertyProblem(dto, property);
     if (problem !== undefined) return [`${dto.name}.${property} ${problem}`];
-    return nestedClasses(dto, property)
-      .filter(isDto)
-      .flatMap((nested) => dtoProblems(nested, checked));
+    const nested = nestedClasses(dto, property).filter(isDto);
+    return nested.flatMap((type) => dtoProblems(type, checked));
   });
 }
 
-function propertyProblem(dto: Type, property: string, rules: readonly Rule[]): string | undefined {
+function propertyProblem(dto: Type, property: string): string | undefined {
+  const rules = rulesOf(dto).filter(({ propertyName }) => propertyName === property);
   if (rules.length === 0) {
     return 'has no validation rule and would be removed from every request. Add one, such as @IsString(), or @Allow() for any value.';
   }
@@ -54,8 +50,7 @@ function propertyProblem(dto: Type, property: string, rules: readonly Rule[]): s
     return 'is optional and otherwise accepts any value. Add a rule, such as @IsString(), or @Allow() for any value.';
   }
   const declared = Reflect.getMetadata('design:type', dto.prototype as object, property) as unknown;
-  const isNested = rules.some(isNestedRule);
-  if (isNested) {
+  if (rules.some(isNestedRule)) {
     const [nested] = nestedClasses(dto, property);
     if (!nested) return 'has @ValidateNested() and needs @Type(() => …) with the class.';
     if (rulesOf(nested).length > 0) return undefined;
@@ -88,11 +83,10 @@ function nestedClasses(dto: Type, property: string): Type[] {
 function declaredProperties(dto: CompiledDto): string[] {
   const base = Object.getPrototypeOf(dto) as CompiledDto | null;
   const inherited = base?.prototype ? declaredProperties(base) : [];
-  const described = Reflect.getMetadata(DESCRIBED_PROPERTIES, dto.prototype as object) as
-    string[] | undefined;
+  const described = Reflect.getMetadata(DESCRIBED_PROPERTIES, dto.prototype as object) as unknown;
   return [
     ...inherited,
-    ...(described ?? []).map((name) => name.slice(1)),
+    ...((described ?? []) as string[]).map((name) => name.slice(1)),
     ...Object.keys(dto._OPENAPI_METADATA_FACTORY?.() ?? {}),
   ];
 }

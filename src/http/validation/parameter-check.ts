@@ -43,21 +43,19 @@ const DECORATORS: Readonly<Record<string, { name: string; advice: string }>> = {
   [RouteParamtypes.SIGNED_COOKIES]: { name: '@SignedCookies', advice: 'Add a pipe.' },
 };
 
+const ONLY_JSON = 'is undefined: the service accepts only JSON bodies.';
+
 /** The parameter decorators whose value this service never sets. */
 const UNSUPPORTED: Readonly<Record<string, string>> = {
   [RouteParamtypes.SESSION]: '@Session() is undefined: the service has no sessions.',
-  [RouteParamtypes.FILE]: '@UploadedFile() is undefined: the service accepts only JSON bodies.',
-  [RouteParamtypes.FILES]: '@UploadedFiles() is undefined: the service accepts only JSON bodies.',
-  [RouteParamtypes.RAW_BODY]: '@RawBody() is undefined: the service accepts only JSON bodies.',
+  [RouteParamtypes.FILE]: `@UploadedFile() ${ONLY_JSON}`,
+  [RouteParamtypes.FILES]: `@UploadedFiles() ${ONLY_JSON}`,
+  [RouteParamtypes.RAW_BODY]: `@RawBody() ${ONLY_JSON}`,
 };
 
 type Pipe = object & { expectedType?: unknown };
 
-interface Parameter {
-  index: number;
-  data?: unknown;
-  pipes?: readonly Pipe[];
-}
+type Parameters = Record<string, { index: number; data?: unknown; pipes?: readonly Pipe[] }>;
 
 /**
  * Stops the start when a handler has a parameter that the ValidationPipe would pass unvalidated or
@@ -79,22 +77,19 @@ export class ParameterCheck implements OnModuleInit {
 /** Returns what is wrong with the parameters of a handler, one line for each problem. */
 export function handlerProblems(controller: Type, name: string): string[] {
   const prototype = controller.prototype as Record<string, object>;
-  const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
-    string,
-    Parameter
-  >;
+  const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) as unknown;
   const types = (Reflect.getMetadata(PARAMTYPES_METADATA, prototype, name) ?? []) as unknown[];
   const handlerPipes = [controller, prototype[name] ?? {}].flatMap(
     (target) => (Reflect.getMetadata(PIPES_METADATA, target) ?? []) as Pipe[],
   );
-  return Object.entries(parameters).flatMap(([key, { index, data, pipes = [] }]) => {
-    const [kind = ''] = key.split(':');
-    const type = types[index];
-    const hasPipe = [...handlerPipes, ...pipes].some(validates) && isPipeable(kind);
-    return parameterProblems(kind, data, type, hasPipe).map(
-      (problem) => `${controller.name}.${name}: ${problem}`,
-    );
-  });
+  return Object.entries((parameters ?? {}) as Parameters).flatMap(
+    ([key, { index, data, pipes = [] }]) => {
+      const [kind = ''] = key.split(':');
+      const isValidated = [...handlerPipes, ...pipes].some(validates);
+      const problems = parameterProblems(kind, data, types[index], isValidated);
+      return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
+    },
+  );
 }
 
 function parameterProblems(kind: string, data: unknown, type: unknown, hasPipe: boolean): string[] {
@@ -103,12 +98,12 @@ function parameterProblems(kind: string, data: unknown, type: unknown, hasPipe: 
   // The request, the response, and what the author's own decorators return.
   if (!decorator) return [];
   if (isPipeable(kind) && isDto(type)) return dtoProblems(type);
-  // A segment of the path is always one string.
-  if (kind === String(RouteParamtypes.PARAM) && typeof data === 'string' && type === String)
-    return [];
-  if (hasPipe) return [];
+  if (isPipeable(kind) && hasPipe) return [];
   const argument = typeof data === 'string' ? `'${data}'` : '';
-  const reason = isClass(type) ? `: ${type.name} has no validation rule` : '';
+  // A segment of the path is always one string.
+  if (decorator.name === '@Param' && argument && type === String) return [];
+  const isClass = /^class\b/.test(String(type));
+  const reason = isClass ? `: ${(type as Type).name} has no validation rule` : '';
   return [`${decorator.name}(${argument}) is not validated${reason}. ${decorator.advice}`];
 }
 
@@ -123,9 +118,4 @@ function validates(pipe: Pipe): boolean {
   if (type === DefaultValuePipe) return false;
   const isNestPipe = type === NestValidationPipe || type.prototype instanceof NestValidationPipe;
   return !isNestPipe || pipe.expectedType !== undefined;
-}
-
-/** Returns whether a parameter type is a class of the author. */
-function isClass(type: unknown): type is Type {
-  return typeof type === 'function' && /^class\b/.test(Function.prototype.toString.call(type));
 }

@@ -28,8 +28,8 @@ export function IsIntegerParameter(min: number, max: number): PropertyDecorator 
 
 /** Accepts one of the given strings. */
 export function IsOneOf(values: readonly string[]): PropertyDecorator {
-  const isOneOf = (value: unknown): boolean => values.includes(value as string);
-  return rule('isOneOf', isOneOf, `one of ${values.join(', ')}`);
+  const expected = `one of ${values.join(', ')}`;
+  return rule('isOneOf', (value) => values.includes(value as string), expected);
 }
 
 /** White space as in Unicode or in ECMAScript. They differ in U+0085 and U+FEFF. */
@@ -45,7 +45,7 @@ export function IsText(min: number, max: number): PropertyDecorator {
     NOT_WHITE_SPACE.test(value) &&
     !value.includes('\0') &&
     value.isWellFormed() &&
-    isInRange(value, min, max);
+    hasLength(value, min, max);
   const expected = `a string of ${min} to ${max} characters, at least one of them not white space, without NUL or lone surrogates`;
   return rule('isText', isText, expected);
 }
@@ -56,7 +56,7 @@ export function IsOptionalMember(): PropertyDecorator {
 }
 
 /** Returns whether text has min to max code points. */
-function isInRange(text: string, min: number, max: number): boolean {
+function hasLength(text: string, min: number, max: number): boolean {
   // A code point is one or two UTF-16 units, so most texts need no counting.
   if (text.length < min || text.length > max * 2) return false;
   if (text.length <= max && text.length >= min * 2) return true;
@@ -64,7 +64,7 @@ function isInRange(text: string, min: number, max: number): boolean {
   return length >= min && length <= max;
 }
 
-/** If it cannot convert a value, it keeps the value, and the rule of the property rejects it. */
+/** Converts a value before its rule checks it. The conversion keeps a value that is invalid. */
 function convert(conversion: (value: unknown) => unknown): PropertyDecorator {
   return Transform(valueTransform(conversion), { toClassOnly: true });
 }

@@ -7,10 +7,8 @@ const EACH = 'each value in ';
 const MAX_PROPERTIES = 50;
 
 /**
- * Returns the message of a 400: one sentence that lists the first 50 invalid properties and the
- * values that they accept. Properties of nested objects are written as paths, such as `items.0.name`.
- *
- * @param properties the properties of the DTO, in the order in which the message lists them
+ * Returns the message of a 400: one sentence that lists the first 50 invalid properties, in the
+ * order of `properties`, and the values that they accept. Nested ones are paths: `items.0.name`.
  */
 export function validationMessage(
   errors: readonly ValidationError[],
