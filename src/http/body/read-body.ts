@@ -58,7 +58,8 @@ async function readBytes(request: Request): Promise<Buffer> {
     return (request.read() as Buffer | null) ?? Buffer.alloc(0);
   }
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    // One buffer for all chunks: a chunk of one byte takes 400 bytes.
+    let bytes = Buffer.alloc(0);
     let length = 0;
     const settle = (act: () => void) => {
       request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
@@ -66,11 +67,13 @@ async function readBytes(request: Request): Promise<Buffer> {
       act();
     };
     const onData = (chunk: Buffer) => {
-      length += chunk.length;
-      chunks.push(chunk);
-      if (length > MAX_BODY_BYTES) settle(() => reject(payloadTooLarge()));
+      const end = length + chunk.length;
+      if (end > MAX_BODY_BYTES) return settle(() => reject(payloadTooLarge()));
+      if (end > bytes.length) bytes = Buffer.concat([bytes], Math.max(end, 2 * bytes.length));
+      chunk.copy(bytes, length);
+      length = end;
     };
-    const onEnd = () => settle(() => resolve(Buffer.concat(chunks, length)));
+    const onEnd = () => settle(() => resolve(bytes.subarray(0, length)));
     const onError = (error: Error) => settle(() => reject(aborted(error)));
     const onClose = () => settle(() => reject(aborted(undefined)));
     const onFailure = () => settle(() => reject(request.bodyFailure ?? aborted(undefined)));

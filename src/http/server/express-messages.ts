@@ -1,6 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type Express } from 'express';
 import type { Response } from '../request/request.js';
+import { SmallChunks } from './small-chunks.js';
 
 /** An Express application, and the classes with which its HTTP server creates messages. */
 export interface ExpressMessages {
@@ -22,7 +23,17 @@ export interface ExpressMessages {
  */
 export function createExpressMessages(beforeHead: (response: Response) => void): ExpressMessages {
   const app = express();
-  class ExpressRequest extends IncomingMessage {}
+  class ExpressRequest extends IncomingMessage {
+    private chunks: SmallChunks | undefined;
+
+    // Node passes each chunk of the body to it, and null at the end.
+    override push(chunk: Buffer | null): boolean {
+      // Chunks that are read at once need no buffer.
+      if (!this.chunks && (chunk === null || this.readableLength === 0)) return super.push(chunk);
+      this.chunks ??= new SmallChunks((merged) => super.push(merged));
+      return this.chunks.push(chunk);
+    }
+  }
   class ExpressResponse<Message extends IncomingMessage> extends ServerResponse<Message> {
     // Node also calls it for a response whose head the handler did not write.
     override writeHead(...head: unknown[]): this {

@@ -1,0 +1,68 @@
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner } from '../harness/database/factories.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import { canReadMemory, peakMemoryBytes } from '../harness/service/process-memory.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
+
+const MEBIBYTE = 1_048_576;
+const PET = '{"name":"Frank","categoryId":1}';
+const SPACE = '1\r\n \r\n';
+
+let database: TestDatabase;
+let service: BuiltService;
+let port: number;
+let key: string;
+
+beforeAll(async () => {
+  database = await createDatabase();
+  service = await startBuiltService({
+    DATABASE_URL: database.url,
+    ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
+  });
+  port = Number(new URL(service.url).port);
+  ({ key } = await createOwner(database));
+});
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+});
+
+function head(...headers: string[]): string {
+  return [
+    'POST /v1/pets HTTP/1.1',
+    'Host: pets',
+    'Content-Type: application/json',
+    'Transfer-Encoding: chunked',
+    ...headers,
+    '',
+    '',
+  ].join('\r\n');
+}
+
+/** Expects a response with the status on each connection, and little memory for all of them. */
+async function expectStatus(status: number, connections: RawConnection[], before: number) {
+  for (const connection of connections) {
+    expect((await connection.response()).status).toBe(status);
+    connection.close();
+  }
+  if (canReadMemory) expect(peakMemoryBytes(service) - before).toBeLessThan(100 * MEBIBYTE);
+}
+
+test('POST /v1/pets › 401 on 100 connections with bodies in chunks of one byte: memory grows by less than 100 MB', async () => {
+  const before = canReadMemory ? peakMemoryBytes(service) : 0;
+  const bytes = head() + SPACE.repeat(10_000);
+  const connections = Array.from({ length: 100 }, () => RawConnection.open({ port }));
+  const opened = await Promise.all(connections);
+  for (const connection of opened) connection.write(bytes);
+  await expectStatus(401, opened, before);
+});
+
+test('POST /v1/pets › 201 for 10 bodies of 100,000 chunks of one byte: memory grows by less than 100 MB', async () => {
+  const before = canReadMemory ? peakMemoryBytes(service) : 0;
+  const bytes = head(`Authorization: Bearer ${key}`) + SPACE.repeat(100_000 - PET.length);
+  const connections = Array.from({ length: 10 }, () => RawConnection.open({ port }, bytes));
+  const opened = await Promise.all(connections);
+  const rest = Array.from(PET, (byte) => `1\r\n${byte}\r\n`).join('');
+  for (const connection of opened) connection.write(`${rest}0\r\n\r\n`);
+  await expectStatus(201, opened, before);
+});
