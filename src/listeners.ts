@@ -12,7 +12,7 @@ const LISTEN_BACKLOG = 4_096;
 const MAX_PORT = 65_535;
 
 const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not open it',
+  EACCES: 'this user has no permission to open it',
   EADDRNOTAVAIL: 'it is not an address of this computer',
   ENOTFOUND: 'the name cannot be resolved',
 };

@@ -2,7 +2,7 @@ import { Settings } from '../config/settings.js';
 import type { BudgetKey, QuotaState, RateLimitDecision } from '../rate-limit/limit-storage.js';
 
 const NO_REDIS =
-  'Counters and bans are in the memory of the running service, because REDIS_URL is unset. They cannot be read from here.';
+  'Counters and bans are in the memory of the running service, because REDIS_URL is unset. Commands cannot read them there.';
 /** API keys that are read at a time, so that each command keeps its time limit. */
 const BATCH_SIZE = 100;
 

@@ -117,7 +117,9 @@ export async function migrateDatabase({ location, settings }: CommandDatabase): 
 
 async function migrateEmbedded(database: CommandDatabase): Promise<void> {
   if (!database.location.embedded || !database.settings.migrateOnStart) {
-    throw new CommandError('The schema of the database is not up to date. Run `db migrate` first.');
+    throw new CommandError(
+      'The schema of the database is not up to date. Run `pets db migrate` first.',
+    );
   }
   await migrateDatabase(database);
 }

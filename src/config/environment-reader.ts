@@ -52,7 +52,7 @@ export class EnvironmentReader {
     const path = this.text(`${name}_FILE`);
     if (path === undefined) return this.text(name);
     if (this.text(name) !== undefined) {
-      return this.reject(`${name}_FILE`, `either it or ${name}, not both`);
+      return this.reject(`${name}_FILE`, `only one of ${name} and ${name}_FILE`);
     }
     try {
       return readFileSync(path, 'utf8').replace(/\r?\n$/, '') || undefined;

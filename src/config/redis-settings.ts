@@ -15,7 +15,7 @@ export function readRedisSettings(read: EnvironmentReader) {
   const prefix = read.text('REDIS_PREFIX') ?? 'aas:';
   // In a Cluster, text in braces selects the slot of a key.
   if (!/^[^{}\s\p{C}]{1,100}$/u.test(prefix)) {
-    read.reject('REDIS_PREFIX', 'up to 100 characters without braces and white space');
+    read.reject('REDIS_PREFIX', '1 to 100 characters without braces and white space');
   }
   const commandTimeoutMs = read.seconds('REDIS_COMMAND_TIMEOUT_SECONDS', 0.1, TIMEOUT);
   const address = redisAddress(read);

@@ -45,7 +45,7 @@ export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Em
     const isForbidden = (error as NodeJS.ErrnoException).code === 'EACCES';
     throw new EmbeddedDatabaseError(
       `the embedded database in ${options.dataDir} cannot be used (${reason})`,
-      isForbidden ? 'run this as the user who owns it' : 'choose another DATA_DIR',
+      isForbidden ? 'run this as the user who owns the folder' : 'choose another DATA_DIR',
       { cause: error },
     );
   }

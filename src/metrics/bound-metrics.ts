@@ -18,7 +18,7 @@ export function observeBounds(
   );
   metrics.gauge(
     'pets_requests_in_progress',
-    'Requests in progress, without health probes and requests whose body has not arrived',
+    'Requests in progress, without health probes and requests whose body is still arriving',
     () => admission.requestsInProgress,
   );
   metrics.gauge(

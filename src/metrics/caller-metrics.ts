@@ -15,7 +15,7 @@ export class CallerMetrics {
   ) {
     metrics.counter(
       'pets_key_lookups_total',
-      'Uses of cached API keys, queries for API keys, and uses of stale API keys while the database was unreachable',
+      'Uses of cached API keys, queries for API keys, and uses of stale API keys while the database was unreachable, by source',
       () => ({ cache: keys.hits, database: keys.queries, stale: keys.stale }),
       ['source'],
     );
@@ -40,7 +40,7 @@ export class CallerMetrics {
     );
     metrics.gauge(
       'pets_redis_last_reading_age_seconds',
-      'Age of the last reply of Redis while the circuit is open, 0 while it is closed',
+      'Seconds since the last reply of Redis while the circuit is open, 0 while it is closed',
       () => circuit.lastReplyAgeMs() / 1000,
     );
     metrics.counter(

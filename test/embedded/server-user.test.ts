@@ -138,7 +138,7 @@ describe('the user that the server runs as (needs root on Linux)', () => {
       uid: NOBODY,
     }).rejected();
     expect(expected).toBe(true);
-    expect(error).toMatch(/^[^\n]*EACCES[^\n]*run this as the user who owns it[^\n]*$/);
+    expect(error).toMatch(/^[^\n]*EACCES[^\n]*run this as the user who owns the folder[^\n]*$/);
   });
 
   others(

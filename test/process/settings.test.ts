@@ -472,7 +472,7 @@ describe('a secret from a file', () => {
   test('is rejected together with the variable', () => {
     writeFileSync(path, DATABASE.DATABASE_URL);
     expect(rejectionOf({ ...DATABASE, DATABASE_URL_FILE: path })).toMatch(
-      /^DATABASE_URL_FILE .*not both$/,
+      /^DATABASE_URL_FILE .*only one of DATABASE_URL and DATABASE_URL_FILE$/,
     );
   });
 });

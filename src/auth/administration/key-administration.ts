@@ -52,7 +52,7 @@ export class KeyAdministration {
       const created = await repository.getKey(keyId);
       if (plan && !isSamePlan(created, plan)) {
         throw new AdministrationError(
-          `The owner "${name}" has the plan ${created.plan}${created.plan === plan.plan ? ' with different limits' : ''}. Omit --plan, or change the owner's plan with "owners set-plan".`,
+          `The owner "${name}" has the plan ${created.plan}${created.plan === plan.plan ? ' with different limits' : ''}. Omit --plan, or change the owner's plan with \`pets owners set-plan\`.`,
         );
       }
       const { ownerId, expiresAt } = created;
@@ -85,7 +85,7 @@ export class KeyAdministration {
       const newKeyId = await repository.insertSuccessor(keyId, firstKeyId, key);
       if (newKeyId === null) {
         throw new AdministrationError(
-          `The key ${keyId} is expired or revoked. ${earlierSuccessorId === null ? 'Issue a new one with "keys issue".' : `Its successor is key ${earlierSuccessorId}.`}`,
+          `The key ${keyId} is expired or revoked. ${earlierSuccessorId === null ? 'Issue a new one with `pets keys issue`.' : `Its successor is key ${earlierSuccessorId}.`}`,
         );
       }
       await repository.shortenKey(keyId, overlapMs);

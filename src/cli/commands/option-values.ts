@@ -13,7 +13,7 @@ const MAX_DURATION_MS = 36_500 * UNIT_MS.d;
 export function parseId(text: string): bigint {
   const id = /^[1-9]\d{0,18}$/.test(text) ? BigInt(text) : 0n;
   if (id < 1n || id > MAX_ID)
-    throw new InvalidArgumentError('Expected the id of a key, see "keys list".');
+    throw new InvalidArgumentError('Expected the id of a key, as `pets keys list` shows it.');
   return id;
 }
 

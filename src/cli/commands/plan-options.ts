@@ -18,7 +18,8 @@ export interface PlanOptions {
  * usage error.
  */
 export function addPlanOptions(command: Command, { required }: { required: boolean }): Command {
-  const plan = new Option('--plan <plan>', 'the plan of the owner').choices(PLANS);
+  const description = required ? 'the new plan' : 'the plan of the owner, required if it is new';
+  const plan = new Option('--plan <plan>', description).choices(PLANS);
   return (required ? addRequiredOption(command, plan) : command.addOption(plan))
     .option('--per-minute <n>', `requests per minute, only with ${CUSTOM}`, parseLimit)
     .option('--per-day <n>', `requests per day, only with ${CUSTOM}`, parseLimit)

@@ -104,7 +104,9 @@ async function lock(session: QueryRunner): Promise<void> {
     );
     if (locked) return;
     if (performance.now() > deadline) {
-      throw new StartError('Another process has been changing the schema for more than a minute.');
+      throw new StartError(
+        'Another process has been changing the schema for more than a minute. Try again when it has ended.',
+      );
     }
     await delay(LOCK_POLL_MS);
   }

