@@ -1,14 +1,14 @@
 #!/bin/sh
-# Replaces the replicas of docker-compose.yml with a new release, and no request fails: starts the new replicas in addition to the
-# old ones, waits until they are healthy, then stops the old ones. If a new replica does not become healthy, removes the new ones:
-# the old release keeps running.
+# Replaces the replicas of docker-compose.yml with a new release. No request fails. The script starts the new replicas in addition to
+# the old ones, waits until they are healthy, then stops the old ones. If a new replica does not become healthy, the script removes
+# the new ones, and the old release keeps running.
 set -eu
 cd "$(dirname "$0")/.."
 
 # The load balancer needs this long at most to find a new replica (DNS, then one health check).
 FOUND_AFTER_SECONDS=5
 
-# One of the two does something: the service has `build:`, or `image:` with an image from a registry.
+# Only one of them has an effect: the first if the service has `build:`, the second if its `image:` is in a registry.
 docker compose build api
 docker compose pull --quiet --ignore-buildable api
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs a command such as redis-server with a generated password. The first start stores the address in the volume, which is the
-# working directory of the image and where the service reads it. Nobody needs to know or set a password.
+# Runs a command such as redis-server with a generated password. The first start stores the address in the working directory of the
+# image, which is the volume. The service reads it there. Nobody needs to know or set a password.
 set -eu
 umask 077
 if [ ! -s url ]; then
