@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const SOURCE = join(ROOT, 'src');
-/** What makes `dist/`, in this order. */
+/** The scripts that create `dist/`, in this order. */
 const STEPS = [join('scripts', 'compile.mjs'), join('scripts', 'bundle.mjs')];
 const INPUT_FILES = [
   'tsconfig.json',
@@ -28,7 +28,7 @@ const INPUT_FILES = [
   ...STEPS,
 ];
 const ENTRY = join(ROOT, 'dist', 'bundle', 'main.js');
-/** Holds the fingerprint of what was built; written only after a build that succeeded. */
+/** Contains the fingerprint of the sources of the last successful build. */
 const MARKER = join(ROOT, 'dist', '.built-from');
 const MODULES = join(ROOT, 'node_modules');
 /** Packages of the build. `npm ci --omit=dev` installs none of the last two. */
@@ -44,12 +44,12 @@ const HEARTBEAT_MS = 1_000;
 const HEARTBEAT_LOST_MS = 30_000;
 const WAIT_LIMIT_MS = 300_000;
 
-/** A build that cannot be made, or failed; the message is one line for the terminal. */
+/** A build failed or is not possible. The message is one line for the terminal. */
 export class BuildError extends Error {}
 
 /**
- * Builds the service unless `dist` was built from exactly the present sources. Content decides, not
- * file times: a checkout that goes back in time is noticed, a mere touch is not a reason to build.
+ * Builds the service unless `dist` was built from exactly these sources. It compares contents, not
+ * file times, which a checkout of an older version or `touch` would make misleading.
  *
  * @param {{ force?: boolean }} [options] `force` builds in any case
  * @returns {Promise<void>}
@@ -72,19 +72,19 @@ export async function buildIfStale({ force = false } = {}) {
   }
   const release = await acquireLock();
   try {
-    // The previous holder of the lock has probably built the same.
+    // The previous holder of the lock has probably built the same sources.
     if (force || !isFresh()) await build();
   } finally {
     release();
   }
 }
 
-/** For commands: as buildIfStale, but a failure is one line on standard error and exit code 1. */
+/** Like buildIfStale. Prints a failure as one line on standard error and exits with 1. */
 export async function buildIfStaleOrExit() {
   await buildIfStale().catch(exitWithOneLine);
 }
 
-/** Makes the next command build again, whatever the build was made from. */
+/** Makes the next command build again. */
 export function markStale() {
   rmSync(MARKER, { force: true });
 }
@@ -101,7 +101,7 @@ function isFresh() {
   return readFileSync(MARKER, 'utf8') === fingerprint();
 }
 
-/** @returns {string} a digest of the name and content of everything that goes into the build */
+/** @returns {string} a digest of the names and contents of all files of the build */
 function fingerprint() {
   const hash = createHash('sha256');
   const sources = readdirSync(SOURCE, { recursive: true, withFileTypes: true })
@@ -117,7 +117,7 @@ function fingerprint() {
 }
 
 async function build() {
-  // Taken first: a file saved while the compiler runs makes the build stale, not falsely fresh.
+  // Computed first, so that a file that is saved while the compiler runs makes the build stale.
   const builtFrom = fingerprint();
   rmSync(MARKER, { force: true });
   process.stderr.write('Building…\n');
@@ -126,16 +126,16 @@ async function build() {
     if (failure !== null) throw new BuildError(`The build failed: ${step} ${failure}.`);
   }
   if (!existsSync(ENTRY))
-    throw new BuildError(`The build failed: it left no ${relative(ROOT, ENTRY)}.`);
+    throw new BuildError(`The build failed: ${relative(ROOT, ENTRY)} is missing.`);
   writeFileSync(MARKER, builtFrom);
 }
 
 /**
  * @param {string} script
- * @returns {Promise<string | null>} what went wrong, or null
+ * @returns {Promise<string | null>} the reason of a failure, or null
  */
 async function run(script) {
-  // Its messages go to standard error: standard output belongs to the command that is to run.
+  // Its messages go to standard error, because the command that runs next uses standard output.
   const child = spawn(process.execPath, [script], {
     cwd: ROOT,
     stdio: ['ignore', process.stderr, process.stderr],
@@ -165,7 +165,7 @@ async function run(script) {
 /**
  * Waits until no other process builds.
  *
- * @returns {Promise<() => void>} ends the claim
+ * @returns {Promise<() => void>} a function that releases the lock
  */
 async function acquireLock() {
   mkdirSync(dirname(LOCK), { recursive: true });
@@ -174,7 +174,9 @@ async function acquireLock() {
     const holder = readHolder(LOCK);
     if (holder?.isGone) removeAbandoned(LOCK);
     else if (Date.now() > deadline) {
-      throw new BuildError(`Another process is building for too long; if not, delete ${LOCK}.`);
+      throw new BuildError(
+        `Another process has been building for five minutes. If none is, delete ${LOCK}.`,
+      );
     } else await delay(POLL_MS);
   }
   const heartbeat = setInterval(() => {
@@ -193,7 +195,7 @@ async function acquireLock() {
 
 /**
  * @param {string} file
- * @returns {boolean} whether the file did not exist and now holds this process's id
+ * @returns {boolean} whether the file did not exist and now contains the id of this process
  */
 function claim(file) {
   try {
@@ -207,13 +209,13 @@ function claim(file) {
 
 /**
  * @param {string} file
- * @returns {{ isGone: boolean } | null} null when nobody holds it any more
+ * @returns {{ isGone: boolean } | null} null if no process holds it
  */
 function readHolder(file) {
   try {
     const pid = Number(readFileSync(file, 'utf8'));
     const isSilent = Date.now() - statSync(file).mtimeMs > HEARTBEAT_LOST_MS;
-    // No pid yet: its writer is between creating and writing the file.
+    // The file is empty between its creation and the write of the process id.
     return { isGone: isSilent || (pid > 0 && !isRunning(pid)) };
   } catch (error) {
     if (/** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT') return null;
@@ -222,15 +224,15 @@ function readHolder(file) {
 }
 
 /**
- * Two processes may find the same dead holder. Only the one with the second claim may remove, after
- * another look, or the slower one would remove the lock that the faster one has taken since.
+ * Removes the lock of a process that has ended. Two processes may do this at the same time. The
+ * second lock and another check keep the slower one from removing the new lock of the faster one.
  *
  * @param {string} file
  */
 function removeAbandoned(file) {
   const second = `${file}.removal`;
   if (!claim(second)) {
-    // Held for an instant: one that is old was left by a process killed in that instant.
+    // Processes hold it only for a moment. An old one belongs to a process that was killed.
     if (readHolder(second)?.isGone) rmSync(second, { force: true });
     return;
   }

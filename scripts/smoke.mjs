@@ -1,6 +1,6 @@
 // @ts-check
-// Starts the built service on a fresh embedded database, asks it one request of each kind and stops
-// it.
+// Starts the built service with a new embedded database, sends one request of each kind, and stops the
+// service.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -37,7 +37,7 @@ let failures = 0;
  * Runs one check and prints its line.
  *
  * @param {string} name
- * @param {() => unknown} prove throws when it does not hold
+ * @param {() => unknown} prove throws if the check fails
  */
 async function check(name, prove) {
   try {
@@ -67,7 +67,7 @@ function holds(condition, otherwise) {
   if (!condition) throw new Error(otherwise);
 }
 
-/** @returns {Promise<number>} a port that nobody listens on */
+/** @returns {Promise<number>} a free port */
 async function freePort() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -78,7 +78,7 @@ async function freePort() {
   return address.port;
 }
 
-/** @returns {Record<string, string>} the environment without anything that sets up the service */
+/** @returns {Record<string, string>} the environment without settings of the service */
 function plainEnvironment() {
   const kept = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'USERPROFILE', 'LANG'];
   return Object.fromEntries(
@@ -86,7 +86,7 @@ function plainEnvironment() {
   );
 }
 
-/** @param {string} dataDir @returns {{ pid: number, what: string }[]} PostgreSQL's processes at work in this folder */
+/** @param {string} dataDir @returns {{ pid: number, what: string }[]} the PostgreSQL processes of this folder */
 function postgresProcesses(dataDir) {
   if (!existsSync('/proc/self/cwd')) return [];
   return readdirSync('/proc')
@@ -100,13 +100,13 @@ function postgresProcesses(dataDir) {
           ? [{ pid: Number(name), what: command }]
           : [];
       } catch {
-        // Ended meanwhile.
+        // The process has ended in the meantime.
         return [];
       }
     });
 }
 
-/** @param {string} dataDir @returns {string[]} what a server leaves behind that was not stopped in order */
+/** @param {string} dataDir @returns {string[]} the files of a server that did not shut down properly */
 function leftPidFiles(dataDir) {
   if (!existsSync(dataDir)) return [];
   return readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter((name) =>
@@ -116,7 +116,7 @@ function leftPidFiles(dataDir) {
 
 async function main() {
   const parent = mkdtempSync(join(tmpdir(), 'adoption-store-smoke-'));
-  // The database does not run as root: another user must get through to its folder.
+  // PostgreSQL does not run as root, so another user must have access to its folder.
   chmodSync(parent, 0o755);
   const dataDir = join(parent, 'data');
   const port = await freePort();
@@ -145,17 +145,21 @@ async function main() {
         ended,
         delay(STOP_LIMIT_MS, ['none', null], { ref: false }),
       ]);
-      same([code, signal], process.platform === 'win32' ? [null, 'SIGTERM'] : [0, null], 'the end');
-      holds(Date.now() - startedAt < STOP_LIMIT_MS, 'it took too long');
+      same(
+        [code, signal],
+        process.platform === 'win32' ? [null, 'SIGTERM'] : [0, null],
+        'the exit code and signal',
+      );
+      holds(Date.now() - startedAt < STOP_LIMIT_MS, 'the shutdown took too long');
     });
     if (process.platform !== 'win32') {
       await check('no PostgreSQL process is left', () => {
         same(
           postgresProcesses(dataDir).map(({ what }) => what),
           [],
-          'what runs',
+          'the processes',
         );
-        same(leftPidFiles(dataDir), [], 'what lies there');
+        same(leftPidFiles(dataDir), [], 'the files');
       });
     }
   } finally {
@@ -164,7 +168,7 @@ async function main() {
     rmSync(parent, { recursive: true, force: true, maxRetries: 5 });
   }
   if (failures > 0) {
-    console.log(`\nWhat the service printed:\n${withoutKeys(output)}`);
+    console.log(`\nOutput of the service:\n${withoutKeys(output)}`);
     console.log(`${failures} failed`);
     process.exitCode = 1;
   }
@@ -198,7 +202,7 @@ async function untilReady(origin, service) {
 
 /**
  * @param {string} origin
- * @param {() => string} output what the service has printed so far
+ * @param {() => string} output the output of the service so far
  */
 async function checkResponses(origin, output) {
   /** @type {string | undefined} */
@@ -207,7 +211,7 @@ async function checkResponses(origin, output) {
     for (const deadline = Date.now() + 5_000; Date.now() < deadline && !demoKey; await delay(50)) {
       demoKey = /aas_[0-9A-Za-z]{36}/.exec(output())?.[0];
     }
-    holds(demoKey, 'no key in what it printed');
+    holds(demoKey, 'the output contains no key');
   });
   if (demoKey === undefined) return;
 
@@ -241,7 +245,7 @@ async function checkResponses(origin, output) {
   };
 
   /**
-   * A failure has the status, the code and the Error shape.
+   * Checks that the response has the status, the code, and the form of an Error.
    *
    * @param {Promise<ApiResponse>} asked
    * @param {number} status
@@ -286,7 +290,7 @@ async function checkResponses(origin, output) {
     holds(response.text.includes(LARGEST_INT64), `categoryId is not exact: ${response.text}`);
     same([response.json.name, response.json.status], ['Smoke', 'pending'], 'the animal');
   });
-  await check('get: what was added, deprecated', async () => {
+  await check('get: the added animal, deprecated', async () => {
     if (Date.now() >= GET_PET_SUNSET_MS) {
       await rejected(ask(`/v1/pets/${id}`), 410, 'endpoint_removed');
       return;
@@ -303,7 +307,7 @@ async function checkResponses(origin, output) {
   await check('400 for an empty object', () =>
     rejected(ask('/v1/pets', { method: 'POST', body: '{}' }), 400, 'invalid_request'),
   );
-  await check('400 for what is not JSON', () =>
+  await check('400 for invalid JSON', () =>
     rejected(ask('/v1/pets', { method: 'POST', body: '{' }), 400, 'malformed_json'),
   );
   await check('401 without a key', async () => {
