@@ -76,6 +76,7 @@ function setUp(
   const limiter = app.get(RateLimiter);
   const protocolErrors = new ProtocolErrors(
     (address) => limiter.consumeForAddress(address),
+    connections,
     logger,
     settings.logging.clientAddress,
   );

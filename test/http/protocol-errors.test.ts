@@ -42,6 +42,7 @@ describe('an invalid HTTP message gets an Error and closes the connection', () =
     ['an invalid target', 400, 'invalid_request', () => head('GET v1/pets HTTP/1.1')],
     ['an unknown method', 400, 'invalid_request', () => head('FETCH /v1/pets HTTP/1.1')],
     ['a method in lower case', 400, 'invalid_request', () => head('get /v1/pets HTTP/1.1')],
+    ['a method of RTSP', 400, 'invalid_request', () => head('DESCRIBE /v1/pets RTSP/1.0')],
     ['HTTP/0.9', 400, 'invalid_request', () => head('GET /v1/pets HTTP/0.9')],
     ['HTTP/1.2', 400, 'invalid_request', () => head('GET /v1/pets HTTP/1.2')],
     ['HTTP/2.0', 400, 'invalid_request', () => head('GET /v1/pets HTTP/2.0')],
@@ -148,6 +149,13 @@ describe('an invalid HTTP message gets an Error and closes the connection', () =
       'invalid_request',
       () => head(ADD, JSON_TYPE, 'Transfer-Encoding: identity'),
     ],
+    [
+      'chunked with HTTP/1.0',
+      400,
+      'invalid_request',
+      () =>
+        `${head('POST /v1/pets HTTP/1.0', JSON_TYPE, CHUNKED)}1f\r\n{"name":"Frank","categoryId":1}\r\n0\r\n\r\n`,
+    ],
     ['CONNECT', 400, 'invalid_request', () => head('CONNECT pets:443 HTTP/1.1')],
     [
       'an unsupported expectation in addition to 100-continue',
@@ -210,6 +218,17 @@ describe('an invalid HTTP message gets an Error and closes the connection', () =
     );
     expect(remaining).toEqual([remaining[0], remaining[0]! - 1, remaining[0]! - 2]);
     expect(first.headers['x-ratelimit-limit']).toBe('1000000');
+  });
+
+  test('a request after it on the connection is not executed', async () => {
+    const remaining = async (): Promise<number> =>
+      Number((await RawConnection.exchange(service, head(LIST))).headers['x-ratelimit-remaining']);
+    const before = await remaining();
+    const invalid = head(LIST).replace('Host: pets', 'Host: pe ts');
+    const connection = await RawConnection.open(service, invalid + head(LIST));
+    expectError(await connection.response(), 400, 'invalid_request');
+    await connection.serverEnd();
+    expect(await remaining()).toBe(before - 1);
   });
 
   test.each([

@@ -26,6 +26,8 @@ class Connection {
   readonly responses = new Set<Response>();
   /** The service processes no further request of this connection. */
   isClosing = false;
+  /** It starts no request either that has already arrived. */
+  isStopped = false;
   private sentBytes = 0;
   private stalledSinceMs: number | undefined;
 
@@ -82,8 +84,8 @@ const SHED_PAUSE_MS = { min: 400, max: 900 };
 const HEALTH_PROBE = /^\/health\/(?:live|ready)(?:$|\?)/;
 
 /** Returns whether Admission never sheds a request, and Arrivals never delays it. */
-export function isHealthProbe({ url }: Request): boolean {
-  return HEALTH_PROBE.test(url);
+export function isHealthProbe({ method, url }: Request): boolean {
+  return (method === 'GET' || method === 'HEAD') && HEALTH_PROBE.test(url);
 }
 
 /**
@@ -143,8 +145,11 @@ export class Connections {
         this.closeAfterLast(connection);
       } else {
         this.track(connection, response);
-        if (isHealthProbe(request)) listener(request, response);
-        else this.arrivals.start(() => listener(request, response));
+        const start = (): void => {
+          if (!connection.isStopped) listener(request, response);
+        };
+        if (isHealthProbe(request)) start();
+        else this.arrivals.start(start);
       }
     };
   }
@@ -152,7 +157,7 @@ export class Connections {
   /** Ignores further requests of a connection. For one whose response has `Connection: close`. */
   stopRequests(socket: Socket): void {
     const connection = this.bySocket.get(socket);
-    if (connection) connection.isClosing = true;
+    if (connection) connection.isClosing = connection.isStopped = true;
   }
 
   /**

@@ -1,4 +1,4 @@
-import { STATUS_CODES, type Server } from 'node:http';
+import { METHODS, STATUS_CODES, type Server } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
@@ -9,6 +9,7 @@ import { loggedAddress } from '../request/access-log.js';
 import { hasBody, requestId } from '../request/request-context.js';
 import type { AddressDecision, NextFunction, Request, Response } from '../request/request.js';
 import { errorBody, sendError } from '../response/send-json.js';
+import type { Connections } from './connections.js';
 import { lingerThenDestroy } from './lingering-close.js';
 
 /** Counts one request for the address of a socket. */
@@ -26,6 +27,7 @@ export class ProtocolErrors {
 
   constructor(
     private readonly countForAddress: CountForAddress,
+    private readonly connections: Connections,
     private readonly logger: Logger,
     private readonly addressForm: ClientAddressForm,
   ) {}
@@ -62,6 +64,8 @@ export class ProtocolErrors {
   };
 
   private async reject(request: Request, response: Response, error: ServiceError): Promise<void> {
+    // What follows may be a part of this message.
+    this.connections.stopRequests(request.socket);
     const { headers, rejection } = await this.countForAddress(request.socket.remoteAddress);
     for (const [name, value] of headers) response.setHeader(name, value);
     response.setHeader('Connection', 'close');
@@ -135,6 +139,10 @@ function violation(request: Request): ServiceError | undefined {
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
     return invalidRequest('The service supports HTTP/1.1 and HTTP/1.0.');
   }
+  // The parser accepts methods of RTSP, for which no route and no guard would run.
+  if (!METHODS.includes(request.method)) {
+    return invalidRequest('The method is not a method of HTTP.');
+  }
   // RFC 9112, section 3.2
   const hosts = countHostHeaders(request);
   if (hosts > 1 || (hosts === 0 && request.httpVersion !== '1.0')) {
@@ -146,9 +154,14 @@ function violation(request: Request): ServiceError | undefined {
     );
   }
   const { expect, 'transfer-encoding': coding } = request.headers;
-  // With any other coding, the end of the body is ambiguous (RFC 9112, section 6.3).
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return invalidRequest('Unsupported Transfer-Encoding header. Only chunked is supported.');
+  // Otherwise, the end of the body is ambiguous (RFC 9112, sections 6.1 and 6.3).
+  if (
+    coding !== undefined &&
+    (coding.toLowerCase() !== 'chunked' || request.httpVersion === '1.0')
+  ) {
+    return invalidRequest(
+      'Unsupported Transfer-Encoding header. Only chunked is supported, and only in HTTP/1.1.',
+    );
   }
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     return new ServiceError('invalid_request', PUBLIC_MESSAGES.unsupportedExpect, { status: 417 });
