@@ -6,16 +6,14 @@ const ENCODINGS = ['br', 'gzip', 'identity'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
 /** Higher qualities take far longer for little gain. */
-const BROTLI_QUALITY = 9;
+const BROTLI_PARAMS = { [constants.BROTLI_PARAM_QUALITY]: 9 };
 
 /**
- * Returns the acceptable coding with the highest weight (RFC 9110, section 12.5.3). Returns
- * `identity` when no other coding is acceptable, even if the client excludes it.
- *
- * @param acceptEncoding the value of the header, undefined when the request has none
+ * Returns the coding that `Accept-Encoding` prefers (RFC 9110, section 12.5.3). Returns `identity`
+ * when no other coding is acceptable, even if the client excludes it.
  */
-export function chooseEncoding(acceptEncoding: string | undefined): Encoding {
-  const weights = parseWeights(acceptEncoding ?? '');
+export function chooseEncoding(acceptEncoding = ''): Encoding {
+  const weights = parseWeights(acceptEncoding);
   let chosen: Encoding = 'identity';
   let highest = 0;
   for (const encoding of ENCODINGS) {
@@ -27,10 +25,7 @@ export function chooseEncoding(acceptEncoding: string | undefined): Encoding {
 
 /** Encode content outside of the event loop. */
 export const ENCODERS: Readonly<Record<Encoding, (content: Buffer) => Promise<Buffer>>> = {
-  br: (content) =>
-    promisify(brotliCompress)(content, {
-      params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY },
-    }),
+  br: (content) => promisify(brotliCompress)(content, { params: BROTLI_PARAMS }),
   gzip: promisify(gzip),
   identity: (content) => Promise.resolve(content),
 };
@@ -39,11 +34,9 @@ function parseWeights(acceptEncoding: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const item of acceptEncoding.toLowerCase().split(',')) {
     const [coding = '', weight = 'q=1'] = item.split(';').map((part) => part.trim());
+    const isValid = /^q=(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight);
     // An invalid weight makes the coding unacceptable.
-    weights.set(
-      coding,
-      /^q=(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(weight) ? Number(weight.slice(2)) : 0,
-    );
+    weights.set(coding, isValid ? Number(weight.slice(2)) : 0);
   }
   return weights;
 }

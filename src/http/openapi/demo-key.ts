@@ -4,6 +4,7 @@ import type { ServerSettings } from '../../config/server-settings.js';
 import type { Request } from '../request/request.js';
 
 const SETTING = 'demo API key';
+const REMOTE_HEADERS = ['origin', 'forwarded', 'via', 'x-forwarded-for', 'x-real-ip'];
 
 /** Makes Swagger UI fill in an API key for requests that come from this machine. */
 export function offerDemoKey(app: NestExpressApplication, key: string): void {
@@ -15,17 +16,10 @@ export function offerDemoKey(app: NestExpressApplication, key: string): void {
  * rebinding (a foreign `Host`), pages of other sites (`Origin`), and proxies (forwarding headers).
  */
 export function demoKeyFor(request: Request, settings: ServerSettings): string | undefined {
-  const { host = '', origin, forwarded, via } = request.headers;
-  const isForwarded =
-    settings.trustProxy !== 0 ||
-    [forwarded, via, request.headers['x-forwarded-for'], request.headers['x-real-ip']].some(
-      (header) => header !== undefined,
-    );
-  const isLocal =
-    isLoopback(settings.host) &&
-    isLoopback(request.socket.remoteAddress ?? '') &&
-    isLoopback(host.replace(/:\d*$/, ''));
-  if (!isLocal || isForwarded || origin !== undefined) return undefined;
+  const { headers, socket } = request;
+  const isRemote = settings.trustProxy !== 0 || REMOTE_HEADERS.some((name) => name in headers);
+  const hosts = [settings.host, socket.remoteAddress, headers.host?.replace(/:\d*$/, '')];
+  if (isRemote || !hosts.every((host) => isLoopback(host ?? ''))) return undefined;
   return request.app.get(SETTING) as string | undefined;
 }
 

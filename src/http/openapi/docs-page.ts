@@ -5,9 +5,8 @@ import type { BaseAddresses } from '../../config/server-settings.js';
 import { StaticContent } from './static-content.js';
 
 /**
- * Returns the page. Its URLs are relative to /docs, so that a proxy can add a path prefix.
- *
- * @param demoKey the API key that the page fills in; without one, it says where a key comes from
+ * Returns the page. It fills in the API key, or says where one comes from. Its URLs are relative to
+ * /docs, so that a proxy can add a path prefix.
  */
 export function docsPage(demoKey?: string): StaticContent {
   const meta = demoKey === undefined ? '' : `<meta name="demo-api-key" content="${demoKey}">`;
@@ -72,29 +71,21 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads the files that the page loads. Call it at start: the packages may be reinstalled while the
- * service runs.
- *
- * @returns the files by name under /docs/
+ * Returns the files that the page loads, by name under /docs/. Call it at start: the packages may be
+ * reinstalled while the service runs.
  */
-export function readDocsFiles(): ReadonlyMap<string, StaticContent> {
-  const contents = {
-    'page.css': STYLE,
-    'swagger-ui.css': packageFile('swagger-ui.css'),
-    'swagger-ui-bundle.js': packageFile('swagger-ui-bundle.js'),
-    'favicon-32x32.png': packageFile('favicon-32x32.png'),
-    'start.js': readFileSync(new URL('./browser/start-swagger-ui.js', import.meta.url)),
-  };
-  return new Map(
-    Object.entries(contents).map(([name, content]) => [
-      name,
-      new StaticContent(MEDIA_TYPES[extname(name)] ?? '', content),
-    ]),
-  );
-}
-
-function packageFile(name: string): Buffer {
-  return readFileSync(require.resolve(`swagger-ui-dist/${name}`));
+export function readDocsFiles(): [name: string, StaticContent][] {
+  const contents: [name: string, string | Buffer][] = [
+    ['page.css', STYLE],
+    ['start.js', readFileSync(new URL('./browser/start-swagger-ui.js', import.meta.url))],
+    ...['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'].map(
+      (name): [string, Buffer] => [name, readFileSync(require.resolve(`swagger-ui-dist/${name}`))],
+    ),
+  ];
+  return contents.map(([name, content]) => [
+    name,
+    new StaticContent(MEDIA_TYPES[extname(name)] ?? '', content),
+  ]);
 }
 
 /**

@@ -12,21 +12,14 @@ const SHARE_OF_AN_ADDRESS = 0.25;
 export class DownloadLimit {
   private inProgress = 0;
   private readonly inProgressOf = new Map<string, number>();
-  private rejectedCount = 0;
+  /** The number of rejected requests. */
+  rejected = 0;
 
-  /**
-   * @param max the number of responses in total
-   * @param setRateLimitHeaders for rejected requests
-   */
+  /** @param max the number of responses in total */
   constructor(
     private readonly max: number,
     private readonly setRateLimitHeaders: SetRateLimitHeaders,
   ) {}
-
-  /** The number of rejected requests. */
-  get rejected(): number {
-    return this.rejectedCount;
-  }
 
   /** Middleware that rejects a request over the limit with 503. */
   readonly admit = async (
@@ -37,7 +30,7 @@ export class DownloadLimit {
     const address = clientNetwork(request.clientAddress);
     const ofAddress = this.inProgressOf.get(address) ?? 0;
     if (this.inProgress >= this.max || ofAddress >= this.max * SHARE_OF_AN_ADDRESS) {
-      this.rejectedCount++;
+      this.rejected++;
       await this.setRateLimitHeaders(request, response);
       throw serviceOverloaded('MAX_DOCS_DOWNLOADS');
     }

@@ -5,17 +5,11 @@ import type { BaseAddresses } from '../../config/server-settings.js';
 import { describeInterface, readRoutes, sunsetsOf } from './description/document.js';
 import { StaticContent } from './static-content.js';
 
-/** The interface description as text, in both formats. */
-interface PublishedTexts {
-  json: StaticContent;
-  yaml: StaticContent;
-}
-
 /** Publishes each operation until its sunset. Caches the texts until an operation is removed. */
 export class PublishedDescription {
   private readonly routes;
   private readonly sunsets;
-  private cached: { texts: PublishedTexts; removed: number } | undefined;
+  private cached: { removed: number; json: StaticContent; yaml: StaticContent } | undefined;
 
   constructor(
     app: INestApplication,
@@ -26,22 +20,20 @@ export class PublishedDescription {
     this.sunsets = sunsetsOf(this.routes);
   }
 
-  /** Returns the description without the operations that are removed now. */
-  current(): PublishedTexts {
+  /** Returns the description without the operations that are removed now, in both formats. */
+  current(): { json: StaticContent; yaml: StaticContent } {
     const nowMs = this.clock.now();
     const removed = this.sunsets.filter((sunset) => sunset <= nowMs).length;
     if (this.cached?.removed !== removed) {
-      this.cached = { texts: this.textsAt(nowMs), removed };
+      const json = JSON.stringify(describeInterface(this.routes, this.addresses, nowMs));
+      const yaml = dump(JSON.parse(json), { lineWidth: -1 });
+      this.cached = {
+        removed,
+        json: new StaticContent('application/json', json),
+        // RFC 9512
+        yaml: new StaticContent('application/yaml', yaml),
+      };
     }
-    return this.cached.texts;
-  }
-
-  private textsAt(nowMs: number): PublishedTexts {
-    const json = JSON.stringify(describeInterface(this.routes, this.addresses, nowMs));
-    return {
-      json: new StaticContent('application/json', json),
-      // RFC 9512
-      yaml: new StaticContent('application/yaml', dump(JSON.parse(json), { lineWidth: -1 })),
-    };
+    return this.cached;
   }
 }

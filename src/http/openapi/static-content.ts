@@ -2,19 +2,13 @@ import { entityTag, matchesEntityTag } from '../response/send-json.js';
 import type { Request, Response } from '../request/request.js';
 import { chooseEncoding, ENCODERS, type Encoding } from './content-encoding.js';
 
-/** The content in one coding. */
-interface Representation {
-  body: Buffer;
-  tag: string;
-}
-
 /** Images are already compressed. */
 const COMPRESSIBLE = /^(?:text|application)\//;
 
 /** Content that is the same for every caller. Each coding is computed once, on first use. */
 export class StaticContent {
   readonly body: Buffer;
-  private readonly representations = new Map<Encoding, Promise<Representation>>();
+  private readonly representations = new Map<Encoding, Promise<{ body: Buffer; tag: string }>>();
 
   /** @param type the media type */
   constructor(
@@ -48,15 +42,11 @@ export class StaticContent {
     return chooseEncoding(request.get('accept-encoding'));
   }
 
-  private representation(encoding: Encoding): Promise<Representation> {
-    let representation = this.representations.get(encoding);
-    if (!representation) {
-      representation = ENCODERS[encoding](this.body).then((body) => ({
-        body,
-        tag: entityTag(body),
-      }));
-      this.representations.set(encoding, representation);
-    }
-    return representation;
+  private representation(encoding: Encoding) {
+    const cached = this.representations.get(encoding);
+    if (cached) return cached;
+    const encoded = ENCODERS[encoding](this.body).then((body) => ({ body, tag: entityTag(body) }));
+    this.representations.set(encoding, encoded);
+    return encoded;
   }
 }

@@ -12,23 +12,9 @@ interface SwaggerUiSystem {
   getComponent: (name: string, connected: true) => unknown;
 }
 
-interface ResponseBodyProps {
-  content: unknown;
-  contentType?: string;
-}
-
 /** An immutable map of Swagger UI. */
 interface InfoProps {
   info: { get(name: 'description'): string; set(name: 'description', text: string): unknown };
-}
-
-interface ExampleProps {
-  /** Such as paths, /pets, get, responses, 400. */
-  specPath: { get(index: number): string | undefined };
-}
-
-interface HeadersProps {
-  headers: { size: number };
 }
 
 interface SchemaDescription {
@@ -100,34 +86,40 @@ function foldedDetails(system: SwaggerUiSystem): object {
       ),
     );
   };
-  const headers = (Original: unknown) => (props: HeadersProps) =>
+  const headers = (Original: unknown) => (props: { headers: { size: number } }) =>
     fold(`Headers (${props.headers.size})`, system.React.createElement(Original, props));
-  const modelExample = (Original: unknown) => (props: ExampleProps) => {
+  const modelExample = (Original: unknown) => (props: { specPath: Iterable<string> }) => {
     const example = system.React.createElement(Original, props);
-    const [kind, status] = [3, 4].map((index) => props.specPath.get(index));
-    const isError = kind === 'responses' && !/^[23]/.test(status ?? '');
-    return isError ? fold('Body', example) : example;
+    // Such as paths, /pets, get, responses, 400.
+    const [, , , kind, status = ''] = props.specPath;
+    return kind === 'responses' && !/^[23]/.test(status) ? fold('Body', example) : example;
   };
   return { wrapComponents: { info, headers, modelExample } };
 }
 
 /** Shows JSON responses unparsed, because Swagger UI rounds integers above 2^53. */
 function exactResponseBodies(system: SwaggerUiSystem): object {
-  const responseBody = (Original: unknown) => (props: ResponseBodyProps) => {
-    // Undefined until the plugin is loaded.
-    const { React, getComponent } = system;
-    const { content, contentType = '' } = props;
-    if (typeof content !== 'string' || !content || !/^application\/json\b/.test(contentType)) {
-      return React.createElement(Original, props);
-    }
-    const code = { language: 'json', downloadable: true, fileName: 'response.json', canCopy: true };
-    return React.createElement(
-      'div',
-      null,
-      React.createElement('h5', null, 'Response body'),
-      React.createElement(getComponent('HighlightCode', true), code, indented(content)),
-    );
-  };
+  const responseBody =
+    (Original: unknown) => (props: { content: unknown; contentType?: string }) => {
+      // Undefined until the plugin is loaded.
+      const { React, getComponent } = system;
+      const { content, contentType = '' } = props;
+      if (typeof content !== 'string' || !content || !/^application\/json\b/.test(contentType)) {
+        return React.createElement(Original, props);
+      }
+      const code = {
+        language: 'json',
+        downloadable: true,
+        fileName: 'response.json',
+        canCopy: true,
+      };
+      return React.createElement(
+        'div',
+        null,
+        React.createElement('h5', null, 'Response body'),
+        React.createElement(getComponent('HighlightCode', true), code, indented(content)),
+      );
+    };
   return { wrapComponents: { responseBody } };
 }
 

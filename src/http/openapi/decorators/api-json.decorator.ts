@@ -17,11 +17,7 @@ export function ApiInt64Param(name: string, description: string): MethodDecorato
   return ApiParam({ name, description, schema: { ...INT64, example: 1 } });
 }
 
-/**
- * Describes a JSON body.
- *
- * @param examples bodies, by a name
- */
+/** Describes a JSON body, optionally with named examples. */
 export function ApiJsonBody(
   type: Type,
   description: string,

@@ -1,3 +1,4 @@
+import type { OperationObject, ResponseObject } from '@nestjs/swagger';
 import { codeOfStatus, ERRORS } from '../../../errors/catalogue.js';
 import {
   DEPRECATION_EXTENSION,
@@ -23,16 +24,15 @@ import {
   type ResponseHeader,
   responseHeaders,
 } from './headers.js';
-import type { Operation, Response } from './openapi-types.js';
 
 /** An operation with the extensions of the decorators. They are not published. */
-export type DecoratedOperation = Operation & {
+export type DecoratedOperation = OperationObject & {
   [TAG]?: Tag;
   [ROUTE_LIMIT]?: RouteLimit;
   [DEPRECATION_EXTENSION]?: Deprecation;
 };
 
-type Responses = Operation['responses'];
+type Responses = OperationObject['responses'];
 
 /** Returns the headers that every response with a status has. */
 type HeadersOf = (status: number) => readonly ResponseHeader[];
@@ -51,7 +51,7 @@ const BEFORE_DEPRECATION = [...BEFORE_ROUTING, 401, 413, 415, 429];
  * Adds to an operation what the pipeline does for every operation: request headers, headers of
  * every response, entity tags, idempotency keys, deprecations, and errors.
  */
-export function describeOperation(method: string, decorated: DecoratedOperation): Operation {
+export function describeOperation(method: string, decorated: DecoratedOperation): OperationObject {
   const {
     [TAG]: tag,
     [DEPRECATION_EXTENSION]: deprecation,
@@ -82,11 +82,10 @@ export function describeOperation(method: string, decorated: DecoratedOperation)
   return {
     operationId,
     summary,
-    description: paragraphs(
-      description,
-      deprecation && notice(deprecation),
-      routeLimit && limitNotice(routeLimit),
-    ),
+    description:
+      [description, deprecation && notice(deprecation), routeLimit && limitNotice(routeLimit)]
+        .filter((text) => text !== undefined)
+        .join('\n\n') || undefined,
     deprecated: deprecation ? true : undefined,
     tags: tag ? [tag.name] : tags,
     security: isPublic ? [] : undefined,
@@ -105,12 +104,7 @@ export function describeOperation(method: string, decorated: DecoratedOperation)
     },
     'x-sunset': deprecation?.sunset.toISOString(),
     ...extensions,
-  } as Operation;
-}
-
-/** Returns undefined if there is no paragraph. */
-function paragraphs(...texts: (string | undefined)[]): string | undefined {
-  return texts.filter((text) => text !== undefined).join('\n\n') || undefined;
+  } as OperationObject;
 }
 
 function limitNotice({ limit, seconds }: RouteLimit): string {
@@ -129,7 +123,7 @@ function longDate(date: Date): string {
 /** Completes the responses that are not errors. A read that has a tag can also respond 304. */
 function successes(declared: Responses, headersOf: HeadersOf): Responses {
   const responses: Responses = {};
-  for (const [status, response] of Object.entries(declared) as [string, Response][]) {
+  for (const [status, response] of Object.entries(declared) as [string, ResponseObject][]) {
     if (Number(status) >= 400) continue;
     const headers = { ...responseHeaders(...headersOf(Number(status))), ...response.headers };
     responses[status] = { ...response, headers };
@@ -145,7 +139,7 @@ function failures(
   headersOf: HeadersOf,
 ): Responses {
   const responses: Responses = {};
-  for (const [key, { description }] of Object.entries(declared) as [string, Response][]) {
+  for (const [key, { description }] of Object.entries(declared) as [string, ResponseObject][]) {
     const status = Number(key);
     if (!(status >= 400)) continue;
     const code = codeOfStatus(status);
@@ -153,7 +147,7 @@ function failures(
   }
   for (const [status, messages] of errors) {
     const response = errorResponse(status, messages, headersOf(status));
-    const { headers } = (declared[status] ?? {}) as Partial<Response>;
+    const { headers } = (declared[status] ?? {}) as Partial<ResponseObject>;
     responses[status] = shared({ ...response, headers: { ...response.headers, ...headers } });
   }
   return responses;

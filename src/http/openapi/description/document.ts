@@ -1,5 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
-import { SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import { type OpenAPIObject, type PathItemObject, SwaggerModule } from '@nestjs/swagger';
 import type { BaseAddresses } from '../../../config/server-settings.js';
 import { ERROR_CODES, isGeneric } from '../../../errors/catalogue.js';
 import { DEPRECATION_EXTENSION } from '../../routing/deprecation.js';
@@ -7,7 +7,6 @@ import { TAG, type Tag } from '../decorators/api-tag.decorator.js';
 import { type DecoratedOperation, describeOperation } from './describe-operation.js';
 import { errorSchema, SHARED_RESPONSES } from './errors.js';
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.js';
-import type { PathItem } from './openapi-types.js';
 import { serviceDescription } from './service-description.js';
 
 const VERSION_PATH = '/v1';
@@ -34,10 +33,7 @@ const OUTLINE: Omit<OpenAPIObject, 'paths'> = {
   },
 };
 
-/**
- * Returns what @nestjs/swagger and the decorators say about all routes, including removed ones. The
- * application does not need to be initialized.
- */
+/** Returns what the decorators say about all routes. `app` does not need to be initialized. */
 export function readRoutes(app: INestApplication): OpenAPIObject {
   return SwaggerModule.createDocument(app, OUTLINE);
 }
@@ -49,12 +45,7 @@ export function sunsetsOf(routes: OpenAPIObject): number[] {
   );
 }
 
-/**
- * Describes the interface as OpenAPI 3.0.
- *
- * @param routes see `readRoutes`
- * @param nowMs operations that are removed by then are omitted
- */
+/** Describes the interface as OpenAPI 3.0, without operations that are removed before `nowMs`. */
 export function describeInterface(
   routes: OpenAPIObject,
   settings: BaseAddresses,
@@ -103,13 +94,11 @@ function used<Component>(
   components: Readonly<Record<string, Component>>,
   text: string,
 ): Record<string, Component> {
-  const entries = Object.entries(components).filter(([name]) =>
-    text.includes(`"#/components/${kind}/${name}"`),
-  );
-  return Object.fromEntries(entries);
+  const isUsed = ([name]: [string, Component]) => text.includes(`"#/components/${kind}/${name}"`);
+  return Object.fromEntries(Object.entries(components).filter(isUsed));
 }
 
-function operationsOf(pathItem: PathItem): [method: string, operation: DecoratedOperation][] {
+function operationsOf(pathItem: PathItemObject) {
   return Object.entries(pathItem) as [string, DecoratedOperation][];
 }
 
@@ -117,10 +106,7 @@ function sunsetOf({ [DEPRECATION_EXTENSION]: deprecation }: DecoratedOperation):
   return deprecation?.sunset.getTime() ?? Infinity;
 }
 
-function servers(
-  { publicUrl, stagingUrl }: BaseAddresses,
-  path: string,
-): NonNullable<OpenAPIObject['servers']> {
+function servers({ publicUrl, stagingUrl }: BaseAddresses, path: string) {
   const production =
     publicUrl === undefined
       ? { url: path || '/', description: 'This server' }

@@ -1,9 +1,9 @@
+import type { HeadersObject, ReferenceObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
 import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { ERROR_CODES, ERRORS, type ErrorCode, isGeneric } from '../../../errors/catalogue.js';
 import { PUBLIC_MESSAGES } from '../../../errors/public-messages.js';
 import { EVERY_RESPONSE, optionalHeader, type ResponseHeader, responseHeaders } from './headers.js';
-import type { Headers, Reference, Response, Schema } from './openapi-types.js';
 
 /** An example message for each of some error codes. */
 export type ErrorExamples = Partial<Record<ErrorCode, string>>;
@@ -45,19 +45,17 @@ const HEADER_OF_CODE: Partial<Record<ErrorCode, ResponseHeader>> = {
 };
 
 /**
- * Describes an error response, with an example for each code.
- *
- * @param status undefined for several statuses: each example then has the status of its code
- * @param headers the headers of every response of the operation
+ * Describes an error response, with an example for each code. Without `status`, each example has
+ * the status of its code. `headers` are those of every response of the operation.
  */
 export function errorResponse(
   status: number | undefined,
   messages: ErrorExamples,
   headers: readonly ResponseHeader[] = EVERY_RESPONSE,
-): Response {
+): ResponseObject {
   const codes = Object.keys(messages) as ErrorCode[];
   const examples = codes.map((code) => {
-    const { [code]: message = '' } = messages;
+    const message = messages[code] ?? '';
     const value = { code, message, status: status ?? ERRORS[code].status };
     // The message of a generic code says more than its description.
     return [code, { summary: isGeneric(code) ? message : ERRORS[code].when, value }] as const;
@@ -75,13 +73,13 @@ export function errorResponse(
 }
 
 /** Returns the headers of the codes. A header that not every code has is optional. */
-function headersOf(codes: readonly ErrorCode[]): Headers {
+function headersOf(codes: readonly ErrorCode[]): HeadersObject {
   const names = codes.map((code) => HEADER_OF_CODE[code]);
   const headers = [...new Set(names)].map((name) => {
     if (name === undefined) return {};
     return names.every((other) => other === name) ? responseHeaders(name) : optionalHeader(name);
   });
-  return Object.assign({}, ...headers) as Headers;
+  return Object.assign({}, ...headers) as HeadersObject;
 }
 
 /** Joins sentences to one: "No route matches the path, or the path does not allow the method." */
@@ -105,7 +103,7 @@ export function byStatus(messages: ErrorExamples): Map<number, ErrorExamples> {
 }
 
 /** The responses that operations share, by the name of their component. */
-export const SHARED_RESPONSES: Readonly<Record<string, Response>> = {
+export const SHARED_RESPONSES: Readonly<Record<string, ResponseObject>> = {
   ...Object.fromEntries(
     [...byStatus({ ...EVERY_OPERATION, ...AUTHENTICATED_OPERATION, ...OPERATION_WITH_BODY })].map(
       ([status, messages]) => [
@@ -125,7 +123,7 @@ export const SHARED_RESPONSES: Readonly<Record<string, Response>> = {
 };
 
 /** Returns a reference to the shared response that equals a response, otherwise the response. */
-export function shared(response: Response): Response | Reference {
+export function shared(response: ResponseObject): ResponseObject | ReferenceObject {
   const name = Object.keys(SHARED_RESPONSES).find((component) =>
     isDeepStrictEqual(SHARED_RESPONSES[component], response),
   );
@@ -133,7 +131,7 @@ export function shared(response: Response): Response | Reference {
 }
 
 /** Describes the body of every error response. @param codes the values of its `code` */
-export function errorSchema(codes: readonly ErrorCode[]): Schema {
+export function errorSchema(codes: readonly ErrorCode[]): SchemaObject {
   const example = { code: 'route_not_found', message: PUBLIC_MESSAGES.routeNotFound, status: 404 };
   return {
     type: 'object',

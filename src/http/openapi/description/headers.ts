@@ -1,22 +1,22 @@
-import type { Header, Headers, Parameter, Reference } from './openapi-types.js';
+import type { HeaderObject, HeadersObject, ParameterObject } from '@nestjs/swagger';
 
 const TEXT = { type: 'string' } as const;
 const ENTITY_TAG = '"mWV0aGluZyBsaWtlIHRoaXM0Mg"';
 const UUID = '0b7c2f6e-5a0e-4f0e-9a55-6c1d3c1a7f42';
 
 /** Describes a header of some of the responses that list it. */
-function sometimes(description: string, example: string | number, schema: object = {}): Header {
+function sometimes(description: string, example: string | number, schema = {}): HeaderObject {
   const type = typeof example === 'string' ? TEXT : { type: 'integer', minimum: 0 };
   return { description, schema: { ...type, ...schema }, example };
 }
 
 /** Describes a header of every response that lists it. */
-function always(description: string, example: string | number, schema?: object): Header {
+function always(description: string, example: string | number, schema = {}): HeaderObject {
   return { required: true, ...sometimes(description, example, schema) };
 }
 
 /** The response headers, by the name of their component. */
-const COMPONENTS = {
+export const RESPONSE_HEADERS = {
   'X-Request-Id': always(
     "Identifies the request in the logs of the service: the caller's value if it is valid, otherwise a generated one.",
     UUID,
@@ -85,9 +85,7 @@ const COMPONENTS = {
   Sunset: sometimes('When the operation is removed (RFC 8594).', 'Thu, 05 Dec 2030 00:00:00 GMT'),
 };
 
-export type ResponseHeader = keyof typeof COMPONENTS;
-
-export const RESPONSE_HEADERS: Readonly<Record<ResponseHeader, Header>> = COMPONENTS;
+export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 
 const RATE_LIMIT_HEADERS: readonly ResponseHeader[] = [
   'X-RateLimit-Limit',
@@ -108,16 +106,15 @@ export const EVERY_PUBLIC_RESPONSE: readonly ResponseHeader[] = [
 export const EVERY_RESPONSE = [...EVERY_PUBLIC_RESPONSE, ...RATE_LIMIT_HEADERS];
 
 /** Returns references to the components of these response headers. */
-export function responseHeaders(...names: readonly ResponseHeader[]): Headers {
-  const entries = names.map(
-    (name) => [headerOf(name), { $ref: `#/components/headers/${name}` }] as const,
+export function responseHeaders(...names: readonly ResponseHeader[]): HeadersObject {
+  return Object.fromEntries(
+    names.map((name) => [headerOf(name), { $ref: `#/components/headers/${name}` }]),
   );
-  return Object.fromEntries(entries);
 }
 
 /** Describes a response header that is absent from some of the responses. */
-export function optionalHeader(name: ResponseHeader): Headers {
-  return { [headerOf(name)]: { ...COMPONENTS[name], required: false } };
+export function optionalHeader(name: ResponseHeader): HeadersObject {
+  return { [headerOf(name)]: { ...RESPONSE_HEADERS[name], required: false } };
 }
 
 function headerOf(component: ResponseHeader): string {
@@ -151,7 +148,7 @@ const PARAMETERS = {
 };
 
 /** The request headers, by the name of their component. */
-export const REQUEST_HEADERS: Readonly<Record<string, Parameter>> = Object.fromEntries(
+export const REQUEST_HEADERS: Readonly<Record<string, ParameterObject>> = Object.fromEntries(
   Object.entries(PARAMETERS).map(([name, header]) => [
     name,
     { name, in: 'header', schema: TEXT, ...header },
@@ -159,6 +156,6 @@ export const REQUEST_HEADERS: Readonly<Record<string, Parameter>> = Object.fromE
 );
 
 /** Returns references to the parameters of these request headers. */
-export function requestHeaders(...names: readonly (keyof typeof PARAMETERS)[]): Reference[] {
+export function requestHeaders(...names: readonly (keyof typeof PARAMETERS)[]) {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
