@@ -1,5 +1,16 @@
 import type { Command, Option } from 'commander';
 
+/** Adds a command with a description and examples, which omit the name of the program. */
+export function addCommand(
+  parent: Command,
+  name: string,
+  description: string,
+  ...examples: string[]
+): Command {
+  const command = parent.command(name).description(description);
+  return addExamples(command, ...examples);
+}
+
 /** Adds --json, which every command accepts. */
 export function addJsonOption(command: Command): Command {
   return command.option('--json', 'print the result as JSON');
@@ -17,8 +28,8 @@ export function addRequiredOption(command: Command, option: Option): Command {
   });
 }
 
-/** Adds examples to the help of a command. @param examples without the name of the program */
+/** Adds examples to the help of a command. */
 export function addExamples(command: Command, ...examples: string[]): Command {
-  const lines = examples.map((example) => `  pets ${example}\n`);
-  return command.addHelpText('after', `\nExamples:\n${lines.join('').trimEnd()}`);
+  const lines = examples.map((example) => `\n  pets ${example}`);
+  return command.addHelpText('after', `\nExamples:${lines.join('')}`);
 }

@@ -1,17 +1,14 @@
 import { createInterface } from 'node:readline';
-import type { Command } from 'commander';
 import type { DatabaseTarget } from '../database/database-target.js';
 import { CommandError } from './command-error.js';
 
 const RESPONSE_TIMEOUT_MS = 600_000;
 
+/** The option `--yes` confirms a command that runs without a terminal. */
+export const YES_OPTION = ['--yes', 'do not ask for confirmation'] as const;
+
 export interface ConfirmationOptions {
   yes?: true;
-}
-
-/** Adds --yes, the confirmation of a command that runs without a terminal. */
-export function addYesOption(command: Command): Command {
-  return command.option('--yes', 'do not ask for confirmation');
 }
 
 /**

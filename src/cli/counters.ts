@@ -1,5 +1,5 @@
 import { Settings } from '../config/settings.js';
-import type { BudgetKey, QuotaState, RateLimitDecision } from '../rate-limit/limit-storage.js';
+import type { BudgetKey, RateLimitDecision } from '../rate-limit/limit-storage.js';
 
 const NO_REDIS =
   'Counters and bans are in the memory of the running service, because REDIS_URL is unset. Commands cannot read them there.';
@@ -15,16 +15,17 @@ export interface WindowUsage {
   readonly resetsAt: Date | null;
 }
 
-/**
- * Reads the windows of owners and the bans of API keys from Redis. Counts nothing.
- *
- * @returns a decision for each API key or, in a sentence, why they cannot be read
- */
-export async function readCounters(
-  keys: readonly BudgetKey[],
-): Promise<RateLimitDecision[] | string> {
+interface Counters {
+  /** One for each API key; undefined: they cannot be read. */
+  decisions?: RateLimitDecision[];
+  /** Why they cannot be read, in a sentence. */
+  problem?: string;
+}
+
+/** Reads the windows of owners and the bans of API keys from Redis. Counts nothing. */
+export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters> {
   const { redis } = new Settings();
-  if (!redis) return NO_REDIS;
+  if (!redis) return { problem: NO_REDIS };
   // Loaded here, because most commands do not need the Redis client.
   const [{ ownerBudget }, { parseReply, runLimitScript }, { RedisConnection }, { RedisFailure }] =
     await Promise.all([
@@ -45,10 +46,10 @@ export async function readCounters(
     const decisions: RateLimitDecision[] = [];
     for (let start = 0; start < keys.length; start += BATCH_SIZE)
       decisions.push(...(await Promise.all(keys.slice(start, start + BATCH_SIZE).map(peek))));
-    return decisions;
+    return { decisions };
   } catch (error) {
     if (!(error instanceof RedisFailure)) throw error;
-    return `Counters and bans cannot be read: ${error.message}.`;
+    return { problem: `Counters and bans cannot be read: ${error.message}.` };
   } finally {
     connection.close();
   }
@@ -56,10 +57,9 @@ export async function readCounters(
 
 /** Returns the windows of a decision by name. */
 export function usageOf({ windows }: RateLimitDecision): Record<string, WindowUsage> {
-  return Object.fromEntries(windows.map((window) => [window.quota.name, windowUsage(window)]));
-}
-
-function windowUsage({ quota: { limit }, used, endsAtMs }: QuotaState): WindowUsage {
-  const resetsAt = used > 0 ? new Date(endsAtMs) : null;
-  return { used, limit, remaining: Math.max(0, limit - used), resetsAt };
+  const entries = windows.map(({ quota: { name, limit }, used, endsAtMs }) => {
+    const resetsAt = used > 0 ? new Date(endsAtMs) : null;
+    return [name, { used, limit, remaining: Math.max(0, limit - used), resetsAt }] as const;
+  });
+  return Object.fromEntries(entries);
 }

@@ -10,20 +10,16 @@ export interface OutputOptions {
  * because data in a pipe's buffer is lost at exit.
  */
 export function printResult({ json }: OutputOptions, result: object, text: string): Promise<void> {
-  return write(process.stdout, json ? `${jsonText(result)}\n` : text);
+  return new Promise((resolve, reject) => {
+    process.stdout.write(json ? `${jsonText(result)}\n` : text, (error) => {
+      // EPIPE: the reader, such as `head`, has closed the pipe. This is not a failure.
+      if (!error || (error as NodeJS.ErrnoException).code === 'EPIPE') resolve();
+      else reject(error);
+    });
+  });
 }
 
 /** Shows the progress if standard error is a terminal. */
 export function showProgress(text: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`);
-}
-
-function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    stream.write(text, (error?: NodeJS.ErrnoException | null) => {
-      // EPIPE: the reader, such as `head`, has closed the pipe. This is not a failure.
-      if (!error || error.code === 'EPIPE') resolve();
-      else reject(error);
-    });
-  });
 }

@@ -4,12 +4,11 @@ import { type OutputOptions, printResult } from './output.js';
 import type { DatabaseOptions, Store } from './store-session.js';
 
 /** The result of a command: what --json prints, and what is printed otherwise. */
-export type Result = readonly [json: object, text: string];
+type Result = readonly [json: object, text: string];
 
 /**
- * Adds --json and an action on the store, which is opened for it and closed afterwards.
- *
- * @param work receives the store, the arguments and the options. Returns what to print
+ * Adds --json and an action on the store, which is opened for it and closed afterwards. `work`
+ * receives the store, the arguments and the options, and returns what to print.
  */
 export function addStoreAction(
   command: Command,

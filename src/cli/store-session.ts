@@ -19,7 +19,7 @@ import { CommandError } from './command-error.js';
 const STATEMENT_TIMEOUT_MS = 600_000;
 
 /** The database of a command. */
-export interface CommandDatabase {
+interface CommandDatabase {
   readonly settings: DatabaseSettings;
   readonly target: DatabaseTarget;
   readonly location: DatabaseLocation;
@@ -40,11 +40,8 @@ export interface DatabaseOptions {
 }
 
 /**
- * Runs the work on the database that the settings select and closes the database afterwards. The
- * service may be running. Prints the database's description on standard error.
- *
- * @throws SettingError, EmbeddedDatabaseError, errors of the work, or CommandError if there is no
- *   database
+ * Runs the work on the database that the settings select, and closes the database. The service may
+ * be running. Prints which database it is. @throws CommandError if there is none
  */
 export async function withDatabase(
   { create = false }: DatabaseOptions,
@@ -83,10 +80,8 @@ export async function withConnection(
 }
 
 /**
- * Like withConnection, with a current schema. Migrates the embedded database first. Operators
- * migrate any other database.
- *
- * @throws CommandError if migrations are pending
+ * Like withConnection, with a current schema. Migrates the embedded database first. @throws
+ * CommandError if migrations of another database are pending
  */
 export async function withStore(
   options: DatabaseOptions,
@@ -94,7 +89,14 @@ export async function withStore(
 ): Promise<void> {
   await withConnection(options, async (connection, database) => {
     const { pending } = await migrationStatus(connection);
-    if (pending.length > 0) await migrateEmbedded(database);
+    if (pending.length > 0) {
+      if (!database.location.embedded || !database.settings.migrateOnStart) {
+        throw new CommandError(
+          'The schema of the database is not up to date. Run `pets db migrate` first.',
+        );
+      }
+      await migrateDatabase(database);
+    }
     const repository = new AdministrationRepository(connection);
     await work({
       keys: new KeyAdministration(repository),
@@ -113,13 +115,4 @@ export async function migrateDatabase({ location, settings }: CommandDatabase): 
   return migrate(location, settings, (database, migrations) =>
     new OperatorActionsRepository(database).record('db migrate', { migrations }),
   );
-}
-
-async function migrateEmbedded(database: CommandDatabase): Promise<void> {
-  if (!database.location.embedded || !database.settings.migrateOnStart) {
-    throw new CommandError(
-      'The schema of the database is not up to date. Run `pets db migrate` first.',
-    );
-  }
-  await migrateDatabase(database);
 }

@@ -9,7 +9,7 @@ const UNITS = [
 ] as const;
 
 /** A value in a cell of a table. */
-export type Cell = string | number | bigint | Date | null;
+type Cell = string | number | bigint | Date | null;
 
 /**
  * Returns the headings and the rows, one line each, with aligned columns. On a terminal, times are
@@ -36,14 +36,10 @@ export function timeText(time: Date): string {
   return time.toISOString().replace(/\.\d+/, '');
 }
 
-/** Returns a time as a table shows it: relative to now on a terminal, otherwise exact. */
+/** Returns, for example, `3 days ago` or `in 2 hours` on a terminal, otherwise the exact time. */
 export function tableTime(time: Date): string {
-  return process.stdout.isTTY ? relativeTime(time, Date.now()) : timeText(time);
-}
-
-/** Returns, for example, `3 days ago` or `in 2 hours`. */
-export function relativeTime(time: Date, nowMs: number): string {
-  const differenceMs = time.getTime() - nowMs;
+  if (!process.stdout.isTTY) return timeText(time);
+  const differenceMs = time.getTime() - Date.now();
   const [unit, lengthMs] = UNITS.find(([, ms]) => Math.abs(differenceMs) >= ms) ?? UNITS[5];
   return RELATIVE.format(Math.round(differenceMs / lengthMs), unit);
 }

@@ -4,20 +4,22 @@ import {
   OperatorActionsRepository,
 } from '../../auth/administration/operator-actions.repository.js';
 import { jsonText } from '../../http/response/json-text.js';
-import { addExamples, addJsonOption } from '../command-options.js';
+import { addCommand, addJsonOption } from '../command-options.js';
 import { type OutputOptions, printResult } from '../output.js';
 import { textTable, timeText } from '../text-table.js';
 import { parseOwner } from './option-values.js';
 
 /** Adds `audit` and its command. */
 export function addAuditCommands(program: Command): void {
-  const audit = program.command('audit').description('show what operators changed');
-  addExamples(audit, 'audit list --owner "City shelter"');
-  const list = audit
-    .command('list')
-    .description('list who changed what and when, newest first')
-    .option('--owner <name>', 'only changes of this owner and its API keys', parseOwner);
-  addExamples(list, 'audit list', 'audit list --owner "City shelter" --json');
+  const example = 'audit list --owner "City shelter"';
+  const audit = addCommand(program, 'audit', 'show what operators changed', example);
+  const list = addCommand(
+    audit,
+    'list',
+    'list who changed what and when, newest first',
+    'audit list',
+    `${example} --json`,
+  ).option('--owner <name>', 'only changes of this owner and its API keys', parseOwner);
   type Options = OutputOptions & { owner?: string };
   addJsonOption(list).action(async ({ owner, ...options }: Options) => {
     const { withConnection } = await import('../store-session.js');

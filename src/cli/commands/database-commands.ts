@@ -1,21 +1,20 @@
 import { type Command, Option } from 'commander';
 import { OperatorActionsRepository } from '../../auth/administration/operator-actions.repository.js';
-import type { DatabaseTarget } from '../../database/database-target.js';
 import type { RevertPlan } from '../../database/schema/revert.js';
 import { CommandError } from '../command-error.js';
-import { addYesOption, confirm, type ConfirmationOptions } from '../confirmation.js';
-import { parseAnimals } from './option-values.js';
+import { confirm, type ConfirmationOptions, YES_OPTION } from '../confirmation.js';
+import { countUpTo } from './option-values.js';
 import { type OutputOptions, printResult, showProgress } from '../output.js';
-import { addExamples, addJsonOption, addRequiredOption } from '../command-options.js';
+import { addCommand, addJsonOption, addRequiredOption } from '../command-options.js';
 import { addStoreAction } from '../store-command.js';
 import { textTable } from '../text-table.js';
 
+const MAX_ANIMALS = 100_000_000;
+
 /** Adds `db` and its commands. */
 export function addDatabaseCommands(program: Command): void {
-  const database = program
-    .command('db')
-    .description('manage the database schema and add generated animals');
-  addExamples(database, 'db status', 'db migrate');
+  const description = 'manage the database schema and add generated animals';
+  const database = addCommand(program, 'db', description, 'db status', 'db migrate');
   addMigrate(database);
   addRevert(database);
   addStatus(database);
@@ -23,8 +22,7 @@ export function addDatabaseCommands(program: Command): void {
 }
 
 function addMigrate(database: Command): void {
-  const command = database.command('migrate').description('execute all pending migrations');
-  addExamples(command, 'db migrate');
+  const command = addCommand(database, 'migrate', 'execute all pending migrations', 'db migrate');
   addJsonOption(command).action(async (options: OutputOptions) => {
     const { migrateDatabase, withDatabase } = await import('../store-session.js');
     await withDatabase({ create: true }, async (target) => {
@@ -36,15 +34,16 @@ function addMigrate(database: Command): void {
 }
 
 function addRevert(database: Command): void {
-  const command = database
-    .command('revert')
-    .description(
-      'revert the latest migration and delete the data in the tables and columns that it added',
-    )
-    .option('--discard-data', 'revert even if this deletes rows');
-  addExamples(command, 'db revert', 'db revert --discard-data --yes');
-  addYesOption(addJsonOption(command)).action(
-    async (options: OutputOptions & ConfirmationOptions & { discardData?: true }) => {
+  const command = addCommand(
+    database,
+    'revert',
+    'revert the latest migration and delete the data in the tables and columns that it added',
+    'db revert',
+    'db revert --discard-data --yes',
+  ).option('--discard-data', 'revert even if this deletes rows');
+  addJsonOption(command)
+    .option(...YES_OPTION)
+    .action(async (options: OutputOptions & ConfirmationOptions & { discardData?: true }) => {
       const [{ withDatabase }, { planRevert, revertMigration }] = await Promise.all([
         import('../store-session.js'),
         import('../../database/schema/revert.js'),
@@ -52,26 +51,29 @@ function addRevert(database: Command): void {
       await withDatabase({}, async ({ location, settings, target }) => {
         const plan = await planRevert(location, settings);
         if (plan === null) throw new CommandError('There is no migration to revert.');
-        if (!options.discardData) requireNoLoss(plan);
-        await confirm(target, describeRevert(plan, target), options);
+        const { migration } = plan;
+        const losses = describeLosses(plan);
+        if (!options.discardData && plan.losses.some(({ rows }) => rows > 0n)) {
+          throw new CommandError(
+            `Reverting ${migration} deletes ${losses}. Add --discard-data to delete them.`,
+          );
+        }
+        const effect = `This reverts ${migration} in ${target.description} and deletes ${losses}.`;
+        await confirm(target, effect, options);
         await revertMigration(location, settings, plan, (transaction, { migration, losses }) =>
           new OperatorActionsRepository(transaction).record('db revert', {
             migration,
             deletedRows: Object.fromEntries(losses.map(({ name, rows }) => [name, Number(rows)])),
           }),
         );
-        const { migration } = plan;
         await printResult(options, { reverted: migration }, `Reverted ${migration}.\n`);
       });
-    },
-  );
+    });
 }
 
 function addStatus(database: Command): void {
-  const command = database
-    .command('status')
-    .description('list the executed and pending migrations, newest first');
-  addExamples(command, 'db status');
+  const description = 'list the executed and pending migrations, newest first';
+  const command = addCommand(database, 'status', description, 'db status');
   addJsonOption(command).action(async (options: OutputOptions) => {
     const [{ withConnection }, { migrationStatus }] = await Promise.all([
       import('../store-session.js'),
@@ -89,17 +91,13 @@ function addStatus(database: Command): void {
 }
 
 function addSeed(database: Command): void {
-  const command = database
-    .command('seed')
-    .description('add animals of varied names, categories and statuses');
-  addRequiredOption(
-    command,
-    new Option('--animals <n>', 'number of animals').argParser(parseAnimals),
-  );
-  addExamples(command, 'db seed --animals 1000');
+  const description = 'add animals of varied names, categories and statuses';
+  const command = addCommand(database, 'seed', description, 'db seed --animals 1000');
+  const animals = new Option('--animals <n>', 'number of animals');
+  addRequiredOption(command, animals.argParser(countUpTo(MAX_ANIMALS)));
   type Options = ConfirmationOptions & { animals: number };
   addStoreAction(
-    addYesOption(command),
+    command.option(...YES_OPTION),
     async ({ database, target, actions }, { animals, ...options }: Options) => {
       await confirm(target, `This adds ${animals} animals to ${target.description}.`, options);
       // Recorded first, so that an interrupted command has not added animals without a record.
@@ -123,18 +121,6 @@ function firstInterrupt(): AbortSignal {
   const interrupt = new AbortController();
   process.once('SIGINT', () => interrupt.abort());
   return interrupt.signal;
-}
-
-/** @throws CommandError when the revert deletes rows */
-function requireNoLoss(plan: RevertPlan): void {
-  if (plan.losses.every(({ rows }) => rows === 0n)) return;
-  throw new CommandError(
-    `Reverting ${plan.migration} deletes ${describeLosses(plan)}. Add --discard-data to delete them.`,
-  );
-}
-
-function describeRevert(plan: RevertPlan, { description }: DatabaseTarget): string {
-  return `This reverts ${plan.migration} in ${description} and deletes ${describeLosses(plan)}.`;
 }
 
 /** Returns, for example, `pets (12 rows), owners (1 row)`. */

@@ -12,42 +12,44 @@ import {
 } from './option-values.js';
 import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
 import { tableTime, textList, textTable, timeText } from '../text-table.js';
-import { addExamples, addRequiredOption } from '../command-options.js';
+import { addCommand, addRequiredOption } from '../command-options.js';
 import { readCounters, usageOf, type WindowUsage } from '../counters.js';
 import type { OutputOptions } from '../output.js';
 import { addStoreAction } from '../store-command.js';
 
 /** Adds `keys` and its commands. */
 export function addKeysCommands(program: Command): void {
-  const keys = program.command('keys').description('manage API keys');
-  addExamples(keys, 'keys issue --owner "City shelter" --plan pro', 'keys rotate 17 --overlap 7d');
+  const keys = addCommand(
+    program,
+    'keys',
+    'manage API keys',
+    'keys issue --owner "City shelter" --plan pro',
+    'keys rotate 17 --overlap 7d',
+  );
   addIssue(keys);
   addList(keys);
   addRotate(keys);
-  addChange(keys, 'revoke', { description: 'revoke an API key', done: 'is revoked' });
-  addChange(keys, 'unban', {
-    description: 'lift the ban of an API key and of its rotation lineage',
-    done: 'is no longer banned',
-  });
+  addChange(keys, 'revoke', 'revoke an API key', 'is revoked');
+  const unban = 'lift the ban of an API key and of its rotation lineage';
+  addChange(keys, 'unban', unban, 'is no longer banned');
   addInspect(keys);
 }
 
 function addIssue(keys: Command): void {
-  const command = keys
-    .command('issue')
-    .description('issue an API key, and create its owner if necessary');
+  const command = addCommand(
+    keys,
+    'issue',
+    'issue an API key, and create its owner if necessary',
+    'keys issue --owner "City shelter" --plan pro',
+    'keys issue --owner "City shelter" --expires-in 90d',
+    'keys issue --owner Importer --plan enterprise --per-minute 5000 --per-day 1000000',
+  );
   const owner = new Option('--owner <name>', 'the owner of the key').argParser(parseOwner);
   addRequiredOption(command, owner);
   addPlanOptions(command, { required: false }).option(
     '--expires-in <time>',
     'lifetime of the key, such as 90d, 24h or 30m (default: unlimited)',
     parseLifetime,
-  );
-  addExamples(
-    command,
-    'keys issue --owner "City shelter" --plan pro',
-    'keys issue --owner "City shelter" --expires-in 90d',
-    'keys issue --owner Importer --plan enterprise --per-minute 5000 --per-day 1000000',
   );
   type Options = PlanOptions & { owner: string; expiresIn?: number };
   addStoreAction(command, async (store, { owner, plan, expiresIn, ...limits }: Options) => {
@@ -61,37 +63,33 @@ function addIssue(keys: Command): void {
 }
 
 function addList(keys: Command): void {
-  const command = keys
-    .command('list')
-    .description('list API keys')
-    .option('--owner <name>', 'only keys of this owner', parseOwner);
-  addExamples(command, 'keys list', 'keys list --owner "City shelter" --json');
+  const example = 'keys list --owner "City shelter" --json';
+  const command = addCommand(keys, 'list', 'list API keys', 'keys list', example);
+  command.option('--owner <name>', 'only keys of this owner', parseOwner);
   addStoreAction(command, async (store, { owner, json }: OutputOptions & { owner?: string }) => {
     const records = await store.keys.list(owner);
-    const counters = await readCounters(records.map(budgetKey));
-    const isKnown = typeof counters !== 'string';
-    const keys = records.map((key, index) => keyState(key, isKnown ? counters[index] : undefined));
-    if (!isKnown && keys.length > 0 && !json) console.error(counters);
+    const { decisions, problem } = await readCounters(records.map(budgetKey));
+    const keys = records.map((key, index) => keyState(key, decisions?.[index]));
+    if (problem !== undefined && keys.length > 0 && !json) console.error(problem);
     return [keys.map(keyJson), keysText(keys)];
   });
 }
 
 function addRotate(keys: Command): void {
-  const command = keys
-    .command('rotate')
-    .description('replace an API key with a new one; the old key expires after the overlap')
+  const command = addCommand(
+    keys,
+    'rotate',
+    'replace an API key with a new one; the old key expires after the overlap',
+    'keys rotate 17',
+    'keys rotate 17 --overlap 7d',
+    'keys rotate 17 --overlap 0',
+  )
     .argument('<id>', 'the id of the key to replace', parseId)
     .option(
       '--overlap <time>',
       'how long both keys are valid, such as 24h, 30m or 0 (default: 24h)',
       parseDuration,
     );
-  addExamples(
-    command,
-    'keys rotate 17',
-    'keys rotate 17 --overlap 7d',
-    'keys rotate 17 --overlap 0',
-  );
   addStoreAction(command, async (store, id: bigint, { overlap }: { overlap?: number }) => {
     const rotated = await store.keys.rotate(id, overlap);
     const { earlierSuccessorId } = rotated;
@@ -104,17 +102,15 @@ function addRotate(keys: Command): void {
   });
 }
 
-/** Adds a command that changes the key of its argument. @param done the result, as in `is revoked` */
+/** Adds a command that changes the key of its argument. `done` is the result. */
 function addChange(
   keys: Command,
   name: 'revoke' | 'unban',
-  { description, done }: { description: string; done: string },
+  description: string,
+  done: string,
 ): void {
-  const command = keys
-    .command(name)
-    .description(description)
-    .argument('<id>', 'the id of the key', parseId);
-  addExamples(command, `keys ${name} 17`);
+  const command = addCommand(keys, name, description, `keys ${name} 17`);
+  command.argument('<id>', 'the id of the key', parseId);
   addStoreAction(command, async (store, id: bigint) => {
     const key = await store.keys[name](id);
     return [keyJson(keyState(key)), `Key ${id} of ${key.owner} ${done}.\n`];
@@ -122,17 +118,14 @@ function addChange(
 }
 
 function addInspect(keys: Command): void {
-  const command = keys
-    .command('inspect')
-    .description('show the details of an API key')
-    .argument('<key-or-id>', 'the key itself or its id', parseKeyOrId);
-  addExamples(command, 'keys inspect 17', 'keys inspect aas_…');
+  const description = 'show the details of an API key';
+  const command = addCommand(keys, 'inspect', description, 'keys inspect 17', 'keys inspect aas_…');
+  command.argument('<key-or-id>', 'the key itself or its id', parseKeyOrId);
   addStoreAction(command, async (store, keyOrId: bigint | string) => {
     const record = await store.keys.inspect(keyOrId);
-    const counters = await readCounters([budgetKey(record)]);
-    const isKnown = typeof counters !== 'string';
-    const key = keyState(record, isKnown ? counters[0] : undefined);
-    return [inspectedJson(key), inspectedText(key) + (isKnown ? '' : `\n${counters}\n`)];
+    const { decisions, problem } = await readCounters([budgetKey(record)]);
+    const key = keyState(record, decisions?.[0]);
+    return [inspectedJson(key), inspectedText(key) + (problem ? `\n${problem}\n` : '')];
   });
 }
 
@@ -156,7 +149,6 @@ type KeyState = Omit<KeyRecord, 'status'> & {
   usage: Record<string, WindowUsage> | null;
 };
 
-/** @param counters undefined: they cannot be read */
 function keyState(key: KeyRecord, counters?: RateLimitDecision): KeyState {
   const isValid = key.status === 'active' || key.status === 'rotated';
   const bannedUntilMs = isValid ? counters?.bannedUntilMs : undefined;

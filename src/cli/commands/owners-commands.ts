@@ -5,25 +5,27 @@ import type { Plan } from '../../config/plans.js';
 import { parseOwner } from './option-values.js';
 import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
 import { CommandError } from '../command-error.js';
-import { addExamples } from '../command-options.js';
+import { addCommand } from '../command-options.js';
 import { readCounters, usageOf } from '../counters.js';
 import { addStoreAction } from '../store-command.js';
 import { textTable } from '../text-table.js';
 
 /** Adds `owners` and its commands. */
 export function addOwnersCommands(program: Command): void {
-  const owners = program
-    .command('owners')
-    .description('manage the owners of API keys and their plans');
-  addExamples(owners, 'owners list', 'owners set-plan "City shelter" --plan business');
+  const owners = addCommand(
+    program,
+    'owners',
+    'manage the owners of API keys and their plans',
+    'owners list',
+    'owners set-plan "City shelter" --plan business',
+  );
   addList(owners);
   addSetPlan(owners);
   addUsage(owners);
 }
 
 function addList(owners: Command): void {
-  const command = owners.command('list').description('list owners');
-  addExamples(command, 'owners list', 'owners list --json');
+  const command = addCommand(owners, 'list', 'list owners', 'owners list', 'owners list --json');
   addStoreAction(command, async (store) => {
     const records = await store.owners.list();
     return [records.map(ownerJson), ownersText(records)];
@@ -31,16 +33,14 @@ function addList(owners: Command): void {
 }
 
 function addSetPlan(owners: Command): void {
-  const command = owners
-    .command('set-plan')
-    .description("change the owner's plan")
-    .argument('<name>', 'the name of the owner', parseOwner);
-  addPlanOptions(command, { required: true });
-  addExamples(
-    command,
+  const command = addCommand(
+    owners,
+    'set-plan',
+    "change the owner's plan",
     'owners set-plan "City shelter" --plan business',
     'owners set-plan Importer --plan enterprise --per-minute 5000 --per-day 1000000',
-  );
+  ).argument('<name>', 'the name of the owner', parseOwner);
+  addPlanOptions(command, { required: true });
   type Options = PlanOptions & { plan: Plan };
   addStoreAction(command, async (store, name: string, { plan, ...limits }: Options) => {
     const owner = await store.owners.setPlan(name, storedPlan(plan, limits));
@@ -49,24 +49,21 @@ function addSetPlan(owners: Command): void {
 }
 
 function addUsage(owners: Command): void {
-  const command = owners
-    .command('usage')
-    .description('show how many requests the owner has used in the running minute and day')
-    .argument('<name>', 'the name of the owner', parseOwner);
-  addExamples(command, 'owners usage "City shelter"', 'owners usage "City shelter" --json');
+  const command = addCommand(
+    owners,
+    'usage',
+    'show how many requests the owner has used in the running minute and day',
+    'owners usage "City shelter"',
+    'owners usage "City shelter" --json',
+  ).argument('<name>', 'the name of the owner', parseOwner);
   addStoreAction(command, async (store, name: string) => {
     const owner = await store.owners.get(name);
     // No API key has the id 0, so this reads no ban.
-    const key = {
-      ...owner,
-      ownerId: owner.id,
-      limits: limitsOf(owner),
-      firstKeyId: 0n,
-      unbanCount: 0,
-    };
-    const counters = await readCounters([key]);
-    if (typeof counters === 'string') throw new CommandError(counters);
-    const [windows = {}] = counters.map(usageOf);
+    const noKey = { firstKeyId: 0n, unbanCount: 0 };
+    const key = { ...owner, ...noKey, ownerId: owner.id, limits: limitsOf(owner) };
+    const { decisions = [], problem } = await readCounters([key]);
+    if (problem !== undefined) throw new CommandError(problem);
+    const [windows = {}] = decisions.map(usageOf);
     const rows = Object.entries(windows).map(([window, { used, limit, remaining, resetsAt }]) => [
       window,
       used,

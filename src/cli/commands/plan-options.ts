@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { StoredPlan } from '../../auth/plan.js';
-import { type Plan, PLAN_LIMITS } from '../../config/plans.js';
+import { MAX_CUSTOM_LIMIT, type Plan, PLAN_LIMITS } from '../../config/plans.js';
 import { addRequiredOption } from '../command-options.js';
-import { parseLimit } from './option-values.js';
+import { countUpTo } from './option-values.js';
 
 const PLANS = Object.keys(PLAN_LIMITS) as Plan[];
 const CUSTOM = `--plan ${PLANS.filter((plan) => PLAN_LIMITS[plan] === null).join(' or ')}`;
@@ -13,16 +13,14 @@ export interface PlanOptions {
   perDay?: number;
 }
 
-/**
- * Adds --plan, --per-minute and --per-day to a command. Limits that do not match the plan are a
- * usage error.
- */
+/** Adds --plan, --per-minute and --per-day. Limits that do not match the plan are a usage error. */
 export function addPlanOptions(command: Command, { required }: { required: boolean }): Command {
+  const limit = countUpTo(MAX_CUSTOM_LIMIT);
   const description = required ? 'the new plan' : 'the plan of the owner, required if it is new';
   const plan = new Option('--plan <plan>', description).choices(PLANS);
   return (required ? addRequiredOption(command, plan) : command.addOption(plan))
-    .option('--per-minute <n>', `requests per minute, only with ${CUSTOM}`, parseLimit)
-    .option('--per-day <n>', `requests per day, only with ${CUSTOM}`, parseLimit)
+    .option('--per-minute <n>', `requests per minute, only with ${CUSTOM}`, limit)
+    .option('--per-day <n>', `requests per day, only with ${CUSTOM}`, limit)
     .hook('preAction', () => checkLimits(command));
 }
 
