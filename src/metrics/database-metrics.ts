@@ -26,17 +26,17 @@ export class DatabaseMetrics {
     );
     metrics.gauge(
       'db_client_connection_pending_requests',
-      'Requests that wait for a connection of the pool',
+      'Calls that wait for a connection of the pool. A call sends up to eight statements',
       () => pool.waitingCount,
     );
     metrics.gauge(
       'pets_database_queue_size',
-      'Maximum number of requests that wait for a connection of the pool',
+      'Maximum number of calls that wait for a connection of the pool',
       () => pool.maxWaiting,
     );
     metrics.counter(
       'pets_database_queue_rejected_total',
-      'Requests that got 503 because the queue for a connection of the pool was full',
+      'Calls that were rejected because the queue for a connection of the pool was full',
       () => pool.rejected,
     );
     metrics.gauge(
