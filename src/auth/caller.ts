@@ -16,7 +16,7 @@ export interface AnonymousCaller {
 }
 
 /** The caller of a request: with a valid API key, or anonymous. */
-export type Caller = { kind: 'key'; key: CachedKey } | AnonymousCaller;
+export type Caller = { kind: 'key'; key: CachedKey; reason?: undefined } | AnonymousCaller;
 
 declare module 'express-serve-static-core' {
   interface Request {

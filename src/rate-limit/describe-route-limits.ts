@@ -11,13 +11,8 @@ import { readRouteCounting } from './route-counting.js';
 export function describeRouteLimits(modules: ModulesContainer): void {
   for (const { controller, name, method } of routeHandlers(new DiscoveryService(modules))) {
     const { quota } = readRouteCounting(controller, method);
-    const prototype = controller.prototype as object;
-    const descriptor = { value: method } as PropertyDescriptor;
     if (!quota) continue;
-    ApiRouteLimit({ limit: quota.limit, seconds: quota.lengthMs / SECOND_MS })(
-      prototype,
-      name,
-      descriptor,
-    );
+    const describe = ApiRouteLimit({ limit: quota.limit, seconds: quota.lengthMs / SECOND_MS });
+    describe(controller.prototype as object, name, { value: method });
   }
 }

@@ -3,6 +3,7 @@ import {
   type BanPolicy,
   type Budget,
   LimitStorage,
+  type Quota,
   type QuotaState,
   type RateLimitDecision,
   type Rejections,
@@ -14,6 +15,8 @@ import { WindowTable } from './window-table.js';
 const MAX_ADDRESSES = 200_000;
 /** How many lineages are checked, and evicted if they have ended, whenever one is added. */
 const SWEEP_STEP = 2;
+/** The index of a window in its table. */
+const INDEX = { minute: 0, day: 1, route: 0 };
 
 /** Returns when the active ban ends, or undefined if there is none. */
 export function endOfBan(
@@ -67,9 +70,9 @@ export class InProcessStorage extends LimitStorage {
   override refund(address: Budget, reserved: RateLimitDecision): Promise<RateLimitDecision> {
     if (!reserved.allowed) return Promise.resolve(reserved);
     const { nowMs, windows } = this.read(address);
-    for (const [window, { used, endsAtMs }] of windows.entries()) {
-      if (used === 0 || endsAtMs !== reserved.windows[window]?.endsAtMs) continue;
-      this.tables[address.kind].set(address.id, window, nowMs, { used: used - 1, endsAtMs });
+    const [window] = windows;
+    if (window && window.used > 0 && window.endsAtMs === reserved.windows[0]?.endsAtMs) {
+      this.write(address, nowMs, [{ ...window, used: window.used - 1 }]);
     }
     return this.peek(address);
   }
@@ -78,28 +81,32 @@ export class InProcessStorage extends LimitStorage {
    * Replaces the state of a budget by its state in Redis, so that this process can continue from
    * there when Redis becomes unavailable.
    */
-  setState(
-    { kind, id, ban }: Budget,
-    { nowMs, windows }: RateLimitDecision,
-    rejections?: Rejections,
-  ): void {
-    for (const [window, state] of windows.entries()) {
-      const { route } = state.quota;
-      if (route === undefined) this.tables[kind].set(id, window, nowMs, state);
-      else this.routes[kind].set(routeKey(id, route), 0, nowMs, state);
+  setState(budget: Budget, { nowMs, windows }: RateLimitDecision, rejections?: Rejections): void {
+    this.write(budget, nowMs, windows);
+    if (budget.ban) this.bans.set(budget.ban.lineageId, rejections, nowMs);
+  }
+
+  private tableOf(kind: Budget['kind'], { route }: Quota): WindowTable {
+    return (route === undefined ? this.tables : this.routes)[kind];
+  }
+
+  private write({ kind, id }: Budget, nowMs: number, windows: readonly QuotaState[]): void {
+    for (const state of windows) {
+      const { quota } = state;
+      this.tableOf(kind, quota).set(keyOf(id, quota), INDEX[quota.name], nowMs, state);
     }
-    if (ban) this.bans.set(ban.lineageId, rejections, nowMs);
   }
 
   private read({ kind, id, quotas, ban }: Budget): RateLimitDecision {
     const nowMs = this.clock.now();
-    const table = this.tables[kind];
-    const windows = quotas.map((quota, window): QuotaState => {
-      const { route, lengthMs } = quota;
-      const { used, endsAtMs } =
-        route === undefined
-          ? table.read(id, window, nowMs, lengthMs)
-          : this.routes[kind].read(routeKey(id, route), 0, nowMs, lengthMs);
+    const windows = quotas.map((quota): QuotaState => {
+      const table = this.tableOf(kind, quota);
+      const { used, endsAtMs } = table.read(
+        keyOf(id, quota),
+        INDEX[quota.name],
+        nowMs,
+        quota.lengthMs,
+      );
       return { quota, used, endsAtMs };
     });
     const bannedUntilMs = ban && this.bans.endOf(ban, nowMs);
@@ -110,16 +117,15 @@ export class InProcessStorage extends LimitStorage {
 
   private count(budget: Budget): RateLimitDecision {
     const before = this.read(budget);
-    const { allowed, nowMs, windows } = before;
+    const { allowed, nowMs } = before;
     if (allowed) {
-      const table = this.tables[budget.kind];
-      const counted = windows.map(({ quota, used, endsAtMs }, window): QuotaState => {
-        const { route, lengthMs } = quota;
-        if (route === undefined) table.count(budget.id, window, nowMs, lengthMs);
-        else this.routes[budget.kind].count(routeKey(budget.id, route), 0, nowMs, lengthMs);
-        return { quota, used: used + 1, endsAtMs };
-      });
-      return { allowed, nowMs, windows: counted };
+      const windows = before.windows.map(({ quota, used, endsAtMs }): QuotaState => ({
+        quota,
+        used: used + 1,
+        endsAtMs,
+      }));
+      this.write(budget, nowMs, windows);
+      return { allowed, nowMs, windows };
     }
     if (!budget.ban || before.bannedUntilMs !== undefined) return before;
     const bannedUntilMs = this.bans.recordRejection(budget.ban, nowMs);
@@ -128,16 +134,16 @@ export class InProcessStorage extends LimitStorage {
 
   /** Counts a lookup for an address over its budget. Returns false at the limit of this second. */
   private countLookup(id: string, nowMs: number): boolean {
-    const { used } = this.lookups.read(id, 0, nowMs, SECOND_MS);
+    const { used, endsAtMs } = this.lookups.read(id, 0, nowMs, SECOND_MS);
     if (used >= this.lookupsPerSecond) return false;
-    this.lookups.count(id, 0, nowMs, SECOND_MS);
+    this.lookups.set(id, 0, nowMs, { used: used + 1, endsAtMs });
     return true;
   }
 }
 
 /** Ids contain no space. */
-function routeKey(id: string, route: string): string {
-  return `${id} ${route}`;
+function keyOf(id: string, { route }: Quota): string {
+  return route === undefined ? id : `${id} ${route}`;
 }
 
 /**

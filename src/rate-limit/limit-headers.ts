@@ -31,12 +31,10 @@ export function limitHeaders(decision: RateLimitDecision): [name: string, value:
 /** Returns the 429 of a decision that rejects the request, with `Retry-After`. */
 export function limitRejection(decision: RateLimitDecision): ServiceError {
   const seconds = retryAfterSeconds(decision);
-  const headers = { 'Retry-After': String(seconds) };
+  const options = { headers: { 'Retry-After': String(seconds) } };
   return decision.bannedUntilMs === undefined
-    ? new ServiceError('rate_limit_exceeded', PUBLIC_MESSAGES.rateLimitExceeded(seconds), {
-        headers,
-      })
-    : new ServiceError('api_key_banned', PUBLIC_MESSAGES.apiKeyBanned(seconds), { headers });
+    ? new ServiceError('rate_limit_exceeded', PUBLIC_MESSAGES.rateLimitExceeded(seconds), options)
+    : new ServiceError('api_key_banned', PUBLIC_MESSAGES.apiKeyBanned(seconds), options);
 }
 
 /** Returns the whole seconds, at least 1, after which no window and no ban rejects the request. */

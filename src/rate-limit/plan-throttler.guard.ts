@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
-import { Authenticator } from '../auth/authenticator.js';
+import { Authenticator, loggedCaller } from '../auth/authenticator.js';
 import type { Caller } from '../auth/caller.js';
 import { isPublic } from '../auth/public.decorator.js';
 import { requestOf, responseOf } from '../http/request/request-context.js';
@@ -60,7 +60,7 @@ export class PlanThrottlerGuard implements CanActivate {
     const decision = await this.decide(identified, counted, quota);
     const response = responseOf(context);
     for (const [name, value] of limitHeaders(decision)) response.setHeader(name, value);
-    if (decision.banBegins) this.logBan(request, decision);
+    if (decision.banBegins) this.logBan(request, budget, decision);
     if (counted && !decision.allowed) throw limitRejection(decision);
     return true;
   }
@@ -106,10 +106,10 @@ export class PlanThrottlerGuard implements CanActivate {
     isCounted: boolean,
     route: Quota | undefined,
   ): Promise<RateLimitDecision> {
-    if (route && isCounted && reasonOf(caller) !== 'unverified') {
+    if (route && isCounted && caller.reason !== 'unverified') {
       // The reservation did not include the route. Redis gets both commands in one round trip.
       if (reserved) void this.storage.refund(budget, reserved);
-      return this.limiter.consume(this.limiter.withRoute(budget, route));
+      return this.limiter.consume({ ...budget, quotas: [...budget.quotas, route] });
     }
     if (!reserved) return isCounted ? this.limiter.consume(budget) : this.storage.peek(budget);
     return isCounted
@@ -117,16 +117,19 @@ export class PlanThrottlerGuard implements CanActivate {
       : this.storage.refund(budget, reserved);
   }
 
-  private logBan({ id, caller }: Request, { bannedUntilMs = 0 }: RateLimitDecision): void {
-    if (caller?.kind !== 'key') return;
-    const { key } = caller;
+  private logBan(
+    request: Request,
+    { plan }: Budget,
+    { bannedUntilMs = 0 }: RateLimitDecision,
+  ): void {
+    const bannedUntil = new Date(bannedUntilMs).toISOString();
+    const caller = loggedCaller(request);
     this.logger.warn({
       msg: 'API key banned',
-      requestId: id,
-      ownerId: key.ownerId.toString(),
-      keyId: key.id.toString(),
-      plan: key.plan,
-      bannedUntil: new Date(bannedUntilMs).toISOString(),
+      requestId: request.id,
+      ...caller,
+      plan,
+      bannedUntil,
     });
   }
 }
@@ -135,12 +138,6 @@ export class PlanThrottlerGuard implements CanActivate {
  * A request whose API key could not be looked up gets 503 and is not counted. One whose address is
  * over its limit of lookups gets 429 on every route.
  */
-function isCounted(caller: Caller, isSkipped: boolean): boolean {
-  const reason = reasonOf(caller);
+function isCounted({ reason }: Caller, isSkipped: boolean): boolean {
   return reason === 'unverified' || !(reason === 'unavailable' || isSkipped);
-}
-
-/** Returns why a caller has no valid API key. */
-function reasonOf(caller: Caller): string | undefined {
-  return caller.kind === 'anonymous' ? caller.reason : undefined;
 }

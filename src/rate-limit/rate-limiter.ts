@@ -5,13 +5,7 @@ import { Settings } from '../config/settings.js';
 import { clientNetwork } from '../http/request/request-context.js';
 import type { AddressDecision } from '../http/request/request.js';
 import { limitHeaders, limitRejection } from './limit-headers.js';
-import {
-  type Budget,
-  LimitStorage,
-  ownerBudget,
-  type Quota,
-  type RateLimitDecision,
-} from './limit-storage.js';
+import { type Budget, LimitStorage, ownerBudget, type RateLimitDecision } from './limit-storage.js';
 
 /** The budgets of callers, and the decisions on their requests. */
 @Injectable()
@@ -63,11 +57,6 @@ export class RateLimiter {
       this.ownerBudgets.set(key, budget);
     }
     return budget;
-  }
-
-  /** Returns the budget for a request to a route with a limit of its own. */
-  withRoute(budget: Budget, route: Quota): Budget {
-    return { ...budget, quotas: [...budget.quotas, route] };
   }
 
   /** Returns the budget of a client address. IPv6 addresses of one /64 share a budget. */

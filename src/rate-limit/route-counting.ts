@@ -2,28 +2,19 @@ import type { Type } from '@nestjs/common';
 import { perRoute } from '../http/request/request-context.js';
 import type { Quota } from './limit-storage.js';
 
-/** The metadata of @nestjs/throttler, which it does not export: a prefix and a throttler's name. */
-export const THROTTLER_METADATA =
-  /^THROTTLER:(LIMIT|TTL|SKIP|BLOCK_DURATION|TRACKER|KEY_GENERATOR)(.*)$/;
-
-/** How the requests to a route are counted. */
-export interface RouteCounting {
-  /** The route is `@SkipThrottle()`. */
-  readonly isSkipped: boolean;
-  /** The limit of `@Throttle()`, in addition to those of the caller. */
-  readonly quota: Quota | undefined;
-}
-
 /** Returns how the requests to the route are counted. RouteLimitCheck has checked the decorators. */
 export const routeCounting = perRoute((context) =>
   readRouteCounting(context.getClass(), context.getHandler()),
 );
 
-/** Reads the decorators of a handler and its controller. Those of the handler take precedence. */
+/**
+ * Reads `@SkipThrottle()` and the limit of `@Throttle()`, which is in addition to those of the
+ * caller. The decorators of the handler take precedence over those of the controller.
+ */
 export function readRouteCounting(
   controller: { readonly name: string },
   handler: object,
-): RouteCounting {
+): { isSkipped: boolean; quota: Quota | undefined } {
   const read = (key: string): unknown =>
     Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
   const isSkipped = read('THROTTLER:SKIPdefault') === true;

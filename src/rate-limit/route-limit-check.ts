@@ -4,7 +4,10 @@ import { isPublicHandler } from '../auth/public.decorator.js';
 import { SECOND_MS } from '../config/clock.js';
 import { StartError } from '../errors/start-error.js';
 import { type RouteHandler, routeHandlers } from '../http/request/route-handlers.js';
-import { readRouteCounting, THROTTLER_METADATA } from './route-counting.js';
+import { readRouteCounting } from './route-counting.js';
+
+/** The metadata of @nestjs/throttler, which it does not export: a prefix and a throttler's name. */
+const THROTTLER_METADATA = /^THROTTLER:(LIMIT|TTL|SKIP|BLOCK_DURATION|TRACKER|KEY_GENERATOR)(.*)$/;
 
 /** Window tables count in 32 bits. */
 const MAX_LIMIT = 2 ** 32 - 1;

@@ -1,7 +1,5 @@
 const INITIAL_CAPACITY = 1_024;
-/**
- * Slots checked per new key: more than one, so that old keys are dropped faster than new ones come.
- */
+/** Slots checked per new key. More than one, so that old keys are dropped faster than new ones come. */
 const SWEEP_STEP = 2;
 
 interface WindowState {
@@ -49,16 +47,6 @@ export class WindowTable {
       : { used: 0, endsAtMs: nowMs + lengthMs };
   }
 
-  /** Adds one to a window. Starts the window if it is not running. */
-  count(key: string, window: number, nowMs: number, lengthMs: number): void {
-    const index = this.slotOf(key, nowMs) * this.windowsPerKey + window;
-    if ((this.endsAtMs[index] ?? 0) <= nowMs) {
-      this.endsAtMs[index] = nowMs + lengthMs;
-      this.used[index] = 0;
-    }
-    this.used[index] = (this.used[index] ?? 0) + 1;
-  }
-
   /** Replaces the state of a window. If `used` is 0, the window is not running. */
   set(key: string, window: number, nowMs: number, { used, endsAtMs }: WindowState): void {
     if (used === 0 && !this.slots.has(key)) return;
@@ -84,15 +72,11 @@ export class WindowTable {
   private sweep(nowMs: number): void {
     for (let step = 0; step < SWEEP_STEP && this.keys.length > 0; step++) {
       const slot = this.nextSlot();
-      if (this.keys[slot] !== undefined && this.hasEnded(slot, nowMs)) this.drop(slot);
+      const first = slot * this.windowsPerKey;
+      const ends = this.endsAtMs.subarray(first, first + this.windowsPerKey);
+      if (this.keys[slot] !== undefined && ends.every((endsAtMs) => endsAtMs <= nowMs))
+        this.drop(slot);
     }
-  }
-
-  private hasEnded(slot: number, nowMs: number): boolean {
-    const first = slot * this.windowsPerKey;
-    return this.endsAtMs
-      .subarray(first, first + this.windowsPerKey)
-      .every((endsAtMs) => endsAtMs <= nowMs);
   }
 
   private nextSlot(): number {

@@ -126,7 +126,10 @@ export interface OwnerRecord extends StoredPlan {
   readonly createdAt: Date;
 }
 
-/** The statements of the administration. All stored times are those of the database's clock. */
+/**
+ * The statements of the administration. All stored times are those of the database's clock. The
+ * methods `get…` and `lockLineage` throw AdministrationError if there is no such row.
+ */
 export class AdministrationRepository {
   /** @param database a connection or a transaction */
   constructor(private readonly database: StatementRunner) {}
@@ -138,13 +141,14 @@ export class AdministrationRepository {
     return this.database.transaction((database) => work(new AdministrationRepository(database)));
   }
 
-  /** @throws AdministrationError if the key does not exist */
   async getKey(id: bigint): Promise<KeyRecord> {
-    return (await this.first<KeyRecord>(FIND_KEY, [id])) ?? throwMissingKey(id);
+    const key = await this.first<KeyRecord>(FIND_KEY, [id]);
+    return key ?? fail(`The key ${id} does not exist.`);
   }
 
-  findKeyByText(key: string): Promise<KeyRecord | null> {
-    return this.first<KeyRecord>(FIND_KEY_BY_HASH, [hashOf(key)]);
+  async getKeyByText(key: string): Promise<KeyRecord> {
+    const record = await this.first<KeyRecord>(FIND_KEY_BY_HASH, [hashOf(key)]);
+    return record ?? fail('The key is well-formed, but this store did not issue it.');
   }
 
   /** Returns the keys of an owner, or all keys, in the order of their creation. */
@@ -157,13 +161,10 @@ export class AdministrationRepository {
     return this.firstId(INSERT_KEY, [owner, hashOf(key), keyHint(key), lifetimeMs ?? null]);
   }
 
-  /**
-   * Locks the key's lineage until the transaction ends. Returns the id of the lineage's first key.
-   *
-   * @throws AdministrationError if the key does not exist
-   */
+  /** Locks the key's lineage until the transaction ends. Returns the id of its first key. */
   async lockLineage(keyId: bigint): Promise<bigint> {
-    return (await this.firstId(LOCK_LINEAGE, [keyId])) ?? throwMissingKey(keyId);
+    const firstKeyId = await this.firstId(LOCK_LINEAGE, [keyId]);
+    return firstKeyId ?? fail(`The key ${keyId} does not exist.`);
   }
 
   /** Returns the id of the key that replaces `oldId`, or null if that key is expired or revoked. */
@@ -194,11 +195,9 @@ export class AdministrationRepository {
     return (await this.firstId(INSERT_OWNER, [name, plan, limitPerMinute, limitPerDay])) !== null;
   }
 
-  /** @throws AdministrationError if the owner does not exist */
   async getOwner(name: string): Promise<OwnerRecord> {
     const owner = await this.first<OwnerRecord>(FIND_OWNER, [name]);
-    if (!owner) throw new AdministrationError(`The owner "${name}" does not exist.`);
-    return owner;
+    return owner ?? fail(`The owner "${name}" does not exist.`);
   }
 
   /** Returns all owners in the order of their names. */
@@ -243,6 +242,6 @@ function hashOf(key: string): Buffer {
   return Buffer.from(hashKey(key), 'hex');
 }
 
-function throwMissingKey(id: bigint): never {
-  throw new AdministrationError(`The key ${id} does not exist.`);
+function fail(message: string): never {
+  throw new AdministrationError(message);
 }

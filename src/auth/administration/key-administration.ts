@@ -28,7 +28,8 @@ export interface RotatedKey extends IssuedKey {
 
 /**
  * The operations on API keys for operators. Each change is one transaction, is recorded with its
- * actor, and takes effect on every replica within seconds.
+ * actor, and takes effect on every replica within seconds. All of them throw AdministrationError if
+ * the API key or the owner does not exist.
  */
 export class KeyAdministration {
   constructor(private readonly repository: AdministrationRepository) {}
@@ -62,7 +63,7 @@ export class KeyAdministration {
     });
   }
 
-  /** Returns the API keys of an owner, or all. @throws AdministrationError if it does not exist */
+  /** Returns the API keys of an owner, or all. */
   async list(owner?: string): Promise<KeyRecord[]> {
     const keys = await this.repository.listKeys(owner);
     if (owner !== undefined && keys.length === 0) await this.repository.getOwner(owner);
@@ -75,7 +76,7 @@ export class KeyAdministration {
    * expiry if that is earlier.
    *
    * @param overlapMs how long both keys are valid; 0: the old key expires at once
-   * @throws AdministrationError if the key does not exist, has expired or was revoked
+   * @throws AdministrationError if the key has expired or was revoked
    */
   async rotate(keyId: bigint, overlapMs = DAY_MS): Promise<RotatedKey> {
     const key = generateKey();
@@ -99,11 +100,7 @@ export class KeyAdministration {
     });
   }
 
-  /**
-   * Revokes an API key. Nothing changes if it was already revoked.
-   *
-   * @throws AdministrationError if the key does not exist
-   */
+  /** Revokes an API key. Nothing changes if it was already revoked. */
   async revoke(keyId: bigint): Promise<KeyRecord> {
     return this.repository.inTransaction(async (repository) => {
       const hasRevoked = await repository.revokeKey(keyId);
@@ -114,11 +111,7 @@ export class KeyAdministration {
     });
   }
 
-  /**
-   * Lifts the ban, if any, of an API key and its whole rotation lineage.
-   *
-   * @throws AdministrationError if the key does not exist
-   */
+  /** Lifts the ban, if any, of an API key and its whole rotation lineage. */
   async unban(keyId: bigint): Promise<KeyRecord> {
     return this.repository.inTransaction(async (repository) => {
       await repository.unbanLineage(await repository.lockLineage(keyId));
@@ -129,10 +122,7 @@ export class KeyAdministration {
     });
   }
 
-  /**
-   * @param key the API key itself or its id
-   * @throws AdministrationError if it does not exist or does not have the form of an API key
-   */
+  /** @param key the API key itself or its id */
   async inspect(key: bigint | string): Promise<KeyRecord> {
     if (typeof key === 'bigint') return this.repository.getKey(key);
     if (!hasKeyForm(key)) {
@@ -140,10 +130,7 @@ export class KeyAdministration {
         'This is not an API key. Its form or checksum is wrong, so it may be mistyped or truncated.',
       );
     }
-    const record = await this.repository.findKeyByText(key);
-    if (!record)
-      throw new AdministrationError('The key is well-formed, but this store did not issue it.');
-    return record;
+    return this.repository.getKeyByText(key);
   }
 }
 

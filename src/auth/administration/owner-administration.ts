@@ -1,7 +1,7 @@
 import type { StoredPlan } from '../plan.js';
 import type { AdministrationRepository, OwnerRecord } from './administration.repository.js';
 
-/** The operations on owners for operators. Each change is recorded, as those of API keys are. */
+/** The operations on owners for operators. They work like those on API keys. */
 export class OwnerAdministration {
   constructor(private readonly repository: AdministrationRepository) {}
 
@@ -10,16 +10,11 @@ export class OwnerAdministration {
     return this.repository.listOwners();
   }
 
-  /** @throws AdministrationError if the owner does not exist */
   get(name: string): Promise<OwnerRecord> {
     return this.repository.getOwner(name);
   }
 
-  /**
-   * Changes the owner's plan. Requests that the active windows have counted stay counted.
-   *
-   * @throws AdministrationError if the owner does not exist
-   */
+  /** Changes the owner's plan. Requests that the active windows have counted stay counted. */
   async setPlan(name: string, plan: StoredPlan): Promise<OwnerRecord> {
     return this.repository.inTransaction(async (repository) => {
       const previousPlan = await repository.setPlan(name, plan);

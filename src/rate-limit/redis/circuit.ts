@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { RedisFailure } from './redis-failure.js';
+import type { RedisFailure } from './redis-failure.js';
 
 const PROBE_INTERVAL_MS = 500;
 
@@ -95,8 +95,7 @@ export class Circuit {
       await this.probe();
       return undefined;
     } catch (error) {
-      const failure =
-        error instanceof RedisFailure ? error : new RedisFailure('refusal', { cause: error });
+      const failure = error as RedisFailure;
       this.recordFailure(failure);
       return failure;
     }

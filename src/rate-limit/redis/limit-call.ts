@@ -59,7 +59,8 @@ export function parseReply({ quotas, ban }: Budget, mode: LimitMode, reply: numb
     used: at(2 * window + 2),
     endsAtMs: at(2 * window + 3),
   }));
-  const [outcome, nowMs] = [at(0), at(1)];
+  const outcome = at(0);
+  const nowMs = at(1);
   const rest = 2 + 2 * (windows.length + (mode.name === 'reserve' ? 1 : 0));
   const rejections =
     reply.length > rest

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /**
  * Decides on a request atomically on the server, on the server's clock. The rules are those of
@@ -117,16 +117,13 @@ for i = 1, rejections and 4 or 0 do reply[#reply + 1] = rejections[i] end
 return reply
 `;
 
-/** A script and the digest that EVALSHA identifies it by. */
-export interface LimitScript {
-  readonly text: string;
-  readonly sha1: string;
+/** Returns a script and the digest that EVALSHA identifies it by. */
+function limitScript(shebang: string) {
+  const text = `${shebang}\n${BODY}`;
+  return { text, sha1: hash('sha1', text) };
 }
 
-function limitScript(shebang: string): LimitScript {
-  const text = `${shebang}\n${BODY}`;
-  return { text, sha1: createHash('sha1').update(text).digest('hex') };
-}
+export type LimitScript = ReturnType<typeof limitScript>;
 
 /** Owners are counted even if the server is out of memory, addresses are not. */
 export const LIMIT_SCRIPTS = {

@@ -14,6 +14,8 @@ import { RedisConnection } from './redis-connection.js';
 import { RedisFailure } from './redis-failure.js';
 import { serverWarnings } from './server-warnings.js';
 
+const CONSUME: LimitMode = { name: 'consume' };
+const PEEK: LimitMode = { name: 'peek' };
 /** The budget that probes read until a command for another budget has failed. */
 const PROBE_BUDGET: Budget = {
   kind: 'owner',
@@ -31,6 +33,7 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   private readonly logger = new Logger(RedisStorage.name);
   private readonly connection: RedisConnection;
   private readonly fallback: InProcessStorage;
+  private readonly reserveMode: LimitMode;
   private readonly loggedWarnings = new Set<string>();
   /** How far Redis's clock is ahead of ours, in milliseconds. */
   private clockOffsetMs = 0;
@@ -41,13 +44,12 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   constructor(
     private readonly settings: RedisSettings,
     private readonly clock: Clock,
-    private readonly lookupsPerSecond: number,
+    lookupsPerSecond: number,
   ) {
     super();
-    this.fallback = new InProcessStorage(
-      { now: () => clock.now() + this.clockOffsetMs },
-      lookupsPerSecond,
-    );
+    this.reserveMode = { name: 'reserve', lookupsPerSecond };
+    const redisClock = { now: () => clock.now() + this.clockOffsetMs };
+    this.fallback = new InProcessStorage(redisClock, lookupsPerSecond);
     this.connection = new RedisConnection(settings.address, settings.commandTimeoutMs);
     this.connection.onConnected(() => void this.checkServer());
     this.connection.onLost((failure) => this.circuit.open(failure));
@@ -65,19 +67,15 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   }
 
   override async consume(budget: Budget): Promise<RateLimitDecision> {
-    const reply = await this.tryRedis(budget, { name: 'consume' });
-    return reply?.decision ?? this.fallback.consume(budget);
+    return (await this.tryRedis(budget, CONSUME))?.decision ?? this.fallback.consume(budget);
   }
 
   override async peek(budget: Budget): Promise<RateLimitDecision> {
-    const reply = await this.tryRedis(budget, { name: 'peek' });
-    return reply?.decision ?? this.fallback.peek(budget);
+    return (await this.tryRedis(budget, PEEK))?.decision ?? this.fallback.peek(budget);
   }
 
   override async reserve(address: Budget): Promise<Reservation> {
-    const { lookupsPerSecond } = this;
-    const reply = await this.tryRedis(address, { name: 'reserve', lookupsPerSecond });
-    return reply ?? this.fallback.reserve(address);
+    return (await this.tryRedis(address, this.reserveMode)) ?? this.fallback.reserve(address);
   }
 
   override async refund(address: Budget, reserved: RateLimitDecision): Promise<RateLimitDecision> {
@@ -116,7 +114,7 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
 
   private async probe(): Promise<void> {
     try {
-      await this.runScript(this.failedBudget, { name: 'peek' });
+      await this.runScript(this.failedBudget, PEEK);
     } catch (error) {
       // Redis without free memory still counts owners.
       if (!(error instanceof RedisFailure && error.reason === 'memory')) throw error;
@@ -131,10 +129,8 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
         this.loggedWarnings.add(warning);
       }
     } catch (error) {
-      this.logger.debug({
-        msg: 'Redis did not report its version and eviction policy',
-        err: error,
-      });
+      const msg = 'Redis did not report its version and eviction policy';
+      this.logger.debug({ msg, err: error });
     }
   }
 }
