@@ -13,14 +13,12 @@ import { JsonBodyGuard } from './http/body/json-body.guard.js';
 import { ErrorFilter } from './http/response/error.filter.js';
 import type { LinkBase } from './http/routing/link-base.js';
 import { UnmatchedModule } from './http/routing/unmatched.module.js';
-import { ParameterCheck } from './http/validation/parameter-check.js';
 import { ValidationPipe } from './http/validation/validation.pipe.js';
 import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
-import { IdempotentRouteCheck } from './idempotency/idempotent-route-check.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
-import { RouteLimitCheck } from './rate-limit/route-limit-check.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
+import { RouteChecks } from './route-checks.js';
 
 /** A controller without a version, as the Nest CLI generates it, belongs to v1. */
 export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };
@@ -63,9 +61,7 @@ export function platformModule(environment: AppEnvironment, linkBase: LinkBase):
       { provide: APP_GUARD, useClass: JsonBodyGuard },
       { provide: APP_PIPE, useClass: ValidationPipe },
       { provide: APP_FILTER, useClass: ErrorFilter },
-      ParameterCheck,
-      IdempotentRouteCheck,
-      RouteLimitCheck,
+      RouteChecks,
     ],
   })
   class PlatformModule {}

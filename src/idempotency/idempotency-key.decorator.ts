@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { requestOf } from '../http/request/request-context.js';
 
-/** Reads the key of a request. IdempotentRouteCheck finds the parameters that use it. */
+/** Reads the key of a request. RouteChecks finds the parameters that use it. */
 export const readKey = (_data: unknown, context: ExecutionContext): string | undefined =>
   requestOf(context).idempotencyKey;
 

@@ -1,29 +1,15 @@
-import { Injectable, type OnModuleInit, RequestMethod } from '@nestjs/common';
+import { RequestMethod } from '@nestjs/common';
 import {
   METHOD_METADATA,
   RESPONSE_PASSTHROUGH_METADATA,
   ROUTE_ARGS_METADATA,
   RouteParamtypes,
 } from '@nestjs/common/internal';
-import { DiscoveryService } from '@nestjs/core';
-import { StartError } from '../errors/start-error.js';
-import { type RouteHandler, routeHandlers } from '../http/request/route-handlers.js';
+import type { RouteHandler } from '../http/request/route-handlers.js';
 import { readKey } from './idempotency-key.decorator.js';
 import { IDEMPOTENT } from './idempotent.decorator.js';
 
-/** Stops the start when the decorators of a handler promise a safe retry that it cannot provide. */
-@Injectable()
-export class IdempotentRouteCheck implements OnModuleInit {
-  constructor(private readonly discovery: DiscoveryService) {}
-
-  /** @throws StartError with one line for each problem */
-  onModuleInit(): void {
-    const problems = routeHandlers(this.discovery).flatMap(idempotencyProblems);
-    if (problems.length > 0) throw new StartError(problems.join('\n'));
-  }
-}
-
-/** Returns what is wrong with the idempotency of a handler, one line for each problem. */
+/** Returns one line for each reason why a handler does not provide the retry that it promises. */
 export function idempotencyProblems({ controller, name, method }: RouteHandler): string[] {
   const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
     string,

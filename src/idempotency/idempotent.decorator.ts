@@ -9,7 +9,7 @@ export const IDEMPOTENT = 'idempotent';
 /**
  * Marks a handler that accepts an `Idempotency-Key`, and describes the header in the interface
  * description. The handler gets the key from `@IdempotencyKey()` and returns the result of
- * `Idempotency.once`. IdempotentRouteCheck and IdempotencyKeyGuard check both.
+ * `Idempotency.once`. RouteChecks and IdempotencyKeyGuard check both.
  */
 export const Idempotent = (): MethodDecorator =>
   applyDecorators(

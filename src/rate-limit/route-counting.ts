@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { perRoute } from '../http/request/request-context.js';
 import type { Quota } from './limit-storage.js';
 
-/** Returns how the requests to the route are counted. RouteLimitCheck has checked the decorators. */
+/** Returns how the requests to the route are counted. RouteChecks has checked the decorators. */
 export const routeCounting = perRoute((context) =>
   readRouteCounting(context.getClass(), context.getHandler()),
 );

@@ -1,9 +1,6 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { DiscoveryService } from '@nestjs/core';
 import { isPublicHandler } from '../auth/public.decorator.js';
 import { SECOND_MS } from '../config/clock.js';
-import { StartError } from '../errors/start-error.js';
-import { type RouteHandler, routeHandlers } from '../http/request/route-handlers.js';
+import type { RouteHandler } from '../http/request/route-handlers.js';
 import { readRouteCounting } from './route-counting.js';
 
 /** The metadata of @nestjs/throttler, which it does not export: a prefix and a throttler's name. */
@@ -19,20 +16,7 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
   KEY_GENERATOR: 'generateKey',
 };
 
-/** Stops the start when a decorator of @nestjs/throttler would not limit a route as it says. */
-@Injectable()
-export class RouteLimitCheck implements OnModuleInit {
-  constructor(private readonly discovery: DiscoveryService) {}
-
-  /** @throws StartError with one line for each problem */
-  onModuleInit(): void {
-    const handlers = routeHandlers(this.discovery);
-    const problems = handlers.flatMap(routeLimitProblems).concat(sharedWindows(handlers));
-    if (problems.length > 0) throw new StartError([...new Set(problems)].join('\n'));
-  }
-}
-
-/** Returns what is wrong with the limit of a route, one line for each problem. */
+/** Returns one line for each decorator of @nestjs/throttler that would not limit the route as it says. */
 export function routeLimitProblems({ controller, name, method }: RouteHandler): string[] {
   const problems = [method, controller].flatMap(unsupportedOptions);
   const { quota } = readRouteCounting(controller, method);
@@ -66,8 +50,8 @@ function unsupportedOptions(target: object): string[] {
   });
 }
 
-/** Limits are counted by the names of the controller and the handler. */
-function sharedWindows(handlers: readonly RouteHandler[]): string[] {
+/** Limits are counted by the names of the controller and the handler. Returns those that clash. */
+export function sharedWindows(handlers: readonly RouteHandler[]): string[] {
   const owners = new Map<string, object>();
   return handlers.flatMap(({ controller, method }) => {
     const route = readRouteCounting(controller, method).quota?.route;

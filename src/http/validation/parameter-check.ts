@@ -1,19 +1,10 @@
-import {
-  DefaultValuePipe,
-  Injectable,
-  type OnModuleInit,
-  type Type,
-  ValidationPipe as NestValidationPipe,
-} from '@nestjs/common';
+import { DefaultValuePipe, type Type, ValidationPipe as NestValidationPipe } from '@nestjs/common';
 import {
   PARAMTYPES_METADATA,
   PIPES_METADATA,
   ROUTE_ARGS_METADATA,
   RouteParamtypes,
 } from '@nestjs/common/internal';
-import { DiscoveryService } from '@nestjs/core';
-import { StartError } from '../../errors/start-error.js';
-import { routeHandlers } from '../request/route-handlers.js';
 import { dtoProblems, isDto } from './dto-problems.js';
 
 /** The parameter decorators that pass input of the client, and what to write instead. */
@@ -58,23 +49,9 @@ type Pipe = object & { expectedType?: unknown };
 type Parameters = Record<string, { index: number; data?: unknown; pipes?: readonly Pipe[] }>;
 
 /**
- * Stops the start when a handler has a parameter that the ValidationPipe would pass unvalidated or
+ * Returns one line for each parameter of a handler that the ValidationPipe would pass unvalidated or
  * with missing properties. NestJS does so silently when it knows no DTO class for the parameter.
  */
-@Injectable()
-export class ParameterCheck implements OnModuleInit {
-  constructor(private readonly discovery: DiscoveryService) {}
-
-  /** @throws StartError with one line for each problem */
-  onModuleInit(): void {
-    const problems = routeHandlers(this.discovery).flatMap(({ controller, name }) =>
-      handlerProblems(controller, name),
-    );
-    if (problems.length > 0) throw new StartError([...new Set(problems)].join('\n'));
-  }
-}
-
-/** Returns what is wrong with the parameters of a handler, one line for each problem. */
 export function handlerProblems(controller: Type, name: string): string[] {
   const prototype = controller.prototype as Record<string, object>;
   const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) as unknown;
