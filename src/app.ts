@@ -22,7 +22,7 @@ import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { observeBounds } from './metrics/bound-metrics.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
-import { describeRouteLimits } from './rate-limit/describe-route-limits.js';
+import { describeRouteLimits } from './rate-limit/route-counting.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
 /**

@@ -5,7 +5,7 @@ import { Settings } from './config/settings.js';
 import { PublishedDescription } from './http/openapi/published-description.js';
 import { LinkBase } from './http/routing/link-base.js';
 import { PetsModule } from './pets/pets.module.js';
-import { describeRouteLimits } from './rate-limit/describe-route-limits.js';
+import { describeRouteLimits } from './rate-limit/route-counting.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
 
 /**

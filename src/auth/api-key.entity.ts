@@ -31,10 +31,7 @@ export class ApiKey {
   @JoinColumn({ name: 'owner_id', foreignKeyConstraintName: 'api_keys_owner_id_fkey' })
   owner!: Relation<Owner>;
 
-  /**
-   * The first key of the rotation lineage, or null if this is the first key. Rejections are counted
-   * for the whole lineage, and a ban applies to all of it.
-   */
+  /** The first key of the rotation lineage; null if this is it. Bans apply to the whole lineage. */
   @Index('api_keys_first_key_id_idx')
   @Column('bigint', { name: 'first_key_id', nullable: true })
   firstKeyId!: bigint | null;

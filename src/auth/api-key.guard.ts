@@ -7,10 +7,7 @@ import { isPublic } from './public.decorator.js';
 
 const CHALLENGE = 'Bearer realm="pets"';
 
-/**
- * Rejects callers without a valid API key. Runs after PlanThrottlerGuard, which identifies the
- * caller, so that rejected requests are counted.
- */
+/** Rejects callers without a valid API key, after PlanThrottlerGuard has counted the request. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
   /** @throws ServiceError missing_api_key, invalid_api_key or service_unavailable */
@@ -33,13 +30,6 @@ const INVALID_KEY = new ServiceError('invalid_api_key', PUBLIC_MESSAGES.invalidA
 });
 
 function rejection({ reason, cause }: AnonymousCaller): ServiceError {
-  switch (reason) {
-    case 'missing':
-      return MISSING_KEY;
-    case 'unavailable':
-      return serviceUnavailable(cause);
-    case 'invalid':
-    case 'unverified':
-      return INVALID_KEY;
-  }
+  if (reason === 'unavailable') return serviceUnavailable(cause);
+  return reason === 'missing' ? MISSING_KEY : INVALID_KEY;
 }

@@ -29,11 +29,9 @@ export class Authenticator {
   }
 
   /**
-   * Returns the caller of a request. Never rejects: a caller that cannot be identified is
-   * anonymous, with the reason.
+   * Returns the caller of a request. Never rejects: an unidentified caller is anonymous.
    *
-   * @param reserveLookup called before an API key that is not in the cache causes a query; returns
-   *   whether it may
+   * @param reserveLookup returns whether a lookup of an API key that is not in the cache may run
    */
   async identify(
     request: IncomingMessage,

@@ -4,9 +4,7 @@ import { perRoute } from '../http/request/request-context.js';
 
 const PUBLIC = 'public';
 
-/**
- * Makes a route or a controller public. It requires no API key, and its requests are not counted.
- */
+/** Makes a route or a controller public: it requires no API key, and no request is counted. */
 export const Public = (): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(PUBLIC, true), ApiSecurity({}));
 

@@ -7,10 +7,7 @@ const ADD = `
   INSERT INTO outbox_events (event, payload, handler)
   SELECT $1, $2, unnest($3::text[])`;
 
-/**
- * Starts an attempt: no other replica gets the rows until the lease ends. The rows are found by
- * ctid, which does not change while they are locked.
- */
+/** No other replica gets the rows until the lease ends. The ctid is stable while rows are locked. */
 const CLAIM = `
   UPDATE outbox_events
      SET attempts = attempts + 1, next_attempt_at = now() + $3 * interval '1 millisecond'
@@ -19,8 +16,6 @@ const CLAIM = `
             WHERE next_attempt_at <= now() AND handler = ANY ($1)
             ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED))
   RETURNING id, event, handler, payload, attempts`;
-
-const DELETE = 'DELETE FROM outbox_events WHERE id = $1';
 
 /** Changes nothing if the lease has ended and another attempt has started. */
 const RETRY = `
@@ -63,7 +58,7 @@ export class EventsRepository {
   }
 
   async delete({ id }: ClaimedEvent): Promise<void> {
-    await changeRows(this.manager, DELETE, [id]);
+    await changeRows(this.manager, 'DELETE FROM outbox_events WHERE id = $1', [id]);
   }
 
   /** Ends a failed attempt. @param delayMs until the next one; null parks the event */

@@ -13,9 +13,8 @@ export interface EventSubscription {
 }
 
 /**
- * Calls the method of a provider for each published event: `method(payload, signal)`. Events are
- * delivered at least once and in no particular order. The signal is aborted when the time limit
- * expires or the service stops.
+ * Calls `method(payload, signal)` of a provider for each published event, at least once and in no
+ * particular order. The signal is aborted when the time limit expires or the service stops.
  */
 export function OnEvent(
   event: string,

@@ -21,15 +21,13 @@ function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return Array.from(value, comparable);
   if (value instanceof Date) return { date: value.getTime() };
   const type = Object.prototype.toString.call(value);
-  if (type === '[object Object]') return { object: comparableMembers(value as object) };
-  throw new TypeError(
-    `The content of an idempotent request contains ${type}, which cannot be compared. Use DTOs, arrays, text, numbers, bigints, booleans, dates and null.`,
-  );
-}
-
-function comparableMembers(value: object): unknown[] {
-  return Object.entries(value)
+  if (type !== '[object Object]') {
+    throw new TypeError(
+      `The content of an idempotent request contains ${type}, which cannot be compared. Use DTOs, arrays, text, numbers, bigints, booleans, dates and null.`,
+    );
+  }
+  const members = Object.entries(value as object)
     .filter(([, member]) => member !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => [name, comparable(member)]);
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return { object: members.map(([name, member]) => [name, comparable(member)]) };
 }

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { ServiceError } from '../errors/service-error.js';
 
 /** 1 to 255 visible ASCII characters. The first is not a double quote. */
@@ -7,14 +8,12 @@ const QUOTED = /^"((?:[!#-[\]-~]|\\["\\]){1,255})"$/;
 
 /**
  * Returns the `Idempotency-Key` of a request, undefined if it has none. The bare form and the
- * quoted form of a value are the same key.
+ * quoted form of a value are the same key. If the header is sent twice, Node joins the values with a
+ * comma and a space, which is malformed.
  *
- * @param headers as parsed by Node: a header that is sent twice is joined with a comma and a space
  * @throws ServiceError invalid_request if the header is malformed
  */
-export function readIdempotencyKey(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): string | undefined {
+export function readIdempotencyKey(headers: IncomingHttpHeaders): string | undefined {
   const header = headers['idempotency-key'];
   if (header === undefined) return undefined;
   const text = String(header);

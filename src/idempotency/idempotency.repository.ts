@@ -4,10 +4,7 @@ import { EntityManager } from 'typeorm';
 import { changeRows, queryRows } from '../database/sql.js';
 import type { IdempotencyRecord } from './idempotency-record.entity.js';
 
-/**
- * Locks the key and finds the stored response in one round trip. The snapshot can be older than the
- * lock. SAVE detects a response that was committed in between.
- */
+/** The snapshot can be older than the lock. SAVE detects a response that was committed in between. */
 const LOCK_AND_FIND = `
   SELECT pg_try_advisory_xact_lock($1) AS locked, record.fingerprint, record.answer AS response
     FROM (VALUES (true)) AS one (row)
@@ -27,10 +24,7 @@ const SAVE = `
    WHERE old.expires_at <= $6
   RETURNING (SELECT has_written FROM work) AS "hasWritten"`;
 
-/**
- * Finds the rows by ctid, which does not change while they are locked. To find them by primary key,
- * PostgreSQL would read the whole table.
- */
+/** By ctid, which is stable while rows are locked. By primary key, it would read the whole table. */
 const DELETE_EXPIRED = `
   DELETE FROM idempotency_keys
    WHERE ctid = ANY (ARRAY(
@@ -63,10 +57,7 @@ export class IdempotencyRepository {
     return row.response === null ? null : row;
   }
 
-  /**
-   * Stores a response. Returns whether the transaction has written anything before, or null if the
-   * key already has a response.
-   */
+  /** Returns whether the transaction had written anything, or null if a response is stored. */
   async save(
     transaction: EntityManager,
     { ownerId, key, fingerprint, response, expiresAt }: IdempotencyRecord,

@@ -11,10 +11,8 @@ import { IDEMPOTENT } from './idempotent.decorator.js';
 
 /** Returns one line for each reason why a handler does not provide the retry that it promises. */
 export function idempotencyProblems({ controller, name, method }: RouteHandler): string[] {
-  const parameters = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as Record<
-    string,
-    { factory?: unknown }
-  >;
+  const metadata: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name);
+  const parameters = (metadata ?? {}) as Record<string, { factory?: unknown }>;
   const getsKey = Object.values(parameters).some(({ factory }) => factory === readKey);
   const problems: string[] = [];
   if (!Reflect.hasMetadata(IDEMPOTENT, method)) {

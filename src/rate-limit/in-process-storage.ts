@@ -28,10 +28,7 @@ export function endOfBan(
   return rejections.bannedUntilMs > nowMs ? rejections.bannedUntilMs : undefined;
 }
 
-/**
- * Counts in the memory of this process. A restart resets the counters. Every decision is made
- * synchronously, which makes it atomic.
- */
+/** Counts in the memory of this process. Every decision is synchronous, and therefore atomic. */
 export class InProcessStorage extends LimitStorage {
   private readonly tables = {
     owner: new WindowTable(2),
@@ -77,10 +74,7 @@ export class InProcessStorage extends LimitStorage {
     return this.peek(address);
   }
 
-  /**
-   * Replaces the state of a budget by its state in Redis, so that this process can continue from
-   * there when Redis becomes unavailable.
-   */
+  /** Replaces the state of a budget by its state in Redis, to continue from if Redis fails. */
   setState(budget: Budget, { nowMs, windows }: RateLimitDecision, rejections?: Rejections): void {
     this.write(budget, nowMs, windows);
     if (budget.ban) this.bans.set(budget.ban.lineageId, rejections, nowMs);
@@ -146,10 +140,7 @@ function keyOf(id: string, { route }: Quota): string {
   return route === undefined ? id : `${id} ${route}`;
 }
 
-/**
- * Rejected requests and bans, by lineage. Whenever a lineage is added, the oldest ones are checked,
- * and evicted if their minute and ban have ended.
- */
+/** Rejected requests and bans, by lineage. */
 export class Bans {
   private readonly entries = new Map<string, Rejections>();
 
@@ -163,11 +154,18 @@ export class Bans {
   }
 
   /** Counts one rejected request. Returns the end of the ban that it starts, or undefined. */
-  recordRejection(policy: BanPolicy, nowMs: number): number | undefined {
-    if (policy.afterRejections === 0 || policy.lengthMs === 0) return undefined;
-    const rejections = this.current(policy, nowMs);
-    if (++rejections.count < policy.afterRejections) return undefined;
-    rejections.bannedUntilMs = nowMs + policy.lengthMs;
+  recordRejection(
+    { lineageId, unbanCount, afterRejections, lengthMs }: BanPolicy,
+    nowMs: number,
+  ): number | undefined {
+    if (afterRejections === 0 || lengthMs === 0) return undefined;
+    let rejections = this.entries.get(lineageId);
+    if (!rejections || rejections.unbanCount < unbanCount || rejections.windowEndsAtMs <= nowMs) {
+      rejections = { count: 0, windowEndsAtMs: nowMs + MINUTE_MS, bannedUntilMs: 0, unbanCount };
+      this.set(lineageId, rejections, nowMs);
+    }
+    if (++rejections.count < afterRejections) return undefined;
+    rejections.bannedUntilMs = nowMs + lengthMs;
     // After the ban, counting restarts.
     rejections.windowEndsAtMs = 0;
     return rejections.bannedUntilMs;
@@ -181,16 +179,6 @@ export class Bans {
     }
     if (!this.entries.has(lineageId)) this.sweep(nowMs);
     this.entries.set(lineageId, rejections);
-  }
-
-  private current({ lineageId, unbanCount }: BanPolicy, nowMs: number): Rejections {
-    const existing = this.entries.get(lineageId);
-    if (existing && existing.unbanCount >= unbanCount && existing.windowEndsAtMs > nowMs) {
-      return existing;
-    }
-    const created = { count: 0, windowEndsAtMs: nowMs + MINUTE_MS, bannedUntilMs: 0, unbanCount };
-    this.set(lineageId, created, nowMs);
-    return created;
   }
 
   /** Evicts the oldest entries if they have ended, otherwise moves them to the end of the queue. */

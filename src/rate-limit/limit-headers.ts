@@ -3,9 +3,8 @@ import { ServiceError } from '../errors/service-error.js';
 import type { QuotaState, RateLimitDecision } from './limit-storage.js';
 
 /**
- * Returns the rate limit headers of a response: `X-RateLimit-*` for one window (`Reset` is a Unix
- * time in seconds), and `RateLimit-Policy` and `RateLimit` of draft-ietf-httpapi-ratelimit-headers
- * for all windows.
+ * Returns the headers `X-RateLimit-*` for one window (`Reset` is a Unix time in seconds), and those
+ * of draft-ietf-httpapi-ratelimit-headers for all windows.
  */
 export function limitHeaders(decision: RateLimitDecision): [name: string, value: string][] {
   const windows = reportedWindows(decision);
@@ -53,10 +52,7 @@ function reportedWindows({ windows, bannedUntilMs }: RateLimitDecision): readonl
   }));
 }
 
-/**
- * Returns the window with fewer requests remaining. If both have 0 remaining, it is the one that
- * ends last, because requests are rejected until then.
- */
+/** Returns the window with fewer requests remaining or, on a tie, the one that ends last. */
 function moreRestrictive(a: QuotaState, b: QuotaState): QuotaState {
   const difference = remainingIn(a) - remainingIn(b);
   if (difference !== 0) return difference < 0 ? a : b;

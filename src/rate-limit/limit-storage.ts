@@ -46,10 +46,7 @@ export interface Budget {
 }
 
 /** The properties of an API key that determine the budget of its owner and its bans. */
-export type BudgetKey = Pick<
-  CachedKey,
-  'ownerId' | 'plan' | 'limits' | 'firstKeyId' | 'unbanCount'
->;
+export type BudgetKey = Omit<CachedKey, 'id' | 'expiresAtMs' | 'revoked'>;
 
 /** Returns the budget of an API key's owner, with the ban policy of the API key. */
 export function ownerBudget(
@@ -107,17 +104,12 @@ export abstract class LimitStorage {
   /** Returns the decision on a request without counting it. */
   abstract peek(budget: Budget): Promise<RateLimitDecision>;
 
-  /**
-   * Counts one request before its API key is looked up: in the budget of the address or, over that
-   * budget, as one of a few lookups per second.
-   */
+  /** Counts a request in the budget or, over it, as one of a few lookups of API keys per second. */
   abstract reserve(address: Budget): Promise<Reservation>;
 
   /**
    * Removes a reserved request from the budget, unless it was not counted or its window has ended.
-   *
-   * @param reserved the decision of the reservation
-   * @returns the state of the budget
+   * Returns the state of the budget. @param reserved the decision of the reservation
    */
   abstract refund(address: Budget, reserved: RateLimitDecision): Promise<RateLimitDecision>;
 }

@@ -28,9 +28,6 @@ interface IdentifiedCaller {
 /**
  * Identifies the caller, counts the request, sets the rate limit headers, and rejects requests over
  * the limit. It runs before ApiKeyGuard, so that it counts requests without a valid API key.
- * `@SkipThrottle()` routes are not limited, except that an address over its limit of lookups gets
- * 429. Their responses have the headers. Responses of `@Public()` routes have none. `@Throttle()`
- * adds a limit for one route to those of the caller.
  * docs/decisions/0012 explains why this guard does not extend ThrottlerGuard.
  */
 @Injectable()
@@ -135,8 +132,8 @@ export class PlanThrottlerGuard implements CanActivate {
 }
 
 /**
- * A request whose API key could not be looked up gets 503 and is not counted. One whose address is
- * over its limit of lookups gets 429 on every route.
+ * Without its lookup, a request is not counted if the database is unavailable, and gets 429 on every
+ * route, `@SkipThrottle()` included, if its address is over its limit of lookups.
  */
 function isCounted({ reason }: Caller, isSkipped: boolean): boolean {
   return reason === 'unverified' || !(reason === 'unavailable' || isSkipped);

@@ -9,9 +9,8 @@ interface WindowState {
 }
 
 /**
- * Fixed windows of many keys, in typed arrays: objects take about four times the memory, see
- * docs/limits.md. It needs no timer: a new key drops old keys whose windows have all ended. Every
- * access is O(1).
+ * Fixed windows of many keys. Objects would take about four times the memory of typed arrays, see
+ * docs/limits.md. A new key drops old keys whose windows have all ended. Every access is O(1).
  */
 export class WindowTable {
   private readonly slots = new Map<string, number>();
@@ -21,10 +20,7 @@ export class WindowTable {
   private used: Uint32Array;
   private sweepSlot = 0;
 
-  /**
-   * @param windowsPerKey how many windows each key has
-   * @param maxKeys at this number, a new key replaces another one
-   */
+  /** @param maxKeys at this number, a new key replaces another one */
   constructor(
     private readonly windowsPerKey: number,
     private readonly maxKeys = Infinity,
@@ -93,11 +89,10 @@ export class WindowTable {
   }
 
   private grow(): void {
-    const endsAtMs = new Float64Array(this.endsAtMs.length * 2);
-    const used = new Uint32Array(this.used.length * 2);
-    endsAtMs.set(this.endsAtMs);
-    used.set(this.used);
-    this.endsAtMs = endsAtMs;
-    this.used = used;
+    const { endsAtMs, used } = this;
+    this.endsAtMs = new Float64Array(endsAtMs.length * 2);
+    this.endsAtMs.set(endsAtMs);
+    this.used = new Uint32Array(used.length * 2);
+    this.used.set(used);
   }
 }

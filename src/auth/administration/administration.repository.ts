@@ -1,5 +1,7 @@
 import { changeRows, queryRows, type StatementRunner } from '../../database/sql.js';
+import type { ApiKey } from '../api-key.entity.js';
 import { hashKey, keyHint } from '../key-format.js';
+import type { Owner } from '../owner.entity.js';
 import type { StoredPlan } from '../plan.js';
 import { AdministrationError } from './administration-error.js';
 import { OperatorActionsRepository } from './operator-actions.repository.js';
@@ -32,8 +34,6 @@ const SELECT_KEYS = `
     JOIN owners AS owner ON owner.id = key.owner_id
     LEFT JOIN rotation ON rotation.old_id = key.id`;
 
-const FIND_KEY = `${SELECT_KEYS} WHERE key.id = $1`;
-const FIND_KEY_BY_HASH = `${SELECT_KEYS} WHERE key.hash = $1`;
 const LIST_KEYS = `${SELECT_KEYS} WHERE $1::text IS NULL OR owner.name = $1 ORDER BY key.id`;
 
 const INSERT_KEY = `
@@ -41,10 +41,7 @@ const INSERT_KEY = `
   SELECT id, $2, $3, now() + $4::float8 * interval '1 millisecond' FROM owners WHERE name = $1
   RETURNING id`;
 
-/**
- * Every change of a whole lineage locks the row of its first key. Otherwise, a key that a
- * concurrent rotation adds would miss the change.
- */
+/** Every change of a lineage locks its first key, so that it includes keys of concurrent rotations. */
 const LOCK_LINEAGE = `
   SELECT id FROM api_keys
    WHERE id = (SELECT coalesce(first_key_id, id) FROM api_keys WHERE id = $1)
@@ -88,7 +85,6 @@ const SELECT_OWNERS = `
     FROM owners AS owner
     LEFT JOIN api_keys AS key ON key.owner_id = owner.id`;
 
-const FIND_OWNER = `${SELECT_OWNERS} WHERE owner.name = $1 GROUP BY owner.id`;
 const LIST_OWNERS = `${SELECT_OWNERS} GROUP BY owner.id ORDER BY owner.name COLLATE "C"`;
 
 const SET_PLAN = `
@@ -99,31 +95,20 @@ const SET_PLAN = `
   RETURNING previous.plan`;
 
 /** An API key as operators see it. */
-export interface KeyRecord extends StoredPlan {
-  readonly id: bigint;
-  readonly ownerId: bigint;
+export interface KeyRecord extends StoredPlan, Omit<ApiKey, 'firstKeyId' | 'hash' | 'owner'> {
   /** The owner's name. */
   readonly owner: string;
   /** The first key of the rotation lineage, which may be this key. */
   readonly firstKeyId: bigint;
-  readonly unbanCount: number;
-  readonly hint: string;
   /** rotated: another key replaces it, and it is valid until it expires. */
   readonly status: 'active' | 'rotated' | 'expired' | 'revoked';
-  readonly createdAt: Date;
-  readonly lastUsedAt: Date | null;
-  readonly expiresAt: Date | null;
-  readonly revokedAt: Date | null;
   /** The latest key that replaced it. */
   readonly successorId: bigint | null;
 }
 
 /** An owner as operators see it. */
-export interface OwnerRecord extends StoredPlan {
-  readonly id: bigint;
-  readonly name: string;
+export interface OwnerRecord extends Owner {
   readonly activeKeys: bigint;
-  readonly createdAt: Date;
 }
 
 /**
@@ -142,12 +127,13 @@ export class AdministrationRepository {
   }
 
   async getKey(id: bigint): Promise<KeyRecord> {
-    const key = await this.first<KeyRecord>(FIND_KEY, [id]);
+    const key = await this.first<KeyRecord>(`${SELECT_KEYS} WHERE key.id = $1`, [id]);
     return key ?? fail(`The key ${id} does not exist.`);
   }
 
   async getKeyByText(key: string): Promise<KeyRecord> {
-    const record = await this.first<KeyRecord>(FIND_KEY_BY_HASH, [hashOf(key)]);
+    const sql = `${SELECT_KEYS} WHERE key.hash = $1`;
+    const record = await this.first<KeyRecord>(sql, [hashOf(key)]);
     return record ?? fail('The key is well-formed, but this store did not issue it.');
   }
 
@@ -196,7 +182,8 @@ export class AdministrationRepository {
   }
 
   async getOwner(name: string): Promise<OwnerRecord> {
-    const owner = await this.first<OwnerRecord>(FIND_OWNER, [name]);
+    const sql = `${SELECT_OWNERS} WHERE owner.name = $1 GROUP BY owner.id`;
+    const owner = await this.first<OwnerRecord>(sql, [name]);
     return owner ?? fail(`The owner "${name}" does not exist.`);
   }
 
@@ -214,11 +201,7 @@ export class AdministrationRepository {
     return (await this.first<{ plan: string }>(SET_PLAN, values))?.plan ?? null;
   }
 
-  /**
-   * Records who changed what and notifies the replicas. Both take effect with the commit.
-   *
-   * @param action the command, such as `keys revoke`
-   */
+  /** Records a change, such as `keys revoke`, and notifies the replicas when it is committed. */
   async record(
     action: string,
     details: { ownerId: bigint; owner: string; [name: string]: unknown },

@@ -72,8 +72,7 @@ export class KeyAdministration {
 
   /**
    * Replaces an API key. The new key has the same owner, lineage and ban, and the lifetime that the
-   * old key was issued with, starting now. The old key expires after the overlap, or at its own
-   * expiry if that is earlier.
+   * old key was issued with. The old key expires after the overlap, if it does not expire earlier.
    *
    * @param overlapMs how long both keys are valid; 0: the old key expires at once
    * @throws AdministrationError if the key has expired or was revoked

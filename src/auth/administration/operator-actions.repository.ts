@@ -1,5 +1,6 @@
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
 import { queryRows, type StatementRunner } from '../../database/sql.js';
+import type { OperatorAction } from './operator-action.entity.js';
 import { currentOperator } from './operator.js';
 
 const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
@@ -12,27 +13,16 @@ const LIST = `
    ORDER BY id DESC`;
 
 /** A change that an operator made. */
-export interface OperatorActionRecord {
-  readonly id: bigint;
-  readonly performedAt: Date;
-  readonly actor: string;
-  /** The command, such as `keys revoke`. */
-  readonly action: string;
+export interface OperatorActionRecord extends OperatorAction {
   /** The name of the changed owner, or of the owner of the changed API key. */
   readonly owner: string | null;
-  readonly details: object;
 }
 
 /** The audit trail: who changed what, and when. */
 export class OperatorActionsRepository {
   constructor(private readonly database: Pick<StatementRunner, 'query'>) {}
 
-  /**
-   * Records a change by the current operator.
-   *
-   * @param action the command, such as `db migrate`
-   * @param details stored as JSON, without the properties that are undefined
-   */
+  /** Records a change by the current operator. @param action the command, such as `db migrate` */
   async record(action: string, details: object): Promise<void> {
     await queryRows(this.database, RECORD, [currentOperator(), action, stringify(details)]);
   }
@@ -41,10 +31,11 @@ export class OperatorActionsRepository {
   async list(owner?: string): Promise<OperatorActionRecord[]> {
     type Row = OperatorActionRecord & { details: string };
     const rows = await queryRows<Row>(this.database, LIST, [owner ?? null]);
-    return rows.map((row) => {
-      // Identifiers can be larger than 2^53.
-      const details = parse(row.details, null, parseNumberAndBigInt) as object;
-      return { ...row, details };
-    });
+    // Identifiers can be larger than 2^53.
+    const exact = (text: string) => parse(text, null, parseNumberAndBigInt);
+    return rows.map((row) => ({
+      ...row,
+      details: exact(row.details) as OperatorAction['details'],
+    }));
   }
 }

@@ -2,11 +2,7 @@ import { AdministrationError } from './administration-error.js';
 
 const MAX_CODE_POINTS = 255;
 
-/**
- * Returns an owner's name without leading and trailing white space.
- *
- * @throws AdministrationError if the name is then empty, too long or not printable
- */
+/** Trims the name of an owner. @throws AdministrationError if it is empty, too long, unprintable */
 export function toOwnerName(text: string): string {
   const name = text.trim();
   const isPrintable = name.isWellFormed() && !/[\p{Cc}\u2028\u2029]/u.test(name);

@@ -32,14 +32,13 @@ interface Lookup {
 interface Change {
   /** undefined: API keys of any owner may have changed. */
   readonly ownerId?: bigint | undefined;
-  /** When it became known, by `performance.now()`. undefined: only a notification may be missing. */
+  /** When it became known, by `performance.now()`. undefined: notifications may be missing. */
   readonly atMs?: number;
 }
 
 /**
  * Caches the state of API keys by hash, about 400 bytes each. Only API keys that exist are cached,
- * so that unauthenticated callers cannot make the cache grow. When full, it evicts the entry that was
- * least recently used or refreshed.
+ * so that unauthenticated callers cannot make it grow. When full, it evicts the least recently used.
  */
 @Injectable()
 export class KeyCache {
@@ -133,15 +132,13 @@ export class KeyCache {
       await lookup.result.catch(() => undefined);
       lookup = this.lookups.get(hash);
     }
-    return (lookup ?? this.beginLookup(hash)).result;
-  }
-
-  private beginLookup(hash: string): Lookup {
-    const changes: Change[] = [];
-    const result = this.query(hash, changes).finally(() => this.lookups.delete(hash));
-    const lookup = { result, changes };
-    this.lookups.set(hash, lookup);
-    return lookup;
+    if (!lookup) {
+      const changes: Change[] = [];
+      const result = this.query(hash, changes).finally(() => this.lookups.delete(hash));
+      lookup = { result, changes };
+      this.lookups.set(hash, lookup);
+    }
+    return lookup.result;
   }
 
   private async query(hash: string, changes: readonly Change[]): Promise<CachedKey | null> {

@@ -15,9 +15,8 @@ const RECONNECT_AFTER_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /**
- * Listens for changes of API keys (LISTEN/NOTIFY), so that a change takes effect at once. Replaces
- * a lost connection. Meanwhile, the cache's age limit makes changes take effect within five
- * seconds.
+ * Listens for changes of API keys (LISTEN/NOTIFY), so that a change takes effect at once. While a
+ * lost connection is replaced, the cache's age limit makes changes take effect.
  */
 @Injectable()
 export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown {

@@ -12,8 +12,6 @@ const FIND_BY_HASH = `
     JOIN owners AS owner ON owner.id = key.owner_id
    WHERE key.hash = $1`;
 
-const HAS_KEYS = 'SELECT EXISTS (SELECT FROM api_keys) AS "hasKeys"';
-
 /** A use is stored to the minute, which may have begun before the API key was created. */
 const SAVE_LAST_USED = `
   UPDATE api_keys AS key
@@ -32,10 +30,8 @@ export class KeyLookupRepository {
   constructor(private readonly pools: LookupPools) {}
 
   /**
-   * Returns the state of an API key, or null if it does not exist.
-   *
-   * @param hash SHA-256 of the API key, in hex
-   * @param isCached whether it is in the cache; lookups of other API keys use separate connections
+   * Returns the state of the API key with this SHA-256 in hex, or null if it does not exist. Lookups
+   * of API keys that are not in the cache use separate connections.
    */
   async findByHash(hash: string, isCached: boolean): Promise<CachedKey | null> {
     const kind = isCached ? 'cached' : 'uncached';
@@ -57,8 +53,7 @@ export class KeyLookupRepository {
 
   /** Whether an API key was ever issued. */
   async hasKeys(): Promise<boolean> {
-    const [row] = await this.pools.query<{ hasKeys: boolean }>('uncached', HAS_KEYS, []);
-    return row?.hasKeys === true;
+    return (await this.pools.query('uncached', 'SELECT FROM api_keys LIMIT 1')).length > 0;
   }
 
   /** Stores the times, since the epoch by key id, that are later than the stored ones. */

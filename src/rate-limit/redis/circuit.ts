@@ -6,8 +6,7 @@ const PROBE_INTERVAL_MS = 500;
 
 /**
  * Decides whether requests are counted in Redis. The first failure opens the circuit. Then no
- * request waits for Redis until a probe in the background succeeds. The circuit is open until
- * `start`.
+ * request waits for Redis until a probe in the background succeeds. Open until `start`.
  */
 export class Circuit {
   private readonly logger = new Logger(Circuit.name);

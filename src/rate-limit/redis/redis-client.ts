@@ -28,9 +28,8 @@ export function createRedisClient({ nodes, tls, username, password, database }: 
     maxRetriesPerRequest: 0,
     lazyConnect: true,
   };
-  const [first, ...rest] = nodes;
-  if (first && rest.length === 0) {
-    return new Redis({ ...options, ...first, db: database, retryStrategy: reconnectDelayMs });
+  if (nodes.length === 1) {
+    return new Redis({ ...options, ...nodes[0], db: database, retryStrategy: reconnectDelayMs });
   }
   return new Cluster([...nodes], {
     redisOptions: options,

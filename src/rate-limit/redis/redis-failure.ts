@@ -6,18 +6,12 @@ const MESSAGES = {
   memory: 'Redis is out of memory',
 };
 
-/** Why a command to Redis failed. */
-export type RedisFailureReason = keyof typeof MESSAGES;
-
-/**
- * A command to Redis failed. The cause is the error of the Redis client. Log only its message: its
- * other properties can contain a password.
- */
+/** A failed command. Log only the message of its cause, whose properties can contain a password. */
 export class RedisFailure extends Error {
   override readonly name = 'RedisFailure';
 
   constructor(
-    readonly reason: RedisFailureReason,
+    readonly reason: keyof typeof MESSAGES,
     options?: ErrorOptions,
   ) {
     super(MESSAGES[reason], options);
