@@ -4,11 +4,13 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { EntityManager } from 'typeorm';
 import { createApp } from './app.js';
+import { KeyLookupRepository } from './auth/key-cache/key-lookup.repository.js';
 import { SystemClock } from './config/clock.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
 import { isUnavailable } from './database/database-errors.js';
 import type { DatabaseLocation } from './database/database-location.js';
+import { databaseTarget } from './database/database-target.js';
 import { isSchemaCurrent, migrate } from './database/schema/migrate.js';
 import { Demo } from './demo/demo.js';
 import { welcomeText } from './demo/welcome.js';
@@ -21,7 +23,6 @@ import { listen, type Listener } from './listeners.js';
 import type { ServiceLog } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
-import { reportMissingKeys, startProperties } from './start-report.js';
 import { VERSION } from './version.js';
 
 const IDLE_CHECK_MS = 100;
@@ -30,12 +31,6 @@ const IDLE_CHECK_MS = 100;
 const MIN_CLOSE_MS = 500;
 const MAX_POOL_CLOSE_MS = 3_000;
 const FLUSH_MS = { min: 100, max: 1_000 };
-
-interface Service {
-  app: NestExpressApplication;
-  /** Not listening without METRICS_PORT. */
-  metrics: Server;
-}
 
 /**
  * Starts the service, runs it until `stopReason` resolves, completes the requests in progress, and
@@ -52,20 +47,24 @@ export async function runService(
   const { shutdownDelayMs, shutdownGraceMs } = settings.server;
   let endByMs = Infinity;
   try {
-    const service = await start(settings, database, log);
+    const app = await start(settings, database, log).catch(rethrow);
+    const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
     try {
       await requireCurrentSchema(settings, database);
-      const demoKey = await prepareDemo(service, settings, database);
-      if (demoKey) offerDemoKey(service.app, demoKey);
-      if (demoKey === undefined) await reportMissingKeys(service.app, log.logger);
-      const address = await openListeners(service, settings, log.logger);
+      // Null when no demo API key is valid, undefined without the embedded database.
+      const demoKey = database.embedded
+        ? await new Demo(app.get(EntityManager), settings.database.dataDir).prepare()
+        : undefined;
+      if (demoKey) offerDemoKey(app, demoKey);
+      if (demoKey === undefined) await reportMissingKeys(app, log.logger);
+      const address = await openListeners(app, metrics, settings, log.logger);
       if (demoKey !== undefined) log.output.write(`${welcomeText(address, demoKey)}\n`);
       log.logger.info({ signal: await stopReason }, 'stopping');
       endByMs = performance.now() + shutdownDelayMs + shutdownGraceMs;
-      await drain(service.app, settings.server);
+      await drain(app, settings.server);
     } finally {
       endByMs = Math.max(endByMs, performance.now() + MIN_CLOSE_MS);
-      await close(service, endByMs - FLUSH_MS.min);
+      await close(app, metrics, endByMs - FLUSH_MS.min);
     }
     log.logger.info('stopped');
   } finally {
@@ -80,80 +79,74 @@ async function start(
   settings: Settings,
   database: DatabaseLocation,
   { logger, output }: ServiceLog,
-): Promise<Service> {
-  try {
-    if (settings.database.migrateOnStart) {
-      const migrations = await migrate(database, settings.database);
-      if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
-    }
-    const app = await createApp({ settings, clock: new SystemClock(), database }, logger);
-    const serviceMetrics = app.get(ServiceMetrics);
-    serviceMetrics.observeProcess(VERSION, output);
-    return { app, metrics: createMetricsServer(serviceMetrics.registry) };
-  } catch (error) {
-    throw startErrorOf(error) ?? error;
+): Promise<NestExpressApplication> {
+  if (settings.database.migrateOnStart) {
+    const migrations = await migrate(database, settings.database);
+    if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
   }
+  const app = await createApp({ settings, clock: new SystemClock(), database }, logger);
+  app.get(ServiceMetrics).observeProcess(VERSION, output);
+  return app;
 }
 
 /**
- * Checks the schema. Call it while the service's connections are open, because they prevent a
- * revert of a migration. A revert that began earlier has ended when this resolves.
- *
- * @throws StartError when a migration is missing
+ * Checks that no migration is missing. Call it while the service's connections are open, because
+ * they prevent a revert. A revert that began earlier has ended when this resolves.
  */
 async function requireCurrentSchema(settings: Settings, database: DatabaseLocation): Promise<void> {
-  try {
-    if (await isSchemaCurrent(database, settings.database)) return;
-  } catch (error) {
-    throw startErrorOf(error) ?? error;
-  }
+  if (await isSchemaCurrent(database, settings.database).catch(rethrow)) return;
   throw new StartError(
     'The schema of the database is not up to date. Run `pets db migrate`, or set MIGRATE_ON_START=true.',
   );
 }
 
-/** Returns the error for a database that is unreachable or rejects the service. */
-function startErrorOf(error: unknown): StartError | undefined {
-  if (!(error instanceof Error) || !isUnavailable(error)) return undefined;
+/** @throws StartError for a database that is unreachable or rejects the service */
+function rethrow(error: unknown): never {
+  if (!(error instanceof Error) || !isUnavailable(error)) throw error;
   const [line = ''] = error.message.split('\n');
-  return new StartError(`DATABASE_URL: the database cannot be used (${line})`, { cause: error });
+  throw new StartError(`DATABASE_URL: the database cannot be used (${line})`, { cause: error });
 }
 
-/** Returns the demo API key, null when none works, or undefined without the embedded database. */
-async function prepareDemo(
-  { app }: Service,
-  settings: Settings,
-  database: DatabaseLocation,
-): Promise<string | null | undefined> {
-  if (!database.embedded) return undefined;
-  return new Demo(app.get(EntityManager), settings.database.dataDir).prepare();
+/** Logs the command for the first API key if there is none. */
+async function reportMissingKeys(app: NestExpressApplication, logger: Logger): Promise<void> {
+  try {
+    if (await app.get(KeyLookupRepository).hasKeys()) return;
+    logger.info({ command: 'pets keys issue --owner NAME --plan free' }, 'no API keys yet');
+  } catch (err) {
+    // The service can serve requests as soon as the database is available again.
+    logger.debug({ err }, 'API keys not counted');
+  }
 }
 
 /** Opens both listeners. Returns the address of the main listener. */
 async function openListeners(
-  { app, metrics }: Service,
+  app: NestExpressApplication,
+  metrics: Server,
   settings: Settings,
   logger: Logger,
 ): Promise<string> {
   const { port, host, metricsPort, metricsHost } = settings.server;
   const server = app.getHttpServer();
-  const main: Listener = { server, settings: { port: 'PORT', host: 'HOST' }, port, host };
-  const metricsSettings = { port: 'METRICS_PORT', host: 'METRICS_HOST' };
-  await listen(
-    metricsPort === undefined
-      ? [main]
-      : [
-          { server: metrics, settings: metricsSettings, port: metricsPort, host: metricsHost },
-          main,
-        ],
-    logger,
-  );
+  const listeners: Listener[] = [{ server, prefix: '', port, host }];
+  if (metricsPort !== undefined) {
+    listeners.unshift({
+      server: metrics,
+      prefix: 'METRICS_',
+      port: metricsPort,
+      host: metricsHost,
+    });
+  }
+  await listen(listeners, logger);
   const address = addressOf(server);
   logger.info(
     {
       address,
       metrics: metrics.listening ? addressOf(metrics) : undefined,
-      ...startProperties(settings),
+      version: VERSION,
+      node: process.version,
+      database: databaseTarget(settings.database).description,
+      redis: settings.redis !== undefined,
+      trustProxy: settings.server.trustProxy,
     },
     'listening',
   );
@@ -178,12 +171,15 @@ async function drain(
 }
 
 /**
- * Closes the metrics listener and the pools.
+ * Closes the metrics listener and the pools. Connections to a database that hangs do not close.
  *
- * @param closeByMs when to return at the latest, on the clock of `performance.now()`, because
- *   connections to a database that hangs do not close
+ * @param closeByMs when to return at the latest, on the clock of `performance.now()`
  */
-async function close({ app, metrics }: Service, closeByMs: number): Promise<void> {
+async function close(
+  app: NestExpressApplication,
+  metrics: Server,
+  closeByMs: number,
+): Promise<void> {
   metrics.close();
   metrics.closeAllConnections();
   const limitMs = Math.min(closeByMs - performance.now(), MAX_POOL_CLOSE_MS);

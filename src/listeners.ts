@@ -20,8 +20,8 @@ const REASONS: Readonly<Record<string, string>> = {
 /** A server that is to listen, and where. */
 export interface Listener {
   readonly server: Server;
-  /** The settings of `port` and `host`. */
-  readonly settings: { readonly port: string; readonly host: string };
+  /** The prefix of its settings PORT and HOST. */
+  readonly prefix: '' | 'METRICS_';
   readonly port: number;
   readonly host: string;
 }
@@ -33,18 +33,16 @@ export interface Listener {
  *   the service on free ones
  */
 export async function listen(listeners: readonly Listener[], logger: Logger): Promise<void> {
-  for (const { server, settings, port, host } of listeners) {
+  for (const { server, prefix, port, host } of listeners) {
     server.listen({ port, host, backlog: LISTEN_BACKLOG });
     try {
       await once(server, 'listening');
     } catch (cause) {
       const { code = '' } = cause as NodeJS.ErrnoException;
       if (code === 'EADDRINUSE') throw await portInUse(listeners, cause);
-      const [setting, value] =
-        code === 'EACCES' ? [settings.port, `port ${port}`] : [settings.host, host];
-      throw new StartError(`${setting}: cannot listen on ${value} (${REASONS[code] ?? code})`, {
-        cause,
-      });
+      const [setting, value] = code === 'EACCES' ? ['PORT', `port ${port}`] : ['HOST', host];
+      const reason = REASONS[code] ?? code;
+      throw new StartError(`${prefix}${setting}: cannot listen on ${value} (${reason})`, { cause });
     }
     // A temporary error, such as too many open files, must not end the process.
     server.on('error', (err) => logger.error({ err }, 'connection not accepted'));
@@ -54,19 +52,18 @@ export async function listen(listeners: readonly Listener[], logger: Logger): Pr
 /** Checks all ports, because a second service on this computer needs another one for each listener. */
 async function portInUse(listeners: readonly Listener[], cause: unknown): Promise<StartError> {
   const problems: string[] = [];
-  const freePorts: [setting: string, port: number][] = [];
-  for (const { server, settings, port, host } of listeners) {
+  const variables: string[] = [];
+  for (const { server, prefix, port, host } of listeners) {
     if (server.listening || (await canListen(port, host))) continue;
-    problems.push(`${settings.port}: port ${port} of ${host} is in use.`);
-    freePorts.push([settings.port, await freePortAfter(port, host)]);
+    problems.push(`${prefix}PORT: port ${port} of ${host} is in use.`);
+    variables.push(`${prefix}PORT=${await freePortAfter(port, host)}`);
   }
-  const start = startCommand(freePorts);
+  const start = startCommand(variables);
   return new StartError(`${problems.join(' ')} To use a free port: ${start}`, { cause });
 }
 
 /** Returns a command for the shell, or on Windows for both the Command Prompt and PowerShell. */
-function startCommand(ports: readonly (readonly [setting: string, port: number])[]): string {
-  const variables = ports.map(([setting, port]) => `${setting}=${port}`);
+function startCommand(variables: readonly string[]): string {
   if (process.platform !== 'win32') return `${variables.join(' ')} npm start`;
   // A space before && would become a part of the value.
   return `cmd /c "${variables.map((variable) => `set ${variable}&& `).join('')}npm start"`;
