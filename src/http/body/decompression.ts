@@ -12,10 +12,7 @@ const DECODE = {
   br: promisify<Buffer, { maxOutputLength: number }, Buffer>(brotliDecompress),
 };
 
-/**
- * The default of common encoders, a window of 4 MiB. The decoder allocates and fills the whole
- * window before the service can check the length of the output.
- */
+/** The default of common encoders, 4 MiB. The decoder fills the window before it returns output. */
 const MAX_BROTLI_WINDOW_BITS = 22;
 
 /**
@@ -29,13 +26,7 @@ export class Decompression {
   /** @param maxRunning how many bodies are decompressed at the same time */
   constructor(private readonly maxRunning: number) {}
 
-  /**
-   * Returns the decoded body.
-   *
-   * @param callerId the caller, for the round-robin order
-   * @throws ServiceError malformed_json when the bytes cannot be decoded, payload_too_large when
-   *   the decoded body is over the limit
-   */
+  /** Returns the decoded body. @throws ServiceError malformed_json or payload_too_large */
   async decompress(coding: ContentCoding, bytes: Buffer, callerId: string): Promise<Buffer> {
     if (coding === 'br' && brotliWindowBits(bytes) > MAX_BROTLI_WINDOW_BITS) {
       throw malformedJson(
@@ -46,9 +37,8 @@ export class Decompression {
     try {
       return await DECODE[coding](bytes, { maxOutputLength: MAX_BODY_BYTES });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
-        throw payloadTooLarge();
-      }
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ERR_BUFFER_TOO_LARGE') throw payloadTooLarge();
       throw malformedJson('cannot be decompressed', error);
     } finally {
       this.running--;
@@ -66,16 +56,15 @@ export class Decompression {
   }
 
   private startNext(): void {
-    if (this.running >= this.maxRunning) return;
-    for (const [callerId, starts] of this.waiting) {
-      const start = starts.shift();
-      // Moves the caller to the end of the queue.
-      this.waiting.delete(callerId);
-      if (starts.length > 0) this.waiting.set(callerId, starts);
-      this.running++;
-      start?.();
-      return;
-    }
+    const [next] = this.waiting;
+    if (!next || this.running >= this.maxRunning) return;
+    const [callerId, starts] = next;
+    const start = starts.shift();
+    // Moves the caller to the end of the queue.
+    this.waiting.delete(callerId);
+    if (starts.length > 0) this.waiting.set(callerId, starts);
+    this.running++;
+    start?.();
   }
 }
 

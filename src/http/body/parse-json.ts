@@ -12,13 +12,10 @@ const MAY_LOSE_DIGITS = /\d[\d.]{15}|\d[eE]/;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * Parses JSON (RFC 8259) and keeps integers exact: a number up to 2^53 - 1, a bigint above. A
- * number that is not an integer, or whose token has more than 100 characters, never becomes an
- * integer. If an object contains a name twice, the last value counts.
+ * Parses JSON (RFC 8259) and keeps integers exact: a number up to 2^53 - 1, a bigint above. If an
+ * object contains a name twice, the last value counts.
  *
- * @param bytes the decoded body
- * @throws ServiceError malformed_json when the bytes are not JSON in UTF-8, begin with a byte order
- *   mark, or nest deeper than 32 levels
+ * @throws ServiceError malformed_json
  */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw malformedJson('is not valid UTF-8');
@@ -31,17 +28,14 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     // The native parser decides what is valid JSON, even if the lossless parser runs after it.
     const value: unknown = JSON.parse(text);
-    return MAY_LOSE_DIGITS.test(text) ? parseExactly(text) : value;
+    if (!MAY_LOSE_DIGITS.test(text)) return value;
+    return parseLossless(text, null, {
+      parseNumber: exactNumber,
+      onDuplicateKey: ({ newValue }) => newValue,
+    });
   } catch (error) {
     throw malformedJson('cannot be parsed', error);
   }
-}
-
-function parseExactly(text: string): unknown {
-  return parseLossless(text, null, {
-    parseNumber: exactNumber,
-    onDuplicateKey: ({ newValue }) => newValue,
-  });
 }
 
 /**
@@ -80,11 +74,7 @@ function nestsTooDeep(text: string): boolean {
   return false;
 }
 
-/**
- * Returns the 400 for a body that cannot be parsed.
- *
- * @param problem completes "The request body …"
- */
+/** Returns the 400 for a body that cannot be parsed. @param problem completes "The request body …" */
 export function malformedJson(problem: string, cause?: unknown): ServiceError {
   return new ServiceError('malformed_json', PUBLIC_MESSAGES.malformedJson(problem), { cause });
 }

@@ -7,9 +7,8 @@ import type { Request, Response } from '../request/request.js';
 const CONTENT_CODINGS: readonly ContentCoding[] = ['gzip', 'br'];
 
 /**
- * `application/json` (RFC 9110, section 8.3.1) without charset or with utf-8. Other parameters have
- * no meaning (RFC 8259, section 11). No text can match in two ways, so that matching takes linear
- * time.
+ * `application/json` (RFC 9110, section 8.3.1) without charset or with utf-8. Other parameters are
+ * allowed. No text can match in two ways, so that matching takes linear time.
  */
 const JSON_MEDIA_TYPE =
   /^application\/json[\t ]*(?:;[\t ]*(?:(?:charset=(?:utf-8|"utf-8")|(?!charset=)[^\s;="]+=(?:[^\s;="]+|"(?:[^"\\]|\\.)*"))[\t ]*)?)*$/i;
@@ -17,8 +16,7 @@ const JSON_MEDIA_TYPE =
 /**
  * Reads and decompresses the JSON body of a request. Returns undefined when there is none.
  *
- * @throws ServiceError unsupported_media_type, payload_too_large or malformed_json; without reading
- *   the body when the headers are enough to reject it
+ * @throws ServiceError unsupported_media_type, payload_too_large or malformed_json
  */
 export async function readJsonBody(
   request: Request,
@@ -51,6 +49,9 @@ function contentCoding(request: Request): ContentCoding | undefined {
   return coding;
 }
 
+/** After one of these events, no more of a body arrives. */
+const END_EVENTS = ['end', 'error', 'close', 'bodyFailure'];
+
 async function readBytes(request: Request): Promise<Buffer> {
   if (request.bodyFailure) throw request.bodyFailure;
   // A small body often arrives together with the head.
@@ -61,24 +62,21 @@ async function readBytes(request: Request): Promise<Buffer> {
     // One buffer for all chunks: a chunk of one byte takes 400 bytes.
     let bytes = Buffer.alloc(0);
     let length = 0;
-    const settle = (act: () => void) => {
-      request.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
-      request.off('bodyFailure', onFailure);
-      act();
-    };
     const onData = (chunk: Buffer) => {
       const end = length + chunk.length;
-      if (end > MAX_BODY_BYTES) return settle(() => reject(payloadTooLarge()));
+      if (end > MAX_BODY_BYTES) return settle(payloadTooLarge());
       if (end > bytes.length) bytes = Buffer.concat([bytes], Math.max(end, 2 * bytes.length));
       chunk.copy(bytes, length);
       length = end;
     };
-    const onEnd = () => settle(() => resolve(bytes.subarray(0, length)));
-    const onError = (error: Error) => settle(() => reject(aborted(error)));
-    const onClose = () => settle(() => reject(aborted(undefined)));
-    const onFailure = () => settle(() => reject(request.bodyFailure ?? aborted(undefined)));
-    request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
-    request.on('bodyFailure', onFailure);
+    const settle = (error?: Error) => {
+      request.off('data', onData);
+      for (const event of END_EVENTS) request.off(event, settle);
+      if (request.readableEnded) resolve(bytes.subarray(0, length));
+      else reject(error instanceof ServiceError ? error : aborted(error));
+    };
+    request.on('data', onData);
+    for (const event of END_EVENTS) request.on(event, settle);
   });
 }
 

@@ -12,9 +12,6 @@ import { errorBody, sendError } from '../response/send-json.js';
 import type { Connections } from './connections.js';
 import { lingerThenDestroy } from './lingering-close.js';
 
-/** Counts one request for the address of a socket. */
-type CountForAddress = (address: string | undefined) => Promise<AddressDecision>;
-
 /**
  * Sends the errors of the HTTP protocol: malformed messages, a missing Host, an unsupported Expect,
  * timeouts. Node's HTTP server would send them without rate limit headers and without an Error
@@ -25,8 +22,9 @@ export class ProtocolErrors {
   private readonly lastResponses = new WeakMap<Duplex, Response>();
   private readonly malformed = new WeakSet<Duplex>();
 
+  /** @param countForAddress counts one request for the address of a socket */
   constructor(
-    private readonly countForAddress: CountForAddress,
+    private readonly countForAddress: (address: string | undefined) => Promise<AddressDecision>,
     private readonly connections: Connections,
     private readonly logger: Logger,
     private readonly addressForm: ClientAddressForm,
@@ -84,7 +82,7 @@ export class ProtocolErrors {
       // The error is in the body. It rejects the request only if the service reads the body. If
       // not, the request gets its own response.
       request.bodyFailure = serviceError;
-      request.emit('bodyFailure');
+      request.emit('bodyFailure', serviceError);
     } else {
       this.sendAfterLastResponse(socket, serviceError);
     }
@@ -199,9 +197,8 @@ function invalidRequest(message: string): ServiceError {
 }
 
 /**
- * `uri-host [ ":" port ]` of RFC 3986, section 3.2: a registered name, which includes IPv4
- * addresses and may be empty, or an address in brackets. Only one alternative can match at each
- * position, so that matching takes linear time.
+ * `uri-host [ ":" port ]` of RFC 3986, section 3.2: a name, which may be empty, or an address in
+ * brackets. Only one alternative can match at each position, so that matching takes linear time.
  */
 const AUTHORITY =
   /^(?:\[(?:([\d:.a-f]+)|v[\da-f]+\.[-\w.~!$&'()*+,;=:]+)\]|(?:[-\w.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i;
