@@ -34,11 +34,10 @@ export interface LoggedCaller {
 }
 
 /**
- * Returns the observer that logs one line per request: health probes at level debug, a 503 at warn
- * with its cause, a 500 at error with the whole error, all others at info. The line contains no
- * query, no body and no API key.
+ * Returns the observer that logs one line per request. The line contains no query, no body and no
+ * API key.
  *
- * @param callerOf returns the owner and the id of the API key, also for a revoked or expired key
+ * @param callerOf returns the caller also for a revoked or expired key
  */
 export function accessLog(
   logger: Logger,
@@ -91,11 +90,7 @@ function causeOf(failure: ServiceError): { cause: string } | { err: unknown } {
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;
 const IPV6_NETWORK_BITS = 48;
 
-/**
- * Returns the form of an address that the log may show.
- *
- * @param address undefined when the client disconnected before the address was read
- */
+/** Returns the form of an address that the log may show. */
 export function loggedAddress(
   address: string | undefined,
   form: ClientAddressForm,

@@ -17,8 +17,7 @@ const responses = new AsyncLocalStorage<Response>();
 /**
  * Returns the first middleware. It identifies the request and sets the headers of every response.
  *
- * @param identifiesLogs whether `currentRequestIds` returns the identifiers of the request. On
- *   Node.js before 24, this costs CPU in every request (see docs/performance.md)
+ * @param identifiesLogs whether `currentRequestIds` works. It costs CPU (see docs/performance.md)
  */
 export function requestContext(identifiesLogs: boolean) {
   return (request: Request, response: Response, next: NextFunction): void => {
@@ -34,12 +33,8 @@ export function requestContext(identifiesLogs: boolean) {
   };
 }
 
-/**
- * Returns the identifiers of the request that the calling code handles, for its log lines; undefined
- * after the response and in code that no request has started.
- */
-export function currentRequestIds():
-  { requestId: string; traceId: string | undefined } | undefined {
+/** Returns the identifiers of the request that the calling code handles, for its log lines. */
+export function currentRequestIds() {
   const response = responses.getStore();
   // A connection or timer that a request has created stays in the context of this request.
   if (!response || response.destroyed) return undefined;

@@ -13,18 +13,15 @@ export class ErrorFilter implements ExceptionFilter {
   constructor(private readonly translator: ErrorTranslator) {}
 
   catch(exception: unknown, host: ArgumentsHost): void {
-    sendError(responseOf(host), this.toServiceError(exception));
+    const known =
+      exception instanceof ServiceError ? exception : this.translator.translate(exception);
+    sendError(responseOf(host), known ?? unknownError(exception));
   }
+}
 
-  private toServiceError(exception: unknown): ServiceError {
-    if (exception instanceof ServiceError) return exception;
-    const translated = this.translator.translate(exception);
-    if (translated) return translated;
-    if (exception instanceof HttpException) return fromHttpException(exception);
-    return new ServiceError('internal_error', PUBLIC_MESSAGES.internalError, {
-      cause: exception,
-    });
-  }
+function unknownError(cause: unknown): ServiceError {
+  if (cause instanceof HttpException) return fromHttpException(cause);
+  return new ServiceError('internal_error', PUBLIC_MESSAGES.internalError, { cause });
 }
 
 /** Messages of NestJS itself: its pipes, its router, a guard that returns false. */

@@ -2,10 +2,7 @@
 
 /** One page of a list. The items are the body, and `next` becomes the `Link` header. */
 export class Page<Item> {
-  /**
-   * @param items the items of the page
-   * @param next the query parameters of the next page; undefined on the last page
-   */
+  /** @param next the query parameters of the next page; undefined on the last page */
   constructor(
     readonly items: readonly Item[],
     readonly next?: Readonly<Record<string, string | readonly string[]>>,

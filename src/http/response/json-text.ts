@@ -1,11 +1,9 @@
 /** Text that needs no escaping: no quotation mark, backslash, control character or surrogate. */
 const PLAIN = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
-/**
- * Serialized property names are cached. The limit bounds the cache if a handler generates names.
- */
-const MAX_NAME_TEXTS = 1_000;
+/** Serialized property names. The limit bounds the cache if a handler generates names. */
 const nameTexts = new Map<string, string>();
+const MAX_NAME_TEXTS = 1_000;
 
 /**
  * Serializes a value as JSON (RFC 8259). Unlike `JSON.stringify`, it writes a bigint as an integer

@@ -8,12 +8,10 @@ const MARGIN_MS = 500;
 
 /**
  * Returns the middleware that limits how long a response waits for the database. Each wait has its
- * own limit, but several waits within their limits can add up: a slow lookup of the API key and a
- * slow query. At the deadline the service sends 503. The handler continues until its own limits,
- * and its result is discarded.
+ * own limit, but several can add up. At the deadline the service sends 503, and discards the result
+ * of the handler.
  *
- * The last guard starts the deadline: by then the rate limit headers are set and the body has
- * arrived. The time since the request was received counts, except the wait for the body.
+ * The last guard starts the deadline, because by then the rate limit headers are set.
  */
 export function responseDeadline({ poolWaitMs, statementTimeoutMs }: DatabaseSettings) {
   const limitMs = poolWaitMs + statementTimeoutMs + MARGIN_MS;

@@ -3,8 +3,6 @@ import type { ServiceError } from '../../errors/service-error.js';
 import { jsonText } from './json-text.js';
 import type { Request, Response } from '../request/request.js';
 
-const JSON_TYPE = 'application/json';
-
 /**
  * Sends a successful response. A 200 to GET or HEAD gets an ETag computed from the body and the
  * Link header, and becomes 304 if the caller already has this representation. A handler that sets
@@ -13,15 +11,10 @@ const JSON_TYPE = 'application/json';
  * @param body JSON text
  */
 export function sendJson(request: Request, response: Response, body: string): void {
-  if (response.hasHeader('cache-control')) {
-    endWithJson(response, body);
-  } else if (
-    response.statusCode === 200 &&
-    (request.method === 'GET' || request.method === 'HEAD')
-  ) {
+  const isRead = request.method === 'GET' || request.method === 'HEAD';
+  if (isRead && response.statusCode === 200 && !response.hasHeader('cache-control')) {
     sendTagged(request, response, body);
   } else {
-    response.setHeader('Cache-Control', 'no-store');
     endWithJson(response, body);
   }
 }
@@ -29,7 +22,6 @@ export function sendJson(request: Request, response: Response, body: string): vo
 /** Sends a response without a body: 204, or the status that the handler has set. */
 export function sendNothing(response: Response): void {
   if (response.statusCode === 200) response.statusCode = 204;
-  if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
   response.removeHeader('content-type');
   response.end();
 }
@@ -78,7 +70,7 @@ export function errorBody({ code, message, status }: ServiceError): string {
 }
 
 function endWithJson(response: Response, body: string | Buffer): void {
-  response.setHeader('Content-Type', JSON_TYPE);
+  response.setHeader('Content-Type', 'application/json');
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.end(body);
 }
@@ -93,8 +85,7 @@ const LISTED_TAG = /(?:W\/)?("[\x21\x23-\x7e\x80-\xff]*")/g;
 
 /** Returns whether `If-None-Match` lists the tag, by weak comparison (RFC 9110, section 13.1.2). */
 export function matchesEntityTag(ifNoneMatch: string, tag: string): boolean {
-  if (ifNoneMatch.trim() === '*') return true;
-  if (ifNoneMatch === tag) return true;
+  if (ifNoneMatch === tag || ifNoneMatch.trim() === '*') return true;
   for (const [, opaqueTag] of ifNoneMatch.matchAll(LISTED_TAG)) {
     if (opaqueTag === tag) return true;
   }

@@ -8,9 +8,8 @@ interface RouteLayer {
 }
 
 /**
- * Returns the methods of all routes at the request's path, including HEAD and OPTIONS, for `Allow`
- * (RFC 9110, section 10.2.1). Empty when no route matches. It reads the router of Express, so that
- * it covers the routes of every module.
+ * Returns the methods of all routes at the request's path for `Allow` (RFC 9110, section 10.2.1).
+ * Empty when no route matches. It reads the router of Express, which has the routes of all modules.
  */
 export function allowedMethods(request: Request): string[] {
   const { stack } = request.app.router as unknown as { stack: RouteLayer[] };

@@ -20,9 +20,8 @@ const REQUEST_HEADERS =
 const PREFLIGHT_MAX_AGE_SECONDS = '600';
 
 /**
- * Returns the middleware that lets scripts from the listed origins read every response, including
- * rejections, and that marks their preflights (Fetch standard, CORS protocol). It never allows
- * credentials mode, because API keys are sent in `Authorization`.
+ * Returns the middleware that lets scripts from the listed origins read every response (Fetch
+ * standard, CORS protocol). It never allows credentials mode: API keys are in `Authorization`.
  */
 export function cors(origins: readonly string[]) {
   const listed = new Set(origins);

@@ -19,10 +19,8 @@ export class LinkBase {
   }
 
   /**
-   * Without PUBLIC_URL, uses the address that the server listens on if only clients on this
-   * computer can connect to it.
-   *
-   * @returns whether the URLs are absolute
+   * Without PUBLIC_URL, uses the address that the server listens on if it is a loopback address.
+   * Returns whether the URLs are absolute.
    */
   useAddressOf(server: Server): boolean {
     const { address, family } = server.address() as AddressInfo;

@@ -1,15 +1,9 @@
+import type { Bounds } from '../../config/bounds.js';
 import { serviceOverloaded } from '../../errors/service-error.js';
 import { sendError } from '../response/send-json.js';
 import type { NextFunction, Request, Response, SetRateLimitHeaders } from '../request/request.js';
 import { RequestSlot, type UsedSlots } from '../request/request-slot.js';
 import { type Connections, isHealthProbe } from './connections.js';
-
-/** The limits on requests in progress. */
-interface AdmissionBounds {
-  maxRequestsInProgress: number;
-  /** Requests without a valid API key, or whose API key is not checked yet. */
-  maxUnauthenticatedRequests: number;
-}
 
 /** The parts of the service that Admission uses. */
 interface AdmissionInputs {
@@ -24,10 +18,9 @@ interface AdmissionInputs {
 }
 
 /**
- * Sheds requests when too many are in progress or the queue for the database could be full. A shed
- * request gets 503 immediately, before it is counted against a rate limit and before its API key is
- * looked up. A lower limit applies to requests whose API key is not known to be valid, so that they
- * are shed first. Health probes are never shed.
+ * Sheds requests when too many are in progress or the queue for the database could be full: they
+ * get 503 before they are counted and before their API key is looked up. A lower limit applies to
+ * requests whose API key is not known to be valid. Health probes are never shed.
  */
 export class Admission {
   private readonly used: UsedSlots = { all: 0, unauthenticated: 0 };
@@ -35,7 +28,7 @@ export class Admission {
   readonly shed = { requests_in_progress: 0, unauthenticated_requests: 0, database_queue: 0 };
 
   constructor(
-    readonly bounds: AdmissionBounds,
+    readonly bounds: Bounds,
     private readonly inputs: AdmissionInputs,
   ) {}
 

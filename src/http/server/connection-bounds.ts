@@ -1,25 +1,21 @@
 import { SettingError } from '../../config/setting-error.js';
 import type { Settings } from '../../config/settings.js';
-import type { ConnectionBounds } from './connections.js';
 
 /** Open files for everything except client connections and connections to the database. */
 const RESERVED_DESCRIPTORS = 96;
 /** The highest default. One process cannot serve more connections, and each costs memory. */
 const MAX_DEFAULT_CONNECTIONS = 10_000;
 
+export type ConnectionBounds = ReturnType<typeof connectionBounds>;
+
 /**
- * Returns the limits on client connections. By default, the service accepts as many connections as
- * the limit of open files allows. Over its own limit, the service chooses which connection to
- * close. Over the limit of open files, the operating system would reject every new one.
+ * Returns the limits on client connections. Over its own limit, the service chooses which
+ * connection to close. Over the limit of open files, the operating system would reject every new one.
  *
- * @param descriptorLimit the number of files that the process may open
- * @throws SettingError when MAX_CONNECTIONS is over that limit
+ * @throws SettingError when MAX_CONNECTIONS is over the limit of open files
  */
-export function connectionBounds(
-  settings: Settings,
-  descriptorLimit = openFilesLimit(),
-): ConnectionBounds {
-  const { bounds, database, server } = settings;
+export function connectionBounds({ bounds, database, server }: Settings) {
+  const descriptorLimit = openFilesLimit();
   const { poolSize, replicaUrls, lookupPoolSize } = database;
   const databaseConnections = poolSize * (1 + replicaUrls.length) + 2 * lookupPoolSize;
   const available = descriptorLimit - RESERVED_DESCRIPTORS - databaseConnections;
@@ -29,10 +25,9 @@ export function connectionBounds(
     throw new SettingError(new Map([['MAX_CONNECTIONS', expected]]));
   }
   return {
+    ...bounds,
     maxConnections,
     maxConnectionsPerAddress: bounds.maxConnectionsPerAddress ?? Math.ceil(maxConnections / 2),
-    maxRequestsPerConnection: bounds.maxRequestsPerConnection,
-    maxUnsentBytes: bounds.maxUnsentBytes,
     stalledConnectionTimeoutMs: server.stalledConnectionTimeoutMs,
   };
 }

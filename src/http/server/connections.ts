@@ -5,20 +5,8 @@ import { Logger } from '@nestjs/common';
 import { clientNetwork } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 import { Arrivals } from './arrivals.js';
+import type { ConnectionBounds } from './connection-bounds.js';
 import { lingerThenDestroy } from './lingering-close.js';
-
-/** The limits on client connections. */
-export interface ConnectionBounds {
-  maxConnections: number;
-  /** Per client address. It does not apply to the addresses of trusted proxies. */
-  maxConnectionsPerAddress: number;
-  /** Requests of a connection that are in progress or whose responses are not sent yet. */
-  maxRequestsPerConnection: number;
-  /** Bytes of unread responses to clients that read nothing at present, over all connections. */
-  maxUnsentBytes: number;
-  /** How long a client may leave its responses unread. */
-  stalledConnectionTimeoutMs: number;
-}
 
 /** A client connection and its responses that are not completely sent. */
 class Connection {
@@ -59,8 +47,6 @@ class Connection {
   /**
    * Returns for how many milliseconds the client has read nothing of its responses, 0 when all are
    * read. It compares with the previous call, so call it regularly.
-   *
-   * @param nowMs the time of a monotonic clock
    */
   stalledMs(nowMs: number): number {
     const { bytesWritten, writableLength } = this.socket;
@@ -131,10 +117,9 @@ export class Connections {
   }
 
   /**
-   * Returns a request listener that enforces the limit on requests per connection. It does not
-   * process a request over the limit, or those after it, and the connection closes after the
-   * responses before them. The client repeats the rest on another connection (RFC 9112, section
-   * 9.3.2).
+   * Returns a request listener that enforces the limit on requests per connection. The connection
+   * closes after the responses to the requests before the limit. The client repeats the others on
+   * another connection (RFC 9112, section 9.3.2).
    */
   bounded(listener: RequestListener): RequestListener {
     return (request, response) => {
@@ -182,17 +167,14 @@ export class Connections {
   }
 
   private add(socket: Socket): void {
-    const { remoteAddress } = socket;
-    if (remoteAddress === undefined) {
-      socket.destroy();
-      return;
-    }
+    const { remoteAddress = '' } = socket;
     const address = clientNetwork(remoteAddress);
     const sameAddress = this.byAddress.get(address) ?? new Set();
     const { maxConnections, maxConnectionsPerAddress } = this.bounds;
     const maxOfAddress = this.isTrustedProxy(remoteAddress) ? Infinity : maxConnectionsPerAddress;
     // The address first: a client over its own limit must not close connections of others.
     const hasRoom =
+      remoteAddress !== '' &&
       this.makeRoom('connections_per_address', sameAddress.size, maxOfAddress, sameAddress) &&
       this.makeRoom('connections', this.size, maxConnections, this.idleFirst());
     if (!hasRoom) {
@@ -287,11 +269,8 @@ export class Connections {
 
   private log(nowMs: number): void {
     if (this.unlogged === 0 || nowMs - this.loggedAtMs < LOG_INTERVAL_MS) return;
-    this.logger.warn({
-      msg: 'too many connections, closed idle or new connections',
-      closed: this.unlogged,
-      connections: this.size,
-    });
+    const msg = 'too many connections, closed idle or new connections';
+    this.logger.warn({ msg, closed: this.unlogged, connections: this.size });
     this.loggedAtMs = nowMs;
     this.unlogged = 0;
   }

@@ -34,8 +34,7 @@ export class ServiceAdapter extends ExpressAdapter {
     const express = createExpressMessages((response) => this.beforeHead(response));
     express.app.set('case sensitive routing', true);
     express.app.set('strict routing', true);
-    // No limit: Node would ignore parameters after the first 1,000. The size of the head is
-    // limited.
+    // No limit on their number: Node would ignore parameters after the first 1,000.
     express.app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
     express.app.set('x-powered-by', false);
     // sendJson sets the ETag.
@@ -60,8 +59,7 @@ export class ServiceAdapter extends ExpressAdapter {
         connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
       },
       this.connections.bounded((request, response) => {
-        // Before the first middleware, because Express responds with HTML to a URL that it cannot
-        // parse.
+        // Express responds with HTML to a URL that it cannot parse, before the first middleware.
         request.originalUrl = request.url;
         request.url = routableUrl(request.url);
         app(request, response);
@@ -72,8 +70,7 @@ export class ServiceAdapter extends ExpressAdapter {
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: keepAliveTimeoutMs,
-      // No limit: Node would silently drop further headers, such as the API key. Their size is
-      // limited.
+      // No limit on their number: Node would silently drop further headers, such as the API key.
       maxHeadersCount: 0,
       // A client may end its side of the connection after its request and wait for the response.
       httpAllowHalfOpen: true,
@@ -108,10 +105,7 @@ export class ServiceAdapter extends ExpressAdapter {
     }
   }
 
-  /**
-   * Overrides ExpressAdapter.reply to send the result of a handler as JSON. A handler that returns
-   * undefined sends no body. Only a StreamableFile has a media type of its own.
-   */
+  /** Overrides ExpressAdapter.reply to send the result of a handler as JSON or StreamableFile. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     // beforeHead does not run if the client has disconnected.
     response.req.slot?.release();
@@ -157,7 +151,7 @@ function textOf(result: unknown): string {
   return jsonText(result instanceof Page ? result.items : result);
 }
 
-/** A path that matches no route. The catch-all then handles targets that cannot be routed. */
+/** A path that matches only the catch-all route. */
 const UNROUTABLE = '/.unroutable';
 
 /** Visible ASCII without `#`: the characters that RFC 9112 allows in a path and query. */
@@ -167,8 +161,7 @@ const SCHEME_AND_AUTHORITY = /^https?:\/\/[^/?#]+/i;
 
 /**
  * Returns the path and query of a request target in origin form or absolute form (RFC 9112, section
- * 3.2), otherwise a path that matches no route. For a path that cannot be decoded, the router
- * would send a response of its own, without guards and rate limit headers.
+ * 3.2). For a path that cannot be decoded, the router would send a response of its own.
  */
 function routableUrl(target: string): string {
   const url = target.startsWith('/') ? target : target.replace(SCHEME_AND_AUTHORITY, '') || '/';
