@@ -42,6 +42,7 @@ export async function routesOf(service: TestService, key: string): Promise<Route
   return [...routes.values()];
 }
 
+/** Returns a caller for each kind of valid and invalid API key. Creates their owners. */
 export async function callersOf({ database }: TestService): Promise<Caller[]> {
   const owner = await createOwner(database);
   const expired = await createKey(database, owner.id, { expiresAtMs: START_MS - 1 });

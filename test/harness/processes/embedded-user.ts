@@ -92,6 +92,7 @@ export class EmbeddedUser {
   }
 }
 
+/** Creates a temporary folder, which `removeFolders` removes. */
 export function makeFolder(mode = 0o755): string {
   const folder = mkdtempSync(join(tmpdir(), 'embedded-'));
   chmodSync(folder, mode);
@@ -106,6 +107,7 @@ export async function endUsers(): Promise<void> {
   for (const folder of folders) await until(() => processesOf(folder).length === 0);
 }
 
+/** Removes the folders of `makeFolder`. */
 export function removeFolders(): void {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
 }
@@ -122,6 +124,7 @@ export async function makeCluster(dataDir: string): Promise<void> {
   await user.close();
 }
 
+/** Runs a statement on a new connection to an opened database. */
 export async function query(opened: Opened, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ ...opened.connection, ssl: false });
   client.on('error', () => undefined);
@@ -133,6 +136,7 @@ export async function query(opened: Opened, sql: string): Promise<Record<string,
   }
 }
 
+/** Returns the process id of the server of a folder. Throws if no server runs. */
 export function postmasterOf(dataDir: string): number {
   return Number.parseInt(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8'), 10);
 }
@@ -177,6 +181,7 @@ function catches(pid: number, signal: number): boolean {
   return (BigInt(`0x${mask}`) >> BigInt(signal - 1)) % 2n === 1n;
 }
 
+/** Waits until the condition holds. Throws after `timeoutMs`. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   timeoutMs = 8000,

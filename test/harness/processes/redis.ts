@@ -73,6 +73,7 @@ interface ServerOptions {
   password?: string;
 }
 
+/** Starts a Redis server of its own. `close` stops it and removes its files. */
 export async function startRedis(options: ServerOptions = {}): Promise<RedisServer> {
   const { args = [], nowMs, absent, tls, password } = options;
   const port = await freeClusterPort();

@@ -90,6 +90,7 @@ function listOf<Item>(lists: Map<string, Item[]>, key: string): Item[] {
   return list;
 }
 
+/** Returns the quotas of the windows of a minute and a day. */
 export function quotas(perMinute: number, perDay: number): Quota[] {
   return [
     { name: 'minute', limit: perMinute, lengthMs: MINUTE_MS },
@@ -102,10 +103,12 @@ export function withRoute(budget: Budget, route: string, limit: number, lengthMs
   return { ...budget, quotas: [...budget.quotas, { name: 'route', limit, lengthMs, route }] };
 }
 
+/** Returns the budget of an owner with these limits. */
 export function owner(id: string, perMinute: number, perDay: number): Budget {
   return { kind: 'owner', plan: 'free', id, quotas: quotas(perMinute, perDay) };
 }
 
+/** Returns the budget of an address without a valid API key. */
 export function address(id: string, limit: number): Budget {
   return { kind: 'address', plan: 'anonymous', id, quotas: quotas(limit, 0).slice(0, 1) };
 }

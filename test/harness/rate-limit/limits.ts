@@ -14,6 +14,7 @@ export interface Limits {
   reset: number;
 }
 
+/** Returns the X-RateLimit headers of a response as numbers. */
 export function limitsOf({ headers }: ApiResponse): Limits {
   return {
     limit: Number(headers['x-ratelimit-limit']),

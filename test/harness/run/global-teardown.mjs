@@ -1,4 +1,5 @@
 // @ts-check
+/** After all tests: stops what global-setup.mjs started. */
 export default async function globalTeardown() {
   for (const host of globalThis.serviceHosts ?? []) host.stdin?.end();
   await globalThis.stopDatabaseServer?.();

@@ -9,6 +9,7 @@ export interface Output {
   holdsKey: boolean;
 }
 
+/** Returns an output to which `addOutput` adds lines. */
 export function newOutput(): Output {
   return { text: '', onChange: new Set(), holdsKey: false };
 }
