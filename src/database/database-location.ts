@@ -1,6 +1,6 @@
 import type { ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../config/database-settings.js';
-import type { EmbeddedOptions } from '../embedded-postgres/embedded-postgres.js';
+import type { ServerUse } from '../embedded-postgres/server/attachment.js';
 
 /** Where the database is, and how to stop it. */
 export abstract class DatabaseLocation {
@@ -23,12 +23,11 @@ export async function databaseExists({ url, dataDir }: DatabaseSettings): Promis
 /**
  * Returns the database of DATABASE_URL, or starts the embedded one in `dataDir`.
  *
- * @param use 'service' (one per folder) or 'command' (any number)
  * @throws EmbeddedDatabaseError with a message of one line that says what to do
  */
 export async function locateDatabase(
   settings: DatabaseSettings,
-  use: EmbeddedOptions['use'],
+  use: ServerUse,
 ): Promise<DatabaseLocation> {
   if (settings.url !== undefined) {
     return {

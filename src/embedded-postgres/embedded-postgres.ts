@@ -1,22 +1,27 @@
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Attachment } from './server/attachment.js';
+import { Attachment, type ServerUse } from './server/attachment.js';
 import { findBinaries } from './installation/binaries.js';
 import { ensureCluster } from './cluster/cluster.js';
-import type { EmbeddedConnection, EmbeddedDatabase, EmbeddedOptions } from './embedded-database.js';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
 import { openDataDir, serverFiles } from './server/server-files.js';
 import { chooseServerUser } from './cluster/server-user.js';
 
 export { EmbeddedDatabaseError };
-export type { EmbeddedConnection, EmbeddedDatabase, EmbeddedOptions };
 
 const DEFAULT_START_TIMEOUT_MS = 60_000;
 
-/**
- * Whether the folder holds a database. Creates nothing. Returns true if this process may not read
- * the folder.
- */
+export interface EmbeddedOptions {
+  /** Created if missing. A relative path starts at the working directory. */
+  dataDir: string;
+  use: ServerUse;
+  /** How long to wait for the server, including initdb and recovery. */
+  startTimeoutMs?: number;
+  /** Where root keeps a copy of the binaries. By default a folder in /var/cache. */
+  sharedFolder?: string;
+}
+
+/** Whether the folder holds a database. True if this process may not read it. Creates nothing. */
 export function hasEmbeddedDatabase(dataDir: string): boolean {
   try {
     return readdirSync(serverFiles(resolve(dataDir)).cluster).length > 0;
@@ -31,7 +36,7 @@ export function hasEmbeddedDatabase(dataDir: string): boolean {
  *
  * @throws EmbeddedDatabaseError
  */
-export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
+export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Attachment> {
   try {
     const { use, startTimeoutMs = DEFAULT_START_TIMEOUT_MS } = options;
     const files = openDataDir(options.dataDir);

@@ -114,7 +114,7 @@ async function initialize(
     runInitdb(installation, folder, args, user, timeoutMs);
   const needsPrivate = isServerUser(user) || !isSafeInShell(binaries.folder);
   let failure = needsPrivate ? NO_USER : await run(binaries.folder);
-  if (failure?.includes(NO_USER) === true && process.platform !== 'win32') {
+  if (failure?.includes(NO_USER)) {
     failure = await withPrivateInstallation(binaries, run);
   }
   if (failure !== null) {
@@ -133,15 +133,16 @@ function isSafeInShell(path: string): boolean {
   return process.platform === 'win32' || !/["$`\\\n]/.test(path);
 }
 
-async function withPrivateInstallation<T>(
+async function withPrivateInstallation(
   binaries: Binaries,
-  use: (folder: string) => Promise<T>,
-): Promise<T> {
+  use: (folder: string) => Promise<string | null>,
+): Promise<string | null> {
   const parent = createTemporary(join(binaries.scratch, 'pets-initdb'));
   try {
     chmodSync(parent, 0o755);
     const folder = join(parent, 'postgres');
-    installPrivately(binaries.folder, folder, { anonymousUser: process.platform === 'linux' });
+    const replaceUser = process.platform === 'linux';
+    installPrivately(binaries.folder, folder, { replaceUser });
     return await use(folder);
   } finally {
     rmSync(parent, { recursive: true, force: true });
@@ -165,7 +166,7 @@ function runInitdb(
       detached: false,
     });
     let output = '';
-    initdb.stdout?.on('data', () => undefined);
+    initdb.stdout?.resume();
     initdb.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
     const timer = setTimeout(() => initdb.kill('SIGTERM'), timeoutMs);
     initdb.on('error', (error) => {

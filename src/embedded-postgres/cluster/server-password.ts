@@ -1,12 +1,9 @@
 import { execFile } from 'node:child_process';
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import {
-  closeSync,
   existsSync,
-  fsyncSync,
   lchownSync,
   linkSync,
-  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -41,10 +38,7 @@ export function ensurePassword(files: ServerFiles): void {
   if (existsSync(files.password)) return;
   const created = `${files.password}.new-${process.pid}`;
   rmSync(created, { force: true });
-  const file = openSync(created, 'wx', 0o600);
-  writeFileSync(file, createPassword());
-  fsyncSync(file);
-  closeSync(file);
+  writeFileSync(created, createPassword(), { flag: 'wx', mode: 0o600, flush: true });
   const { uid, gid } = statSync(files.dataDir);
   if (process.getuid?.() === 0) lchownSync(created, uid, gid);
   try {
@@ -65,12 +59,8 @@ export async function preparePassword(files: ServerFiles): Promise<string> {
   if (!existsSync(files.password)) {
     const created = `${files.password}.new-${process.pid}`;
     writeFileSync(created, '', { mode: 0o600 });
-    await promisify(execFile)('icacls', [
-      created,
-      '/inheritance:r',
-      '/grant:r',
-      `${userInfo().username}:F`,
-    ]);
+    const rights = ['/inheritance:r', '/grant:r', `${userInfo().username}:F`];
+    await promisify(execFile)('icacls', [created, ...rights]);
     writeFileSync(created, createPassword());
     renameSync(created, files.password);
   }

@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path';
 import { createFolder } from '../cluster/create-folder.js';
 import { EmbeddedDatabaseError } from '../embedded-database-error.js';
-import type { LibraryLink } from './private-installation.js';
+import { type LibraryLink, linkLibraries } from './private-installation.js';
 import { createTemporary } from '../cluster/temporary-folder.js';
 
 /**
@@ -72,10 +72,7 @@ function createCopy(native: string, folder: string, links: readonly LibraryLink[
   const created = createTemporary(folder);
   try {
     copyTree(native, created);
-    for (const { name, target } of links) {
-      const link = join(created, 'lib', name);
-      if (!existsSync(link)) symlinkSync(target, link);
-    }
+    linkLibraries(join(created, 'lib'), links);
     synchronize(created);
     renameSync(created, folder);
   } catch (error) {

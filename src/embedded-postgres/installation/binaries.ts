@@ -1,10 +1,10 @@
-import { readFileSync, existsSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { copyForOthers } from './binaries-copy.js';
 import { EmbeddedDatabaseError } from '../embedded-database-error.js';
-import { installPrivately, type LibraryLink } from './private-installation.js';
+import { installPrivately, type LibraryLink, linkLibraries } from './private-installation.js';
 import type { ServerFiles } from '../server/server-files.js';
 import type { ServerUser } from '../cluster/server-user.js';
 
@@ -49,11 +49,15 @@ export function findBinaries(
     return { folder, major, scratch: sharedFolder };
   }
   const scratch = tmpdir();
-  if (linkLibraries(join(native, 'lib'), links)) return { folder: native, major, scratch };
-  // node_modules is read-only, so the links are created in a copy.
-  const folder = join(files.dataDir, `postgres-binaries-${version}`);
-  installPrivately(native, folder, { links });
-  return { folder, major, scratch };
+  try {
+    linkLibraries(join(native, 'lib'), links);
+    return { folder: native, major, scratch };
+  } catch {
+    // node_modules is read-only.
+    const folder = join(files.dataDir, `postgres-binaries-${version}`);
+    installPrivately(native, folder, { links });
+    return { folder, major, scratch };
+  }
 }
 
 export function programIn(folder: string, name: 'initdb' | 'postgres' | 'pg_ctl'): string {
@@ -89,22 +93,5 @@ function readLibraryLinks(native: string): LibraryLink[] {
   const list = join(native, 'pg-symlinks.json');
   if (!existsSync(list)) return [];
   const entries = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
-  return entries.map(({ source, target }) => ({
-    name: basename(target),
-    target: basename(source),
-  }));
-}
-
-/** Returns false if a link is missing and cannot be created. */
-function linkLibraries(lib: string, links: LibraryLink[]): boolean {
-  for (const { name, target } of links) {
-    if (existsSync(join(lib, name))) continue;
-    try {
-      symlinkSync(target, join(lib, name));
-    } catch {
-      // Another process may have created it in the meantime.
-      if (!existsSync(join(lib, name))) return false;
-    }
-  }
-  return true;
+  return entries.map((entry) => ({ name: basename(entry.target), target: basename(entry.source) }));
 }

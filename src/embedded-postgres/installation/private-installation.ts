@@ -13,29 +13,36 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/**
- * The name by which the dynamic loader finds a library. npm packages cannot contain symbolic links.
- */
+/** The name by which the loader finds a library. npm packages cannot contain symbolic links. */
 export interface LibraryLink {
   readonly name: string;
   readonly target: string;
 }
 
-export interface PrivateInstallation {
-  /** Links that the package lacks. */
-  links?: readonly LibraryLink[];
-  /** Linux: makes initdb work for a user without an entry in /etc/passwd. */
-  anonymousUser?: boolean;
+/** Creates the links that are missing. @throws the system's error */
+export function linkLibraries(lib: string, links: readonly LibraryLink[]): void {
+  for (const { name, target } of links) {
+    const link = join(lib, name);
+    try {
+      if (!existsSync(link)) symlinkSync(target, link);
+    } catch (error) {
+      // Another process may have created it in the meantime.
+      if (!existsSync(link)) throw error;
+    }
+  }
 }
 
 /**
  * Creates an installation in `folder`. Programs are copied, because they look for lib and share
  * relative to their real path. Everything else is linked. The folder appears when it is complete.
+ *
+ * @param links that the package lacks
+ * @param replaceUser Linux: makes initdb work for a user without an entry in /etc/passwd
  */
 export function installPrivately(
   native: string,
   folder: string,
-  options: PrivateInstallation,
+  { links = [], replaceUser = false }: { links?: LibraryLink[]; replaceUser?: boolean },
 ): void {
   if (existsSync(folder)) return;
   const created = mkdtempSync(`${folder}.new-`);
@@ -45,15 +52,12 @@ export function installPrivately(
     const program = join(created, 'bin', name);
     copyFileSync(join(native, 'bin', name), program);
     chmodSync(program, 0o755);
-    if (options.anonymousUser === true) replaceUserLookup(program);
+    if (replaceUser) replaceUserLookup(program);
   }
   mkdirSync(join(created, 'lib'));
   for (const name of readdirSync(join(native, 'lib')))
     symlinkSync(join(native, 'lib', name), join(created, 'lib', name));
-  for (const { name, target } of options.links ?? []) {
-    const link = join(created, 'lib', name);
-    if (!existsSync(link)) symlinkSync(join(native, 'lib', target), link);
-  }
+  linkLibraries(join(created, 'lib'), links);
   symlinkSync(join(native, 'share'), join(created, 'share'));
   try {
     renameSync(created, folder);
@@ -69,13 +73,6 @@ export function installPrivately(
  * of the same length.
  */
 function replaceUserLookup(program: string): void {
-  const bytes = readFileSync(program);
-  for (
-    let at = bytes.indexOf('\0getpwuid\0');
-    at >= 0;
-    at = bytes.indexOf('\0getpwuid\0', at + 1)
-  ) {
-    bytes.write('getpwent', at + 1, 'latin1');
-  }
-  writeFileSync(program, bytes);
+  const code = readFileSync(program, 'latin1').replaceAll('\0getpwuid\0', '\0getpwent\0');
+  writeFileSync(program, code, 'latin1');
 }

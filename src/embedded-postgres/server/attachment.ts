@@ -1,11 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Binaries } from '../installation/binaries.js';
-import type {
-  EmbeddedConnection,
-  EmbeddedDatabase,
-  EmbeddedOptions,
-} from '../embedded-database.js';
 import { EmbeddedDatabaseError } from '../embedded-database-error.js';
 import { GuardProcess } from './guard-process.js';
 import { completeAccess } from './server-access.js';
@@ -22,26 +17,26 @@ const REATTACH_INTERVAL_MS = 500;
 /** The server closes the session of a killed service within this time. */
 const PREDECESSOR_TIMEOUT_MS = 1000;
 
-export interface AttachmentTarget {
-  readonly files: ServerFiles;
-  readonly binaries: Binaries;
-  readonly user: ServerUser | null;
-  readonly use: EmbeddedOptions['use'];
-  readonly startTimeoutMs: number;
+/** 'service': at most one per folder; 'command': any number, with or without a service. */
+export type ServerUse = 'service' | 'command';
+
+interface AttachmentTarget {
+  files: ServerFiles;
+  binaries: Binaries;
+  user: ServerUser | null;
+  use: ServerUse;
+  startTimeoutMs: number;
 }
 
-/**
- * Keeps the server running for this process: a session with locks, and a guard that stops the
- * server later.
- */
-export class Attachment implements EmbeddedDatabase {
+/** Keeps the server running for this process: a session with locks, and a guard that stops it. */
+export class Attachment {
   private readonly sessionName: string;
   private readonly guard: GuardProcess;
   private readonly closing = new AbortController();
   private session: ServerSession | null = null;
-  private server: RunningServer | null = null;
+  private server: RunningServer | undefined;
   private reattaching: Promise<void> = Promise.resolve();
-  private closed: Promise<void> | null = null;
+  private closed: Promise<void> | undefined;
 
   private constructor(private readonly target: AttachmentTarget) {
     this.sessionName = `${target.use} ${process.pid} ${randomBytes(8).toString('hex')}`;
@@ -65,19 +60,14 @@ export class Attachment implements EmbeddedDatabase {
     }
   }
 
-  get connection(): EmbeddedConnection {
-    if (this.server === null)
-      throw new EmbeddedDatabaseError('the embedded database is not open', 'open it first');
+  get connection() {
+    if (!this.server) throw new Error('not attached');
+    const { host, port } = this.server;
     const password = readPassword(this.target.files);
-    return {
-      host: this.server.host,
-      port: this.server.port,
-      user: SUPERUSER,
-      ...(password === undefined ? {} : { password }),
-      database: DATABASE,
-    };
+    return { host, port, user: SUPERUSER, password, database: DATABASE };
   }
 
+  /** Detaches from the server, and stops it if no other process uses it. Idempotent. */
   close(): Promise<void> {
     this.closed ??= this.detach();
     return this.closed;
@@ -123,10 +113,7 @@ export class Attachment implements EmbeddedDatabase {
     }
   }
 
-  /**
-   * Opens a session that holds the shared lock of the server's users. Starts the server if
-   * necessary.
-   */
+  /** Opens a session that holds the lock of the server's users. Starts the server if necessary. */
   private async acquireSession(): Promise<ServerSession> {
     const { files, binaries, user, startTimeoutMs } = this.target;
     const timeout = AbortSignal.timeout(startTimeoutMs);
@@ -140,10 +127,8 @@ export class Attachment implements EmbeddedDatabase {
           if (result instanceof ServerSession) return result;
           problem = result;
         } else if (state.status === 'absent') {
-          const { failure } = await startServer(files, binaries, user, {
-            port: this.server?.port,
-            signal,
-          });
+          const port = this.server?.port;
+          const failure = await startServer(files, binaries, user, { port, signal });
           if (failure === null) continue;
           if (!isTemporary(failure)) throw startError(files, failure);
           problem = failure;
@@ -160,9 +145,7 @@ export class Attachment implements EmbeddedDatabase {
     }
   }
 
-  /**
-   * Returns a session that holds the shared lock of the server's users, or why there is none yet.
-   */
+  /** Returns a session that holds the lock of the server's users, or why there is none yet. */
   private async tryAttach(server: RunningServer): Promise<ServerSession | string> {
     let session: ServerSession | null = null;
     let problem = 'it is being stopped';
@@ -193,9 +176,7 @@ export class Attachment implements EmbeddedDatabase {
   }
 }
 
-/**
- * Whether another process is starting the server, or processes of a killed server are still ending.
- */
+/** Whether another process starts the server, or processes of a killed server are still ending. */
 function isTemporary(failure: string): boolean {
   return /postmaster\.pid|lock file|pre-existing shared memory|is still in use/.test(failure);
 }

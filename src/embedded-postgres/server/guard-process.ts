@@ -14,10 +14,7 @@ export interface GuardOrders {
   ownerSession: string;
 }
 
-/**
- * The owner's message when it is attached. A missing server has then ended and is not about to
- * start.
- */
+/** The owner's message when it is attached. A missing server has then ended. */
 export const ATTACHED = 'attached';
 
 /** Longer than the longest shutdown. */

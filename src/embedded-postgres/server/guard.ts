@@ -8,10 +8,7 @@ import { readServerState, type RunningServer } from './server-state.js';
 import { removeSocketDirectory } from './socket-directory.js';
 
 const POLL_MS = 20;
-/**
- * A server that its owner launched just before it was killed creates postmaster.pid within this
- * time.
- */
+/** A server that a killed owner has just launched creates postmaster.pid within this time. */
 const LAUNCH_TIMEOUT_MS = 3000;
 /** A starting server, including recovery, accepts connections within this time. */
 const START_TIMEOUT_MS = 120_000;

@@ -1,10 +1,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/**
- * postmaster.pid, by which a server claims its cluster. See src/include/utils/pidfile.h of
- * PostgreSQL.
- */
+/** postmaster.pid, by which a server claims its cluster (PostgreSQL's utils/pidfile.h). */
 export interface PostmasterFile {
   /** The content, to compare with the content of a later read. */
   readonly text: string;

@@ -2,9 +2,7 @@ import { chmodSync, existsSync, realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createFolder } from '../cluster/create-folder.js';
 
-/**
- * The files of the embedded server. All paths are absolute, and `dataDir` has no symbolic links.
- */
+/** Absolute paths of the embedded server's files. `dataDir` has no symbolic links. */
 export interface ServerFiles {
   readonly dataDir: string;
   /** PostgreSQL's data directory. */

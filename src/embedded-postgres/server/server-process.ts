@@ -40,38 +40,34 @@ const SETTINGS = {
   log_checkpoints: 'off',
 } as const;
 
-/**
- * Starts a server that outlives this process. Resolves when it accepts connections, or with the
- * failure.
- */
+/** Starts a server that outlives this process. Resolves when it is ready, or with the failure. */
 export async function startServer(
   files: ServerFiles,
   binaries: Binaries,
   user: ServerUser | null,
   options: { port: number | undefined; signal: AbortSignal },
-): Promise<{ failure: string | null }> {
+): Promise<string | null> {
   const log = openServerLog(files.log, user);
   const logged = fstatSync(log).size;
-  const end: { reason?: string } = {};
+  let reason: string | undefined;
   try {
     const server = await launch(files, binaries, user, log, options.port);
     server.on('error', (error) => {
-      end.reason = describeSpawnError(error, server.spawnfile);
+      reason = describeSpawnError(error, server.spawnfile);
     });
     server.on('exit', (code, signal) => {
       // On Windows, this is the exit of pg_ctl after the start of the server.
       if (process.platform === 'win32' && code === 0) return;
-      end.reason = `the server ended with ${signal ?? code ?? 'nothing'}`;
+      reason = `the server ended with ${signal ?? code ?? 'nothing'}`;
     });
     server.unref();
   } finally {
     closeSync(log);
   }
   for (;;) {
-    if (end.reason !== undefined)
-      return { failure: lastRelevantLine(files.log, logged) || end.reason };
+    if (reason !== undefined) return lastRelevantLine(files.log, logged) || reason;
     const { status } = await readServerState(files);
-    if (status === 'ready') return { failure: null };
+    if (status === 'ready') return null;
     await sleep(POLL_MS, undefined, { signal: options.signal });
   }
 }
@@ -100,11 +96,8 @@ async function launch(
     // A container may have a small /dev/shm.
     dynamic_shared_memory_type: 'mmap',
   };
-  const args = [
-    '-D',
-    cluster,
-    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-  ];
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const args = ['-D', cluster, ...options];
   return spawnAsServerUser(user, programIn(binaries.folder, 'postgres'), args, {
     cwd: files.cluster,
     stdio: ['ignore', log, log],
@@ -143,16 +136,8 @@ async function findFreePort(): Promise<number> {
  */
 export async function stopServer(files: ServerFiles, binaries: string, pid: number): Promise<void> {
   if (process.platform === 'win32') {
-    const args = [
-      'stop',
-      '-s',
-      '-D',
-      files.cluster,
-      '-m',
-      'fast',
-      '-t',
-      String(FAST_SHUTDOWN_TIMEOUT_MS / 1000),
-    ];
+    const limitSeconds = String(FAST_SHUTDOWN_TIMEOUT_MS / 1000);
+    const args = ['stop', '-s', '-D', files.cluster, '-m', 'fast', '-t', limitSeconds];
     await promisify(execFile)(programIn(binaries, 'pg_ctl'), args, {
       windowsHide: true,
       env: childEnvironment(),

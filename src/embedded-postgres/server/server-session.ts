@@ -1,30 +1,23 @@
-import { Client, type QueryResultRow } from 'pg';
+import { Client } from 'pg';
 import type { ServerFiles } from './server-files.js';
 import { readPassword } from '../cluster/server-password.js';
 import type { RunningServer } from './server-state.js';
 
 export const SUPERUSER = 'pets';
 
-/**
- * The locks are in this database, so that the service's database can be dropped and created again.
- */
+/** The locks are in this database, so that the service's database can be dropped. */
 const MAINTENANCE_DATABASE = 'postgres';
 
 /** First key of the advisory locks: 'pets' in ASCII. */
 const LOCK_CLASS = 0x70657473;
-/**
- * Users of the server hold the lock `use` shared. A process that holds it exclusively may stop the
- * server.
- */
+/** Users of the server share the lock `use`. Whoever holds it exclusively may stop the server. */
 const LOCKS = { use: 1, service: 2, password: 3 } as const;
 
 const CONNECT_TIMEOUT_MS = 5000;
 const QUERY_TIMEOUT_MS = 10_000;
 const END_TIMEOUT_MS = 2000;
 
-/**
- * A connection that holds locks until its process ends. Even after kill -9, the kernel closes it.
- */
+/** A connection that holds locks until its process ends. After kill -9, the kernel closes it. */
 export class ServerSession {
   private lost: () => void = () => undefined;
   private ended = false;
@@ -40,12 +33,12 @@ export class ServerSession {
   /** @param name identifies the session in pg_stat_activity, at most 63 bytes */
   static async open(
     files: ServerFiles,
-    server: RunningServer,
+    { host, port }: RunningServer,
     name: string,
   ): Promise<ServerSession> {
     const client = new Client({
-      host: server.host,
-      port: server.port,
+      host,
+      port,
       user: SUPERUSER,
       password: readPassword(files) ?? '',
       database: MAINTENANCE_DATABASE,
@@ -78,31 +71,22 @@ export class ServerSession {
 
   /** Returns false while the server is being stopped. */
   tryUse(): Promise<boolean> {
-    return this.isTrue(`select pg_try_advisory_lock_shared($1, $2) as result`, [
-      LOCK_CLASS,
-      LOCKS.use,
-    ]);
+    return this.tryLock('pg_try_advisory_lock_shared', LOCKS.use);
   }
 
-  /**
-   * Returns false while another process uses the server. After true, no process can start to use
-   * it.
-   */
+  /** Returns false while another process uses the server. After true, none can start to use it. */
   tryUseExclusively(): Promise<boolean> {
-    return this.isTrue(`select pg_try_advisory_lock($1, $2) as result`, [LOCK_CLASS, LOCKS.use]);
+    return this.tryLock('pg_try_advisory_lock', LOCKS.use);
   }
 
   /** Returns false while another session is the service of this folder. */
   tryBeService(): Promise<boolean> {
-    return this.isTrue(`select pg_try_advisory_lock($1, $2) as result`, [
-      LOCK_CLASS,
-      LOCKS.service,
-    ]);
+    return this.tryLock('pg_try_advisory_lock', LOCKS.service);
   }
 
   /** Returns the session name of the running service, or null. */
   async findService(): Promise<string | null> {
-    const rows = await this.query<{ name: string }>(
+    const { rows } = await this.client.query<{ name: string }>(
       `select application_name as name from pg_locks join pg_stat_activity using (pid)
         where locktype = 'advisory' and classid = $1 and objid = $2 and granted`,
       [LOCK_CLASS, LOCKS.service],
@@ -151,15 +135,12 @@ export class ServerSession {
     clearTimeout(timer);
   }
 
-  private async isTrue(sql: string, values: readonly unknown[]): Promise<boolean> {
-    const rows = await this.query<{ result: boolean }>(sql, values);
-    return rows[0]?.result === true;
+  private tryLock(lockFunction: string, lock: number): Promise<boolean> {
+    return this.isTrue(`select ${lockFunction}($1, $2) as result`, [LOCK_CLASS, lock]);
   }
 
-  private async query<Row extends QueryResultRow>(
-    sql: string,
-    values: readonly unknown[],
-  ): Promise<Row[]> {
-    return (await this.client.query<Row>(sql, [...values])).rows;
+  private async isTrue(sql: string, values: unknown[]): Promise<boolean> {
+    const { rows } = await this.client.query<{ result: boolean }>(sql, values);
+    return rows[0]?.result === true;
   }
 }

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
   readPostmasterFile,
@@ -23,7 +22,7 @@ export type ServerState =
   | { readonly status: 'ready'; readonly server: RunningServer };
 
 const CONNECT_TIMEOUT_MS = 1000;
-const PROCESS_LIST_TIMEOUT_MS = 5000;
+const PROCESS_LIST_LIMIT = { timeout: 5000 };
 /** A server writes to its new postmaster.pid within this time. */
 const FILL_TIMEOUT_MS = 3000;
 
@@ -43,24 +42,17 @@ export async function readServerState(files: ServerFiles): Promise<ServerState> 
   return file.status === 'ready' ? { status: 'ready', server } : { status: file.status };
 }
 
-/**
- * Whether process `pid` is the server of this cluster. The number may belong to another process by
- * now.
- */
+/** Whether process `pid` is the server of this cluster. The number may belong to another process. */
 export async function isServerOf(files: ServerFiles, pid: number): Promise<boolean> {
   if (!Number.isInteger(pid)) return false;
   try {
     if (process.platform === 'linux') return isServerByProc(files, pid);
     if (process.platform === 'win32') {
-      const list = await run('tasklist', ['/FI', `PID eq ${pid}`, '/NH', '/FO', 'CSV'], {
-        timeout: PROCESS_LIST_TIMEOUT_MS,
-      });
-      return list.stdout.includes('postgres.exe');
+      const args = ['/FI', `PID eq ${pid}`, '/NH', '/FO', 'CSV'];
+      return (await run('tasklist', args, PROCESS_LIST_LIMIT)).stdout.includes('postgres.exe');
     }
-    const list = await run('ps', ['-ww', '-o', 'args=', '-p', String(pid)], {
-      timeout: PROCESS_LIST_TIMEOUT_MS,
-    });
-    return list.stdout.includes(files.cluster);
+    const args = ['-ww', '-o', 'args=', '-p', String(pid)];
+    return (await run('ps', args, PROCESS_LIST_LIMIT)).stdout.includes(files.cluster);
   } catch {
     return false;
   }
@@ -96,15 +88,14 @@ function accepts(server: RunningServer): Promise<boolean> {
 
 function hostOf(files: ServerFiles, file: PostmasterFile): string {
   if (process.platform === 'win32') return '127.0.0.1';
-  // In the file is the path as the process saw it that started the server, maybe with other mounts
-  // or another TMPDIR.
+  // The process that wrote the path may have had other mounts or another TMPDIR.
   const expected = socketDirectory(files);
   return existsSync(socketPath(expected, file.port)) ? expected : file.socketDirectory;
 }
 
 function removeSocket(server: RunningServer): void {
   if (process.platform === 'win32' || server.host === '' || Number.isNaN(server.port)) return;
-  const path = join(socketPath(server.host, server.port));
+  const path = socketPath(server.host, server.port);
   rmSync(path, { force: true });
   rmSync(`${path}.lock`, { force: true });
 }

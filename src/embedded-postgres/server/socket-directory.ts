@@ -22,13 +22,11 @@ function fits(directory: string): boolean {
   return Buffer.byteLength(socketPath(directory)) <= MAX_SOCKET_PATH_BYTES;
 }
 
-/**
- * Returns the cluster's folder, or a private temporary folder if that path is too long for a
- * socket.
- */
+/** Returns the cluster's folder, or a temporary folder if that path is too long for a socket. */
 export function socketDirectory(files: ServerFiles): string {
   if (fits(files.cluster)) return files.cluster;
-  const name = `${TEMPORARY_PREFIX}${createHash('sha256').update(files.cluster).digest('hex').slice(0, 20)}`;
+  const digest = createHash('sha256').update(files.cluster).digest('hex');
+  const name = `${TEMPORARY_PREFIX}${digest.slice(0, 20)}`;
   // The server's user may not be able to enter root's TMPDIR.
   const inTemporary = join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), name);
   return fits(inTemporary) ? inTemporary : join('/tmp', name);
