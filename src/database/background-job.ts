@@ -5,9 +5,7 @@ import {
   type OnModuleDestroy,
 } from '@nestjs/common';
 
-/**
- * Runs work at an interval, one run after another, until it is stopped. Logs the error of a run.
- */
+/** Runs work at an interval, one run after another, until it is stopped. Logs its errors. */
 export class BackgroundJob {
   private readonly logger: Logger;
   private readonly stopping = new AbortController();
@@ -16,8 +14,8 @@ export class BackgroundJob {
 
   /**
    * @param name identifies the job in the log
-   * @param intervalMs the mean time between two runs. Each interval is 50 to 150 % of it, at
-   *   random, so that replicas do not run at the same time
+   * @param intervalMs the mean time between two runs. Each interval is 50 to 150 % of it, so that
+   *   replicas do not run at the same time
    * @param work gets a signal that is aborted when the job stops
    */
   constructor(
@@ -65,8 +63,7 @@ export class BackgroundJobs implements OnApplicationBootstrap, OnModuleDestroy {
   /**
    * Adds a job. Call it in the constructor of a provider. Every replica runs the job.
    *
-   * @param name identifies the job in the log
-   * @param intervalMs the mean time between two runs, the first one included
+   * @param intervalMs the mean time between two runs, and until the first one
    * @param work gets a signal that is aborted at the shutdown, which waits for the run in progress
    */
   every(name: string, intervalMs: number, work: (stopSignal: AbortSignal) => Promise<void>): void {

@@ -6,10 +6,7 @@ import type { StatementRunner } from './sql.js';
 
 const CLOSE_LIMIT_MS = 2_000;
 
-/**
- * The connection of a command. It returns the same results as TypeORM, which takes longer to load
- * than most commands run.
- */
+/** The connection of a command. Most commands end sooner than TypeORM would be loaded. */
 export class PlainConnection implements StatementRunner {
   private constructor(private readonly client: ServiceClient) {}
 

@@ -88,10 +88,7 @@ export class ServiceClient extends pg.Client {
     this.send(new StatementBatch(statements, done));
   }
 
-  /**
-   * Closes the connection at once, without waiting for statements. The server rolls back their
-   * transaction.
-   */
+  /** Closes the connection without waiting for statements. The server rolls them back. */
   abandon(): void {
     connectionOf(this).stream.destroy();
   }

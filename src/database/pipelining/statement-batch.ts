@@ -36,15 +36,14 @@ interface Connection {
   sendCopyFail(reason: string): void;
 }
 
-/** PostgreSQL's RowDescription message. */
-interface RowDescription {
-  fields: readonly { dataTypeID: TypeId }[];
+/** PostgreSQL's messages that have an element for each column. */
+interface Message<Field> {
+  fields: readonly Field[];
 }
 
-/** PostgreSQL's DataRow message: a text for each column. */
-interface DataRow {
-  fields: readonly (string | null)[];
-}
+type RowDescription = Message<{ dataTypeID: TypeId }>;
+
+type DataRow = Message<string | null>;
 
 /** An integer with at most this many digits is exact as a number. */
 const MAX_EXACT_DIGITS = 15;

@@ -1,13 +1,9 @@
 import pg from 'pg';
 
-/**
- * Thrown when a request needs a connection and the maximum number of requests already waits for
- * one.
- */
+/** Thrown when a request needs a connection and the maximum number of requests already waits. */
 export class DatabaseQueueFullError extends Error {
   override readonly name = 'DatabaseQueueFullError';
 
-  /** @param maxWaiting how many requests may wait */
   constructor(maxWaiting: number) {
     super(`${maxWaiting} requests already wait for a database connection`);
   }
@@ -22,10 +18,7 @@ export interface BoundedPoolConfig extends Omit<pg.PoolConfig, 'Client'> {
 
 type ConnectCallback = Parameters<pg.Pool['connect']>[0];
 
-/**
- * pg's connection pool, with a bounded queue: pg's own queue grows without limit when connections
- * are busy.
- */
+/** pg's connection pool, with a bound for the queue of calls that wait for a connection. */
 export class BoundedPool extends pg.Pool {
   readonly maxWaiting: number;
   /** How often `connect` failed because the queue was full. */

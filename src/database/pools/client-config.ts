@@ -8,10 +8,7 @@ import {
 import { columnTypes } from '../pipelining/statement-batch.js';
 import type { BoundedPoolConfig } from './bounded-pool.js';
 
-/**
- * The client waits this much longer than the server's time limit, so that the server's error
- * arrives first.
- */
+/** The client waits this much longer than the server's limit, so that its error arrives first. */
 export const CLIENT_TIMEOUT_MARGIN_MS = 250;
 
 /** The `application_name` of each kind of connection, as pg_stat_activity shows it. */

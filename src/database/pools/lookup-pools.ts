@@ -79,10 +79,7 @@ export class LookupPools implements OnApplicationShutdown {
     }
   }
 
-  /**
-   * Whether a query failed in the last seconds because the database was unreachable, and none has
-   * succeeded since.
-   */
+  /** Whether the database was unreachable in the last seconds, and no query has succeeded since. */
   get isUnreachable(): boolean {
     const { unreachableAtMs } = this;
     const isRecent = performance.now() - unreachableAtMs < UNREACHABLE_FOR_MS;

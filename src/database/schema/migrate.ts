@@ -51,10 +51,7 @@ export async function migrate(
   });
 }
 
-/**
- * Waits until no migration or revert is in progress. Returns whether all migrations of this release
- * are executed.
- */
+/** Waits until no migration or revert is in progress. Returns whether no migration is pending. */
 export async function isSchemaCurrent(
   location: DatabaseLocation,
   settings: DatabaseSettings,

@@ -2,15 +2,8 @@ import type { MigrationInterface } from 'typeorm';
 import { migrations } from '../migrations/index.js';
 import type { StatementRunner } from '../sql.js';
 
-/** Which migrations the schema has, newest first, and which are still to be run. */
-export interface MigrationStatus {
-  executed: string[];
-  pending: string[];
-}
-
-export async function migrationStatus(
-  database: Pick<StatementRunner, 'query'>,
-): Promise<MigrationStatus> {
+/** Returns the names of the executed migrations, newest first, and of those that are not executed. */
+export async function migrationStatus(database: Pick<StatementRunner, 'query'>) {
   const executed = await executedMigrations(database);
   const pending = migrations.map(nameOf).filter((name) => !executed.includes(name));
   return { executed, pending };

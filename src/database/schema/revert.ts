@@ -22,7 +22,7 @@ export interface Loss {
 }
 
 const COLUMNS = `
-  SELECT attrelid::bigint AS "tableId", attnum AS position,
+  SELECT format('%s.%s', attrelid, attnum) AS id, attrelid::text AS "tableId",
          attrelid::regclass::text AS table, quote_ident(attname) AS column
     FROM pg_attribute
     JOIN pg_class ON pg_class.oid = attrelid AND relkind IN ('r', 'p')
@@ -32,8 +32,8 @@ const COLUMNS = `
    ORDER BY attrelid, attnum`;
 
 interface Column {
-  tableId: bigint;
-  position: number;
+  id: string;
+  tableId: string;
   table: string;
   column: string;
 }
@@ -90,10 +90,7 @@ function inRevert<Result>(
   );
 }
 
-/**
- * Finds out what the migration's `down` drops by running it and rolling it back: no migration has
- * to declare it.
- */
+/** Finds out what the migration's `down` drops by running it and rolling it back. */
 async function planIn(transaction: QueryRunner): Promise<RevertPlan | null> {
   const [migration] = await executedMigrations(transaction);
   if (migration === undefined) return null;
@@ -124,16 +121,11 @@ function droppedParts(
   after: readonly Column[],
 ): { name: string; count: string }[] {
   const tables = new Set(after.map(({ tableId }) => tableId));
-  const columns = new Set(after.map(columnId));
+  const columns = new Set(after.map(({ id }) => id));
   const parts = new Map<string, string>();
-  for (const dropped of before.filter((column) => !columns.has(columnId(column)))) {
-    const { tableId, table, column } = dropped;
+  for (const { tableId, table, column } of before.filter(({ id }) => !columns.has(id))) {
     const [name, value] = tables.has(tableId) ? [`${table}.${column}`, column] : [table, '*'];
     parts.set(name, `SELECT count(${value}) AS rows FROM ${table}`);
   }
   return [...parts].map(([name, count]) => ({ name, count }));
-}
-
-function columnId({ tableId, position }: Column): string {
-  return `${tableId}.${position}`;
 }

@@ -11,12 +11,7 @@ const SERVICE_LOCK = 7_236_114_902n;
  */
 export const MARK_SERVICE_SESSION = `SELECT pg_advisory_lock_shared(${SERVICE_LOCK})`;
 
-const TRY_EXCLUDE_SERVICE = 'SELECT pg_try_advisory_xact_lock($1) AS excluded';
-
-/**
- * A role without pg_read_all_stats sees the names of other roles' sessions, but not their
- * addresses.
- */
+/** Without pg_read_all_stats, a role sees no addresses of other roles' sessions. */
 const COUNT_SERVICE_SESSIONS = `
   SELECT usename AS role, host(client_addr) AS address, client_port = -1 AS local, count(*)::int AS sessions
     FROM pg_stat_activity
@@ -41,9 +36,10 @@ interface SessionCount {
  * @throws Error with one line that names the connections when a service is connected
  */
 export async function excludeService(transaction: Pick<StatementRunner, 'query'>): Promise<void> {
-  const [{ excluded }] = await transaction.query<[{ excluded: boolean }]>(TRY_EXCLUDE_SERVICE, [
-    SERVICE_LOCK,
-  ]);
+  const [{ excluded }] = await transaction.query<[{ excluded: boolean }]>(
+    'SELECT pg_try_advisory_xact_lock($1) AS excluded',
+    [SERVICE_LOCK],
+  );
   const counts = await transaction.query<SessionCount[]>(COUNT_SERVICE_SESSIONS, [
     [APPLICATION_NAMES.commands, APPLICATION_NAMES.migrations],
     SERVICE_LOCK,

@@ -1,6 +1,5 @@
 import { Logger } from '@nestjs/common';
 import type { LookupPools } from '../pools/lookup-pools.js';
-import type { ReplayState } from './standby.js';
 
 /** How old the result of a standby may be. */
 const MAX_STALENESS_MS = 5_000;
@@ -22,6 +21,14 @@ export interface PrimaryPosition {
   readonly serverStartedAt: string;
   /** When it was queried, by `performance.now()`. */
   readonly askedAtMs: number;
+}
+
+/** The state of a standby when it was probed. */
+export interface ReplayState {
+  /** The position in the write-ahead log up to which it has replayed; null: it is no standby. */
+  readonly replayedTo: bigint | null;
+  /** Identifies the server, exact to the microsecond. Later, the address may lead to another. */
+  readonly serverStartedAt: string;
 }
 
 /** The latest positions of the primary. They show how current a standby is. */

@@ -3,13 +3,18 @@ import { type BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.
 import { isUnavailable } from '../database-errors.js';
 import { PipelinedStatements } from '../pipelining/pipelined-statements.js';
 import type { Parameter, RowMapper } from '../pipelining/statement-batch.js';
+import type { PrimaryPosition, ReplayState } from './primary-positions.js';
 
-/** The state of a standby when it was probed. */
-export interface ReplayState {
-  /** The position in the write-ahead log up to which it has replayed; null: it is no standby. */
-  readonly replayedTo: bigint | null;
-  /** Identifies the server, exact to the microsecond. Later, the address may lead to another. */
-  readonly serverStartedAt: string;
+/** A query that a standby may serve. */
+export interface StandbyQuery<Row> {
+  /** `SELECT … FROM …` */
+  sql: string;
+  values: readonly Parameter[];
+  toRow: RowMapper<Row>;
+  /** Fewer rows are not a complete result, and the primary is queried. */
+  minRows: number;
+  /** Whether every row with a smaller id than the last one must be committed. */
+  settled?: boolean;
 }
 
 const PROBE = `
@@ -40,16 +45,31 @@ export class Standby {
   }
 
   /**
-   * Returns the rows of a statement, or null if it fails. An unavailable or late standby is removed
-   * from rotation.
+   * Returns the rows of a query, or null if the primary might return others, or if the query fails.
+   * An unavailable or late standby is removed from rotation.
+   *
+   * @param position of the primary, which this standby has reached
    */
-  async query<Row>(
-    sql: string,
-    values: readonly Parameter[],
-    toRow: RowMapper<Row>,
+  async read<Row>(
+    { sql, values, toRow, minRows, settled = false }: StandbyQuery<Row>,
+    position: PrimaryPosition,
   ): Promise<Row[] | null> {
+    const parameters = [...values, this.replay?.serverStartedAt ?? null];
+    // The address may lead to another server than the one that was probed.
+    let check = `pg_postmaster_start_time() = $${parameters.length}::timestamptz`;
+    if (settled)
+      check += ` AND created_at < $${parameters.push(position.settledBefore)}::timestamptz`;
     try {
-      return await this.statements.read(sql, values, toRow);
+      const rows = await this.statements.read(
+        sql.replace(' FROM ', `, ${check} AS "isUsable" FROM `),
+        parameters,
+        (columns: unknown[]) => ({
+          row: toRow(columns as never),
+          isUsable: columns.at(-1) === true,
+        }),
+      );
+      const isUsable = rows.length >= minRows && rows.at(-1)?.isUsable === true;
+      return isUsable ? rows.map(({ row }) => row) : null;
     } catch (error) {
       if (isUnavailable(error)) this.removeFromRotation(error);
       else if (!this.hasLoggedFailure) {

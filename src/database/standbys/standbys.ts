@@ -8,7 +8,7 @@ import { APPLICATION_NAMES, connectionConfig } from '../pools/client-config.js';
 import type { LookupPools } from '../pools/lookup-pools.js';
 import { type PrimaryPosition, PrimaryPositions } from './primary-positions.js';
 import { RowChanges } from './row-changes.js';
-import { Standby } from './standby.js';
+import { Standby, type StandbyQuery } from './standby.js';
 
 const PROBE_INTERVAL_MS = 1_000;
 /** A read that waits this long for a standby goes to the primary, and still has time left there. */
@@ -81,20 +81,20 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
   private async read<Row>(query: StandbyQuery<Row>): Promise<Row[]> {
     const onPrimary = (): Promise<Row[]> => this.primary.read(query.sql, query.values, query.toRow);
     if (this.standbys.length === 0) return onPrimary();
-    const [standby, position] = this.next() ?? [];
-    const rows = standby && position ? await readStandby(standby, position, query) : null;
+    const next = this.next();
+    const rows = next ? await next.standby.read(query, next.position) : null;
     this.statistics[rows === null ? 'primary' : 'standby']++;
     return rows ?? onPrimary();
   }
 
   /** Returns the next standby that is current enough, if there is one. */
-  private next(): [Standby, PrimaryPosition] | undefined {
+  private next(): { standby: Standby; position: PrimaryPosition } | undefined {
     const { length } = this.standbys;
     for (let tried = 0; tried < length; tried++) {
       this.lastIndex = (this.lastIndex + 1) % length;
       const standby = this.standbys[this.lastIndex];
       const position = standby?.replay && this.positions.reachedBy(standby.replay);
-      if (position) return [standby, position];
+      if (position) return { standby, position };
     }
     return undefined;
   }
@@ -104,35 +104,6 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
     await this.positions.ask();
     for (const standby of this.standbys) void standby.probe();
   }
-}
-
-interface StandbyQuery<Row> {
-  sql: string;
-  values: readonly Parameter[];
-  toRow: RowMapper<Row>;
-  /** Fewer rows are not a complete result, and the primary is queried. */
-  minRows: number;
-  /** Whether every row with a smaller id than the last one must be committed. */
-  settled?: boolean;
-}
-
-/** Returns the rows of a standby, or null if the primary might return others. */
-async function readStandby<Row>(
-  standby: Standby,
-  { settledBefore }: PrimaryPosition,
-  { sql, values, toRow, minRows, settled = false }: StandbyQuery<Row>,
-): Promise<Row[] | null> {
-  const parameters = [...values, standby.replay?.serverStartedAt ?? null];
-  // The address may lead to another server than the one that was probed.
-  let check = `pg_postmaster_start_time() = $${parameters.length}::timestamptz`;
-  if (settled) check += ` AND created_at < $${parameters.push(settledBefore)}::timestamptz`;
-  const rows = await standby.query(
-    sql.replace(' FROM ', `, ${check} AS "isUsable" FROM `),
-    parameters,
-    (columns: unknown[]) => ({ row: toRow(columns as never), isUsable: columns.at(-1) === true }),
-  );
-  const isUsable = rows !== null && rows.length >= minRows && rows.at(-1)?.isUsable === true;
-  return isUsable ? rows.map(({ row }) => row) : null;
 }
 
 /** Creates the standbys of DATABASE_REPLICA_URLS. Observes the commits of the data source. */
