@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { ApiClient, send, type RequestOptions } from '../harness/http/client.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
 import { createOwner, createPets } from '../harness/database/factories.js';
@@ -35,7 +36,10 @@ describe('with CORS_ORIGINS', () => {
   let petPath: string;
 
   beforeAll(async () => {
-    service = await startService({ env: { CORS_ORIGINS: `${LISTED}, ${OTHER_LISTED}` } });
+    service = await startService({
+      env: { CORS_ORIGINS: `${LISTED}, ${OTHER_LISTED}` },
+      features: join(__dirname, '../harness/features/any-method.mjs'),
+    });
     client = new ApiClient(service, (await createOwner(service.database)).key);
     petPath = `/v1/pets/${(await createPets(service.database, 1))[0]}`;
   });
@@ -86,6 +90,11 @@ describe('with CORS_ORIGINS', () => {
     const response = await preflight('/v1/pets', 'https://evil.example');
     expectError(response, 401, 'missing_api_key');
     expect(corsHeaders(response.headers)).toEqual([]);
+  });
+
+  test('401 for a preflight at a route for all methods, whose handler must not run', async () => {
+    expectError(await preflight('/v1/any-method', LISTED), 401, 'missing_api_key');
+    expect((await client.get('/v1/any-method')).status).toBe(200);
   });
 
   test('OPTIONS without Access-Control-Request-Method is not a preflight', async () => {

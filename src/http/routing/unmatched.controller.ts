@@ -3,6 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { allowedMethods } from './allowed-methods.js';
+import { RespondsToPreflights } from '../request/preflight.js';
 import { setPreflightHeaders } from './cors.js';
 import type { Request, Response } from '../request/request.js';
 
@@ -11,6 +12,7 @@ import type { Request, Response } from '../request/request.js';
  * counted and authenticated. Import its module last, because Express tries routes in order.
  */
 @ApiExcludeController()
+@RespondsToPreflights()
 @Controller({ version: VERSION_NEUTRAL })
 export class UnmatchedController {
   @All('/{*path}')
