@@ -12,7 +12,7 @@ import { isUnavailable } from './database/database-errors.js';
 import type { DatabaseLocation } from './database/database-location.js';
 import { databaseTarget } from './database/database-target.js';
 import { isSchemaCurrent, migrate } from './database/schema/migrate.js';
-import { Demo } from './demo/demo.js';
+import { addDemo } from './demo/demo.js';
 import { welcomeText } from './demo/welcome.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
@@ -53,7 +53,7 @@ export async function runService(
       await requireCurrentSchema(settings, database);
       // Null when no demo API key is valid, undefined without the embedded database.
       const demoKey = database.embedded
-        ? await new Demo(app.get(EntityManager), settings.database.dataDir).prepare()
+        ? await addDemo(app.get(EntityManager), settings.database.dataDir)
         : undefined;
       if (demoKey) offerDemoKey(app, demoKey);
       if (demoKey === undefined) await reportMissingKeys(app, log.logger);

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import { currentOperator } from '../auth/administration/operator.js';
 import { queryRows } from '../database/sql.js';
 
 const ACTION = 'demo data added';
@@ -13,18 +14,10 @@ const INSERT_ANIMALS = `
   VALUES ('Frank', 1, 'available'), ('Luna', 2, 'available'), ('Biscuit', 1, 'pending'),
          ('Kiwi', 3, 'available'), ('Clementine', 2, 'sold'), ('Hopper', 4, 'pending')`;
 
-/** The statements of the demo. */
-export class DemoRepository {
-  /** @param manager of a transaction */
-  constructor(private readonly manager: EntityManager) {}
-
-  /** Marks the database as having the demo data. Returns false if it was already marked. */
-  async markAdded(actor: string): Promise<boolean> {
-    const marked = await queryRows(this.manager, MARK_ADDED, [actor, ACTION]);
-    return marked.length > 0;
-  }
-
-  async insertAnimals(): Promise<void> {
-    await queryRows(this.manager, INSERT_ANIMALS);
-  }
+/** Adds animals and marks the database. Returns false, and adds none, if it was already marked. */
+export async function addDemoAnimals(transaction: EntityManager): Promise<boolean> {
+  const marked = await queryRows(transaction, MARK_ADDED, [currentOperator(), ACTION]);
+  if (marked.length === 0) return false;
+  await queryRows(transaction, INSERT_ANIMALS);
+  return true;
 }

@@ -1,10 +1,8 @@
 import { DEMO_OWNER } from './demo.js';
 
 /**
- * Returns the text that a service with the embedded database prints when it listens.
- *
- * @param address the URL that it listens on
- * @param key a valid API key, or null to explain how to issue one
+ * Returns the text that a service with the embedded database prints when it listens. Without a
+ * valid API key, it explains how to issue one.
  */
 export function welcomeText(address: string, key: string | null): string {
   // A client cannot call the address for all interfaces.

@@ -8,9 +8,8 @@ interface ErrorKind {
 }
 
 /**
- * The errors of the service. The set is closed: clients switch on the code, and the interface
- * description lists all of them. `invalid_request` also has the status 417 when the request has an
- * unsupported `Expect` header.
+ * The errors of the service. Clients switch on the code, so the set is closed, and the interface
+ * description lists all. `invalid_request` also has the status 417, for an unsupported `Expect`.
  */
 const SERVICE_ERRORS = {
   invalid_request: { status: 400, when: 'A parameter, header or field is missing or invalid.' },

@@ -16,10 +16,7 @@ export class ServiceError extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 
-  /**
-   * @param code a code of the catalogue
-   * @param message the public message; it reveals no internals of the service
-   */
+  /** @param message the public message; it reveals no internals of the service */
   constructor(
     readonly code: ErrorCode,
     message: string,

@@ -4,10 +4,7 @@ import { ApiInt64 } from '../http/openapi/decorators/api-json.decorator.js';
 import { ApiModel } from '../http/openapi/decorators/api-model.decorator.js';
 import { PET_STATUSES, type PetStatus } from './pet-status.js';
 
-const STATUS_SCHEMA = {
-  description: 'Adoption status of an animal.',
-  example: 'available',
-};
+const STATUS_SCHEMA = { description: 'Adoption status of an animal.', example: 'available' };
 
 /** An individual animal. */
 @ApiModel({

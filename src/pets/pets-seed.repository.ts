@@ -11,9 +11,7 @@ const NAMES = (
   'Björn, Zoë'
 ).split(', ');
 
-/**
- * Appended to a name; four of ten are empty. Full names repeat about as often as in a real shelter.
- */
+/** Appended to a name; four of ten are empty. Full names repeat about as in a real shelter. */
 const EPITHETS = ',,,, Jr., II, the Brave, of the Barn, Blue, the Second'.split(',');
 
 /**
@@ -32,11 +30,8 @@ const INSERT_BATCH = `
             FROM generate_series($1::bigint, $2::bigint) AS n) AS spreads`;
 
 /**
- * Adds animals in batches with one transaction each. Then updates the planner's statistics.
- *
- * @param onBatch receives the number of animals added so far
- * @param signal stops after the batch in progress
- * @returns the number of animals added
+ * Adds animals in batches with one transaction each, until `signal` is aborted. `onBatch` receives
+ * the number of animals added so far. Then updates the planner's statistics. Returns the number.
  */
 export async function seedAnimals(
   database: Pick<StatementRunner, 'query'>,

@@ -34,12 +34,9 @@ const MARK_SOLD = `
 
 type Columns = [id: bigint, name: string, categoryId: bigint, status: PetStatus];
 
-const toPet = ([id, name, categoryId, status]: Columns): PublicPet => ({
-  id,
-  name,
-  categoryId,
-  status,
-});
+function toPet([id, name, categoryId, status]: Columns): PublicPet {
+  return { id, name, categoryId, status };
+}
 
 /** The animals in PostgreSQL. */
 @Injectable()
@@ -65,10 +62,7 @@ export class PetsRepository {
     return this.standbys.findWithBoundedStaleness(FIND, [id], toPet);
   }
 
-  /**
-   * @param keyId the API key that adds the animal
-   * @param transaction adds the animal as part of this transaction
-   */
+  /** Adds an animal with an API key, as part of the transaction, if any. */
   async insert(
     { name, categoryId, status }: NewPet,
     keyId: bigint,

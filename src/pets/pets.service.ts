@@ -29,10 +29,8 @@ export class PetsService {
   }
 
   /**
-   * Adds an animal. Requests with the same idempotency key add it once.
-   *
-   * @param key the caller's API key
-   * @throws ServiceError idempotency_key_reused or idempotency_key_in_progress
+   * Adds an animal. Requests with the same idempotency key add it once. @throws ServiceError
+   * idempotency_key_reused or idempotency_key_in_progress
    */
   add(pet: NewPet, key: CachedKey, idempotencyKey?: string): Promise<PublicPet | SerializedJson> {
     if (idempotencyKey === undefined) return this.pets.insert(pet, key.id);
@@ -51,9 +49,8 @@ export class PetsService {
   }
 
   /**
-   * Marks an animal as sold, as part of a transaction of another feature.
-   *
-   * @throws ServiceError pet_not_found, or conflict if the animal is sold
+   * Marks an animal as sold, as part of a transaction of another feature. @throws ServiceError
+   * pet_not_found, or conflict if the animal is sold
    */
   async markSold(id: bigint, transaction: EntityManager): Promise<PublicPet> {
     const pet = await this.pets.markSold(id, transaction);

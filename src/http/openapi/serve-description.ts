@@ -12,8 +12,7 @@ import type { SetRateLimitHeaders } from '../request/request.js';
  * Serves the interface description at `/openapi.json` and `/openapi.yaml`, and Swagger UI at
  * `/docs`. Call it before the application is initialized: Express then matches these routes before
  * the controllers. They do not pass the guards, so they need no API key and have no rate limit.
- *
- * @returns the limit on simultaneous downloads
+ * Returns the limit on simultaneous downloads.
  */
 export function serveInterfaceDescription(
   app: NestExpressApplication,
@@ -27,7 +26,6 @@ export function serveInterfaceDescription(
   const express: Express = app.getHttpAdapter().getInstance();
 
   const page = docsPage();
-
   express.get(['/', '/docs/'], (_request, response) => response.redirect(docsPath));
   express.get('/openapi.json', limit.admit, (request, response) =>
     description.current().json.send(request, response),

@@ -20,7 +20,6 @@ export class Keyset<const Columns extends readonly SortColumn[]> {
 
   /**
    * Returns the sort columns of the row before the page, or undefined for the first page.
-   *
    * @throws ServiceError invalid_cursor if the cursor is malformed or was made with other filters
    */
   positionOf(query: PageQuery): Position<Columns> | undefined {
@@ -35,10 +34,8 @@ export class Keyset<const Columns extends readonly SortColumn[]> {
   }
 
   /**
-   * Returns a page, with the parameters of the next page if one follows.
-   *
-   * @param rows up to `limit + 1` rows in the sort order, beginning after the position of the query
-   * @param positionOf returns the sort columns of a row
+   * Returns a page, with the parameters of the next page if one follows. `rows` are up to `limit + 1`
+   * rows after the position of the query. `positionOf` returns the sort columns of a row.
    */
   page<Row>(
     rows: readonly Row[],
