@@ -29,6 +29,10 @@ class Connection {
     return this.responses.size === 0;
   }
 
+  get lastResponse(): Response | undefined {
+    return [...this.responses].at(-1);
+  }
+
   /** Whether the service handles no request of this connection. Responses may still be unread. */
   get isWaitingForClient(): boolean {
     for (const response of this.responses) if (!response.writableEnded) return false;
@@ -139,6 +143,11 @@ export class Connections {
     };
   }
 
+  /** Returns the newest response of a connection that is not completely sent. */
+  lastResponse(socket: Socket): Response | undefined {
+    return this.bySocket.get(socket)?.lastResponse;
+  }
+
   /** Ignores further requests of a connection. For one whose response has `Connection: close`. */
   stopRequests(socket: Socket): void {
     const connection = this.bySocket.get(socket);
@@ -239,7 +248,7 @@ export class Connections {
     connection.isClosing = true;
     stopParsing(socket);
     socket.pause();
-    const last = [...connection.responses].at(-1);
+    const last = connection.lastResponse;
     if (!last?.headersSent) last?.setHeader('Connection', 'close');
     last?.once('close', () => lingerThenDestroy(socket));
   }

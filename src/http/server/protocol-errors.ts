@@ -1,6 +1,5 @@
 import { METHODS, STATUS_CODES, type Server } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { Logger } from 'pino';
 import type { ClientAddressForm } from '../../config/logging-settings.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
@@ -18,9 +17,7 @@ import { lingerThenDestroy } from './lingering-close.js';
  * body. They are counted for the address of the socket, because the API key was not read.
  */
 export class ProtocolErrors {
-  /** The last response of each connection, sent or not. */
-  private readonly lastResponses = new WeakMap<Duplex, Response>();
-  private readonly malformed = new WeakSet<Duplex>();
+  private readonly malformed = new WeakSet<Socket>();
 
   /** @param countForAddress counts one request for the address of a socket */
   constructor(
@@ -32,11 +29,6 @@ export class ProtocolErrors {
 
   /** Handles the server's events about malformed and unusual requests. */
   attach(server: Server): void {
-    // Before ServiceAdapter, which can start the request in a later tick. The parser reads on, and
-    // can report an error in the body before that.
-    server.prependListener('request', (request: Request, response: Response) => {
-      this.lastResponses.set(request.socket, response);
-    });
     server.on('checkContinue', (request: Request, response: Response) => {
       request.expectsContinue = true;
       server.emit('request', request, response);
@@ -77,7 +69,7 @@ export class ProtocolErrors {
     if (this.malformed.has(socket)) return;
     this.malformed.add(socket);
     const serviceError = toServiceError(error);
-    const request = this.lastResponses.get(socket)?.req;
+    const request = this.connections.lastResponse(socket)?.req;
     if (request && !request.complete) {
       // The error is in the body. It rejects the request only if the service reads the body. If
       // not, the request gets its own response.
@@ -89,13 +81,13 @@ export class ProtocolErrors {
   }
 
   private sendAfterLastResponse(socket: Socket, error: ServiceError): void {
-    const last = this.lastResponses.get(socket);
+    const last = this.connections.lastResponse(socket);
     const send = () => {
       // The connection may have ended after the last response.
       if (socket.writable) void this.sendOnSocket(socket, error);
     };
-    if (!last || last.writableFinished) send();
-    else last.once('close', send);
+    if (last) last.once('close', send);
+    else send();
   }
 
   private async sendOnSocket(socket: Socket, error: ServiceError): Promise<void> {

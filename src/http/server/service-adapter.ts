@@ -96,7 +96,7 @@ export class ServiceAdapter extends ExpressAdapter {
   private beforeHead(response: Response): void {
     response.req.slot?.release();
     if (this.endsConnections) response.setHeader('Connection', 'close');
-    // A handler with `@Res()` that sets no caching rules sends its response itself.
+    // sendJson has set the rules of successful reads.
     if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
     // The client is still sending a body that the service does not read.
     if (!response.req.complete && hasBody(response.req)) lingerAfterResponse(response);
