@@ -3,11 +3,7 @@ import { createServer, type Server } from 'node:net';
 import type { Logger } from 'pino';
 import { StartError } from './errors/start-error.js';
 
-/**
- * The length of the queue of connections to accept. The system can limit it further
- * (net.core.somaxconn). With Node's default of 511, the system drops connection attempts of a
- * burst, and clients repeat them only seconds later.
- */
+/** Connections to accept. With Node's default of 511, the system drops some of a burst. */
 const LISTEN_BACKLOG = 4_096;
 const MAX_PORT = 65_535;
 
@@ -17,7 +13,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name cannot be resolved',
 };
 
-/** A server that is to listen, and where. */
+/** A server and the address that it listens on. */
 export interface Listener {
   readonly server: Server;
   /** The prefix of its settings PORT and HOST. */
@@ -26,12 +22,7 @@ export interface Listener {
   readonly host: string;
 }
 
-/**
- * Makes the servers listen, one after the other.
- *
- * @throws StartError that names the setting to change; for ports in use, with a command that starts
- *   the service on free ones
- */
+/** Makes the servers listen, one after the other. @throws StartError that says what to change */
 export async function listen(listeners: readonly Listener[], logger: Logger): Promise<void> {
   for (const { server, prefix, port, host } of listeners) {
     server.listen({ port, host, backlog: LISTEN_BACKLOG });

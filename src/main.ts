@@ -34,10 +34,7 @@ async function runProcess(): Promise<void> {
   await runService(settings, database, log, stopReason);
 }
 
-/**
- * Resolves to the first signal or uncaught exception. The exception is logged, the exit code is then
- * 1, and the process ends even if the shutdown does not.
- */
+/** Resolves to the first signal or uncaught exception, after which the process ends in any case. */
 function firstReasonToStop(
   { logger, output }: ServiceLog,
   { shutdownDelayMs, shutdownGraceMs }: ServerSettings,

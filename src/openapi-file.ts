@@ -9,9 +9,8 @@ import { describeRouteLimits } from './rate-limit/route-counting.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
 
 /**
- * Returns the content of `openapi.yaml`: the description of the published interface for the default
- * settings, before any operation is removed. A running service also describes the other features.
- * Starts nothing: Nest only reads the classes of the modules.
+ * Returns the content of `openapi.yaml`: the published interface with the default settings, before
+ * any operation is removed. Starts nothing: Nest only reads the classes of the modules.
  */
 export async function openapiFile(): Promise<string> {
   const settings = new Settings({});

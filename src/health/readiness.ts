@@ -28,7 +28,7 @@ export class Readiness {
     private readonly settings: Settings,
   ) {}
 
-  /** The replica is not ready from now on, so that load balancers stop sending requests to it. */
+  /** The replica is not ready from now on. */
   beginShutdown(): void {
     this.shuttingDown = true;
   }

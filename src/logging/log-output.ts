@@ -16,10 +16,8 @@ type WriteBytes = (
 ) => void;
 
 /**
- * Writes a log to standard output. Writing never blocks the event loop and never fails. While
- * nothing can be written (a full disk, a stalled reader, a closed pipe), lines wait in a buffer.
- * Lines that do not fit are dropped and counted. pino's own destination blocks the process while it
- * repeats a failed write, also at exit.
+ * Writes a log to standard output without blocking the event loop, as pino's own destination would
+ * do after a failed write. Lines that cannot be written wait in a buffer, or are dropped and counted.
  */
 export class LogOutput {
   private readonly writeBytes = standardOutput();
@@ -36,11 +34,7 @@ export class LogOutput {
   /** Called when everything is written or a write has failed. */
   private onFlushed: (() => void) | undefined;
 
-  /**
-   * @param limitBytes the size of the buffer
-   * @param onDropped called when there is space again, with the number of lines dropped since its
-   *   last call
-   */
+  /** @param onDropped called when there is space again, with the number of lines just dropped */
   constructor(
     private readonly limitBytes: number,
     private readonly onDropped: (lines: number) => void,
@@ -114,9 +108,8 @@ export class LogOutput {
 }
 
 /**
- * Returns a function that writes to standard output without blocking. fs.write uses a thread of
- * libuv. A thread that is blocked forever would keep the process from exiting, so fs.write is used
- * for files and for a terminal in non-blocking mode only.
+ * Returns a function that writes to standard output without blocking. fs.write is not used for
+ * pipes: it blocks a thread of libuv, which would keep the process from exiting.
  */
 function standardOutput(): WriteBytes {
   const kind = fstatSync(STDOUT);

@@ -30,11 +30,7 @@ export async function createServiceLog({
   return { logger, output };
 }
 
-/**
- * Returns a logger that writes JSON lines. It masks API keys, wherever they are in a line.
- *
- * @param destination receives each line with its line end
- */
+/** Returns a logger that writes JSON lines. It masks API keys, wherever they are in a line. */
 export function createLogger(level: LogLevel, destination: DestinationStream): Logger {
   return pino(
     {

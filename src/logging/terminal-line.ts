@@ -12,11 +12,7 @@ const formatRequest = prettyFactory({
 /** Characters that would end the line or control the terminal. A path comes from the client. */
 const CONTROLS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/**
- * Returns a line of the log as a person reads it on a terminal. Only a stack takes further lines.
- *
- * @param line one line of JSON
- */
+/** Returns a JSON line of the log as a person reads it on a terminal. A stack takes more lines. */
 export function terminalLine(line: string): string {
   return line.includes('"msg":"request"') ? formatRequest(line) : format(line);
 }

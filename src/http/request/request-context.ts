@@ -93,12 +93,7 @@ export function responseOf(host: ArgumentsHost): Response {
   return host.switchToHttp().getResponse<Response>();
 }
 
-/**
- * Returns a function that calls `read` once per route and then returns the cached value. Several
- * guards read the decorators of a route on every request.
- *
- * @param read depends only on the handler and its controller
- */
+/** Returns a function that calls `read` once per handler and controller, and caches its value. */
 export function perRoute<Value>(
   read: (context: ExecutionContext) => Value,
 ): (context: ExecutionContext) => Value {

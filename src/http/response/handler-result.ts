@@ -11,10 +11,7 @@ export class Page<Item> {
 
 /** A body that is JSON text already. It is sent byte for byte. */
 export class SerializedJson {
-  /**
-   * @param text JSON, or '' for a response without a body
-   * @param headers additional headers of the response
-   */
+  /** @param text JSON, or '' for a response without a body */
   constructor(
     readonly text: string,
     readonly headers: Readonly<Record<string, string>> = {},

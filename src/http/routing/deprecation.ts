@@ -44,9 +44,7 @@ export function removalMessage({ sunset, replacement }: Deprecation): string {
   return `This operation was removed on ${sunset.toISOString().slice(0, 10)}. ${replacement}`;
 }
 
-/**
- * Runs after the global guards, so that callers without an API key learn nothing about the route.
- */
+/** Runs after the global guards: callers without an API key learn nothing about the route. */
 @Injectable()
 class DeprecationGuard implements CanActivate {
   constructor(
