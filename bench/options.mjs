@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
 
 export const USAGE = `Usage: npm run bench -- [options]
-  --scenario A,B     only these; all by default. The names are in bench/scenarios.mjs, and: start, counters, overload
-  --peer A,B         only these; all by default. The names are in bench/peers.mjs
+  --scenario A,B     only these; all by default. The names are in bench/comparison/scenarios.mjs, and: start, counters, overload
+  --peer A,B         only these; all by default. The names are in bench/comparison/peers.mjs
   --rounds N         rounds, interleaved (9)
   --processes N      new processes of each peer during the rounds (3)
   --seconds N        how long each is asked in a round (2)

@@ -5,14 +5,14 @@
 import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sendAndCompare } from './responses.mjs';
-import { CLIENTS } from './clients.mjs';
-import { flameGraph } from './flame-graph.mjs';
+import { sendAndCompare } from './load/response-check.mjs';
+import { CLIENTS } from './load/load-clients.mjs';
+import { flameGraph } from './report/flame-graph.mjs';
 import { readOptions } from './options.mjs';
-import { PeerProcess } from './peer-process.mjs';
-import { PEERS } from './peers.mjs';
-import { listScenarios } from './scenarios.mjs';
-import { onStage } from './stage.mjs';
+import { PeerProcess } from './processes/peer-process.mjs';
+import { PEERS } from './comparison/peers.mjs';
+import { listScenarios } from './comparison/scenarios.mjs';
+import { onStage } from './processes/environment.mjs';
 
 const ANIMALS = 100_000;
 const SECONDS = 20;

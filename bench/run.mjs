@@ -1,16 +1,16 @@
 // @ts-check
 // Measures the service side by side with what a team would otherwise run: npm run bench -- --help
 import { setMaxListeners } from 'node:events';
-import { measureCounters } from './counters.mjs';
+import { measureCounters } from './measurements/counters.mjs';
 import { readOptions, USAGE, UsageError } from './options.mjs';
-import { PEERS } from './peers.mjs';
-import { measureOverload } from './overload.mjs';
-import { report } from './report.mjs';
-import { listScenarios, SCENARIO_NAMES } from './scenarios.mjs';
-import { measureSideBySide } from './side-by-side.mjs';
-import { onStage } from './stage.mjs';
-import { measureStarts } from './starts.mjs';
-import { summarise } from './summary.mjs';
+import { PEERS } from './comparison/peers.mjs';
+import { measureOverload } from './measurements/overload.mjs';
+import { report } from './report/report.mjs';
+import { listScenarios, SCENARIO_NAMES } from './comparison/scenarios.mjs';
+import { measureSideBySide } from './comparison/comparison.mjs';
+import { onStage } from './processes/environment.mjs';
+import { measureStarts } from './measurements/starts.mjs';
+import { summarise } from './report/summary.mjs';
 
 /** Chosen like scenarios, but not measured side by side. */
 const OTHERS = ['start', 'counters', 'overload'];

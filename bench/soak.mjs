@@ -6,16 +6,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { generateKey, hashKey, keyHint } from '#dist/auth/key-format.js';
-import { PeerProcess } from './peer-process.mjs';
-import { freePort } from './ports.mjs';
-import { residentBytes } from './processor-time.mjs';
-import { startRedis } from './redis.mjs';
-import { SoakClient } from './soak-client.mjs';
-import { SoakTraffic } from './soak-traffic.mjs';
-import { onStage } from './stage.mjs';
-import { aligned } from './tables.mjs';
+import { PeerProcess } from './processes/peer-process.mjs';
+import { freePort } from './processes/ports.mjs';
+import { residentBytes } from './measurements/process-usage.mjs';
+import { startRedis } from './processes/redis.mjs';
+import { SoakClient } from './soak/client.mjs';
+import { SoakTraffic } from './soak/traffic.mjs';
+import { onStage } from './processes/environment.mjs';
+import { aligned } from './report/tables.mjs';
 
-/** @typedef {import('./stage.mjs').Stage} Stage */
+/** @typedef {import('./processes/environment.mjs').Stage} Stage */
 
 /**
  * What the service holds.
@@ -57,7 +57,7 @@ const TOLERANCE = {
 };
 
 const MAIN = fileURLToPath(new URL('../dist/bundle/main.js', import.meta.url));
-const COLLECT_GARBAGE = new URL('collect-garbage.mjs', import.meta.url).href;
+const COLLECT_GARBAGE = new URL('soak/collect-garbage.mjs', import.meta.url).href;
 
 /** @param {number} seconds @param {AbortSignal} signal @returns {Promise<string[]>} what is not as it must be */
 async function soak(seconds, signal) {

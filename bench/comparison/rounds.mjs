@@ -1,7 +1,7 @@
 // @ts-check
-import { sendAndCompare } from './responses.mjs';
-import { CLIENTS } from './clients.mjs';
-import { familySeconds, processSeconds, residentBytes } from './processor-time.mjs';
+import { sendAndCompare } from '../load/response-check.mjs';
+import { CLIENTS } from '../load/load-clients.mjs';
+import { familySeconds, processSeconds, residentBytes } from '../measurements/process-usage.mjs';
 
 /**
  * What one scenario costs one peer in one round. Processor time is microseconds a request.
@@ -31,8 +31,8 @@ const LEAD_IN_SECONDS = 2;
  */
 export class Rounds {
   /**
-   * @param {import('./stage.mjs').Stage} stage
-   * @param {import('./options.mjs').Options} options
+   * @param {import('../processes/environment.mjs').Stage} stage
+   * @param {import('../options.mjs').Options} options
    * @param {AbortSignal} signal ends it
    */
   constructor(stage, options, signal) {
@@ -46,7 +46,7 @@ export class Rounds {
    * one.
    *
    * @param {import('./scenarios.mjs').Scenario[]} scenarios
-   * @param {import('./peer-process.mjs').PeerProcess[]} peers
+   * @param {import('../processes/peer-process.mjs').PeerProcess[]} peers
    * @returns {Promise<Result[]>}
    */
   async run(scenarios, peers) {
@@ -74,7 +74,7 @@ export class Rounds {
   }
 
   /**
-   * @param {import('./peer-process.mjs').PeerProcess} peer
+   * @param {import('../processes/peer-process.mjs').PeerProcess} peer
    * @param {import('./scenarios.mjs').Scenario} scenario
    * @param {number} seconds
    */
@@ -83,7 +83,7 @@ export class Rounds {
   }
 
   /**
-   * @param {import('./peer-process.mjs').PeerProcess} peer
+   * @param {import('../processes/peer-process.mjs').PeerProcess} peer
    * @param {import('./scenarios.mjs').Scenario} scenario
    * @param {number} seconds
    * @returns {Promise<Sample>}
@@ -107,8 +107,8 @@ export class Rounds {
   }
 
   /**
-   * @param {import('./peer-process.mjs').PeerProcess} peer
-   * @param {import('./responses.mjs').Question} question
+   * @param {import('../processes/peer-process.mjs').PeerProcess} peer
+   * @param {import('../load/response-check.mjs').Question} question
    * @param {number} seconds
    */
   async #ask(peer, question, seconds) {

@@ -20,8 +20,8 @@ const RESPONSE_TIMEOUT_MS = 10_000;
 /**
  * Sends a peer one request and compares the response with the expected one.
  *
- * @param {import('./peer-process.mjs').PeerProcess} peer
- * @param {import('./scenarios.mjs').Scenario} scenario
+ * @param {import('../processes/peer-process.mjs').PeerProcess} peer
+ * @param {import('../comparison/scenarios.mjs').Scenario} scenario
  * @returns {Promise<Question>} the request, so that it can be repeated
  * @throws if the response differs
  */
@@ -47,7 +47,7 @@ export async function sendAndCompare(peer, scenario) {
 
 /**
  * @param {Response} response
- * @param {import('./scenarios.mjs').Scenario} scenario
+ * @param {import('../comparison/scenarios.mjs').Scenario} scenario
  * @param {string} peer its name
  */
 function compare({ status, text }, scenario, peer) {

@@ -68,7 +68,7 @@ export function startsText(starts, spread) {
   ]);
 }
 
-/** @param {import('./overload.mjs').Overload} overload */
+/** @param {import('../measurements/overload.mjs').Overload} overload */
 export function overloadText({ peakPerSecond, peakP99Ms, phases }) {
   const head = [
     `overload (peak: ${round(peakPerSecond)} lists/s, p99 ${round(peakP99Ms)} ms)`,

@@ -1,6 +1,6 @@
 // @ts-check
 import { Agent, get } from 'node:http';
-import { residentBytes } from './processor-time.mjs';
+import { residentBytes } from './process-usage.mjs';
 
 const INTERVAL_MS = 100;
 const PROBE_LIMIT_MS = 20_000;

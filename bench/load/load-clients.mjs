@@ -19,11 +19,11 @@ const createAutocannon = createRequire(import.meta.url)('autocannon');
  * @property {AbortSignal} signal ends it
  */
 
-/** @type {Record<'wrk' | 'autocannon', (question: import('./responses.mjs').Question, options: LoadOptions) => Promise<Load>>} */
+/** @type {Record<'wrk' | 'autocannon', (question: import('./response-check.mjs').Question, options: LoadOptions) => Promise<Load>>} */
 export const CLIENTS = { wrk, autocannon };
 
 /**
- * @param {import('./responses.mjs').Question} question
+ * @param {import('./response-check.mjs').Question} question
  * @param {LoadOptions} options
  * @returns {Promise<Load>}
  */
@@ -52,7 +52,7 @@ async function autocannon(question, { seconds, connections, signal }) {
 }
 
 /**
- * @param {import('./responses.mjs').Question} question
+ * @param {import('./response-check.mjs').Question} question
  * @param {LoadOptions} options
  * @returns {Promise<Load>}
  */

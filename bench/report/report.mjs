@@ -15,14 +15,14 @@ const TRUSTED_ROUNDS = 5;
  * @property {import('./summary.mjs').Row[]} rows
  * @property {{ coldMs: number[], warmMs: number[], databaseUrlMs: number[] } | undefined} starts
  * @property {{ idleOwnersBytes: number, bytesPerCounter: number } | undefined} counters
- * @property {import('./overload.mjs').Overload | undefined} overload
+ * @property {import('../measurements/overload.mjs').Overload | undefined} overload
  */
 
 /**
  * Prints what was measured, and writes it to bench.json and bench.svg.
  *
  * @param {Measured} measured
- * @param {import('./options.mjs').Options} options
+ * @param {import('../options.mjs').Options} options
  * @param {string} postgres its version
  */
 export async function report({ rows, starts, counters, overload }, options, postgres) {

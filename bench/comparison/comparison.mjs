@@ -1,7 +1,7 @@
 // @ts-check
 import { createReadStream } from 'node:fs';
-import { sendAndCompare } from './responses.mjs';
-import { PeerProcess } from './peer-process.mjs';
+import { sendAndCompare } from '../load/response-check.mjs';
+import { PeerProcess } from '../processes/peer-process.mjs';
 import { Rounds } from './rounds.mjs';
 
 /**
@@ -9,8 +9,8 @@ import { Rounds } from './rounds.mjs';
  * differs from one process to the next, by half for some peers, and no number of rounds in one
  * process would show it.
  *
- * @param {import('./stage.mjs').Stage} stage
- * @param {import('./options.mjs').Options} options
+ * @param {import('../processes/environment.mjs').Stage} stage
+ * @param {import('../options.mjs').Options} options
  * @param {import('./peers.mjs').Peer[]} peers
  * @param {Scenarios} scenarios
  * @param {AbortSignal} signal ends it
@@ -49,8 +49,8 @@ function joined(before, after) {
  *
  * @typedef {{ all: import('./scenarios.mjs').Scenario[], timed: import('./scenarios.mjs').Scenario[] }} Scenarios
  *
- * @param {import('./stage.mjs').Stage} stage
- * @param {import('./options.mjs').Options} options
+ * @param {import('../processes/environment.mjs').Stage} stage
+ * @param {import('../options.mjs').Options} options
  * @param {import('./peers.mjs').Peer[]} peers
  * @param {Scenarios} scenarios
  * @param {AbortSignal} signal ends it

@@ -1,7 +1,7 @@
 // @ts-check
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { endWithThisProcess } from './children.mjs';
+import { endWithThisProcess } from './child-processes.mjs';
 import { freePort, untilItListens } from './ports.mjs';
 
 const START_LIMIT_MS = 10_000;

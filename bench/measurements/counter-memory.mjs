@@ -1,7 +1,7 @@
 // @ts-check
 // Measures the counters in the process: the memory of a million idle owners and of a flood of
 // addresses, and the time of one decision. Run it after a build:
-// node --expose-gc bench/limit-memory.mjs [--json]
+// node --expose-gc bench/measurements/counter-memory.mjs [--json]
 import { Clock, DAY_MS, MINUTE_MS } from '#dist/config/clock.js';
 import { InProcessStorage } from '#dist/rate-limit/in-process-storage.js';
 
@@ -14,7 +14,7 @@ class SetClock extends Clock {
   }
 }
 
-/** @typedef {import('../src/rate-limit/limit-storage.js').Budget} Budget */
+/** @typedef {import('../../src/rate-limit/limit-storage.js').Budget} Budget */
 
 /**
  * @param {number} id

@@ -11,7 +11,7 @@ import {
   seenByServer,
   spawnAsServerUser,
 } from '#dist/embedded-postgres/cluster/server-user.js';
-import { endWithThisProcess } from './children.mjs';
+import { endWithThisProcess } from './child-processes.mjs';
 import { freePort, untilItListens } from './ports.mjs';
 
 const DATABASE = 'bench';

@@ -3,9 +3,9 @@ import { LIMITS, TARGETS } from './targets.mjs';
 
 /**
  * @typedef {{ median: number, min: number, max: number }} Spread
- * @typedef {Record<keyof import('./rounds.mjs').Sample, Spread>} Figures
+ * @typedef {Record<keyof import('../comparison/rounds.mjs').Sample, Spread>} Figures
  *
- * @typedef {{ scenario: string, title: string, peer: string, peerTitle: string, figures: Figures, samples: import('./rounds.mjs').Sample[] }} Row
+ * @typedef {{ scenario: string, title: string, peer: string, peerTitle: string, figures: Figures, samples: import('../comparison/rounds.mjs').Sample[] }} Row
  *
  * @typedef {object} Verdict
  * @property {string} what
@@ -34,7 +34,7 @@ export function spread(values) {
 }
 
 /**
- * @param {import('./rounds.mjs').Result[]} results
+ * @param {import('../comparison/rounds.mjs').Result[]} results
  * @returns {Row[]}
  */
 export function summarise(results) {
@@ -97,7 +97,7 @@ export function judgeStarts({ warmMs, databaseUrlMs }) {
 }
 
 /**
- * @param {import('./overload.mjs').Overload} overload
+ * @param {import('../measurements/overload.mjs').Overload} overload
  * @returns {Verdict[]}
  */
 export function judgeOverload({ phases }) {

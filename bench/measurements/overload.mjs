@@ -3,14 +3,14 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { endWithThisProcess } from './children.mjs';
-import { HealthWatch } from './health-watch.mjs';
-import { PeerProcess } from './peer-process.mjs';
-import { PEERS } from './peers.mjs';
-import { residentBytes } from './processor-time.mjs';
+import { endWithThisProcess } from '../processes/child-processes.mjs';
+import { HealthWatch } from './health-probe.mjs';
+import { PeerProcess } from '../processes/peer-process.mjs';
+import { PEERS } from '../comparison/peers.mjs';
+import { residentBytes } from './process-usage.mjs';
 
-/** @typedef {import('./load-generator.mjs').Load} Load */
-/** @typedef {import('./load-generator.mjs').LoadResult} LoadResult */
+/** @typedef {import('../load/load-generator.mjs').Load} Load */
+/** @typedef {import('../load/load-generator.mjs').LoadResult} LoadResult */
 
 /**
  * @typedef {object} OverloadPhase
@@ -32,7 +32,7 @@ import { residentBytes } from './processor-time.mjs';
  * @typedef {{ peakPerSecond: number, peakP99Ms: number, phases: OverloadPhase[] }} Overload
  */
 
-const GENERATOR = fileURLToPath(new URL('load-generator.mjs', import.meta.url));
+const GENERATOR = fileURLToPath(new URL('../load/load-generator.mjs', import.meta.url));
 const PATH = '/v1/pets?limit=20';
 /** As many as the benchmark's client has: enough that the service is busy. */
 const PEAK_CONNECTIONS = 64;
@@ -48,7 +48,7 @@ const WORST_SHARE = 0.1;
 /**
  * Measures the peak goodput of lists, then offers more than that in three ways.
  *
- * @param {import('./stage.mjs').Stage} stage
+ * @param {import('../processes/environment.mjs').Stage} stage
  * @param {AbortSignal} signal ends it
  * @returns {Promise<Overload>}
  */

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const PROGRAM = fileURLToPath(new URL('limit-memory.mjs', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('counter-memory.mjs', import.meta.url));
 /** Of an owner: the minute and the day. */
 const COUNTERS = 2;
 const OWNERS = 1_000_000;

@@ -20,10 +20,10 @@ import { fileURLToPath } from 'node:url';
  * @property {boolean} [redis] whether its counters are in Redis
  */
 
-const SERVICE = fileURLToPath(new URL('../dist/bundle/main.js', import.meta.url));
+const SERVICE = fileURLToPath(new URL('../../dist/bundle/main.js', import.meta.url));
 
 /** @param {string} file */
-const peer = (file) => fileURLToPath(new URL(`peers/${file}`, import.meta.url));
+const peer = (file) => fileURLToPath(new URL(`../peers/${file}`, import.meta.url));
 
 /**
  * Only the limits of the owners apply, because the load comes from one address. Rejections are

@@ -5,10 +5,10 @@ import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { endWithThisProcess } from './children.mjs';
-import { freePort } from './ports.mjs';
+import { endWithThisProcess } from '../processes/child-processes.mjs';
+import { freePort } from '../processes/ports.mjs';
 
-const MAIN = fileURLToPath(new URL('../dist/bundle/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/bundle/main.js', import.meta.url));
 const START_LIMIT_MS = 60_000;
 const POLL_MS = 5;
 
@@ -16,7 +16,7 @@ const POLL_MS = 5;
  * Returns how long the service takes from its start until it is ready, in milliseconds, once a
  * round: on an embedded database that is made first, on the same one again, and with DATABASE_URL.
  *
- * @param {import('./stage.mjs').Stage} stage
+ * @param {import('../processes/environment.mjs').Stage} stage
  * @param {number} rounds
  * @param {AbortSignal} signal ends it
  */

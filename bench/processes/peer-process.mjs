@@ -5,15 +5,15 @@ import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'nod
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
-import { compile } from '../scripts/typescript-transform.mjs';
-import { endWithThisProcess } from './children.mjs';
+import { compile } from '../../scripts/typescript-transform.mjs';
+import { endWithThisProcess } from './child-processes.mjs';
 import { freePort, untilItListens } from './ports.mjs';
 
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 5_000;
 const POOL_SIZE = '10';
 /** Inside the installation, so that packages are found. */
-const COMPILED = fileURLToPath(new URL('../node_modules/.cache/bench', import.meta.url));
+const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/bench', import.meta.url));
 
 /** A peer at work. */
 export class PeerProcess {
@@ -23,7 +23,7 @@ export class PeerProcess {
   requests = 0;
 
   /**
-   * @param {import('./peers.mjs').Peer} peer
+   * @param {import('../comparison/peers.mjs').Peer} peer
    * @param {number} port
    * @param {string} logFile
    * @param {import('node:child_process').ChildProcess} child
@@ -43,8 +43,8 @@ export class PeerProcess {
    * Starts a peer as in production and waits until it listens. What it prints goes to a file, as
    * the service's log does on many machines.
    *
-   * @param {import('./peers.mjs').Peer} peer
-   * @param {import('./stage.mjs').Stage} stage
+   * @param {import('../comparison/peers.mjs').Peer} peer
+   * @param {import('./environment.mjs').Stage} stage
    * @param {AbortSignal} signal ends it
    * @param {string[]} flags of Node.js
    * @throws when it does not start

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { generateKey } from '#dist/auth/key-format.js';
-import { SoakClient } from './soak-client.mjs';
+import { SoakClient } from './client.mjs';
 
-/** @typedef {import('./soak-client.mjs').SoakResponse} SoakResponse */
+/** @typedef {import('./client.mjs').SoakResponse} SoakResponse */
 
 const PAUSE_MS = 5;
 const FASTEST_BYTE_MS = 100;
@@ -86,7 +86,7 @@ export class SoakTraffic {
 
   /**
    * @param {string} path
-   * @param {import('./soak-client.mjs').RequestOptions} [options]
+   * @param {import('./client.mjs').RequestOptions} [options]
    * @returns {Promise<SoakResponse>}
    * @throws when an error does not have the Error shape
    */
@@ -101,7 +101,7 @@ export class SoakTraffic {
   /** @returns {Kind[]} */
   #kinds() {
     const { caller, rejected } = this.keys;
-    /** @type {(name: string, expected: number[], path: string, options?: import('./soak-client.mjs').RequestOptions) => Kind} */
+    /** @type {(name: string, expected: number[], path: string, options?: import('./client.mjs').RequestOptions) => Kind} */
     const kind = (name, expected, path, options) => ({
       name,
       expected,
