@@ -1,23 +1,34 @@
 // @ts-check
 import { spawnSync } from 'node:child_process';
 import { parseArgs } from 'node:util';
+import { PEERS } from './comparison/peers.mjs';
+import { SCENARIO_NAMES } from './comparison/scenarios.mjs';
+
+const PEER_NAMES = PEERS.map(({ name }) => name);
+/** `start`, `counters` and `overload` measure only the service. */
+const ALL_SCENARIOS = [...SCENARIO_NAMES, 'start', 'counters', 'overload'];
 
 export const USAGE = `Usage: npm run bench -- [options]
-  --scenario A,B     only these; all by default. The names are in bench/comparison/scenarios.mjs, and: start, counters, overload
-  --peer A,B         only these; all by default. The names are in bench/comparison/peers.mjs
-  --rounds N         rounds, interleaved (9)
-  --processes N      new processes of each peer during the rounds (3)
-  --seconds N        how long each is asked in a round (2)
-  --warm-up N        and how long each process before, until V8 has compiled what is used; 0: not (10)
-  --connections N    connections of the client: enough that every peer is busy (64)
-  --animals N        animals in the store (100000)
-  --client NAME      wrk or autocannon; by default wrk where it is on the PATH
-  --output FOLDER    where bench.json and bench.svg go (reports)`;
+
+Options, with defaults in parentheses:
+  --scenario A,B     scenarios to measure (all):
+                     ${lines(ALL_SCENARIOS)}
+  --peer A,B         servers to compare (all):
+                     ${lines(PEER_NAMES)}
+  --rounds N         number of rounds (9)
+  --processes N      number of processes that each server runs in, one after the other (3)
+  --seconds N        length of a round per scenario and server, in seconds (2)
+  --warm-up N        warm-up per process and scenario, in seconds; 0 for none (10)
+  --connections N    connections of the load client (64)
+  --animals N        animals in the database (100000)
+  --client NAME      load client: wrk or autocannon (wrk if it is installed)
+  --output FOLDER    folder for bench.json and bench.svg (reports)
+  --help             print this help`;
 
 /**
  * @typedef {object} Options
- * @property {string[] | undefined} scenarios undefined: all
- * @property {string[] | undefined} peers undefined: all
+ * @property {readonly string[]} scenarios names
+ * @property {readonly string[]} peers names
  * @property {number} rounds
  * @property {number} processes
  * @property {number} seconds
@@ -25,10 +36,10 @@ export const USAGE = `Usage: npm run bench -- [options]
  * @property {number} connections
  * @property {number} animals
  * @property {'wrk' | 'autocannon'} client
- * @property {string} output
+ * @property {string} output a folder
  */
 
-/** Wrong usage; the message is one line. */
+/** An option is not valid. The message is one line. */
 export class UsageError extends Error {}
 
 /**
@@ -41,8 +52,8 @@ export class UsageError extends Error {}
 export function readOptions(args) {
   const { values } = parse(args);
   return {
-    scenarios: values.scenario?.split(','),
-    peers: values.peer?.split(','),
+    scenarios: names('scenario', ALL_SCENARIOS, values.scenario),
+    peers: names('peer', PEER_NAMES, values.peer),
     rounds: wholeNumber('rounds', values.rounds),
     processes: wholeNumber('processes', values.processes),
     seconds: positive('seconds', values.seconds),
@@ -78,28 +89,49 @@ function parse(args) {
 }
 
 /**
- * @param {string} name
- * @param {string} text
+ * @param {string} option
+ * @param {readonly string[]} allowed
+ * @param {string | undefined} text undefined: all
  */
-function wholeNumber(name, text) {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new UsageError(`--${name} takes a number from 1 on.`);
-  return Number(text);
+function names(option, allowed, text) {
+  const chosen = text?.split(',') ?? allowed;
+  const unknown = chosen.find((name) => !allowed.includes(name));
+  if (unknown === undefined) return chosen;
+  throw new UsageError(`--${option}: unknown name "${unknown}". Expected ${allowed.join(', ')}.`);
 }
 
 /**
- * @param {string} name
+ * @param {string} option
  * @param {string} text
  */
-function positive(name, text) {
-  if (!/^\d{1,4}(?:\.\d{1,3})?$/.test(text) || Number(text) === 0) {
-    throw new UsageError(`--${name} takes a number such as 3 or 0.5.`);
+function wholeNumber(option, text) {
+  if (!/^[1-9]\d{0,8}$/.test(text)) {
+    throw new UsageError(`--${option} must be a positive whole number.`);
   }
   return Number(text);
 }
 
-/** @param {string | undefined} name @returns {'wrk' | 'autocannon'} wrk, where there is one */
+/**
+ * @param {string} option
+ * @param {string} text
+ */
+function positive(option, text) {
+  if (!/^\d{1,4}(?:\.\d{1,3})?$/.test(text) || Number(text) === 0) {
+    throw new UsageError(`--${option} must be a positive number, such as 3 or 0.5.`);
+  }
+  return Number(text);
+}
+
+/** @param {string | undefined} name @returns {'wrk' | 'autocannon'} */
 function chooseClient(name) {
   if (name === 'wrk' || name === 'autocannon') return name;
-  if (name !== undefined) throw new UsageError('--client takes wrk or autocannon.');
+  if (name !== undefined) throw new UsageError('--client must be wrk or autocannon.');
   return spawnSync('wrk', ['--version'], { stdio: 'ignore' }).error ? 'autocannon' : 'wrk';
+}
+
+/** @param {readonly string[]} values @returns {string} the values over indented lines of six */
+function lines(values) {
+  const rows = [];
+  for (let at = 0; at < values.length; at += 6) rows.push(values.slice(at, at + 6).join(', '));
+  return rows.join(`,\n${' '.repeat(21)}`);
 }

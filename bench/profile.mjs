@@ -1,48 +1,51 @@
 // @ts-check
-// Where the service's time goes: a flame graph (SVG) of one scenario, taken by V8's sampling
-// profiler under load.
-//   node bench/profile.mjs [SCENARIO] [FILE]     list-20, reports/flame.svg
-import { readFile, readdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+// Writes a flame graph of the service under load, measured by V8's sampling profiler.
+// Usage: node bench/profile.mjs [SCENARIO] [FILE]
+// Default: list-20 and reports/flame.svg
+import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { sendAndCompare } from './load/response-check.mjs';
-import { CLIENTS } from './load/load-clients.mjs';
-import { flameGraph } from './report/flame-graph.mjs';
-import { readOptions } from './options.mjs';
-import { PeerProcess } from './processes/peer-process.mjs';
 import { PEERS } from './comparison/peers.mjs';
 import { listScenarios } from './comparison/scenarios.mjs';
-import { onStage } from './processes/environment.mjs';
+import { LOAD_CLIENTS } from './load/load-clients.mjs';
+import { sendAndCheck } from './load/response-check.mjs';
+import { readOptions } from './options.mjs';
+import { withEnvironment } from './processes/environment.mjs';
+import { PeerProcess } from './processes/peer-process.mjs';
+import { flameGraph } from './report/flame-graph.mjs';
 
-const ANIMALS = 100_000;
 const SECONDS = 20;
-/** Skips the start, and code that V8 has not compiled yet. */
+/** The flame graph omits the start, when V8 has not compiled the code yet. */
 const WARM_UP_SECONDS = 10;
 
 const [name = 'list-20', file = 'reports/flame.svg'] = process.argv.slice(2);
+const { animals, client, connections } = readOptions([]);
 const { signal } = new AbortController();
 
-await onStage(ANIMALS, signal, async (stage) => {
-  const scenario = (await listScenarios(stage.database, stage.keys)).find(
-    (known) => known.name === name,
-  );
+await withEnvironment(animals, signal, async (environment) => {
+  const { folder } = environment;
+  const scenarios = await listScenarios(environment.database, environment.keys);
+  const scenario = scenarios.find((candidate) => candidate.name === name);
   const service = PEERS.find((peer) => peer.name === 'service');
-  if (!scenario || !service) throw new Error(`There is no scenario ${name}.`);
-  const flags = ['--cpu-prof', '--cpu-prof-interval=250', `--cpu-prof-dir=${stage.folder}`];
-  // The modules: in the bundle, frames do not show the module.
+  if (!scenario || !service) throw new Error(`Unknown scenario "${name}".`);
+  const flags = ['--cpu-prof', '--cpu-prof-interval=250', `--cpu-prof-dir=${folder}`];
+  // The bundle would hide the modules of the functions.
   const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-  const peer = await PeerProcess.start({ ...service, program }, stage, signal, flags);
+  const peer = await PeerProcess.start({ ...service, program }, environment, signal, flags);
   try {
-    const question = await sendAndCompare(peer, scenario);
-    const { client, connections } = readOptions([]);
-    const { folder } = stage;
-    await CLIENTS[client](question, { connections, folder, signal, seconds: SECONDS });
+    const request = await sendAndCheck(peer, scenario);
+    await LOAD_CLIENTS[client](request, { connections, folder, signal, seconds: SECONDS });
   } finally {
     await peer.stop();
   }
-  const profile = (await readdir(stage.folder)).find((found) => found.endsWith('.cpuprofile'));
-  if (!profile) throw new Error('No profile was written.');
-  const text = await readFile(join(stage.folder, profile), 'utf8');
-  await writeFile(file, flameGraph(JSON.parse(text), { title: scenario.title, WARM_UP_SECONDS }));
+  const profile = (await readdir(folder)).find((found) => found.endsWith('.cpuprofile'));
+  if (!profile) throw new Error('Node.js wrote no profile.');
+  const text = await readFile(join(folder, profile), 'utf8');
+  const graph = flameGraph(JSON.parse(text), {
+    title: scenario.title,
+    skippedSeconds: WARM_UP_SECONDS,
+  });
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, graph);
   console.log(`Written to ${file}.`);
 });

@@ -1,65 +1,50 @@
 // @ts-check
-// Measures the service side by side with what a team would otherwise run: npm run bench -- --help
+// Compares the service with other servers. Usage: npm run bench -- --help
 import { setMaxListeners } from 'node:events';
-import { measureCounters } from './measurements/counters.mjs';
-import { readOptions, USAGE, UsageError } from './options.mjs';
+import { comparePeers } from './comparison/comparison.mjs';
 import { PEERS } from './comparison/peers.mjs';
+import { listScenarios } from './comparison/scenarios.mjs';
+import { measureCounters } from './measurements/counters.mjs';
 import { measureOverload } from './measurements/overload.mjs';
-import { report } from './report/report.mjs';
-import { listScenarios, SCENARIO_NAMES } from './comparison/scenarios.mjs';
-import { measureSideBySide } from './comparison/comparison.mjs';
-import { onStage } from './processes/environment.mjs';
 import { measureStarts } from './measurements/starts.mjs';
-import { summarise } from './report/summary.mjs';
-
-/** Chosen like scenarios, but not measured side by side. */
-const OTHERS = ['start', 'counters', 'overload'];
+import { readOptions, USAGE, UsageError } from './options.mjs';
+import { withEnvironment } from './processes/environment.mjs';
+import { report } from './report/report.mjs';
+import { summarize } from './report/summary.mjs';
 
 /**
  * @param {import('./options.mjs').Options} options
- * @param {AbortSignal} signal ends all that runs
+ * @param {AbortSignal} signal stops the run and all its processes
  */
 async function bench(options, signal) {
-  const isAsked = chosen('scenario', [...SCENARIO_NAMES, ...OTHERS], options.scenarios);
-  const peerNames = PEERS.map(({ name }) => name);
-  const isPeer = chosen('peer', peerNames, options.peers);
-  await onStage(options.animals, signal, async (stage) => {
-    const all = await listScenarios(stage.database, stage.keys);
-    const timed = all.filter(({ name }) => isAsked(name));
-    const peers = PEERS.filter(({ name, redis }) => isPeer(name) && (!redis || stage.redisUrl));
+  const { scenarios, peers, rounds } = options;
+  await withEnvironment(options.animals, signal, async (environment) => {
+    const all = await listScenarios(environment.database, environment.keys);
+    const measured = all.filter(({ name }) => scenarios.includes(name));
+    const started = PEERS.filter(
+      ({ name, redis }) => peers.includes(name) && (!redis || environment.redisUrl),
+    );
     const rows =
-      timed.length > 0
-        ? summarise(await measureSideBySide(stage, options, peers, { all, timed }, signal))
+      measured.length > 0
+        ? summarize(await comparePeers(environment, options, started, { all, measured }, signal))
         : [];
-    const starts = isAsked('start')
-      ? await measureStarts(stage, options.rounds, signal)
+    const starts = scenarios.includes('start')
+      ? await measureStarts(environment, rounds, signal)
       : undefined;
-    const counters = isAsked('counters') ? await measureCounters(signal) : undefined;
-    const overload = isAsked('overload') ? await measureOverload(stage, signal) : undefined;
-    const version = await stage.database.query('SHOW server_version');
+    const counters = scenarios.includes('counters') ? await measureCounters(signal) : undefined;
+    const overload = scenarios.includes('overload')
+      ? await measureOverload(environment, signal)
+      : undefined;
+    const version = await environment.database.query('SHOW server_version');
     await report({ rows, starts, counters, overload }, options, version.rows[0].server_version);
   });
 }
 
-/**
- * @param {string} option
- * @param {readonly string[]} names
- * @param {readonly string[] | undefined} wanted undefined: all
- * @returns {(name: string) => boolean}
- */
-function chosen(option, names, wanted = names) {
-  const unknown = wanted.find((name) => !names.includes(name));
-  if (unknown !== undefined) {
-    throw new UsageError(`--${option} takes ${names.join(', ')}; not ${unknown}.`);
-  }
-  return (name) => wanted.includes(name);
-}
-
 const stop = new AbortController();
-// Every peer listens.
+// Each process adds a listener.
 setMaxListeners(0, stop.signal);
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
-// The reader has closed the pipe.
+// The reader of a pipe, such as `head`, may close it.
 process.stdout.on('error', () => stop.abort());
 try {
   if (process.argv.includes('--help')) console.log(USAGE);

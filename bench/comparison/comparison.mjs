@@ -1,43 +1,50 @@
 // @ts-check
 import { createReadStream } from 'node:fs';
-import { sendAndCompare } from '../load/response-check.mjs';
+import { sendAndCheck } from '../load/response-check.mjs';
 import { PeerProcess } from '../processes/peer-process.mjs';
 import { Rounds } from './rounds.mjs';
 
+/** @typedef {import('../processes/environment.mjs').Environment} Environment */
+/** @typedef {import('../options.mjs').Options} Options */
+/** @typedef {import('./peers.mjs').Peer} Peer */
+/** @typedef {import('./rounds.mjs').Result} Result */
+/** @typedef {import('./scenarios.mjs').Scenario} Scenario */
+
+/** @typedef {{ all: Scenario[], measured: Scenario[] }} Scenarios */
+
 /**
- * Measures all peers, in several processes of each, one after the other: what V8 makes of a program
- * differs from one process to the next, by half for some peers, and no number of rounds in one
- * process would show it.
+ * Measures all peers in the same rounds. Divides the rounds among several processes of each peer,
+ * because V8 compiles the same program differently in each process (docs/performance.md).
  *
- * @param {import('../processes/environment.mjs').Stage} stage
- * @param {import('../options.mjs').Options} options
- * @param {import('./peers.mjs').Peer[]} peers
+ * @param {Environment} environment
+ * @param {Options} options
+ * @param {Peer[]} peers
  * @param {Scenarios} scenarios
- * @param {AbortSignal} signal ends it
- * @returns {Promise<import('./rounds.mjs').Result[]>}
- * @throws when a peer fails, or returns an unexpected response
+ * @param {AbortSignal} signal stops the measurement
+ * @returns {Promise<Result[]>}
+ * @throws if a peer ends or returns an unexpected response
  */
-export async function measureSideBySide(stage, options, peers, scenarios, signal) {
-  /** @type {import('./rounds.mjs').Result[]} */
+export async function comparePeers(environment, options, peers, scenarios, signal) {
+  /** @type {Result[]} */
   let results = [];
   let roundsLeft = options.rounds;
   for (let processesLeft = options.processes; roundsLeft > 0; processesLeft--) {
     const rounds = Math.ceil(roundsLeft / processesLeft);
     roundsLeft -= rounds;
-    console.log(`${rounds} of ${options.rounds} rounds, in new processes`);
-    results = joined(
+    console.log(`Starting new processes for ${rounds} of ${options.rounds} rounds`);
+    results = concatenated(
       results,
-      await measureProcesses(stage, { ...options, rounds }, peers, scenarios, signal),
+      await measureProcesses(environment, { ...options, rounds }, peers, scenarios, signal),
     );
   }
   return results;
 }
 
 /**
- * @param {import('./rounds.mjs').Result[]} before
- * @param {import('./rounds.mjs').Result[]} after of the same peers and scenarios, in the same order
+ * @param {Result[]} before
+ * @param {Result[]} after of the same peers and scenarios, in the same order
  */
-function joined(before, after) {
+function concatenated(before, after) {
   return after.map((result, index) => ({
     ...result,
     samples: [...(before[index]?.samples ?? []), ...result.samples],
@@ -45,49 +52,48 @@ function joined(before, after) {
 }
 
 /**
- * Starts the peers, compares a response of each peer to each of its scenarios, and measures.
+ * Starts the peers, checks their responses to all scenarios, and measures some of them.
  *
- * @typedef {{ all: import('./scenarios.mjs').Scenario[], timed: import('./scenarios.mjs').Scenario[] }} Scenarios
- *
- * @param {import('../processes/environment.mjs').Stage} stage
- * @param {import('../options.mjs').Options} options
- * @param {import('./peers.mjs').Peer[]} peers
+ * @param {Environment} environment
+ * @param {Options} options
+ * @param {Peer[]} peers
  * @param {Scenarios} scenarios
- * @param {AbortSignal} signal ends it
+ * @param {AbortSignal} signal stops the measurement
  */
-async function measureProcesses(stage, options, peers, { all, timed }, signal) {
+async function measureProcesses(environment, options, peers, { all, measured }, signal) {
   /** @type {PeerProcess[]} */
   const started = [];
   try {
     const starts = await Promise.allSettled(
-      peers.map(async (peer) => started.push(await PeerProcess.start(peer, stage, signal))),
+      peers.map(async (peer) => started.push(await PeerProcess.start(peer, environment, signal))),
     );
     for (const start of starts) if (start.status === 'rejected') throw start.reason;
     started.sort((a, b) => peers.indexOf(a.peer) - peers.indexOf(b.peer));
     for (const scenario of all) {
       for (const peer of started) {
-        if (peer.peer.abilities.includes(scenario.ability)) await sendAndCompare(peer, scenario);
+        if (peer.peer.features.includes(scenario.feature)) await sendAndCheck(peer, scenario);
       }
     }
-    return await new Rounds(stage, options, signal).run(timed, started);
+    return await new Rounds(environment, options, signal).run(measured, started);
   } finally {
     await Promise.all(started.map((peer) => peer.stop()));
-    if (!signal.aborted) for (const peer of started) await expectLogLines(peer);
+    if (!signal.aborted) for (const peer of started) await checkLogLines(peer);
   }
 }
 
 /**
- * The service writes a line for each request: one that left some out would be measured too fast.
+ * Checks that the service has logged each request, because the log is part of its cost.
  *
  * @param {PeerProcess} peer
+ * @throws if log lines are missing
  */
-async function expectLogLines(peer) {
+async function checkLogLines(peer) {
   if (!peer.peer.name.startsWith('service')) return;
   let lines = 0;
   for await (const chunk of createReadStream(peer.logFile)) {
     for (const byte of chunk) if (byte === 10) lines++;
   }
   if (lines < peer.requests) {
-    peer.fail(`served ${peer.requests} requests and logged ${lines}`);
+    peer.fail(`served ${peer.requests} requests but logged ${lines} lines`);
   }
 }

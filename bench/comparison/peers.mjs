@@ -2,33 +2,32 @@
 import { fileURLToPath } from 'node:url';
 
 /**
- * What a peer can be asked:
- * - `animals`: list, get and create, and what is not there
- * - `pages`: pages beyond the first
- * - `etag`: If-None-Match
- * - `keys`: who may ask, found in the database
+ * A feature that a peer supports:
+ * - `animals`: list, get and create, and 404
+ * - `pages`: cursors
+ * - `etag`: `If-None-Match`
+ * - `keys`: API keys that are stored in the database
  * - `rejections`: 401 and 429
  *
- * @typedef {'animals' | 'pages' | 'etag' | 'keys' | 'rejections'} Ability
+ * @typedef {'animals' | 'pages' | 'etag' | 'keys' | 'rejections'} Feature
+ *
+ * A server to measure: this service, or a program in bench/peers.
  *
  * @typedef {object} Peer
  * @property {string} name
  * @property {string} title
  * @property {string} program
- * @property {Ability[]} abilities
+ * @property {Feature[]} features
  * @property {Record<string, string>} [env]
- * @property {boolean} [redis] whether its counters are in Redis
+ * @property {boolean} [redis] whether its rate limit counters are in Redis
  */
 
-const SERVICE = fileURLToPath(new URL('../../dist/bundle/main.js', import.meta.url));
+export const SERVICE_PROGRAM = fileURLToPath(new URL('../../dist/bundle/main.js', import.meta.url));
 
 /** @param {string} file */
-const peer = (file) => fileURLToPath(new URL(`../peers/${file}`, import.meta.url));
+const peerProgram = (file) => fileURLToPath(new URL(`../peers/${file}`, import.meta.url));
 
-/**
- * Only the limits of the owners apply, because the load comes from one address. Rejections are
- * counted towards a ban.
- */
+/** Raises the limits per address and for bans, because all load comes from one address. */
 const SERVICE_ENV = {
   METRICS_PORT: '0',
   ANONYMOUS_REQUESTS_PER_MINUTE: '1000000000',
@@ -40,66 +39,66 @@ export const PEERS = [
   {
     name: 'service',
     title: 'this service',
-    program: SERVICE,
-    abilities: ['animals', 'pages', 'etag', 'keys', 'rejections'],
+    program: SERVICE_PROGRAM,
+    features: ['animals', 'pages', 'etag', 'keys', 'rejections'],
     env: SERVICE_ENV,
   },
   {
     name: 'service-redis',
     title: 'this service, counters in Redis',
-    program: SERVICE,
-    abilities: ['animals', 'pages', 'etag', 'keys', 'rejections'],
+    program: SERVICE_PROGRAM,
+    features: ['animals', 'pages', 'etag', 'keys', 'rejections'],
     env: SERVICE_ENV,
     redis: true,
   },
   {
     name: 'constant',
     title: 'node:http, constant body',
-    program: peer('constant.mjs'),
-    abilities: ['rejections'],
+    program: peerProgram('constant.mjs'),
+    features: ['rejections'],
   },
   {
     name: 'node-http',
-    title: 'node:http + pg (the limit)',
-    program: peer('node-http.mjs'),
-    abilities: ['animals'],
+    title: 'node:http + pg',
+    program: peerProgram('node-http.mjs'),
+    features: ['animals'],
   },
   {
     name: 'fastify',
-    title: 'Fastify, keys and limits',
-    program: peer('fastify.mjs'),
-    abilities: ['animals', 'keys', 'rejections'],
+    title: 'Fastify with API keys and rate limits',
+    program: peerProgram('fastify.mjs'),
+    features: ['animals', 'keys', 'rejections'],
   },
   {
     name: 'express-bare',
-    title: 'Express bare',
-    program: peer('express-bare.mjs'),
-    abilities: ['animals', 'etag'],
+    title: 'bare Express',
+    program: peerProgram('express-bare.mjs'),
+    features: ['animals', 'etag'],
   },
   {
     name: 'express-keys',
-    title: 'Express, keys and limits',
-    program: peer('express-keys.mjs'),
-    abilities: ['animals', 'etag', 'keys', 'rejections'],
+    title: 'Express with API keys and rate limits',
+    program: peerProgram('express-keys.mjs'),
+    features: ['animals', 'etag', 'keys', 'rejections'],
   },
   {
     name: 'express-redis',
-    title: 'Express, keys and limits in Redis',
-    program: peer('express-keys.mjs'),
-    abilities: ['animals', 'etag', 'keys', 'rejections'],
+    title: 'Express with API keys and rate limits in Redis',
+    program: peerProgram('express-keys.mjs'),
+    features: ['animals', 'etag', 'keys', 'rejections'],
     redis: true,
   },
   {
     name: 'nest-fastify',
-    title: 'textbook Nest on Fastify',
-    program: peer('nest.ts'),
-    abilities: ['animals'],
+    title: 'ordinary NestJS on Fastify',
+    program: peerProgram('nest.ts'),
+    features: ['animals'],
     env: { ADAPTER: 'fastify' },
   },
   {
     name: 'nest-express',
-    title: 'textbook Nest on Express',
-    program: peer('nest.ts'),
-    abilities: ['animals', 'etag'],
+    title: 'ordinary NestJS on Express',
+    program: peerProgram('nest.ts'),
+    features: ['animals', 'etag'],
   },
 ];

@@ -1,10 +1,17 @@
 // @ts-check
-import { sendAndCompare } from '../load/response-check.mjs';
-import { CLIENTS } from '../load/load-clients.mjs';
-import { familySeconds, processSeconds, residentBytes } from '../measurements/process-usage.mjs';
+import { LOAD_CLIENTS } from '../load/load-clients.mjs';
+import { sendAndCheck } from '../load/response-check.mjs';
+import {
+  cpuSeconds,
+  cpuSecondsWithChildren,
+  residentBytes,
+} from '../measurements/process-usage.mjs';
+
+/** @typedef {import('../processes/peer-process.mjs').PeerProcess} PeerProcess */
+/** @typedef {import('./scenarios.mjs').Scenario} Scenario */
 
 /**
- * What one scenario costs one peer in one round. Processor time is microseconds a request.
+ * The result of one scenario, peer and round. CPU times are in microseconds per request.
  *
  * @typedef {object} Sample
  * @property {number} requests
@@ -14,46 +21,45 @@ import { familySeconds, processSeconds, residentBytes } from '../measurements/pr
  * @property {number} nodeUs
  * @property {number} postgresUs
  * @property {number} redisUs 0 without Redis
- * @property {number} residentBytes of the Node process, at the end of the round
+ * @property {number} residentBytes of the Node.js process, at the end of the round
  *
- * @typedef {{ scenario: import('./scenarios.mjs').Scenario, peer: import('./peers.mjs').Peer, samples: Sample[] }} Result
+ * @typedef {{ scenario: Scenario, peer: import('./peers.mjs').Peer, samples: Sample[] }} Result
  */
 
 /**
- * Load before each round, which is not measured. While a peer was idle, V8 has collected unused
- * hidden classes, and it compiles the dependent code again (docs/performance.md).
+ * Load before each round that is not measured. While a peer is idle, V8 collects hidden classes,
+ * and must compile the dependent code again (docs/performance.md).
  */
 const LEAD_IN_SECONDS = 2;
 
 /**
- * Everything that is asked, round by round, so that what disturbs the machine disturbs all peers
- * alike.
+ * Measures all peers in interleaved rounds, so that other work on the machine affects all of them
+ * equally.
  */
 export class Rounds {
   /**
-   * @param {import('../processes/environment.mjs').Stage} stage
+   * @param {import('../processes/environment.mjs').Environment} environment
    * @param {import('../options.mjs').Options} options
-   * @param {AbortSignal} signal ends it
+   * @param {AbortSignal} signal stops the measurement
    */
-  constructor(stage, options, signal) {
-    this.stage = stage;
+  constructor(environment, options, signal) {
+    this.environment = environment;
     this.options = options;
     this.signal = signal;
   }
 
   /**
-   * Warms all up, then asks each peer what it can be asked, in every round beginning with another
-   * one.
+   * Warms up all peers, then measures each peer in each round. Each round starts with another peer.
    *
-   * @param {import('./scenarios.mjs').Scenario[]} scenarios
-   * @param {import('../processes/peer-process.mjs').PeerProcess[]} peers
+   * @param {Scenario[]} scenarios
+   * @param {PeerProcess[]} peers
    * @returns {Promise<Result[]>}
    */
   async run(scenarios, peers) {
     const { rounds, seconds, warmUpSeconds } = this.options;
     const pairs = scenarios.flatMap((scenario) =>
       peers
-        .filter(({ peer }) => peer.abilities.includes(scenario.ability))
+        .filter(({ peer }) => peer.features.includes(scenario.feature))
         .map((peer) => ({ scenario, peer, samples: /** @type {Sample[]} */ ([]) })),
     );
     if (warmUpSeconds > 0) {
@@ -62,9 +68,10 @@ export class Rounds {
     for (let round = 0; round < rounds; round++) {
       console.log(`Round ${round + 1} of ${rounds}`);
       for (const scenario of scenarios) {
-        const asked = pairs.filter((pair) => pair.scenario === scenario);
-        const first = round % Math.max(1, asked.length);
-        for (const { peer, samples } of [...asked.slice(first), ...asked.slice(0, first)]) {
+        const ofScenario = pairs.filter((pair) => pair.scenario === scenario);
+        const first = round % Math.max(1, ofScenario.length);
+        const ordered = [...ofScenario.slice(first), ...ofScenario.slice(0, first)];
+        for (const { peer, samples } of ordered) {
           if (warmUpSeconds > 0) await this.#warmUp(peer, scenario, LEAD_IN_SECONDS);
           samples.push(await this.#measure(peer, scenario, seconds));
         }
@@ -74,68 +81,64 @@ export class Rounds {
   }
 
   /**
-   * @param {import('../processes/peer-process.mjs').PeerProcess} peer
-   * @param {import('./scenarios.mjs').Scenario} scenario
+   * @param {PeerProcess} peer
+   * @param {Scenario} scenario
    * @param {number} seconds
    */
   async #warmUp(peer, scenario, seconds) {
-    await this.#ask(peer, await sendAndCompare(peer, scenario), seconds);
+    await this.#sendLoad(peer, await sendAndCheck(peer, scenario), seconds);
   }
 
   /**
-   * @param {import('../processes/peer-process.mjs').PeerProcess} peer
-   * @param {import('./scenarios.mjs').Scenario} scenario
+   * @param {PeerProcess} peer
+   * @param {Scenario} scenario
    * @param {number} seconds
    * @returns {Promise<Sample>}
    */
   async #measure(peer, scenario, seconds) {
-    const question = await sendAndCompare(peer, scenario);
-    const before = this.#processorSeconds(peer.pid);
-    const load = await this.#ask(peer, question, seconds);
-    const after = this.#processorSeconds(peer.pid);
-    // The client does not distinguish rejections, so the response is compared again.
-    await sendAndCompare(peer, scenario);
+    const request = await sendAndCheck(peer, scenario);
+    const before = this.#cpuSeconds(peer.pid);
+    const load = await this.#sendLoad(peer, request, seconds);
+    const after = this.#cpuSeconds(peer.pid);
+    // wrk does not report the exact status, so another response is checked.
+    await sendAndCheck(peer, scenario);
     /** @param {'node' | 'postgres' | 'redis'} process */
-    const us = (process) => ((after[process] - before[process]) * 1e6) / load.requests;
+    const usPerRequest = (process) => ((after[process] - before[process]) * 1e6) / load.requests;
     return {
       ...load,
-      nodeUs: us('node'),
-      postgresUs: us('postgres'),
-      redisUs: us('redis'),
+      nodeUs: usPerRequest('node'),
+      postgresUs: usPerRequest('postgres'),
+      redisUs: usPerRequest('redis'),
       residentBytes: residentBytes(peer.pid),
     };
   }
 
   /**
-   * @param {import('../processes/peer-process.mjs').PeerProcess} peer
-   * @param {import('../load/response-check.mjs').Question} question
+   * @param {PeerProcess} peer
+   * @param {import('../load/response-check.mjs').LoadRequest} request
    * @param {number} seconds
    */
-  async #ask(peer, question, seconds) {
+  async #sendLoad(peer, request, seconds) {
     const { connections, client } = this.options;
-    const { folder } = this.stage;
+    const { folder } = this.environment;
+    const { signal } = this;
     try {
-      const load = await CLIENTS[client](question, {
-        seconds,
-        connections,
-        folder,
-        signal: this.signal,
-      });
+      const load = await LOAD_CLIENTS[client](request, { seconds, connections, folder, signal });
       peer.requests += load.requests;
       return load;
     } catch (error) {
-      const { method, url } = question;
-      peer.fail(`was asked ${method} ${url}: ${error instanceof Error ? error.message : 'failed'}`);
+      const reason = error instanceof Error ? error.message : String(error);
+      peer.fail(`failed under load, ${request.method} ${request.url}: ${reason}`);
     }
   }
 
-  /** @param {number} node its process id */
-  #processorSeconds(node) {
-    const { postgres, redis } = this.stage.pids;
+  /** @param {number} nodePid */
+  #cpuSeconds(nodePid) {
+    const { postgres, redis } = this.environment.pids;
     return {
-      node: processSeconds(node),
-      postgres: familySeconds(postgres),
-      redis: redis === undefined ? 0 : processSeconds(redis),
+      node: cpuSeconds(nodePid),
+      postgres: cpuSecondsWithChildren(postgres),
+      redis: redis === undefined ? 0 : cpuSeconds(redis),
     };
   }
 }

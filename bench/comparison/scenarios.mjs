@@ -7,14 +7,14 @@ import { PageQuery } from '#dist/http/paging/page-query.dto.js';
  * @typedef {object} Scenario
  * @property {typeof SCENARIO_NAMES[number]} name
  * @property {string} title
- * @property {import('./peers.mjs').Ability} ability which peers are asked: those that have it
+ * @property {import('./peers.mjs').Feature} feature only peers that support it are measured
  * @property {'GET' | 'POST'} [method] GET by default
  * @property {string} path
  * @property {string} [key] sent as the bearer token
  * @property {string} [body]
- * @property {boolean} [conditional] asked with the ETag that the same peer gave
+ * @property {boolean} [conditional] sent with If-None-Match and the ETag of the same peer
  * @property {number} status expected
- * @property {unknown} [expected] the JSON of the response; undefined for rejections. The id of a new animal is not compared
+ * @property {unknown} [expected] the JSON of the response, without the id of a new animal; undefined: not checked
  */
 
 export const SCENARIO_NAMES = /** @type {const} */ ([
@@ -34,7 +34,7 @@ const NEW_PET = { name: 'Frank', categoryId: 1, status: 'available' };
 const COLUMNS = 'id::integer, name, category_id::integer AS "categoryId", status';
 
 /**
- * Returns the scenarios, with the responses that the database implies.
+ * Returns the scenarios. Reads the expected responses from the database.
  *
  * @param {import('pg').Client} database seeded
  * @param {{ caller: string, rejected: string }} keys
@@ -50,10 +50,10 @@ export async function listScenarios(database, { caller, rejected }) {
     `SELECT ${COLUMNS} FROM pets WHERE id = (SELECT max(id) / 2 FROM pets)`,
   );
   const cursor = new Keyset('bigint').cursorAfter([BigInt(beforeLastPage.id)], new PageQuery());
-  const ofCaller = /** @type {const} */ ({ ability: 'animals', key: caller });
+  const byCaller = /** @type {const} */ ({ feature: 'animals', key: caller });
   return [
     {
-      ...ofCaller,
+      ...byCaller,
       name: 'list-20',
       title: 'list of 20',
       path: '/v1/pets',
@@ -61,7 +61,7 @@ export async function listScenarios(database, { caller, rejected }) {
       expected: await firstPage(20),
     },
     {
-      ...ofCaller,
+      ...byCaller,
       name: 'list-100',
       title: 'list of 100',
       path: '/v1/pets?limit=100',
@@ -69,16 +69,16 @@ export async function listScenarios(database, { caller, rejected }) {
       expected: await firstPage(100),
     },
     {
-      ...ofCaller,
+      ...byCaller,
       name: 'last-page',
       title: 'last page of 20',
-      ability: 'pages',
+      feature: 'pages',
       path: `/v1/pets?cursor=${cursor}`,
       status: 200,
       expected: lastPage,
     },
     {
-      ...ofCaller,
+      ...byCaller,
       name: 'get',
       title: 'get',
       path: `/v1/pets/${middle.rows[0].id}`,
@@ -86,47 +86,47 @@ export async function listScenarios(database, { caller, rejected }) {
       expected: middle.rows[0],
     },
     {
-      ...ofCaller,
+      ...byCaller,
       name: 'not-modified',
       title: 'list of 20, not modified (304)',
-      ability: 'etag',
+      feature: 'etag',
       path: '/v1/pets',
       conditional: true,
       status: 304,
     },
     {
       name: 'no-key',
-      title: 'no key (401)',
-      ability: 'rejections',
+      title: 'no API key (401)',
+      feature: 'rejections',
       path: '/v1/pets',
       status: 401,
     },
     {
       name: 'over-limit',
       title: 'over the limit (429)',
-      ability: 'rejections',
+      feature: 'rejections',
       path: '/v1/pets',
       key: rejected,
       status: 429,
     },
     {
       name: 'unknown-key',
-      title: 'a key that is not known (401)',
-      ability: 'keys',
+      title: 'unknown API key (401)',
+      feature: 'keys',
       path: '/v1/pets',
       key: generateKey(),
       status: 401,
     },
     {
-      ...ofCaller,
+      ...byCaller,
       name: 'no-route',
       title: 'unknown path (404)',
       path: '/v1/nothing',
       status: 404,
     },
-    // Last in each round: the animals that it adds follow those that are read.
+    // Last in each round. It adds animals after those that the other scenarios read.
     {
-      ...ofCaller,
+      ...byCaller,
       name: 'create',
       title: 'create',
       method: 'POST',

@@ -7,37 +7,42 @@ import { promisify } from 'node:util';
 
 const createAutocannon = createRequire(import.meta.url)('autocannon');
 
+/** @typedef {import('./response-check.mjs').LoadRequest} LoadRequest */
+
 /**
- * What a client has counted: all responses had the expected status.
- *
- * @typedef {{ requests: number, requestsPerSecond: number, p50Ms: number, p99Ms: number }} Load
+ * @typedef {{ requests: number, requestsPerSecond: number, p50Ms: number, p99Ms: number }} LoadFigures
  *
  * @typedef {object} LoadOptions
- * @property {number} seconds wrk takes whole ones: rounded up
+ * @property {number} seconds wrk rounds up to whole seconds
  * @property {number} connections
- * @property {string} folder for files of its own
- * @property {AbortSignal} signal ends it
+ * @property {string} folder for temporary files
+ * @property {AbortSignal} signal stops the load
  */
-
-/** @type {Record<'wrk' | 'autocannon', (question: import('./response-check.mjs').Question, options: LoadOptions) => Promise<Load>>} */
-export const CLIENTS = { wrk, autocannon };
 
 /**
- * @param {import('./response-check.mjs').Question} question
- * @param {LoadOptions} options
- * @returns {Promise<Load>}
+ * Load clients by name. Each repeats a request on all connections, and throws if a response has
+ * another status than the expected one.
+ *
+ * @type {Record<'wrk' | 'autocannon', (request: LoadRequest, options: LoadOptions) => Promise<LoadFigures>>}
  */
-async function autocannon(question, { seconds, connections, signal }) {
-  const { method, url, headers, body, status } = question;
-  const work = createAutocannon({
+export const LOAD_CLIENTS = { wrk, autocannon };
+
+/**
+ * @param {LoadRequest} request
+ * @param {LoadOptions} options
+ * @returns {Promise<LoadFigures>}
+ */
+async function autocannon(request, { seconds, connections, signal }) {
+  const { method, url, headers, body, status } = request;
+  const run = createAutocannon({
     ...{ url, method, headers, body, connections, duration: seconds },
-    // It looks no more often whether the time is over.
+    // Autocannon checks only at this interval, in milliseconds, whether the duration has passed.
     sampleInt: 50,
   });
-  const end = () => work.stop();
-  signal.addEventListener('abort', end);
-  const { statusCodeStats, errors, latency, duration } = await work;
-  signal.removeEventListener('abort', end);
+  const stop = () => run.stop();
+  signal.addEventListener('abort', stop);
+  const { statusCodeStats, errors, latency, duration } = await run;
+  signal.removeEventListener('abort', stop);
   signal.throwIfAborted();
   const requests = statusCodeStats[status]?.count ?? 0;
   if (errors > 0 || Object.keys(statusCodeStats).length !== 1 || requests === 0) {
@@ -52,38 +57,31 @@ async function autocannon(question, { seconds, connections, signal }) {
 }
 
 /**
- * @param {import('./response-check.mjs').Question} question
+ * @param {LoadRequest} request
  * @param {LoadOptions} options
- * @returns {Promise<Load>}
+ * @returns {Promise<LoadFigures>}
  */
-async function wrk(question, { seconds, connections, folder, signal }) {
-  const { method, url, headers, body, status } = question;
-  const script = join(folder, 'question.lua');
+async function wrk(request, { seconds, connections, folder, signal }) {
+  const { method, url, headers, body, status } = request;
+  const script = join(folder, 'request.lua');
   await writeFile(
     script,
     `wrk.method = ${JSON.stringify(method)}\n` +
       (body === undefined ? '' : `wrk.body = ${JSON.stringify(body)}\n`),
   );
-  const { stdout } = await promisify(execFile)(
-    'wrk',
-    [
-      ...[
-        '--threads',
-        '1',
-        '--connections',
-        String(connections),
-        '--duration',
-        `${Math.ceil(seconds)}s`,
-      ],
-      ...['--latency', '--script', script],
-      ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]),
-      url,
-    ],
-    { signal },
-  );
+  const args = [
+    '--latency',
+    ...['--threads', '1'],
+    ...['--connections', String(connections)],
+    ...['--duration', `${Math.ceil(seconds)}s`],
+    ...['--script', script],
+    ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]),
+    url,
+  ];
+  const { stdout } = await promisify(execFile)('wrk', args, { signal });
   const requests = Number(/(\d+) requests in/.exec(stdout)?.[1]);
   const rejected = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
-  // wrk counts only these. One response is compared before the round, and one after it.
+  // wrk reports no other statuses. A response before and one after each round are checked exactly.
   if (
     !(requests > 0) ||
     rejected !== (status < 400 ? 0 : requests) ||

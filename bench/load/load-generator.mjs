@@ -1,31 +1,30 @@
 // @ts-check
-// The load of the overload scenario, in a process of its own: overload.mjs starts it and sends it
-// one load at a time.
+// Generates the load of the overload scenario in a separate process. overload.mjs starts the process
+// and sends it one load at a time.
 import { setTimeout as delay } from 'node:timers/promises';
 import { LoadConnection } from './load-connection.mjs';
 
 /**
- * - `closed`: each connection sends its next request as soon as it has a response, whatever the
- *   response says.
- * - `open`: requests are due at a fixed rate, whatever the service does. One is sent when a
- *   connection is free; otherwise it counts as unsent.
- * - `arrivals`: once per second, all connections are opened at once and send one request each.
+ * - `closed`: each connection sends its next request as soon as it receives a response.
+ * - `open`: requests are due at a fixed rate. A request is sent if a connection is free, otherwise
+ *   it counts as unsent.
+ * - `arrivals`: once per second, all connections open at the same time and send one request each.
  *
  * @typedef {object} Load
  * @property {'closed' | 'open' | 'arrivals'} kind
  * @property {number} port
- * @property {string} request its bytes
+ * @property {string} request the complete HTTP message
  * @property {number} connections
  * @property {number} seconds
- * @property {number} [perSecond] of an open load
+ * @property {number} [perSecond] rate of an open load
  *
  * @typedef {object} LoadResult
- * @property {number} seconds how long it took
+ * @property {number} seconds actual duration
  * @property {number} sent requests that were written
  * @property {number} unsent requests that were due while no connection was free or open
- * @property {Record<string, number>} statuses responses by status; 0: the connection closed before the response
- * @property {Float64Array} acceptedAtMs when each 200 arrived, from the start on
- * @property {Float64Array} acceptedMs how long each 200 took; of arrivals, from the start of the connection on
+ * @property {Record<string, number>} statuses number of responses by status; 0: the connection closed before the response
+ * @property {Float64Array} acceptedAtMs time of each 200, since the start of the load
+ * @property {Float64Array} acceptedMs latency of each 200; of arrivals, including the connection
  */
 
 const TICK_MS = 1;
@@ -110,5 +109,5 @@ async function run({ kind, port, request, connections, seconds, perSecond = 0 })
 process.on('message', (load) => {
   void run(/** @type {Load} */ (load)).then((result) => process.send?.(result));
 });
-// It ends with the process that started it.
+// Exits with the process that started it.
 process.once('disconnect', () => process.exit());

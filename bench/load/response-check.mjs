@@ -1,13 +1,13 @@
 // @ts-check
-import { request } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 
 const RESPONSE_TIMEOUT_MS = 10_000;
 
 /**
- * What is sent to a peer.
+ * A request that a load client repeats.
  *
- * @typedef {object} Question
+ * @typedef {object} LoadRequest
  * @property {string} method
  * @property {string} url
  * @property {Record<string, string>} headers
@@ -18,17 +18,17 @@ const RESPONSE_TIMEOUT_MS = 10_000;
  */
 
 /**
- * Sends a peer one request and compares the response with the expected one.
+ * Sends one request of a scenario to a peer and checks the response.
  *
  * @param {import('../processes/peer-process.mjs').PeerProcess} peer
  * @param {import('../comparison/scenarios.mjs').Scenario} scenario
- * @returns {Promise<Question>} the request, so that it can be repeated
- * @throws if the response differs
+ * @returns {Promise<LoadRequest>} the request, to be repeated under load
+ * @throws if the response is not the expected one
  */
-export async function sendAndCompare(peer, scenario) {
+export async function sendAndCheck(peer, scenario) {
   const { method = 'GET', path, key, body, conditional, status } = scenario;
-  /** @type {Question} */
-  const question = {
+  /** @type {LoadRequest} */
+  const request = {
     method,
     url: `http://127.0.0.1:${peer.port}${path}`,
     headers: {
@@ -38,27 +38,28 @@ export async function sendAndCompare(peer, scenario) {
     ...(body !== undefined && { body }),
     status,
   };
-  // A window that is to be used up: the first request is let through.
-  if (status === 429) await ask(question);
-  if (conditional) question.headers['If-None-Match'] = (await ask(question)).etag ?? '';
-  compare(await ask(question), scenario, peer.peer.name);
-  return question;
+  // The first request of a window is accepted and consumes the limit of 1.
+  if (status === 429) await send(request);
+  if (conditional) request.headers['If-None-Match'] = (await send(request)).etag ?? '';
+  check(await send(request), scenario, peer.peer.name);
+  return request;
 }
 
 /**
  * @param {Response} response
  * @param {import('../comparison/scenarios.mjs').Scenario} scenario
  * @param {string} peer its name
+ * @throws if the response is not the expected one
  */
-function compare({ status, text }, scenario, peer) {
-  const is = `${peer}, ${scenario.name}: the response is ${status} ${text.slice(0, 300)}`;
-  if (status !== scenario.status) throw new Error(`${is}, not ${scenario.status}`);
+function check({ status, text }, scenario, peer) {
+  const actual = `${peer}, ${scenario.name}: the response is ${status} ${text.slice(0, 300)}`;
+  if (status !== scenario.status) throw new Error(`${actual}, expected ${scenario.status}`);
   if (status === 304) return;
   const value = JSON.parse(text);
   if (scenario.expected === undefined) return;
   const compared = scenario.method === 'POST' ? withoutId(value) : value;
   if (!isDeepStrictEqual(compared, scenario.expected)) {
-    throw new Error(`${is}, not ${JSON.stringify(scenario.expected).slice(0, 300)}`);
+    throw new Error(`${actual}, expected ${JSON.stringify(scenario.expected).slice(0, 300)}`);
   }
 }
 
@@ -68,13 +69,13 @@ function withoutId({ id, ...animal }) {
 }
 
 /**
- * @param {Question} question
+ * @param {LoadRequest} request
  * @returns {Promise<Response>}
  */
-function ask({ method, url, headers, body }) {
+function send({ method, url, headers, body }) {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
-    const asked = request(url, { method, headers, agent: false, signal }, (response) => {
+    const sent = httpRequest(url, { method, headers, agent: false, signal }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (chunk) => (text += chunk));
       response.on('error', reject);
@@ -82,7 +83,7 @@ function ask({ method, url, headers, body }) {
         resolve({ status: response.statusCode ?? 0, etag: response.headers.etag, text }),
       );
     });
-    asked.on('error', reject);
-    asked.end(body);
+    sent.on('error', reject);
+    sent.end(body);
   });
 }

@@ -1,13 +1,13 @@
 // @ts-check
-// Measures the counters in the process: the memory of a million idle owners and of a flood of
+// Measures the rate limit counters in the process: the memory of 1,000,000 owners and 1,000,000
 // addresses, and the time of one decision. Run it after a build:
-// node --expose-gc bench/measurements/counter-memory.mjs [--json]
+//   node --expose-gc bench/measurements/counter-memory.mjs [--json]
 import { Clock, DAY_MS, MINUTE_MS } from '#dist/config/clock.js';
 import { InProcessStorage } from '#dist/rate-limit/in-process-storage.js';
 
 const DECISIONS = 1_000_000;
 
-class SetClock extends Clock {
+class ManualClock extends Clock {
   nowMs = Date.now();
   now() {
     return this.nowMs;
@@ -57,7 +57,7 @@ function usedBytes() {
  * @param {InProcessStorage} storage
  * @param {number} count
  * @param {(id: number) => Budget} budgetOf
- * @returns {Promise<number>} the time of the longest decision, in milliseconds
+ * @returns {Promise<number>} duration of the longest decision in milliseconds
  */
 async function consumeEach(storage, count, budgetOf) {
   let longestMs = 0;
@@ -73,7 +73,7 @@ async function consumeEach(storage, count, budgetOf) {
 /**
  * Returns the time of one decision in nanoseconds.
  * @param {InProcessStorage} storage
- * @param {number} owners how many owners are counted
+ * @param {number} owners number of owners that have counters
  */
 async function nanosecondsPerDecision(storage, owners) {
   const budgets = Array.from({ length: DECISIONS }, () =>
@@ -88,16 +88,16 @@ async function nanosecondsPerDecision(storage, owners) {
 /** @param {number} bytes */
 const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
 
-if (!globalThis.gc) throw new Error('run it with --expose-gc');
-const clock = new SetClock();
+if (!globalThis.gc) throw new Error('Run this program with node --expose-gc.');
+const clock = new ManualClock();
 const before = usedBytes();
 const storage = new InProcessStorage(clock, 10);
 
 await consumeEach(storage, 1_000, owner);
-const nsOfThousand = await nanosecondsPerDecision(storage, 1_000);
+const nsWith1000 = await nanosecondsPerDecision(storage, 1_000);
 const longestMs = await consumeEach(storage, 1_000_000, owner);
 const ownerBytes = usedBytes() - before;
-const nsOfMillion = await nanosecondsPerDecision(storage, 1_000_000);
+const nsWith1000000 = await nanosecondsPerDecision(storage, 1_000_000);
 
 const beforeFlood = usedBytes();
 await consumeEach(storage, 1_000_000, address);
@@ -109,15 +109,15 @@ await consumeEach(storage, 1_000_000, (id) => owner(1_000_000 + id));
 const renewalBytes = usedBytes() - beforeRenewal;
 
 if (process.argv.includes('--json')) {
-  console.log(JSON.stringify({ ownerBytes, floodBytes, renewalBytes, nsOfThousand, nsOfMillion }));
+  console.log(JSON.stringify({ ownerBytes, floodBytes, renewalBytes, nsWith1000, nsWith1000000 }));
 } else {
   console.table({
-    'a million owners, two windows each': megabytes(ownerBytes),
+    '1,000,000 owners, two windows each': megabytes(ownerBytes),
     'one owner': `${Math.round(ownerBytes / 1_000_000)} bytes`,
-    'a million addresses within a minute (200,000 are kept)': megabytes(floodBytes),
-    'another million owners two days later, which replace the first': megabytes(renewalBytes),
-    'one decision among 1,000 owners': `${nsOfThousand} ns`,
-    'one decision among 1,000,000 owners': `${nsOfMillion} ns`,
-    'the longest decision while the table grew to a million': `${Math.round(longestMs)} ms`,
+    '1,000,000 addresses within a minute (the storage keeps 200,000)': megabytes(floodBytes),
+    '1,000,000 other owners two days later, which replace the first': megabytes(renewalBytes),
+    'one decision among 1,000 owners': `${nsWith1000} ns`,
+    'one decision among 1,000,000 owners': `${nsWith1000000} ns`,
+    'longest decision while the table grew to 1,000,000': `${Math.round(longestMs)} ms`,
   });
 }

@@ -1,10 +1,10 @@
 // @ts-check
-// The service under four times the load that it can serve.
+// Measures the service under four times the load that it can serve.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { endWithThisProcess } from '../processes/child-processes.mjs';
-import { HealthWatch } from './health-probe.mjs';
+import { killOnExit } from '../processes/child-processes.mjs';
+import { HealthProbe } from './health-probe.mjs';
 import { PeerProcess } from '../processes/peer-process.mjs';
 import { PEERS } from '../comparison/peers.mjs';
 import { residentBytes } from './process-usage.mjs';
@@ -18,65 +18,68 @@ import { residentBytes } from './process-usage.mjs';
  * @property {boolean} isArrivals whether each request came on a new connection
  * @property {number} offered requests that were due
  * @property {number} offeredPerSecond
- * @property {number} unsent of these, requests for which no connection was free or open
+ * @property {number} unsent due requests that were not sent because no connection was free or open
  * @property {number} accepted 200 responses
  * @property {number} shed 503 responses
  * @property {number} broken requests whose connection closed without a response
- * @property {number} goodputShare 200 responses per second, as a share of the peaks before and after
+ * @property {number} goodputShare 200 responses per second, divided by the mean of the peaks before and after
  * @property {number} p99Ms of the accepted requests
- * @property {number} liveNewMs the slowest /health/live on a new connection
- * @property {number} liveOpenMs the slowest /health/live on an open connection
- * @property {[before: number, most: number, after: number]} residentBytes of the service
- * @property {number} recoveryMs until goodput and latency are as before
+ * @property {number} liveNewMs highest latency of /health/live on a new connection
+ * @property {number} liveOpenMs highest latency of /health/live on an open connection
+ * @property {[before: number, max: number, after: number]} residentBytes of the service
+ * @property {number} recoveryMs time after the load until goodput and latency are as before it
  *
  * @typedef {{ peakPerSecond: number, peakP99Ms: number, phases: OverloadPhase[] }} Overload
  */
 
-const GENERATOR = fileURLToPath(new URL('../load/load-generator.mjs', import.meta.url));
+const LOAD_GENERATOR = fileURLToPath(new URL('../load/load-generator.mjs', import.meta.url));
 const PATH = '/v1/pets?limit=20';
-/** As many as the benchmark's client has: enough that the service is busy. */
+/** The default of `npm run bench`, which keeps the service busy. */
 const PEAK_CONNECTIONS = 64;
 const CONNECTIONS = 1_000;
 const OVERLOAD_FACTOR = 4;
 const SECONDS = { warmUp: 15, peak: 6, overload: 15 };
 
-/** "As before" is at least as good as the worst tenth of the windows before. */
+/**
+ * Goodput and latency are compared in windows. The service has recovered when a window is as good
+ * as the worst tenth of the windows before the load.
+ */
 const WINDOW_MS = 250;
 const WINDOW_STEP_MS = 50;
 const WORST_SHARE = 0.1;
 
 /**
- * Measures the peak goodput of lists, then offers more than that in three ways.
+ * Measures the peak goodput of lists, then the behavior under three kinds of overload.
  *
- * @param {import('../processes/environment.mjs').Stage} stage
- * @param {AbortSignal} signal ends it
+ * @param {import('../processes/environment.mjs').Environment} environment
+ * @param {AbortSignal} signal stops the measurement
  * @returns {Promise<Overload>}
  */
-export async function measureOverload(stage, signal) {
+export async function measureOverload(environment, signal) {
   const service = PEERS.find(({ name }) => name === 'service');
-  if (!service) throw new Error('There is no peer "service".');
-  const peer = await PeerProcess.start(service, stage, signal);
-  const generator = fork(GENERATOR, { serialization: 'advanced', signal });
-  endWithThisProcess(generator);
+  if (!service) throw new Error('The peer "service" is missing.');
+  const peer = await PeerProcess.start(service, environment, signal);
+  const generator = fork(LOAD_GENERATOR, { serialization: 'advanced', signal });
+  killOnExit(generator);
   generator.on('error', () => undefined);
-  const request = `GET ${PATH} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${stage.keys.caller}\r\n\r\n`;
+  const request = `GET ${PATH} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${environment.keys.caller}\r\n\r\n`;
   /** @param {Omit<Load, 'port' | 'request'>} load @returns {Promise<LoadResult>} */
-  const offer = async (load) => {
+  const run = async (load) => {
     generator.send({ ...load, port: peer.port, request });
     const [result] = await once(generator, 'message', { signal });
     return result;
   };
-  const offerPeak = (seconds = SECONDS.peak) =>
-    offer({ kind: 'closed', connections: PEAK_CONNECTIONS, seconds });
+  const runPeak = (seconds = SECONDS.peak) =>
+    run({ kind: 'closed', connections: PEAK_CONNECTIONS, seconds });
   try {
-    await offerPeak(SECONDS.warmUp);
-    let before = await offerPeak();
+    await runPeak(SECONDS.warmUp);
+    let before = await runPeak();
     const peakPerSecond = goodput(before);
     const peakP99Ms = percentile(before.acceptedMs, 0.99);
     /** @type {{ title: string, load: Omit<Load, 'port' | 'request' | 'seconds'> }[]} */
     const loads = [
       {
-        title: `${CONNECTIONS} connections that never wait`,
+        title: `${CONNECTIONS} connections that never pause`,
         load: { kind: 'closed', connections: CONNECTIONS },
       },
       {
@@ -88,7 +91,7 @@ export async function measureOverload(stage, signal) {
         },
       },
       {
-        title: `${CONNECTIONS} new connections at once, each second`,
+        title: `${CONNECTIONS} new connections per second`,
         load: { kind: 'arrivals', connections: CONNECTIONS },
       },
     ];
@@ -97,10 +100,10 @@ export async function measureOverload(stage, signal) {
     for (const { title, load } of loads) {
       console.log(`Overload: ${title}`);
       const memoryBefore = residentBytes(peer.pid);
-      const watch = new HealthWatch(peer.port, peer.pid);
-      const result = await offer({ ...load, seconds: SECONDS.overload });
-      const health = await watch.stop();
-      const after = await offerPeak();
+      const probe = new HealthProbe(peer.port, peer.pid);
+      const result = await run({ ...load, seconds: SECONDS.overload });
+      const health = await probe.stop();
+      const after = await runPeak();
       phases.push({
         title,
         isArrivals: load.kind === 'arrivals',
@@ -108,7 +111,7 @@ export async function measureOverload(stage, signal) {
         goodputShare: goodput(result) / ((goodput(before) + goodput(after)) / 2),
         liveNewMs: health.newConnectionMs,
         liveOpenMs: health.openConnectionMs,
-        residentBytes: [memoryBefore, health.residentBytes, residentBytes(peer.pid)],
+        residentBytes: [memoryBefore, health.maxResidentBytes, residentBytes(peer.pid)],
         recoveryMs: recoveryMs(before, after),
       });
       before = after;
@@ -140,26 +143,26 @@ function goodput({ statuses, seconds }) {
 }
 
 /**
- * Returns when the first window ends whose goodput and p99 are as they were in a run before the
- * load.
+ * Returns the end of the first window whose goodput and p99 are as good as before the load, in
+ * milliseconds, or Infinity if there is none.
  *
  * @param {LoadResult} before
- * @param {LoadResult} after begins when the load ends
+ * @param {LoadResult} after starts when the load ends
  */
 function recoveryMs(before, after) {
-  const usual = windows(before);
+  const normal = windows(before);
   const lowestRate = percentile(
-    Float64Array.from(usual, ({ accepted }) => accepted),
+    Float64Array.from(normal, ({ accepted }) => accepted),
     WORST_SHARE,
   );
   const highestP99Ms = percentile(
-    Float64Array.from(usual, ({ p99Ms }) => p99Ms),
+    Float64Array.from(normal, ({ p99Ms }) => p99Ms),
     1 - WORST_SHARE,
   );
-  const normal = windows(after).find(
+  const recovered = windows(after).find(
     ({ accepted, p99Ms }) => accepted >= lowestRate && p99Ms <= highestP99Ms,
   );
-  return normal?.endMs ?? Infinity;
+  return recovered?.endMs ?? Infinity;
 }
 
 /** @param {LoadResult} result */
@@ -179,7 +182,7 @@ function windows({ acceptedAtMs, acceptedMs, seconds }) {
   });
 }
 
-/** @param {Float64Array} values @param {number} share @returns {number} Infinity where there are no values */
+/** @param {Float64Array} values @param {number} share @returns {number} Infinity if there are no values */
 function percentile(values, share) {
   return (
     values.toSorted()[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Infinity

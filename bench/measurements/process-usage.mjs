@@ -1,17 +1,17 @@
 // @ts-check
-// Processor time as Linux counts it, in hundredths of a second. Elsewhere it is not known: NaN.
+// CPU time and memory of processes, from Linux's /proc. On other systems, all values are NaN.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const SECONDS_PER_TICK = 0.01;
 
 /**
- * Returns the values of /proc/PID/stat (proc(5)) from the third one, the state, on; undefined if
- * there is no such process.
+ * Returns the values of /proc/PID/stat (proc(5)), starting with the third one, the state. Returns
+ * undefined if the process does not exist.
  *
  * @param {number | string} pid
  * @returns {string[] | undefined}
  */
-function statOf(pid) {
+function readStat(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -21,29 +21,29 @@ function statOf(pid) {
 }
 
 /**
- * Returns what a process has used so far, all threads, in seconds.
+ * Returns the CPU time of all threads of a process since its start, in seconds.
  *
  * @param {number} pid
  */
-export function processSeconds(pid) {
-  const [user, system] = statOf(pid)?.slice(11, 13).map(Number) ?? [NaN, NaN];
-  return (Number(user) + Number(system)) * SECONDS_PER_TICK;
+export function cpuSeconds(pid) {
+  const stat = readStat(pid);
+  return stat ? sum(stat.slice(11, 13)) * SECONDS_PER_TICK : NaN;
 }
 
 /**
- * Returns what a process and its children have used so far, in seconds: those that run, and, as the
- * process has waited for them, those that have ended.
+ * Returns the CPU time of a process and its children since its start, in seconds. The children
+ * include those that have ended, if the process has waited for them.
  *
  * @param {number} pid
  */
-export function familySeconds(pid) {
-  const parent = statOf(pid);
+export function cpuSecondsWithChildren(pid) {
+  const parent = readStat(pid);
   if (!parent) return NaN;
-  // user, system, and both of the children that were waited for
+  // utime and stime of the process, then cutime and cstime of the children that have ended.
   let ticks = sum(parent.slice(11, 15));
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
-    const child = statOf(name);
+    const child = readStat(name);
     if (child?.[1] === String(pid)) ticks += sum(child.slice(11, 13));
   }
   return ticks * SECONDS_PER_TICK;

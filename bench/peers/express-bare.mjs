@@ -1,5 +1,5 @@
 // @ts-check
-// What a team writes in an hour: Express and pg, the statements by hand. No keys, no limits.
+// Express and pg with handwritten statements. No API keys and no rate limits.
 import express from 'express';
 import pg from 'pg';
 
@@ -64,11 +64,11 @@ app.get('/v1/pets/:petId', async (request, response) => {
   const { petId } = request.params;
   const { rows } = await pool.query(`SELECT ${COLUMNS} FROM pets WHERE id = $1`, [petId]);
   if (rows[0]) response.json(rows[0]);
-  else fail(response, 404, 'pet_not_found', 'No such animal.');
+  else fail(response, 404, 'pet_not_found', 'Unknown animal.');
 });
 
 app.use((_request, response) => {
-  fail(response, 404, 'route_not_found', 'No such path.');
+  fail(response, 404, 'route_not_found', 'Unknown path.');
 });
 
 app.listen(Number(process.env.PORT), '127.0.0.1');

@@ -1,6 +1,7 @@
 // @ts-check
-// Express and pg by hand, a lookup of the key for every request, and express-rate-limit for the
-// minute and the day: counters in the process, or in Redis with REDIS_URL.
+// Express and pg with handwritten statements, a lookup of the API key for each request, and
+// express-rate-limit with a window per minute and per day. The counters are in the process, or in
+// Redis with REDIS_URL.
 import { createHash } from 'node:crypto';
 import express from 'express';
 import { rateLimit } from 'express-rate-limit';
@@ -34,7 +35,7 @@ const redis = process.env.REDIS_URL ? new Redis(process.env.REDIS_URL) : undefin
  * @param {'perMinute' | 'perDay'} limit
  * @param {number} windowMs
  */
-const limiter = (limit, windowMs) =>
+const createLimiter = (limit, windowMs) =>
   rateLimit({
     windowMs,
     limit: (_request, response) => response.locals.owner[limit],
@@ -65,7 +66,7 @@ app.use(async (request, response, next) => {
   response.locals.owner = rows[0];
   next();
 });
-app.use(limiter('perMinute', 60_000), limiter('perDay', 86_400_000));
+app.use(createLimiter('perMinute', 60_000), createLimiter('perDay', 86_400_000));
 app.use(express.json());
 
 app.get('/v1/pets', async (request, response) => {
@@ -110,11 +111,11 @@ app.get('/v1/pets/:petId', async (request, response) => {
   const { petId } = request.params;
   const { rows } = await pool.query(`SELECT ${COLUMNS} FROM pets WHERE id = $1`, [petId]);
   if (rows[0]) response.json(rows[0]);
-  else fail(response, 404, 'pet_not_found', 'No such animal.');
+  else fail(response, 404, 'pet_not_found', 'Unknown animal.');
 });
 
 app.use((_request, response) => {
-  fail(response, 404, 'route_not_found', 'No such path.');
+  fail(response, 404, 'route_not_found', 'Unknown path.');
 });
 
 app.listen(Number(process.env.PORT), '127.0.0.1');

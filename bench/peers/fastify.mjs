@@ -1,6 +1,6 @@
 // @ts-check
-// Fastify with schemas for both ways, prepared statements, keys kept for five seconds, and its own
-// rate limiter with one window, the day.
+// Fastify with schemas for requests and responses, prepared statements, API keys cached for five
+// seconds, and @fastify/rate-limit with a window per day.
 import { createHash } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import { fastify } from 'fastify';
@@ -16,8 +16,8 @@ const LIST_BY_STATUS = {
   text: `SELECT ${COLUMNS} FROM pets WHERE status = $2 ORDER BY status, id LIMIT $1`,
 };
 const GET = { name: 'get', text: `SELECT ${COLUMNS} FROM pets WHERE id = $1` };
-const ADD = {
-  name: 'add',
+const INSERT = {
+  name: 'insert',
   text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
 };
 const FIND_OWNER = {
@@ -36,15 +36,15 @@ const pet = { type: 'object', properties: { id: { type: 'integer' }, ...newPet, 
 /** @typedef {{ id: number, perDay: number }} Owner */
 /** @type {Map<string, { owner: Owner, untilMs: number }>} */
 const owners = new Map();
-const KEPT_MS = 5_000;
+const CACHED_MS = 5_000;
 
 /** @param {string} key @returns {Promise<Owner | undefined>} */
 async function findOwner(key) {
-  const known = owners.get(key);
-  if (known && known.untilMs > Date.now()) return known.owner;
+  const cached = owners.get(key);
+  if (cached && cached.untilMs > Date.now()) return cached.owner;
   const hash = createHash('sha256').update(key).digest();
   const { rows } = await pool.query({ ...FIND_OWNER, values: [hash] });
-  if (rows[0]) owners.set(key, { owner: rows[0], untilMs: Date.now() + KEPT_MS });
+  if (rows[0]) owners.set(key, { owner: rows[0], untilMs: Date.now() + CACHED_MS });
   return rows[0];
 }
 
@@ -82,7 +82,7 @@ app.get('/v1/pets', { schema: listSchema }, async (request) => {
   return (await pool.query(statement)).rows;
 });
 
-const addSchema = {
+const createSchema = {
   body: {
     type: 'object',
     required: ['name', 'categoryId'],
@@ -90,10 +90,10 @@ const addSchema = {
   },
   response: { 201: pet },
 };
-app.post('/v1/pets', { schema: addSchema }, async (request, reply) => {
-  const added = /** @type {any} */ (request.body);
-  const values = [added.name, added.categoryId, added.status];
-  const { rows } = await pool.query({ ...ADD, values });
+app.post('/v1/pets', { schema: createSchema }, async (request, reply) => {
+  const { name, categoryId, status } = /** @type {any} */ (request.body);
+  const values = [name, categoryId, status];
+  const { rows } = await pool.query({ ...INSERT, values });
   return reply.code(201).send(rows[0]);
 });
 
@@ -111,7 +111,7 @@ app.get('/v1/pets/:petId', { schema: getSchema }, async (request, reply) => {
   const { rows } = await pool.query({ ...GET, values: [petId] });
   return (
     rows[0] ??
-    reply.code(404).send({ code: 'pet_not_found', message: 'No such animal.', status: 404 })
+    reply.code(404).send({ code: 'pet_not_found', message: 'Unknown animal.', status: 404 })
   );
 });
 

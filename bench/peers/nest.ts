@@ -1,7 +1,6 @@
-// Nest as its documentation shows it: throttler with one window, ValidationPipe, TypeORM's find and
-// save. No keys. On Express, or with ADAPTER=fastify on Fastify. The throttler keeps every request
-// of the window in a list and walks through it at each one: so its cost grows with the requests per
-// minute.
+// NestJS as in its documentation: throttler with one window, ValidationPipe, TypeORM's find and save.
+// No API keys. It runs on Express, or on Fastify with ADAPTER=fastify. The cost of the throttler grows
+// with the requests per minute, because it iterates over all requests of the window.
 import 'reflect-metadata';
 import {
   Body,

@@ -1,6 +1,6 @@
 // @ts-check
-// The limit of the stack: node:http and pg with prepared statements, and nothing else. No keys, no
-// limits.
+// node:http and pg with prepared statements. No API keys and no rate limits. Its cost is the lower
+// limit for a server on Node.js and pg.
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import pg from 'pg';
@@ -11,8 +11,8 @@ const pool = new pg.Pool({ max: Number(process.env.POOL_SIZE) });
 const COLUMNS = 'id, name, category_id AS "categoryId", status';
 const LIST = { name: 'list', text: `SELECT ${COLUMNS} FROM pets ORDER BY id LIMIT $1` };
 const GET = { name: 'get', text: `SELECT ${COLUMNS} FROM pets WHERE id = $1` };
-const ADD = {
-  name: 'add',
+const INSERT = {
+  name: 'insert',
   text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
 };
 
@@ -42,19 +42,19 @@ async function respond(request, response) {
     send(response, 200, rows);
   } else if (path === '/v1/pets' && request.method === 'POST') {
     const { name, categoryId, status = 'available' } = /** @type {any} */ (await json(request));
-    const { rows } = await pool.query({ ...ADD, values: [name, categoryId, status] });
+    const { rows } = await pool.query({ ...INSERT, values: [name, categoryId, status] });
     send(response, 201, rows[0]);
   } else if (path.startsWith('/v1/pets/') && request.method === 'GET') {
     const { rows } = await pool.query({ ...GET, values: [path.slice('/v1/pets/'.length)] });
     if (rows[0]) send(response, 200, rows[0]);
-    else send(response, 404, { code: 'pet_not_found', message: 'No such animal.', status: 404 });
+    else send(response, 404, { code: 'pet_not_found', message: 'Unknown animal.', status: 404 });
   } else {
-    send(response, 404, { code: 'route_not_found', message: 'No such path.', status: 404 });
+    send(response, 404, { code: 'route_not_found', message: 'Unknown path.', status: 404 });
   }
 }
 
 createServer((request, response) => {
   respond(request, response).catch(() => {
-    send(response, 500, { code: 'internal_error', message: 'A defect.', status: 500 });
+    send(response, 500, { code: 'internal_error', message: 'Internal error.', status: 500 });
   });
 }).listen(Number(process.env.PORT), '127.0.0.1');

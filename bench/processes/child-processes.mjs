@@ -9,12 +9,13 @@ process.once('exit', () => {
 });
 
 /**
- * Ends a child when this process ends before it, by a defect too; only a kill -9 leaves it behind.
+ * Stops a child process when this process exits, also after an uncaught error. SIGKILL of this
+ * process leaves the child running.
  *
  * @param {ChildProcess} child
- * @param {NodeJS.Signals} [signal] how
+ * @param {NodeJS.Signals} [signal] sent to the child
  */
-export function endWithThisProcess(child, signal = 'SIGTERM') {
+export function killOnExit(child, signal = 'SIGTERM') {
   children.set(child, signal);
   child.once('exit', () => children.delete(child));
 }

@@ -12,62 +12,65 @@ import { startRedis } from './redis.mjs';
 const CLI = fileURLToPath(new URL('../../dist/bundle/cli.js', import.meta.url));
 
 /**
- * What all peers share.
+ * What all measured servers share.
  *
- * @typedef {object} Stage
- * @property {string} folder removed at the end
+ * @typedef {object} Environment
+ * @property {string} folder for temporary files
  * @property {pg.Client} database
- * @property {Record<string, string>} env where the database is, for libpq and as DATABASE_URL
- * @property {string | undefined} redisUrl undefined: there is no redis-server
+ * @property {Record<string, string>} databaseEnv libpq's variables and DATABASE_URL
+ * @property {string | undefined} redisUrl undefined if redis-server is not installed
  * @property {{ postgres: number, redis: number | undefined }} pids
- * @property {{ caller: string, rejected: string }} keys
+ * @property {{ caller: string, rejected: string }} keys API keys; `rejected` may send one request per day
  */
 
 /**
- * Starts PostgreSQL and Redis, fills the store, and stops them when the work is done.
+ * Starts PostgreSQL and Redis, adds data, runs `work`, and stops both servers.
  *
  * @template Result
  * @param {number} animals
- * @param {AbortSignal} signal ends what it starts
- * @param {(stage: Stage) => Promise<Result>} work
+ * @param {AbortSignal} signal aborts the setup
+ * @param {(environment: Environment) => Promise<Result>} work
  * @returns {Promise<Result>}
  */
-export async function onStage(animals, signal, work) {
+export async function withEnvironment(animals, signal, work) {
   const folder = await mkdtemp(join(tmpdir(), 'pets-bench-'));
   /** @type {(() => Promise<unknown>)[]} */
-  const owned = [() => rm(folder, { recursive: true, force: true })];
+  const cleanups = [() => rm(folder, { recursive: true, force: true })];
   try {
     const postgres = await startPostgres(join(folder, 'data'));
-    owned.push(postgres.close);
+    cleanups.push(postgres.close);
     const redis = await startRedis(folder);
-    if (redis) owned.push(redis.close);
-    else console.warn('Without redis-server the peers that count in Redis are skipped.');
+    if (redis) cleanups.push(redis.close);
+    else
+      console.warn(
+        'redis-server is not installed: skipping the servers with rate limit counters in Redis.',
+      );
     const database = new pg.Client(postgres.env.DATABASE_URL);
     await database.connect();
-    owned.push(() => database.end());
-    const keys = await fill(database, postgres.env, animals, signal);
+    cleanups.push(() => database.end());
+    const keys = await addData(database, postgres.env, animals, signal);
     return await work({
       folder,
       database,
-      env: postgres.env,
+      databaseEnv: postgres.env,
       redisUrl: redis?.url,
       pids: { postgres: postgres.pid, redis: redis?.pid },
       keys,
     });
   } finally {
-    for (const end of owned.reverse()) await end();
+    for (const cleanUp of cleanups.reverse()) await cleanUp();
   }
 }
 
 /**
- * Adds the schema, animals and keys as an operator does.
+ * Creates the tables, animals and API keys with the service's CLI.
  *
  * @param {pg.Client} database
  * @param {Record<string, string>} env
  * @param {number} animals
  * @param {AbortSignal} signal
  */
-async function fill(database, env, animals, signal) {
+async function addData(database, env, animals, signal) {
   /** @param {string[]} command */
   const cli = async (...command) => {
     const options = { env: { PATH: process.env.PATH, ...env }, signal };

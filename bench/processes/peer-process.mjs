@@ -6,20 +6,20 @@ import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { compile } from '../../scripts/typescript-transform.mjs';
-import { endWithThisProcess } from './child-processes.mjs';
-import { freePort, untilItListens } from './ports.mjs';
+import { killOnExit } from './child-processes.mjs';
+import { freePort, waitUntilListening } from './ports.mjs';
 
 const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 5_000;
 const POOL_SIZE = '10';
-/** Inside the installation, so that packages are found. */
+/** In the folder of the project, so that imports of packages resolve. */
 const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/bench', import.meta.url));
 
-/** A peer at work. */
+/** A running process of a peer. */
 export class PeerProcess {
   /** @type {import('node:child_process').ChildProcess} */
   #child;
-  /** Requests that it has served. */
+  /** Number of requests that load clients have sent. */
   requests = 0;
 
   /**
@@ -40,20 +40,19 @@ export class PeerProcess {
   }
 
   /**
-   * Starts a peer as in production and waits until it listens. What it prints goes to a file, as
-   * the service's log does on many machines.
+   * Starts a peer with NODE_ENV=production and waits until it listens. Its output goes to a file.
    *
    * @param {import('../comparison/peers.mjs').Peer} peer
-   * @param {import('./environment.mjs').Stage} stage
-   * @param {AbortSignal} signal ends it
+   * @param {import('./environment.mjs').Environment} environment
+   * @param {AbortSignal} signal kills the process
    * @param {string[]} flags of Node.js
-   * @throws when it does not start
+   * @throws if it does not start
    */
-  static async start(peer, stage, signal, flags = []) {
+  static async start(peer, environment, signal, flags = []) {
     const port = await freePort();
-    const logFile = join(stage.folder, `${peer.name}.log`);
+    const logFile = join(environment.folder, `${peer.name}.log`);
     const log = openSync(logFile, 'w');
-    const child = spawn(process.execPath, [...flags, runnable(peer.program)], {
+    const child = spawn(process.execPath, [...flags, compiled(peer.program)], {
       stdio: ['ignore', log, log],
       signal,
       env: {
@@ -62,45 +61,45 @@ export class PeerProcess {
         PORT: String(port),
         POOL_SIZE,
         DATABASE_POOL_SIZE: POOL_SIZE,
-        ...stage.env,
-        ...(peer.redis && { REDIS_URL: stage.redisUrl }),
+        ...environment.databaseEnv,
+        ...(peer.redis && { REDIS_URL: environment.redisUrl }),
         ...peer.env,
       },
     });
     closeSync(log);
-    endWithThisProcess(child);
+    killOnExit(child);
     child.on('error', () => undefined);
     const started = new PeerProcess(peer, port, logFile, child);
     const ended = once(child, 'exit').then(() => started.fail('ended'));
     try {
-      await Promise.race([untilItListens(port, START_LIMIT_MS), ended]);
+      await Promise.race([waitUntilListening(port, START_LIMIT_MS), ended]);
     } catch (error) {
       await started.stop();
       throw error;
     }
-    // The next request reports its end.
+    // If the process ends later, the next request fails.
     ended.catch(() => undefined);
     return started;
   }
 
-  /** @param {string} what @returns {never} */
-  fail(what) {
-    const printed = readFileSync(this.logFile, 'utf8').slice(-2_000);
-    throw new Error(`${this.peer.name} ${what}${printed ? `:\n${printed}` : '.'}`);
+  /** @param {string} reason @returns {never} throws an error with the last output of the process */
+  fail(reason) {
+    const output = readFileSync(this.logFile, 'utf8').slice(-2_000);
+    throw new Error(`${this.peer.name} ${reason}${output ? `:\n${output}` : '.'}`);
   }
 
   async stop() {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, 'exit');
     this.#child.kill('SIGTERM');
-    const impatience = setTimeout(() => this.#child.kill('SIGKILL'), STOP_LIMIT_MS);
+    const killTimer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_LIMIT_MS);
     await exited;
-    clearTimeout(impatience);
+    clearTimeout(killTimer);
   }
 }
 
-/** @param {string} program @returns {string} JavaScript that Node runs */
-function runnable(program) {
+/** @param {string} program @returns {string} the program, or its JavaScript if it is TypeScript */
+function compiled(program) {
   if (!program.endsWith('.ts')) return program;
   const code = compile(readFileSync(program, 'utf8'), program, ts.ModuleKind.ESNext);
   mkdirSync(COMPILED, { recursive: true });

@@ -5,39 +5,39 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 5;
 
-/** @returns {Promise<number>} a port of 127.0.0.1 that nobody listens on */
+/** @returns {Promise<number>} a free port on 127.0.0.1 */
 export async function freePort() {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = /** @type {import('node:net').AddressInfo} */ (probe.address());
-  probe.close();
-  await once(probe, 'close');
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
+  server.close();
+  await once(server, 'close');
   return port;
 }
 
 /**
- * Returns when somebody listens on the port.
+ * Waits until a process listens on the port.
  *
  * @param {number} port
  * @param {number} limitMs
- * @throws when nobody does in time
+ * @throws if no process listens within the limit
  */
-export async function untilItListens(port, limitMs) {
-  const deadline = Date.now() + limitMs;
-  while (!(await listens(port))) {
-    if (Date.now() > deadline) throw new Error(`nobody listens on port ${port}`);
+export async function waitUntilListening(port, limitMs) {
+  const deadlineMs = Date.now() + limitMs;
+  while (!(await isListening(port))) {
+    if (Date.now() > deadlineMs) throw new Error(`No process listens on port ${port}.`);
     await delay(POLL_MS);
   }
 }
 
 /** @param {number} port @returns {Promise<boolean>} */
-function listens(port) {
-  return new Promise((settle) => {
+function isListening(port) {
+  return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     socket.once('connect', () => {
       socket.destroy();
-      settle(true);
+      resolve(true);
     });
-    socket.once('error', () => settle(false));
+    socket.once('error', () => resolve(false));
   });
 }

@@ -11,16 +11,16 @@ import {
   seenByServer,
   spawnAsServerUser,
 } from '#dist/embedded-postgres/cluster/server-user.js';
-import { endWithThisProcess } from './child-processes.mjs';
-import { freePort, untilItListens } from './ports.mjs';
+import { killOnExit } from './child-processes.mjs';
+import { freePort, waitUntilListening } from './ports.mjs';
 
 const DATABASE = 'bench';
 const START_LIMIT_MS = 60_000;
 const POLL_INTERVAL_MS = 20;
 
 /**
- * Room for the pools of all peers at once, which the server that the service embeds does not have.
- * Nothing else is tuned, and a 201 is durable.
+ * `max_connections` is enough for the pools of all servers. All other settings are the defaults that
+ * make a 201 durable.
  */
 const SETTINGS = {
   fsync: 'on',
@@ -32,11 +32,11 @@ const SETTINGS = {
 };
 
 /**
- * Makes a PostgreSQL server of the embedded binaries, with an empty database.
+ * Starts a PostgreSQL server from the embedded binaries, with an empty database.
  *
  * @param {string} folder for its files
  * @returns {Promise<{ pid: number, env: Record<string, string>, close: () => Promise<void> }>} `env`: libpq's
- *   variables and the address
+ *   variables and DATABASE_URL
  */
 export async function startPostgres(folder) {
   const files = openDataDir(folder);
@@ -55,14 +55,14 @@ export async function startPostgres(folder) {
     ],
     { cwd: files.cluster, stdio: 'ignore', detached: true },
   );
-  endWithThisProcess(server, 'SIGINT');
+  killOnExit(server, 'SIGINT');
   const ended = once(server, 'exit');
   const close = async () => {
     server.kill('SIGINT');
     await ended;
   };
   try {
-    await untilItListens(port, START_LIMIT_MS);
+    await waitUntilListening(port, START_LIMIT_MS);
     await createDatabase(port);
   } catch (error) {
     await close();
@@ -92,7 +92,7 @@ async function createDatabase(port) {
       await client.query(`CREATE DATABASE ${DATABASE}`);
       return;
     } catch (error) {
-      // It listens before it takes connections.
+      // The server listens before it accepts sessions.
       if (Date.now() > deadline) throw error;
     } finally {
       await client.end();

@@ -1,17 +1,17 @@
 // @ts-check
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { endWithThisProcess } from './child-processes.mjs';
-import { freePort, untilItListens } from './ports.mjs';
+import { killOnExit } from './child-processes.mjs';
+import { freePort, waitUntilListening } from './ports.mjs';
 
 const START_LIMIT_MS = 10_000;
 
 /**
- * Starts a redis-server that keeps nothing, as counters need no more.
+ * Starts a redis-server without persistence.
  *
- * @param {string} folder where it works
- * @param {number} [wantedPort] any free one by default
- * @returns {Promise<{ pid: number, url: string, close: () => Promise<void> } | undefined>} undefined: there is none
+ * @param {string} folder its working directory
+ * @param {number} [wantedPort] a free port by default
+ * @returns {Promise<{ pid: number, url: string, close: () => Promise<void> } | undefined>} undefined if redis-server is not installed
  */
 export async function startRedis(folder, wantedPort) {
   if (spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).error) return undefined;
@@ -23,14 +23,14 @@ export async function startRedis(folder, wantedPort) {
     stdio: 'ignore',
     detached: true,
   });
-  endWithThisProcess(server);
+  killOnExit(server);
   const ended = once(server, 'exit');
   const close = async () => {
     server.kill();
     await ended;
   };
   try {
-    await untilItListens(port, START_LIMIT_MS);
+    await waitUntilListening(port, START_LIMIT_MS);
   } catch (error) {
     await close();
     throw error;

@@ -1,15 +1,16 @@
 // @ts-check
+import { escapeXml } from './svg.mjs';
 
 /**
- * What of V8's profile (--cpu-prof) is used. Times are microseconds.
+ * The parts of V8's profile (--cpu-prof) that the flame graph needs. Times are in microseconds.
  *
  * @typedef {{ functionName: string, url: string, lineNumber: number }} CallFrame
  * @typedef {{ id: number, callFrame: CallFrame, children?: number[] }} ProfileNode
  * @typedef {{ nodes: ProfileNode[], samples: number[], timeDeltas: number[] }} Profile
  *
  * @typedef {object} Frame
- * @property {string} name the function and where it is
- * @property {number} us with all that it calls
+ * @property {string} name the function, its file and line
+ * @property {number} us including its callees
  * @property {Map<string, Frame>} callees by name
  */
 
@@ -17,11 +18,11 @@ const WIDTH = 1_200;
 const ROW_HEIGHT = 17;
 const HEAD_HEIGHT = 30;
 const CHARACTER_WIDTH = 6.2;
-/** Frames of less are not drawn: of all the time, this part. */
-const LEAST = 0.002;
+/** The graph omits frames with a smaller share of the CPU time. */
+const MIN_SHARE = 0.002;
 
-/** By whose code it is. */
-const COLOURS = /** @type {const} */ ([
+/** Colors by the owner of the code. */
+const COLORS = /** @type {const} */ ([
   [/ dist\//, '#2f855a'],
   [/ pg(?:-|\/)/, '#3182ce'],
   [/ (?:@nestjs|express|router|class-validator|reflect-metadata|typeorm)\b/, '#d69e2e'],
@@ -30,14 +31,14 @@ const COLOURS = /** @type {const} */ ([
 ]);
 
 /**
- * Returns an SVG: each bar a function, as wide as the part of the processor's time that it took
- * with all that it called, which stands below it.
+ * Returns an SVG with a bar for each function. Its width is the share of the CPU time that the
+ * function and its callees took. The callees are below it.
  *
  * @param {Profile} profile
- * @param {{ title: string, WARM_UP_SECONDS: number }} options the skipped start
+ * @param {{ title: string, skippedSeconds: number }} options `skippedSeconds`: at the start of the profile
  */
-export function flameGraph(profile, { title, WARM_UP_SECONDS }) {
-  const root = callTree(profile, WARM_UP_SECONDS * 1e6);
+export function flameGraph(profile, { title, skippedSeconds }) {
+  const root = callTree(profile, skippedSeconds * 1e6);
   /** @type {string[]} */
   const bars = [];
   let depth = 0;
@@ -47,7 +48,7 @@ export function flameGraph(profile, { title, WARM_UP_SECONDS }) {
     bars.push(bar(frame, x, level, root.us));
     let left = x;
     for (const callee of [...frame.callees.values()].sort((a, b) => b.us - a.us)) {
-      if (callee.us / root.us >= LEAST) draw(callee, left, level + 1);
+      if (callee.us / root.us >= MIN_SHARE) draw(callee, left, level + 1);
       left += (callee.us / root.us) * WIDTH;
     }
   };
@@ -56,7 +57,7 @@ export function flameGraph(profile, { title, WARM_UP_SECONDS }) {
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" font-family="ui-monospace, monospace" font-size="10">`,
     '<rect width="100%" height="100%" fill="#fff"/>',
-    `<text x="8" y="20" font-size="13">${escape(title)}: where the processor's time goes. Green: the service, blue: pg, yellow: frameworks, violet: log and metrics, grey: Node.js</text>`,
+    `<text x="8" y="20" font-size="13">${escapeXml(title)}: CPU time by function. Green: the service, blue: pg, yellow: frameworks, purple: log and metrics, grey: Node.js</text>`,
     ...bars,
     '</svg>\n',
   ].join('\n');
@@ -72,12 +73,12 @@ function callTree({ nodes, samples, timeDeltas }, skippedUs) {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   /** @type {Frame} */
   const root = { name: 'all', us: 0, callees: new Map() };
-  let passedUs = 0;
+  let elapsedUs = 0;
   for (const [index, id] of samples.entries()) {
     const us = timeDeltas[index] ?? 0;
-    passedUs += us;
+    elapsedUs += us;
     const path = pathTo(id, byId, parents);
-    if (passedUs > skippedUs && path[0] !== '(idle)') add(root, path, us);
+    if (elapsedUs > skippedUs && path[0] !== '(idle)') add(root, path, us);
   }
   return root;
 }
@@ -118,17 +119,14 @@ function nameOf({ functionName, url, lineNumber }) {
 function bar({ name, us }, x, level, allUs) {
   const width = (us / allUs) * WIDTH;
   const y = HEAD_HEIGHT + level * ROW_HEIGHT;
-  const colour = COLOURS.find(([pattern]) => pattern.test(name))?.[1] ?? '#e2e8f0';
+  const color = COLORS.find(([pattern]) => pattern.test(name))?.[1] ?? '#e2e8f0';
   const label = name.slice(0, Math.max(0, Math.floor((width - 4) / CHARACTER_WIDTH)));
   return [
-    `<g><title>${escape(name)}: ${((us / allUs) * 100).toFixed(1)} %</title>`,
-    `<rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${ROW_HEIGHT - 1}" fill="${colour}"/>`,
-    label.length > 2 ? `<text x="${(x + 3).toFixed(1)}" y="${y + 12}">${escape(label)}</text>` : '',
+    `<g><title>${escapeXml(name)}: ${((us / allUs) * 100).toFixed(1)} %</title>`,
+    `<rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${ROW_HEIGHT - 1}" fill="${color}"/>`,
+    label.length > 2
+      ? `<text x="${(x + 3).toFixed(1)}" y="${y + 12}">${escapeXml(label)}</text>`
+      : '',
     '</g>',
   ].join('');
-}
-
-/** @param {string} text */
-function escape(text) {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }

@@ -3,15 +3,15 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { plot } from './plot.mjs';
-import { judgeCounters, judgeOverload, judgeRatios, judgeStarts, spread } from './summary.mjs';
-import { figuresText, overloadText, startsText, verdictsText } from './tables.mjs';
+import { evaluateCounters, evaluateOverload, evaluateRatios, evaluateStarts } from './summary.mjs';
+import { figuresText, goalsText, overloadText, startsText } from './tables.mjs';
 
-const TRUSTED_ROUNDS = 5;
+const MIN_RELIABLE_ROUNDS = 5;
 
 /**
- * What a run has measured; undefined: not asked for.
+ * The results of a run; undefined if the run did not include the scenario.
  *
- * @typedef {object} Measured
+ * @typedef {object} Results
  * @property {import('./summary.mjs').Row[]} rows
  * @property {{ coldMs: number[], warmMs: number[], databaseUrlMs: number[] } | undefined} starts
  * @property {{ idleOwnersBytes: number, bytesPerCounter: number } | undefined} counters
@@ -19,47 +19,39 @@ const TRUSTED_ROUNDS = 5;
  */
 
 /**
- * Prints what was measured, and writes it to bench.json and bench.svg.
+ * Prints the results, and writes them to bench.json and bench.svg.
  *
- * @param {Measured} measured
+ * @param {Results} results
  * @param {import('../options.mjs').Options} options
- * @param {string} postgres its version
+ * @param {string} postgresVersion
  */
-export async function report({ rows, starts, counters, overload }, options, postgres) {
-  const verdicts = [
-    ...judgeRatios(rows),
-    ...(starts ? judgeStarts(starts) : []),
-    ...(counters ? judgeCounters(counters) : []),
-    ...(overload ? judgeOverload(overload) : []),
+export async function report(results, { output, ...options }, postgresVersion) {
+  const { rows, starts, counters, overload } = results;
+  const goals = [
+    ...evaluateRatios(rows),
+    ...(starts ? evaluateStarts(starts) : []),
+    ...(counters ? evaluateCounters(counters) : []),
+    ...(overload ? evaluateOverload(overload) : []),
   ];
   const texts = [
     ...(rows.length > 0 ? [figuresText(rows)] : []),
-    ...(starts ? [startsText(starts, spread)] : []),
+    ...(starts ? [startsText(starts)] : []),
     ...(overload ? [overloadText(overload)] : []),
-    ...(verdicts.length > 0 ? [verdictsText(verdicts)] : []),
+    ...(goals.length > 0 ? [goalsText(goals)] : []),
   ];
-  if (rows.length > 0 && options.rounds < TRUSTED_ROUNDS)
-    texts.push(`Fewer than ${TRUSTED_ROUNDS} rounds: a trial.`);
+  if (rows.length > 0 && options.rounds < MIN_RELIABLE_ROUNDS) {
+    texts.push(`With fewer than ${MIN_RELIABLE_ROUNDS} rounds, these figures are not reliable.`);
+  }
   console.log(`\n${texts.join('\n\n')}\n`);
 
-  const { output, ...asked } = options;
   const machine = {
     processor: cpus()[0]?.model,
     cores: cpus().length,
     platform: `${process.platform} ${process.arch}`,
     node: process.version,
-    postgres,
+    postgres: postgresVersion,
   };
-  const json = {
-    at: new Date(),
-    machine,
-    options: asked,
-    rows,
-    starts,
-    counters,
-    overload,
-    verdicts,
-  };
+  const json = { at: new Date(), machine, options, ...results, goals };
   await mkdir(output, { recursive: true });
   await writeFile(join(output, 'bench.json'), `${JSON.stringify(json, null, 2)}\n`);
   if (rows.length > 0) await writeFile(join(output, 'bench.svg'), plot(rows));

@@ -7,24 +7,24 @@ import { LIMITS, TARGETS } from './targets.mjs';
  *
  * @typedef {{ scenario: string, title: string, peer: string, peerTitle: string, figures: Figures, samples: import('../comparison/rounds.mjs').Sample[] }} Row
  *
- * @typedef {object} Verdict
- * @property {string} what
+ * @typedef {object} Goal
+ * @property {string} title
  * @property {number} value
  * @property {number} limit
  * @property {'at most' | 'at least'} bound
- * @property {boolean} goal hoped for, not required
- * @property {boolean} reached
+ * @property {boolean} isOptional
+ * @property {boolean} isMet
  */
 
 /**
- * Returns the middle of the values, the least and the greatest.
+ * Returns the median, the minimum and the maximum.
  *
- * @param {readonly number[]} values one at least
+ * @param {readonly number[]} values at least one
  * @returns {Spread}
  */
 export function spread(values) {
   const sorted = [...values].sort((a, b) => a - b);
-  const at = (/** @type {number} */ place) => sorted[place] ?? NaN;
+  const at = (/** @type {number} */ index) => sorted[index] ?? NaN;
   const middle = (sorted.length - 1) / 2;
   return {
     median: (at(Math.floor(middle)) + at(Math.ceil(middle))) / 2,
@@ -34,10 +34,12 @@ export function spread(values) {
 }
 
 /**
+ * Summarizes the samples of each scenario and peer.
+ *
  * @param {import('../comparison/rounds.mjs').Result[]} results
  * @returns {Row[]}
  */
-export function summarise(results) {
+export function summarize(results) {
   return results.map(({ scenario, peer, samples }) => {
     const names = /** @type {(keyof Figures)[]} */ (Object.keys(samples[0] ?? {}));
     const figures = names.map((name) => [name, spread(samples.map((sample) => sample[name]))]);
@@ -53,44 +55,50 @@ export function summarise(results) {
 }
 
 /**
- * Returns how the run stands to what is to be reached, as far as it was measured.
+ * Compares the ratios of a run with the targets. Omits ratios that the run did not measure.
  *
  * @param {Row[]} rows
- * @returns {Verdict[]}
+ * @returns {Goal[]}
  */
-export function judgeRatios(rows) {
+export function evaluateRatios(rows) {
   /** @param {string} scenario @param {string} peer */
   const find = (scenario, peer) =>
     rows.find((row) => row.scenario === scenario && row.peer === peer);
-  return TARGETS.flatMap(({ figure, scenario, peer, against, goal = false, ...target }) => {
-    const is = find(scenario, peer);
-    const other = find(target.againstScenario ?? scenario, against);
-    if (!is || !other) return [];
-    const value = is.figures[figure].median / other.figures[figure].median;
-    const than = target.againstScenario ? other.title : other.peerTitle;
-    return [judge(`${is.title}, ${is.peerTitle}: ${figure} against ${than}`, value, target, goal)];
+  return TARGETS.flatMap((target) => {
+    const { figure, scenario, peer, otherPeer, otherScenario } = target;
+    const row = find(scenario, peer);
+    const other = find(otherScenario ?? scenario, otherPeer);
+    if (!row || !other) return [];
+    const value = row.figures[figure].median / other.figures[figure].median;
+    const otherTitle = otherScenario ? other.title : other.peerTitle;
+    const title = `${row.title}: ${figure}, ${row.peerTitle} / ${otherTitle}`;
+    return [evaluate(title, value, target, target.optional)];
   });
 }
 
 /**
  * @param {{ idleOwnersBytes: number, bytesPerCounter: number }} counters
- * @returns {Verdict[]}
+ * @returns {Goal[]}
  */
-export function judgeCounters({ idleOwnersBytes, bytesPerCounter }) {
+export function evaluateCounters({ idleOwnersBytes, bytesPerCounter }) {
   return [
-    judge('bytes a counter', bytesPerCounter, { atMost: LIMITS.bytesPerCounter }),
-    judge('bytes of a million idle owners', idleOwnersBytes, { atMost: LIMITS.idleOwnersBytes }),
+    evaluate('counters, bytes per counter', bytesPerCounter, { atMost: LIMITS.bytesPerCounter }),
+    evaluate('counters, bytes of 1,000,000 idle owners', idleOwnersBytes, {
+      atMost: LIMITS.idleOwnersBytes,
+    }),
   ];
 }
 
 /**
  * @param {{ warmMs: number[], databaseUrlMs: number[] }} starts
- * @returns {Verdict[]}
+ * @returns {Goal[]}
  */
-export function judgeStarts({ warmMs, databaseUrlMs }) {
+export function evaluateStarts({ warmMs, databaseUrlMs }) {
   return [
-    judge('ms of a warm embedded start', spread(warmMs).median, { atMost: LIMITS.warmStartMs }),
-    judge('ms of a start with DATABASE_URL', spread(databaseUrlMs).median, {
+    evaluate('start, existing embedded database, ms', spread(warmMs).median, {
+      atMost: LIMITS.warmStartMs,
+    }),
+    evaluate('start, DATABASE_URL, ms', spread(databaseUrlMs).median, {
       atMost: LIMITS.databaseUrlStartMs,
     }),
   ];
@@ -98,38 +106,38 @@ export function judgeStarts({ warmMs, databaseUrlMs }) {
 
 /**
  * @param {import('../measurements/overload.mjs').Overload} overload
- * @returns {Verdict[]}
+ * @returns {Goal[]}
  */
-export function judgeOverload({ phases }) {
+export function evaluateOverload({ phases }) {
   const limits = LIMITS.overload;
   return phases.flatMap(({ title, goodputShare, p99Ms, liveNewMs, liveOpenMs, ...phase }) => {
-    const [before, most] = phase.residentBytes;
+    const [before, max] = phase.residentBytes;
     return [
-      // New connections cost more than requests: the peak of kept connections is no measure for
-      // them.
+      // A new connection costs more than a request, so the peak of open connections is no
+      // reference for arrivals.
       ...(phase.isArrivals
         ? []
-        : [judge(`${title}: share of the peak`, goodputShare, { atLeast: limits.goodputShare })]),
-      judge(`${title}: p99 ms of accepted requests`, p99Ms, { atMost: limits.acceptedP99Ms }),
-      judge(`${title}: slowest /health/live, ms`, Math.max(liveNewMs, liveOpenMs), {
+        : [evaluate(`${title}: goodput / peak`, goodputShare, { atLeast: limits.goodputShare })]),
+      evaluate(`${title}: p99 of accepted requests, ms`, p99Ms, { atMost: limits.acceptedP99Ms }),
+      evaluate(`${title}: slowest /health/live, ms`, Math.max(liveNewMs, liveOpenMs), {
         atMost: limits.liveMs,
       }),
-      judge(`${title}: memory growth, MB`, (most - before) / 1e6, {
+      evaluate(`${title}: memory growth, MB`, (max - before) / 1e6, {
         atMost: limits.memoryGrowthBytes / 1e6,
       }),
-      judge(`${title}: ms until back to normal`, phase.recoveryMs, { atMost: limits.recoveryMs }),
+      evaluate(`${title}: recovery, ms`, phase.recoveryMs, { atMost: limits.recoveryMs }),
     ];
   });
 }
 
 /**
- * @param {string} what
+ * @param {string} title
  * @param {number} value
- * @param {{ atMost?: number, atLeast?: number }} bounds one of them
- * @returns {Verdict}
+ * @param {{ atMost?: number, atLeast?: number }} limits one of them
+ * @returns {Goal}
  */
-function judge(what, value, { atMost, atLeast = -Infinity }, goal = false) {
+function evaluate(title, value, { atMost, atLeast = -Infinity }, isOptional = false) {
   return atMost === undefined
-    ? { what, value, limit: atLeast, bound: 'at least', goal, reached: value >= atLeast }
-    : { what, value, limit: atMost, bound: 'at most', goal, reached: value <= atMost };
+    ? { title, value, limit: atLeast, bound: 'at least', isOptional, isMet: value >= atLeast }
+    : { title, value, limit: atMost, bound: 'at most', isOptional, isMet: value <= atMost };
 }

@@ -1,17 +1,20 @@
 // @ts-check
+import { spread } from './summary.mjs';
+
 /** @typedef {import('./summary.mjs').Row} Row */
 /** @typedef {import('./summary.mjs').Spread} Spread */
 
 /** @param {number} value @returns {string} */
-const round = (value) =>
+const formatted = (value) =>
   Number.isNaN(value) ? '–' : value.toFixed(value < 10 ? 2 : 0).replace(/\B(?=(\d{3})+$)/g, ',');
 
 /** @param {Spread} figure */
-const withSpread = ({ median, min, max }) => `${round(median)} (${round(min)}–${round(max)})`;
+const formattedSpread = ({ median, min, max }) =>
+  `${formatted(median)} (${formatted(min)}–${formatted(max)})`;
 
 /**
- * Returns a table for each scenario: medians, and the least and greatest of those to be trusted
- * most and least.
+ * Returns a table for each scenario with the medians of all figures. Adds the minimum and maximum to
+ * the requests per second and the CPU time of Node.js.
  *
  * @param {Row[]} rows
  */
@@ -23,20 +26,20 @@ export function figuresText(rows) {
         .filter((row) => row.title === title)
         .map(({ peerTitle, figures }) => [
           peerTitle,
-          withSpread(figures.requestsPerSecond),
-          round(figures.p50Ms.median),
-          round(figures.p99Ms.median),
-          withSpread(figures.nodeUs),
-          round(figures.postgresUs.median),
-          round(figures.redisUs.median),
-          round(figures.residentBytes.median / 1e6),
+          formattedSpread(figures.requestsPerSecond),
+          formatted(figures.p50Ms.median),
+          formatted(figures.p99Ms.median),
+          formattedSpread(figures.nodeUs),
+          formatted(figures.postgresUs.median),
+          formatted(figures.redisUs.median),
+          formatted(figures.residentBytes.median / 1e6),
         ]);
       const head = [
         title,
         'requests/s',
         'p50 ms',
         'p99 ms',
-        'Node µs',
+        'Node.js µs',
         'PostgreSQL µs',
         'Redis µs',
         'MB',
@@ -46,48 +49,48 @@ export function figuresText(rows) {
     .join('\n\n');
 }
 
-/** @param {import('./summary.mjs').Verdict[]} verdicts */
-export function verdictsText(verdicts) {
+/** @param {import('./summary.mjs').Goal[]} goals */
+export function goalsText(goals) {
   return aligned(
-    verdicts.map(({ what, value, bound, limit, goal, reached }) => [
-      what,
-      round(value),
-      `${bound} ${round(limit)}`,
-      reached ? 'reached' : goal ? 'goal, missed' : 'MISSED',
+    goals.map(({ title, value, bound, limit, isOptional, isMet }) => [
+      title,
+      formatted(value),
+      `${bound} ${formatted(limit)}`,
+      isMet ? 'met' : isOptional ? 'missed (optional)' : 'MISSED',
     ]),
   );
 }
 
-/** @param {{ coldMs: number[], warmMs: number[], databaseUrlMs: number[] }} starts @param {(values: number[]) => Spread} spread */
-export function startsText(starts, spread) {
+/** @param {{ coldMs: number[], warmMs: number[], databaseUrlMs: number[] }} starts */
+export function startsText(starts) {
   return aligned([
     ['start until ready', 'ms'],
-    ['embedded, made first', withSpread(spread(starts.coldMs))],
-    ['embedded, there already', withSpread(spread(starts.warmMs))],
-    ['with DATABASE_URL', withSpread(spread(starts.databaseUrlMs))],
+    ['new embedded database', formattedSpread(spread(starts.coldMs))],
+    ['existing embedded database', formattedSpread(spread(starts.warmMs))],
+    ['with DATABASE_URL', formattedSpread(spread(starts.databaseUrlMs))],
   ]);
 }
 
 /** @param {import('../measurements/overload.mjs').Overload} overload */
 export function overloadText({ peakPerSecond, peakP99Ms, phases }) {
   const head = [
-    `overload (peak: ${round(peakPerSecond)} lists/s, p99 ${round(peakP99Ms)} ms)`,
-    ...['offered', 'per s', 'unsent', '200', '503', 'broken', 'of the peak', 'p99 ms'],
-    ...['live, new ms', 'live, open ms', 'MB before, most, after', 'normal after ms'],
+    `overload (peak: ${formatted(peakPerSecond)} lists/s, p99 ${formatted(peakP99Ms)} ms)`,
+    ...['offered', 'per s', 'unsent', '200', '503', 'broken', 'goodput / peak', 'p99 ms'],
+    ...['live, new ms', 'live, open ms', 'MB before, max, after', 'recovery ms'],
   ];
   const lines = phases.map((phase) => [
     phase.title,
-    ...[phase.offered, phase.offeredPerSecond, phase.unsent].map(round),
-    ...[phase.accepted, phase.shed, phase.broken].map(round),
-    `${round(phase.goodputShare * 100)} %`,
-    ...[phase.p99Ms, phase.liveNewMs, phase.liveOpenMs].map(round),
-    phase.residentBytes.map((bytes) => round(bytes / 1e6)).join(', '),
-    round(phase.recoveryMs),
+    ...[phase.offered, phase.offeredPerSecond, phase.unsent].map(formatted),
+    ...[phase.accepted, phase.shed, phase.broken].map(formatted),
+    `${formatted(phase.goodputShare * 100)} %`,
+    ...[phase.p99Ms, phase.liveNewMs, phase.liveOpenMs].map(formatted),
+    phase.residentBytes.map((bytes) => formatted(bytes / 1e6)).join(', '),
+    formatted(phase.recoveryMs),
   ]);
   return aligned([head, ...lines]);
 }
 
-/** @param {string[][]} lines the first column to the left, the others to the right */
+/** @param {string[][]} lines cells; the first column is aligned to the left, the others to the right */
 export function aligned(lines) {
   const width = (/** @type {number} */ column) =>
     Math.max(...lines.map((line) => line[column]?.length ?? 0));

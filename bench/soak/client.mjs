@@ -21,12 +21,12 @@ export class SoakClient {
   }
 
   /**
-   * Sends a request on a connection that is kept, and reads the response.
+   * Sends a request on a keep-alive connection and reads the response.
    *
    * @param {string} path
    * @param {RequestOptions} [options]
    * @returns {Promise<SoakResponse>}
-   * @throws when the connection breaks
+   * @throws if the connection fails
    */
   send(path, { method = 'GET', key, body, headers } = {}) {
     const { port } = this;
@@ -57,36 +57,35 @@ export class SoakClient {
   }
 
   /**
-   * Writes bytes on a connection of its own, and returns the statuses of the responses that came
-   * until the service closed the connection, until `expected` of them were there, or until the time
-   * was over.
+   * Writes bytes on a new connection and returns the statuses of the responses. Stops when the
+   * service closes the connection, when it has sent `expected` responses, or at the time limit.
    *
    * @param {readonly string[]} pieces
-   * @param {{ intervalMs?: number, expected?: number, limitMs?: number }} [options] `intervalMs`: between two pieces
+   * @param {{ intervalMs?: number, expected?: number, limitMs?: number }} [options] `intervalMs`: pause between two pieces
    * @returns {Promise<number[]>}
    */
   async sendRaw(pieces, { intervalMs = 0, expected = Infinity, limitMs = RESPONSE_LIMIT_MS } = {}) {
     const socket = connect(this.port, '127.0.0.1');
     let received = '';
-    const over = new AbortController();
+    const ended = new AbortController();
     const statuses = () =>
       [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
     socket.on('error', () => undefined);
-    socket.once('close', () => over.abort());
+    socket.once('close', () => ended.abort());
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1');
-      if (statuses().length >= expected) over.abort();
+      if (statuses().length >= expected) ended.abort();
     });
-    const limit = setTimeout(() => over.abort(), limitMs);
+    const limit = setTimeout(() => ended.abort(), limitMs);
     for (const piece of pieces) {
-      if (over.signal.aborted) break;
+      if (ended.signal.aborted) break;
       socket.write(piece, 'latin1');
       if (intervalMs > 0) {
-        await delay(intervalMs, undefined, { signal: over.signal }).catch(() => undefined);
+        await delay(intervalMs, undefined, { signal: ended.signal }).catch(() => undefined);
       }
     }
-    while (!over.signal.aborted) {
-      await delay(limitMs, undefined, { signal: over.signal }).catch(() => undefined);
+    while (!ended.signal.aborted) {
+      await delay(limitMs, undefined, { signal: ended.signal }).catch(() => undefined);
     }
     clearTimeout(limit);
     socket.destroy();

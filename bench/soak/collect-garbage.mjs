@@ -1,6 +1,5 @@
 // @ts-check
-// Loaded into a service that is measured (node --expose-gc --import …): SIGUSR2 collects its
-// garbage.
+// Loaded into the service with `node --expose-gc --import`. SIGUSR2 then collects garbage.
 process.on('SIGUSR2', () => {
   globalThis.gc?.();
 });

@@ -8,22 +8,22 @@ import { SoakClient } from './client.mjs';
 /** @typedef {import('./client.mjs').SoakResponse} SoakResponse */
 
 const PAUSE_MS = 5;
-const FASTEST_BYTE_MS = 100;
-/** Sent by clients that are slow, and too long for them to end in time. */
+const SLOW_BYTE_INTERVAL_MS = 100;
+/** Too many for a slow client to send before the timeout. */
 const SLOW_BYTES = 200;
-const MOST_FAILURES = 20;
+const MAX_FAILURES = 20;
 
 /**
- * One kind of request: the statuses that it may get, in addition to 503 during a fault.
+ * A kind of request and its expected statuses. 503 is always expected, because of the faults.
  *
  * @typedef {{ name: string, expected: readonly number[], run: () => Promise<readonly number[]> }} Kind
  */
 
-/** Clients of every kind, until they are stopped. */
+/** Sends requests of all kinds until it is stopped. */
 export class SoakTraffic {
-  /** Responses, by kind and status. @type {Record<string, number>} */
+  /** Number of responses by kind and status. @type {Record<string, number>} */
   counts = {};
-  /** What was not as documented; the first few. @type {string[]} */
+  /** The first unexpected responses and errors. @type {string[]} */
   failures = [];
   #isOver = false;
   /** @type {Promise<void>[]} */
@@ -39,7 +39,7 @@ export class SoakTraffic {
     this.#client = new SoakClient(port);
   }
 
-  /** @param {{ workers: number, slowClients: number }} clients how many at once */
+  /** @param {{ workers: number, slowClients: number }} clients number of concurrent clients */
   start({ workers, slowClients }) {
     const kinds = this.#kinds();
     for (let worker = 0; worker < workers; worker++) {
@@ -50,7 +50,7 @@ export class SoakTraffic {
       this.#workers.push(this.#work(slow, client));
   }
 
-  /** Resolves when all responses are there and all connections closed. */
+  /** Resolves when all requests have ended and all connections are closed. */
   async stop() {
     this.#isOver = true;
     await Promise.all(this.#workers);
@@ -65,7 +65,7 @@ export class SoakTraffic {
       try {
         for (const status of await kind.run()) this.#count(kind, status);
       } catch (error) {
-        this.fail(error, kind.name);
+        this.addFailure(kind.name, error);
       }
       await delay(PAUSE_MS);
     }
@@ -75,20 +75,20 @@ export class SoakTraffic {
   #count({ name, expected }, status) {
     const label = `${name} ${status}`;
     this.counts[label] = (this.counts[label] ?? 0) + 1;
-    if (status !== 503 && !expected.includes(status)) this.fail(`status ${status}`, name);
+    if (status !== 503 && !expected.includes(status)) this.addFailure(name, `status ${status}`);
   }
 
-  /** @param {unknown} error @param {string} what failed */
-  fail(error, what = 'fault') {
-    if (this.failures.length >= MOST_FAILURES) return;
-    this.failures.push(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+  /** @param {string} name of the kind or fault @param {unknown} error */
+  addFailure(name, error) {
+    if (this.failures.length >= MAX_FAILURES) return;
+    this.failures.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
   }
 
   /**
    * @param {string} path
    * @param {import('./client.mjs').RequestOptions} [options]
    * @returns {Promise<SoakResponse>}
-   * @throws when an error does not have the Error shape
+   * @throws if an error response is not an Error
    */
   async #send(path, options) {
     const response = await this.#client.send(path, options);
@@ -118,7 +118,7 @@ export class SoakTraffic {
     return [
       kind('list', [200], '/v1/pets', { key: caller }),
       kind('list by status', [200], '/v1/pets?limit=100&status=sold', { key: caller }),
-      { name: 'walk', expected: [200], run: () => this.#walk() },
+      { name: 'three pages', expected: [200], run: () => this.#readPages() },
       { name: 'not modified', expected: [200, 304], run: () => this.#notModified() },
       kind('get', [200], '/v1/pets/1', { key: caller }),
       kind('unknown animal', [404], '/v1/pets/9223372036854775807', { key: caller }),
@@ -133,16 +133,25 @@ export class SoakTraffic {
         body: brotli,
         headers: { 'Content-Encoding': 'br' },
       }),
-      { name: 'create with a key', expected: [201, 409, 422], run: () => this.#idempotent() },
-      kind('no fields', [400], '/v1/pets', post('{}')),
-      kind('no JSON', [400], '/v1/pets', post('{')),
-      kind('broken gzip', [400], '/v1/pets', post('{}', { 'Content-Encoding': 'gzip' })),
+      {
+        name: 'create with Idempotency-Key',
+        expected: [201, 409, 422],
+        run: () => this.#createIdempotently(),
+      },
+      kind('empty object', [400], '/v1/pets', post('{}')),
+      kind('malformed JSON', [400], '/v1/pets', post('{')),
+      kind('malformed gzip', [400], '/v1/pets', post('{}', { 'Content-Encoding': 'gzip' })),
       kind('too large', [413], '/v1/pets', post('x'.repeat(102_401))),
-      kind('no media type', [415], '/v1/pets', post('{}', { 'Content-Type': 'text/plain' })),
-      kind('limit', [400], '/v1/pets?limit=0', { key: caller }),
-      kind('cursor', [400], '/v1/pets?cursor=x', { key: caller }),
-      kind('no route', [404], '/v1/nothing', { key: caller }),
-      kind('method', [405], '/v1/pets', { method: 'DELETE', key: caller }),
+      kind(
+        'unsupported media type',
+        [415],
+        '/v1/pets',
+        post('{}', { 'Content-Type': 'text/plain' }),
+      ),
+      kind('invalid limit', [400], '/v1/pets?limit=0', { key: caller }),
+      kind('invalid cursor', [400], '/v1/pets?cursor=x', { key: caller }),
+      kind('unknown path', [404], '/v1/nothing', { key: caller }),
+      kind('method not allowed', [405], '/v1/pets', { method: 'DELETE', key: caller }),
       kind('options', [204], '/v1/pets', { method: 'OPTIONS', key: caller }),
       kind('no API key', [401], '/v1/pets'),
       kind('malformed API key', [401], '/v1/pets', { key: 'wrong' }),
@@ -153,7 +162,7 @@ export class SoakTraffic {
       kind('ready', [200], '/health/ready'),
       { name: 'pipelined', expected: [200], run: () => this.#pipelined(10) },
       { name: 'pipelined, too many', expected: [200], run: () => this.#pipelined(100) },
-      { name: 'aborted', expected: [], run: () => this.#aborted() },
+      { name: 'disconnect', expected: [], run: () => this.#disconnect() },
       {
         name: 'malformed message',
         expected: [400],
@@ -162,7 +171,7 @@ export class SoakTraffic {
     ];
   }
 
-  async #walk() {
+  async #readPages() {
     const statuses = [];
     /** @type {string | undefined} */
     let path = '/v1/pets?limit=100';
@@ -182,8 +191,8 @@ export class SoakTraffic {
     return [status, (await this.#send('/v1/pets?limit=1', { key, headers: conditions })).status];
   }
 
-  /** A create, its retry at the same time, a later retry, and another body. */
-  async #idempotent() {
+  /** Sends a create, a concurrent retry, a later retry, and another body with the same key. */
+  async #createIdempotently() {
     const headers = { 'Idempotency-Key': randomUUID() };
     const retried = { method: 'POST', key: this.keys.caller, body: newPet(), headers };
     const both = await Promise.all([
@@ -194,7 +203,7 @@ export class SoakTraffic {
     const other = await this.#send('/v1/pets', { ...retried, body: newPet() });
     const created = [...both, later].filter(({ status }) => status === 201);
     if (new Set(created.map(({ text }) => text)).size > 1)
-      throw new Error('two animals for one key');
+      throw new Error('two animals for one Idempotency-Key');
     return [...both, later, other].map(({ status }) => status);
   }
 
@@ -208,8 +217,8 @@ export class SoakTraffic {
     return this.#client.sendRaw([request.repeat(count)], { expected: count });
   }
 
-  /** Clients that disconnect: within a body, and before the response. */
-  async #aborted() {
+  /** Disconnects within a body and before a response. */
+  async #disconnect() {
     const head = (/** @type {string[]} */ ...lines) =>
       [...lines, 'Host: soak', `Authorization: Bearer ${this.keys.caller}`, '', ''].join('\r\n');
     const body = head(
@@ -230,7 +239,7 @@ export class SoakTraffic {
       expected: [408],
       run: () =>
         this.#client.sendRaw([start, ...'a'.repeat(SLOW_BYTES)], {
-          intervalMs: FASTEST_BYTE_MS,
+          intervalMs: SLOW_BYTE_INTERVAL_MS,
           expected: 1,
         }),
     });
