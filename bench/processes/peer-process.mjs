@@ -1,7 +1,7 @@
 // @ts-check
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
@@ -104,6 +104,8 @@ function compiled(program) {
   const code = compile(readFileSync(program, 'utf8'), program, ts.ModuleKind.ESNext);
   mkdirSync(COMPILED, { recursive: true });
   const file = join(COMPILED, `${basename(program, '.ts')}.mjs`);
-  writeFileSync(file, code);
+  // Another process may be loading the file: `rename` replaces it atomically.
+  writeFileSync(`${file}.${process.pid}`, code);
+  renameSync(`${file}.${process.pid}`, file);
   return file;
 }
