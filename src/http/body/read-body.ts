@@ -65,7 +65,8 @@ async function readBytes(request: Request): Promise<Buffer> {
     const onData = (chunk: Buffer) => {
       const end = length + chunk.length;
       if (end > MAX_BODY_BYTES) return settle(payloadTooLarge());
-      if (end > bytes.length) bytes = Buffer.concat([bytes], Math.max(end, 2 * bytes.length));
+      if (end > bytes.length)
+        bytes = Buffer.concat([bytes], Math.min(Math.max(end, 2 * bytes.length), MAX_BODY_BYTES));
       chunk.copy(bytes, length);
       length = end;
     };
