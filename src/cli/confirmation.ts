@@ -12,10 +12,8 @@ export interface ConfirmationOptions {
 }
 
 /**
- * Asks the operator to type the name of the database. The embedded database needs no confirmation.
- *
- * @param effect what the command will do, as a sentence
- * @throws CommandError unless the operator confirms
+ * Prints the effect of a command and asks for the name of the database, unless it is the embedded
+ * one. @throws CommandError unless the operator confirms
  */
 export async function confirm(
   target: DatabaseTarget,

@@ -6,15 +6,6 @@ const NO_REDIS =
 /** API keys that are read at a time, so that each command keeps its time limit. */
 const BATCH_SIZE = 100;
 
-/** A running window as operators see it. */
-export interface WindowUsage {
-  readonly used: number;
-  readonly limit: number;
-  readonly remaining: number;
-  /** null: the window starts with the next request. */
-  readonly resetsAt: Date | null;
-}
-
 interface Counters {
   /** One for each API key; undefined: they cannot be read. */
   decisions?: RateLimitDecision[];
@@ -55,9 +46,13 @@ export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters
   }
 }
 
+/** The running windows by name, as operators see them. */
+export type Usage = ReturnType<typeof usageOf>;
+
 /** Returns the windows of a decision by name. */
-export function usageOf({ windows }: RateLimitDecision): Record<string, WindowUsage> {
+export function usageOf({ windows }: RateLimitDecision) {
   const entries = windows.map(({ quota: { name, limit }, used, endsAtMs }) => {
+    // null: the window starts with the next request.
     const resetsAt = used > 0 ? new Date(endsAtMs) : null;
     return [name, { used, limit, remaining: Math.max(0, limit - used), resetsAt }] as const;
   });

@@ -13,7 +13,7 @@ import {
 import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
 import { tableTime, textList, textTable, timeText } from '../text-table.js';
 import { addCommand, addRequiredOption } from '../command-options.js';
-import { readCounters, usageOf, type WindowUsage } from '../counters.js';
+import { readCounters, type Usage, usageOf } from '../counters.js';
 import type { OutputOptions } from '../output.js';
 import { addStoreAction } from '../store-command.js';
 
@@ -146,7 +146,7 @@ type KeyState = Omit<KeyRecord, 'status'> & {
   status: KeyRecord['status'] | 'banned';
   bannedUntil: Date | null;
   /** null: the counters cannot be read. */
-  usage: Record<string, WindowUsage> | null;
+  usage: Usage | null;
 };
 
 function keyState(key: KeyRecord, counters?: RateLimitDecision): KeyState {

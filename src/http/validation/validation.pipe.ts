@@ -24,7 +24,6 @@ import { validationMessage } from './validation-message.js';
  * NestJS' ValidationPipe with the messages of this service. It converts and validates DTOs of
  * bodies, queries and paths by their class-transformer and class-validator decorators. Properties
  * without a rule are removed before the conversion, so that they cost nothing.
- *
  * @throws ServiceError invalid_request that lists the first 50 invalid properties
  */
 @Injectable()

@@ -87,23 +87,22 @@ export const RESPONSE_HEADERS = {
 
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 
-const RATE_LIMIT_HEADERS: readonly ResponseHeader[] = [
+/** The headers of every response of a `@Public()` route. */
+export const EVERY_PUBLIC_RESPONSE = [
+  'X-Request-Id',
+  'X-Content-Type-Options',
+  'Cache-Control',
+] as const;
+
+/** The headers of every response of every other route. */
+export const EVERY_RESPONSE = [
+  ...EVERY_PUBLIC_RESPONSE,
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
   'RateLimit-Policy',
   'RateLimit',
-];
-
-/** The headers of every response of a `@Public()` route. */
-export const EVERY_PUBLIC_RESPONSE: readonly ResponseHeader[] = [
-  'X-Request-Id',
-  'X-Content-Type-Options',
-  'Cache-Control',
-];
-
-/** The headers of every response of every other route. */
-export const EVERY_RESPONSE = [...EVERY_PUBLIC_RESPONSE, ...RATE_LIMIT_HEADERS];
+] as const;
 
 /** Returns references to the components of these response headers. */
 export function responseHeaders(...names: readonly ResponseHeader[]): HeadersObject {

@@ -75,10 +75,8 @@ returns the same as GET without the body. OPTIONS returns 204 with \`Allow\`.
 `.trim();
 
 /**
- * Returns the introduction in Markdown. A paragraph is one line, because Swagger UI shows line
- * breaks.
- *
- * @param codes the error codes to list
+ * Returns the introduction in Markdown, with a table of these error codes. A paragraph is one line,
+ * because Swagger UI shows line breaks.
  */
 export function serviceDescription(codes: readonly ErrorCode[]): string {
   const rows = codes.map(
