@@ -3,7 +3,6 @@ import {
   type BanPolicy,
   type Budget,
   LimitStorage,
-  type Quota,
   type QuotaState,
   type RateLimitDecision,
   type Rejections,
@@ -15,8 +14,6 @@ import { WindowTable } from './window-table.js';
 const MAX_ADDRESSES = 200_000;
 /** How many lineages are checked, and evicted if they have ended, whenever one is added. */
 const SWEEP_STEP = 2;
-/** The index of a window in its table. */
-const INDEX = { minute: 0, day: 1, route: 0 };
 
 /** Returns when the active ban ends, or undefined if there is none. */
 export function endOfBan(
@@ -69,38 +66,31 @@ export class InProcessStorage extends LimitStorage {
     const { nowMs, windows } = this.read(address);
     const [window] = windows;
     if (window && window.used > 0 && window.endsAtMs === reserved.windows[0]?.endsAtMs) {
-      this.write(address, nowMs, [{ ...window, used: window.used - 1 }]);
+      this.set(address, 0, nowMs, { ...window, used: window.used - 1 });
     }
     return this.peek(address);
   }
 
   /** Replaces the state of a budget by its state in Redis, to continue from if Redis fails. */
   setState(budget: Budget, { nowMs, windows }: RateLimitDecision, rejections?: Rejections): void {
-    this.write(budget, nowMs, windows);
+    for (const [index, state] of windows.entries()) this.set(budget, index, nowMs, state);
     if (budget.ban) this.bans.set(budget.ban.lineageId, rejections, nowMs);
   }
 
-  private tableOf(kind: Budget['kind'], { route }: Quota): WindowTable {
-    return (route === undefined ? this.tables : this.routes)[kind];
-  }
-
-  private write({ kind, id }: Budget, nowMs: number, windows: readonly QuotaState[]): void {
-    for (const state of windows) {
-      const { quota } = state;
-      this.tableOf(kind, quota).set(keyOf(id, quota), INDEX[quota.name], nowMs, state);
-    }
+  private set({ kind, id }: Budget, index: number, nowMs: number, state: QuotaState): void {
+    const { route } = state.quota;
+    if (route === undefined) this.tables[kind].set(id, index, nowMs, state);
+    else this.routes[kind].set(routeKey(id, route), 0, nowMs, state);
   }
 
   private read({ kind, id, quotas, ban }: Budget): RateLimitDecision {
     const nowMs = this.clock.now();
-    const windows = quotas.map((quota): QuotaState => {
-      const table = this.tableOf(kind, quota);
-      const { used, endsAtMs } = table.read(
-        keyOf(id, quota),
-        INDEX[quota.name],
-        nowMs,
-        quota.lengthMs,
-      );
+    const windows = quotas.map((quota, index): QuotaState => {
+      const { route, lengthMs } = quota;
+      const { used, endsAtMs } =
+        route === undefined
+          ? this.tables[kind].read(id, index, nowMs, lengthMs)
+          : this.routes[kind].read(routeKey(id, route), 0, nowMs, lengthMs);
       return { quota, used, endsAtMs };
     });
     const bannedUntilMs = ban && this.bans.endOf(ban, nowMs);
@@ -113,12 +103,11 @@ export class InProcessStorage extends LimitStorage {
     const before = this.read(budget);
     const { allowed, nowMs } = before;
     if (allowed) {
-      const windows = before.windows.map(({ quota, used, endsAtMs }): QuotaState => ({
-        quota,
-        used: used + 1,
-        endsAtMs,
-      }));
-      this.write(budget, nowMs, windows);
+      const windows = before.windows.map(({ quota, used, endsAtMs }, index): QuotaState => {
+        const state = { quota, used: used + 1, endsAtMs };
+        this.set(budget, index, nowMs, state);
+        return state;
+      });
       return { allowed, nowMs, windows };
     }
     if (!budget.ban || before.bannedUntilMs !== undefined) return before;
@@ -136,8 +125,8 @@ export class InProcessStorage extends LimitStorage {
 }
 
 /** Ids contain no space. */
-function keyOf(id: string, { route }: Quota): string {
-  return route === undefined ? id : `${id} ${route}`;
+function routeKey(id: string, route: string): string {
+  return `${id} ${route}`;
 }
 
 /** Rejected requests and bans, by lineage. */
