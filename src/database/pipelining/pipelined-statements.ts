@@ -83,10 +83,7 @@ export class PipelinedStatements {
   }
 }
 
-/**
- * Statements that wait for a connection. Each connection that becomes free runs up to eight of the
- * oldest, so batches grow with the load.
- */
+/** Statements that wait for a connection. Each connection that becomes free runs the oldest eight. */
 class BatchQueue {
   private readonly waiting: Statement[] = [];
   private isScheduled = false;

@@ -2,9 +2,8 @@
 const TIMEOUT = 'timeout expired';
 
 /**
- * No connection to the database could be made: for whatever reason, the database is unavailable.
- * The cause is the original error. The message is the cause's; where several addresses were tried,
- * that of the first one.
+ * No connection to the database could be opened, for any reason. The message is that of the cause,
+ * or of the first address if several were tried.
  */
 export class ConnectionFailedError extends Error {
   override readonly name = 'ConnectionFailedError';

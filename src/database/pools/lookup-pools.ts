@@ -58,8 +58,7 @@ export class LookupPools implements OnApplicationShutdown {
   }
 
   /**
-   * Returns the rows of a query. The wait is bounded by the time limits of a connection and a
-   * statement.
+   * Returns the rows of a query. The time limits of a connection and a statement bound the wait.
    *
    * @throws DatabaseQueueFullError at once when too many lookups wait; otherwise what pg throws
    */

@@ -5,9 +5,8 @@ import type { StatementRunner } from '../sql.js';
 const SERVICE_LOCK = 7_236_114_902n;
 
 /**
- * Marks the session as one of a running service until it ends. A name in pg_stat_activity is not
- * enough: a connection pooler or the URL of the database may replace it. Waits while a revert is in
- * progress.
+ * Marks the session as one of a running service until it ends. Waits while a revert is in progress.
+ * A connection pooler or the URL of the database may replace the name in pg_stat_activity.
  */
 export const MARK_SERVICE_SESSION = `SELECT pg_advisory_lock_shared(${SERVICE_LOCK})`;
 

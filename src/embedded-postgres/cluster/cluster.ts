@@ -95,10 +95,8 @@ async function initialize(
   timeoutMs: number,
 ): Promise<void> {
   const args = [
-    '-D',
-    seenByServer(folder, user),
-    '-U',
-    SUPERUSER,
+    `--pgdata=${seenByServer(folder, user)}`,
+    `--username=${SUPERUSER}`,
     '--encoding=UTF8',
     '--locale=C',
     // Upper and lower case of all scripts, and sorting by code point: the same on all systems, and
@@ -110,8 +108,7 @@ async function initialize(
       ? ['--auth=scram-sha-256', `--pwfile=${await preparePassword(files)}`]
       : ['--auth=trust']),
   ];
-  const run = (installation: string): Promise<string | null> =>
-    runInitdb(installation, folder, args, user, timeoutMs);
+  const run = (installation: string) => runInitdb(installation, folder, args, user, timeoutMs);
   const needsPrivate = isServerUser(user) || !isSafeInShell(binaries.folder);
   let failure = needsPrivate ? NO_USER : await run(binaries.folder);
   if (failure?.includes(NO_USER)) {

@@ -22,10 +22,7 @@ const NOBODY_UID = 65_534;
 /** The working directory of a process. It needs no permission for the parent folders. */
 const WORKING_DIRECTORY = '/proc/self/cwd';
 
-/**
- * Returns the user that runs the server: PostgreSQL does not run as root. Null: the user of this
- * process.
- */
+/** Returns the user that runs the server, which cannot be root; null: the user of this process. */
 export function chooseServerUser(files: ServerFiles): ServerUser | null {
   if (process.getuid?.() !== 0) return null;
   const ownerOfFolder = ownerOf(files.dataDir);
@@ -85,8 +82,7 @@ export function spawnAsServerUser(
   args: readonly string[],
   options: { cwd: string; stdio: StdioOptions; detached: boolean },
 ): ChildProcess {
-  const common = { ...options, env: childEnvironment(), windowsHide: true };
-  return spawn(program, args, user === null ? common : { ...common, ...user });
+  return spawn(program, args, { ...options, ...user, env: childEnvironment(), windowsHide: true });
 }
 
 /** Returns why a program could not be started. */

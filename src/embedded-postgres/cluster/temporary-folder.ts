@@ -1,10 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
-/**
- * Creates a temporary folder that is renamed to `path` when it is complete. Removes the temporary
- * folders of killed processes.
- */
+/** Creates a folder that is renamed to `path` when it is complete. Removes those of killed processes. */
 export function createTemporary(path: string): string {
   removeTemporary(path);
   return mkdtempSync(`${prefixOf(path)}${process.pid}-`);

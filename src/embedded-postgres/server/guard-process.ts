@@ -22,8 +22,8 @@ const RELEASE_TIMEOUT_MS = 40_000;
 const REPLACE_AFTER_MS = 1000;
 
 /**
- * Starts a process that stops the server after its owner has ended, even after kill -9: the pipe
- * between the two closes. Signals of the terminal do not reach it. A killed guard is replaced.
+ * A process that stops the server after its owner has ended, even after kill -9: the pipe between
+ * the two closes. Signals of the terminal do not reach it. A killed guard is replaced.
  */
 export class GuardProcess {
   private guard: ChildProcess;
@@ -71,7 +71,12 @@ export class GuardProcess {
     });
     this.ended = once(guard, 'exit').catch(() => undefined);
     guard.on('error', () => undefined);
-    guard.on('exit', () => this.replace());
+    guard.on('exit', () => {
+      const replace = () => {
+        if (!this.released) this.guard = this.start();
+      };
+      setTimeout(replace, REPLACE_AFTER_MS).unref();
+    });
     // A write to a guard that was just killed fails.
     guard.stdin.on('error', () => undefined);
     if (this.attached) guard.stdin.write(ATTACHED);
@@ -79,12 +84,5 @@ export class GuardProcess {
     if (guard.stdin instanceof Socket) guard.stdin.unref();
     guard.unref();
     return guard;
-  }
-
-  private replace(): void {
-    if (this.released) return;
-    setTimeout(() => {
-      if (!this.released) this.guard = this.start();
-    }, REPLACE_AFTER_MS).unref();
   }
 }

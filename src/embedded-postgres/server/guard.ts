@@ -70,10 +70,7 @@ async function tryStop(files: ServerFiles, server: RunningServer): Promise<boole
   }
 }
 
-/**
- * Waits until the owner's session has closed. When two owners end at once, the guards must not
- * mistake their sessions for users.
- */
+/** If two owners end at once, their guards must not mistake the closing sessions for users. */
 async function waitForOwnerSession(session: ServerSession): Promise<void> {
   for (const end = Date.now() + OWNER_SESSION_TIMEOUT_MS; Date.now() < end; await sleep(POLL_MS)) {
     if (!(await session.hasSession(orders.ownerSession))) return;

@@ -32,9 +32,7 @@ export async function completeAccess(files: ServerFiles, session: ServerSession)
   await session.reloadConfiguration();
 }
 
-/**
- * The digest identifies the password, because the two files may be restored from different backups.
- */
+/** The digest identifies the password: the files may be restored from different backups. */
 function closedTo(password: string): string {
   const digest = createHash('sha256').update(password).digest('hex');
   return `# Written by the service at each start, for the password ${digest}.\nlocal all all scram-sha-256\n`;
