@@ -31,10 +31,7 @@ export interface AppEnvironment {
   features?: readonly Type[];
 }
 
-/**
- * Returns the root module: the features and everything that they share. Each request passes the
- * providers in the order of the list.
- */
+/** Returns the root module. Each request passes the providers in the order of the list. */
 export function platformModule(environment: AppEnvironment, linkBase: LinkBase): Type {
   const { settings, clock, database, features = [AppModule] } = environment;
 

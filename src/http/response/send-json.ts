@@ -4,11 +4,8 @@ import { jsonText } from './json-text.js';
 import type { Request, Response } from '../request/request.js';
 
 /**
- * Sends a successful response. A 200 to GET or HEAD gets an ETag computed from the body and the
- * Link header, and becomes 304 if the caller already has this representation. A handler that sets
- * `Cache-Control` itself gets no ETag.
- *
- * @param body JSON text
+ * Sends JSON text. A 200 to GET or HEAD gets an ETag computed from the body and the Link header, or
+ * becomes 304. A handler that sets `Cache-Control` itself gets no ETag.
  */
 export function sendJson(request: Request, response: Response, body: string): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD';

@@ -59,10 +59,8 @@ class DeprecationGuard implements CanActivate {
     const response = responseOf(context);
     response.setHeader('Deprecation', `@${deprecation.since.getTime() / 1000}`);
     response.setHeader('Sunset', deprecation.sunset.toUTCString());
-    response.setHeader(
-      'Link',
-      `<${this.linkBase.urlOf(deprecation.successor)}>; rel="successor-version"`,
-    );
+    const successor = this.linkBase.urlOf(deprecation.successor);
+    response.setHeader('Link', `<${successor}>; rel="successor-version"`);
     if (this.clock.now() >= deprecation.sunset.getTime()) {
       throw new ServiceError('endpoint_removed', removalMessage(deprecation));
     }

@@ -7,10 +7,7 @@ import { RespondsToPreflights } from '../request/preflight.js';
 import { setPreflightHeaders } from './cors.js';
 import type { Request, Response } from '../request/request.js';
 
-/**
- * The catch-all route. It lets requests that match no other route pass the guards, so that they are
- * counted and authenticated. Import its module last, because Express tries routes in order.
- */
+/** The catch-all route: requests that match no other route pass the guards. Its module comes last. */
 @ApiExcludeController()
 @RespondsToPreflights()
 @Controller({ version: VERSION_NEUTRAL })

@@ -55,10 +55,8 @@ export class Admission {
     const { all, unauthenticated } = this.used;
     if (all >= this.bounds.maxRequestsInProgress) return 'requests_in_progress';
     if (this.inputs.pool.isSaturated || all >= this.inputs.databasePlaces) return 'database_queue';
-    return unauthenticated >= this.bounds.maxUnauthenticatedRequests &&
-      !this.inputs.hasCachedKey(request)
-      ? 'unauthenticated_requests'
-      : undefined;
+    if (unauthenticated < this.bounds.maxUnauthenticatedRequests) return undefined;
+    return this.inputs.hasCachedKey(request) ? undefined : 'unauthenticated_requests';
   }
 
   private async reject(

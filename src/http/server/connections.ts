@@ -79,9 +79,8 @@ export function isHealthProbe({ method, url }: Request): boolean {
 }
 
 /**
- * Tracks the connections of the main listener and enforces their limits. When there are too many,
- * it closes a connection that waits for its client, or else the new one: of all connections the
- * one that has been idle longest, of one address the oldest.
+ * Tracks the connections of the main listener and enforces their limits. Over a limit, it closes a
+ * connection that waits for its client, or else the new one.
  */
 export class Connections {
   private readonly logger = new Logger(Connections.name);
@@ -121,9 +120,8 @@ export class Connections {
   }
 
   /**
-   * Returns a request listener that enforces the limit on requests per connection. The connection
-   * closes after the responses to the requests before the limit. The client repeats the others on
-   * another connection (RFC 9112, section 9.3.2).
+   * Returns a request listener that enforces the limit on requests per connection. The client
+   * repeats the requests over the limit on another connection (RFC 9112, section 9.3.2).
    */
   bounded(listener: RequestListener): RequestListener {
     return (request, response) => {
@@ -202,10 +200,7 @@ export class Connections {
     yield* this.bySocket.values();
   }
 
-  /**
-   * Returns whether a new connection fits into a limit. At the limit, it closes the first candidate
-   * without a request in progress to make room.
-   */
+  /** Returns whether there is room for a connection, after closing a candidate if necessary. */
   private makeRoom(
     bound: 'connections' | 'connections_per_address',
     size: number,

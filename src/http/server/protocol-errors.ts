@@ -12,9 +12,8 @@ import type { Connections } from './connections.js';
 import { lingerThenDestroy } from './lingering-close.js';
 
 /**
- * Sends the errors of the HTTP protocol: malformed messages, a missing Host, an unsupported Expect,
- * timeouts. Node's HTTP server would send them without rate limit headers and without an Error
- * body. They are counted for the address of the socket, because the API key was not read.
+ * Sends the errors of the HTTP protocol, which Node's HTTP server would send without rate limit
+ * headers and an Error body. They are counted for the address, because no API key was read.
  */
 export class ProtocolErrors {
   private readonly malformed = new WeakSet<Socket>();
