@@ -5,7 +5,7 @@
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { PEERS } from './comparison/peers.mjs';
+import { SERVICE } from './comparison/peers.mjs';
 import { listScenarios } from './comparison/scenarios.mjs';
 import { LOAD_CLIENTS } from './load/load-clients.mjs';
 import { sendAndCheck } from './load/response-check.mjs';
@@ -26,12 +26,11 @@ await withEnvironment(animals, signal, async (environment) => {
   const { folder } = environment;
   const scenarios = await listScenarios(environment.database, environment.keys);
   const scenario = scenarios.find((candidate) => candidate.name === name);
-  const service = PEERS.find((peer) => peer.name === 'service');
-  if (!scenario || !service) throw new Error(`Unknown scenario "${name}".`);
+  if (!scenario) throw new Error(`Unknown scenario "${name}".`);
   const flags = ['--cpu-prof', '--cpu-prof-interval=250', `--cpu-prof-dir=${folder}`];
   // The bundle would hide the modules of the functions.
   const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-  const peer = await PeerProcess.start({ ...service, program }, environment, signal, flags);
+  const peer = await PeerProcess.start({ ...SERVICE, program }, environment, signal, flags);
   try {
     const request = await sendAndCheck(peer, scenario);
     await LOAD_CLIENTS[client](request, { connections, folder, signal, seconds: SECONDS });

@@ -3,7 +3,7 @@
 // Usage: npm run soak -- --help
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { SERVICE_PROGRAM } from './comparison/peers.mjs';
+import { SERVICE } from './comparison/peers.mjs';
 import { withEnvironment } from './processes/environment.mjs';
 import { PeerProcess } from './processes/peer-process.mjs';
 import { freePort } from './processes/ports.mjs';
@@ -39,7 +39,7 @@ async function soak(seconds, signal) {
       {
         name: 'soak',
         title: 'this service',
-        program: SERVICE_PROGRAM,
+        program: SERVICE.program,
         features: [],
         env: {
           METRICS_PORT: String(metricsPort),

@@ -22,33 +22,30 @@ import { fileURLToPath } from 'node:url';
  * @property {boolean} [redis] whether its rate limit counters are in Redis
  */
 
-export const SERVICE_PROGRAM = fileURLToPath(new URL('../../dist/bundle/main.js', import.meta.url));
-
 /** @param {string} file */
 const peerProgram = (file) => fileURLToPath(new URL(`../peers/${file}`, import.meta.url));
 
-/** Raises the limits per address and for bans, because all load comes from one address. */
-const SERVICE_ENV = {
-  METRICS_PORT: '0',
-  ANONYMOUS_REQUESTS_PER_MINUTE: '1000000000',
-  BAN_AFTER_REFUSALS: '1000000000',
+/** @type {Peer} */
+export const SERVICE = {
+  name: 'service',
+  title: 'this service',
+  program: fileURLToPath(new URL('../../dist/bundle/main.js', import.meta.url)),
+  features: ['animals', 'pages', 'etag', 'keys', 'rejections'],
+  // All load comes from one address, so the limits per address and for bans must not apply.
+  env: {
+    METRICS_PORT: '0',
+    ANONYMOUS_REQUESTS_PER_MINUTE: '1000000000',
+    BAN_AFTER_REFUSALS: '1000000000',
+  },
 };
 
 /** @type {Peer[]} */
 export const PEERS = [
+  SERVICE,
   {
-    name: 'service',
-    title: 'this service',
-    program: SERVICE_PROGRAM,
-    features: ['animals', 'pages', 'etag', 'keys', 'rejections'],
-    env: SERVICE_ENV,
-  },
-  {
+    ...SERVICE,
     name: 'service-redis',
     title: 'this service, counters in Redis',
-    program: SERVICE_PROGRAM,
-    features: ['animals', 'pages', 'etag', 'keys', 'rejections'],
-    env: SERVICE_ENV,
     redis: true,
   },
   {

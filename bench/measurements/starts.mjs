@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SERVICE_PROGRAM } from '../comparison/peers.mjs';
+import { SERVICE } from '../comparison/peers.mjs';
 import { killOnExit } from '../processes/child-processes.mjs';
 import { freePort } from '../processes/ports.mjs';
 
@@ -39,7 +39,7 @@ export async function measureStarts(environment, rounds, signal) {
 async function startAndStop(env, signal) {
   const port = await freePort();
   const startedAt = performance.now();
-  const service = spawn(process.execPath, [SERVICE_PROGRAM], {
+  const service = spawn(process.execPath, [SERVICE.program], {
     stdio: 'ignore',
     signal,
     env: { PATH: process.env.PATH, PORT: String(port), METRICS_PORT: '0', ...env },

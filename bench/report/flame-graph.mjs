@@ -21,8 +21,8 @@ const CHARACTER_WIDTH = 6.2;
 /** The graph omits frames with a smaller share of the CPU time. */
 const MIN_SHARE = 0.002;
 
-/** Colors by the owner of the code. */
-const COLORS = /** @type {const} */ ([
+/** Colours by the owner of the code. */
+const COLOURS = /** @type {const} */ ([
   [/ dist\//, '#2f855a'],
   [/ pg(?:-|\/)/, '#3182ce'],
   [/ (?:@nestjs|express|router|class-validator|reflect-metadata|typeorm)\b/, '#d69e2e'],
@@ -119,11 +119,11 @@ function nameOf({ functionName, url, lineNumber }) {
 function bar({ name, us }, x, level, allUs) {
   const width = (us / allUs) * WIDTH;
   const y = HEAD_HEIGHT + level * ROW_HEIGHT;
-  const color = COLORS.find(([pattern]) => pattern.test(name))?.[1] ?? '#e2e8f0';
+  const colour = COLOURS.find(([pattern]) => pattern.test(name))?.[1] ?? '#e2e8f0';
   const label = name.slice(0, Math.max(0, Math.floor((width - 4) / CHARACTER_WIDTH)));
   return [
     `<g><title>${escapeXml(name)}: ${((us / allUs) * 100).toFixed(1)} %</title>`,
-    `<rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${ROW_HEIGHT - 1}" fill="${color}"/>`,
+    `<rect x="${x.toFixed(1)}" y="${y}" width="${width.toFixed(1)}" height="${ROW_HEIGHT - 1}" fill="${colour}"/>`,
     label.length > 2
       ? `<text x="${(x + 3).toFixed(1)}" y="${y + 12}">${escapeXml(label)}</text>`
       : '',

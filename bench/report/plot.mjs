@@ -60,10 +60,10 @@ function plotBar({ peer, peerTitle, figures }, y, scale) {
   const x = (/** @type {number} */ us) => (LABEL_WIDTH + us * scale).toFixed(1);
   const middle = y + BAR_HEIGHT / 2;
   const baseline = y + BAR_HEIGHT - 4;
-  const color = peer.startsWith('service') ? '#0b6e4f' : '#9aa5b1';
+  const colour = peer.startsWith('service') ? '#0b6e4f' : '#9aa5b1';
   return [
     `<text x="${LABEL_WIDTH - 8}" y="${baseline}" text-anchor="end">${escapeXml(peerTitle)}</text>`,
-    `<rect x="${LABEL_WIDTH}" y="${y}" width="${(median * scale).toFixed(1)}" height="${BAR_HEIGHT}" fill="${color}"/>`,
+    `<rect x="${LABEL_WIDTH}" y="${y}" width="${(median * scale).toFixed(1)}" height="${BAR_HEIGHT}" fill="${colour}"/>`,
     `<path d="M${x(min)} ${middle}H${x(max)}" stroke="#1f2933" stroke-width="1.5"/>`,
     `<text x="${Number(x(max)) + 6}" y="${baseline}">${median.toFixed(0)}</text>`,
   ].join('\n');

@@ -81,7 +81,7 @@ export function overloadText({ peakPerSecond, peakP99Ms, phases }) {
   const lines = phases.map((phase) => [
     phase.title,
     ...[phase.offered, phase.offeredPerSecond, phase.unsent].map(formatted),
-    ...[phase.accepted, phase.shed, phase.broken].map(formatted),
+    ...[phase.accepted, phase.rejected, phase.broken].map(formatted),
     `${formatted(phase.goodputShare * 100)} %`,
     ...[phase.p99Ms, phase.liveNewMs, phase.liveOpenMs].map(formatted),
     phase.residentBytes.map((bytes) => formatted(bytes / 1e6)).join(', '),
