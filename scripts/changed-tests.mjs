@@ -6,17 +6,17 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
-/** A new route or import anywhere can break these. */
+/** Tests that a new route or import in any folder can break. */
 const ALWAYS = ['test/architecture.test.ts', 'test/openapi.test.ts'];
 
-/** Compare migrations, entities and the rights of the database roles. */
+/** Tests that compare migrations, entities and the rights of the database roles. */
 const SCHEMA = ['test/database/schema.test.ts', 'test/database/roles.test.ts'];
 
 /** Folders of src/ whose tests have another name. */
 const OTHER_NAMES = new Map([['embedded-postgres', 'embedded']]);
 
 /** Tests that read files outside of src/. */
-const READERS = new Map([
+const TESTS_BY_FILE = new Map([
   ['docs/extending.md', 'test/extending.test.ts'],
   ['SECURITY.md', 'test/security-policy.test.ts'],
   ['package.json', 'test/supply-chain.test.ts'],
@@ -38,8 +38,8 @@ export function testsOf(files) {
 
 /** @param {string} file @returns {string[]} */
 function testsOfFile(file) {
-  const reader = READERS.get(file);
-  if (reader) return [reader];
+  const test = TESTS_BY_FILE.get(file);
+  if (test) return [test];
   if (/^test\/.+\.test\.ts$/.test(file)) return [file];
   const [top = '', folder = ''] = file.split('/');
   if (top === 'examples')

@@ -1,6 +1,6 @@
 // @ts-check
-// Fails when a package has a licence that is not on the list: node scripts/check-licences.mjs
-// [FOLDER]
+// Fails if a package has a licence that is not on the list.
+// Usage: node scripts/check-licences.mjs [FOLDER]
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { licenceOf, readLockfile } from './lockfile.mjs';
@@ -42,10 +42,10 @@ if (problems.length > 0) {
  * @param {string[]} allowed
  */
 function isAllowed(expression, allowed) {
-  const words = expression.replace(/^\((.*)\)$/, '$1');
-  const [operator] = ['AND', 'OR'].filter((word) => words.includes(` ${word} `));
+  const licences = expression.replace(/^\((.*)\)$/, '$1');
+  const [operator] = ['AND', 'OR'].filter((word) => licences.includes(` ${word} `));
   /** @param {string} name */
   const isListed = (name) => allowed.includes(name);
-  const names = operator === undefined ? [words] : words.split(` ${operator} `);
+  const names = operator === undefined ? [licences] : licences.split(` ${operator} `);
   return operator === 'OR' ? names.some(isListed) : names.every(isListed);
 }

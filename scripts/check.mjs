@@ -41,10 +41,10 @@ function defaultBase() {
       git('rev-parse', '--verify', '--quiet', base);
       return base;
     } catch {
-      // The next one.
+      // Try the next branch.
     }
   }
-  throw new Error('There is no branch main. Pass the branch to compare with: --base BRANCH');
+  throw new Error('The branch main does not exist. Pass the branch to compare with: --base BRANCH');
 }
 
 /** @param {string} base @returns {string[]} the files that differ and still exist */

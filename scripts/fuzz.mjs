@@ -4,12 +4,14 @@ import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { parseArgs } from 'node:util';
 
-const HELP = `npm run fuzz -- [--seconds N] [--seed N] [--path P] [--test NAME]
+const HELP = `Usage: npm run fuzz -- [options]
 
-  --seconds N   how long each property runs; 300 by default, which takes about an hour in total
-  --seed N      repeats the values of a run that has printed this seed
-  --path P      repeats the counterexample that a failed property has printed with this path; needs --seed and --test
-  --test NAME   runs only the tests whose name matches
+Options, with defaults in parentheses:
+  --seconds N   duration of each property in seconds (300, about an hour in total)
+  --seed N      repeat the values of the run that printed this seed
+  --path P      repeat the counterexample that a failed property printed; needs --seed and --test
+  --test NAME   run only the tests whose name matches
+  --help        print this help
 `;
 
 const { values } = parseArgs({

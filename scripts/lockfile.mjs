@@ -26,7 +26,7 @@ export function readLockfile(root) {
 /**
  * @param {string} root
  * @param {LockedPackage} entry
- * @returns {string | undefined} an SPDX expression. Old packages have it in a form that only their own package.json has.
+ * @returns {string | undefined} an SPDX expression. Old packages have it only in their own package.json, in an old format.
  */
 export function licenceOf(root, { path, license }) {
   if (license !== undefined) return license;

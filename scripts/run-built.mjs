@@ -7,8 +7,7 @@ const ENV_FILE = join(resolve(dirname(fileURLToPath(import.meta.url)), '..'), '.
 
 /**
  * Runs a program of the build with the settings of `.env`. The environment's variables take
- * precedence. The program runs in this process, so signals reach it, and its exit code is the
- * process's.
+ * precedence. The program runs in this process, so that it receives signals and sets the exit code.
  *
  * @param {'main' | 'cli'} program
  */

@@ -1,6 +1,6 @@
 // @ts-check
-// Prints a CycloneDX bill of materials of the packages that the service runs with: npm run --silent
-// sbom > sbom.cdx.json
+// Prints a CycloneDX bill of materials of the packages that the service needs at run time.
+// Usage: npm run --silent sbom > sbom.cdx.json
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -29,7 +29,7 @@ const licences = new Map(
   packages.map((entry) => [`${entry.name}@${entry.version}`, licenceOf(ROOT, entry)]),
 );
 const root = sbom.metadata.component;
-// npm takes the name of the folder.
+// npm uses the name of the folder.
 root.name = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).name;
 
 /** @param {string} reference */

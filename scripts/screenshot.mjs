@@ -1,6 +1,6 @@
 // @ts-check
-// Writes docs/swagger-ui.png: Swagger UI of a running service, after a request.
-//   node scripts/screenshot.mjs [address of the service]
+// Writes docs/swagger-ui.png, a screenshot of Swagger UI after a request to a running service.
+// Usage: node scripts/screenshot.mjs [URL]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const FILE = resolve(dirname(fileURLToPath(import.meta.url)), '../docs/swagger-u
 const SIZE = { width: 1100, height: 900 };
 const WAIT_LIMIT_MS = 20_000;
 
-/** Opens the list operation, executes it, hides what is not of interest, and scrolls to the result. */
+/** Opens the list operation, executes it, hides its API key and parameters, and scrolls to the result. */
 const EXECUTE = `(async () => {
   const find = async (selector) => {
     for (;;) {
@@ -31,7 +31,7 @@ const EXECUTE = `(async () => {
   document.querySelector(list).scrollIntoView();
 })()`;
 
-const [address = 'http://127.0.0.1:3000'] = process.argv.slice(2);
+const [url = 'http://127.0.0.1:3000'] = process.argv.slice(2);
 const profile = mkdtempSync(join(tmpdir(), 'screenshot-'));
 const flags = [
   '--headless',
@@ -51,7 +51,7 @@ try {
   const call = commandsOf(browser);
   const { targetId } = await call('Target.createTarget', { url: 'about:blank' });
   const { sessionId } = await call('Target.attachToTarget', { targetId, flatten: true });
-  await call('Page.navigate', { url: `${address}/docs` }, sessionId);
+  await call('Page.navigate', { url: `${url}/docs` }, sessionId);
   const evaluation = { expression: EXECUTE, awaitPromise: true };
   const { exceptionDetails } = await call('Runtime.evaluate', evaluation, sessionId);
   if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails));
@@ -71,7 +71,7 @@ try {
 function commandsOf(child) {
   const [, , , input, output] = child.stdio;
   if (!input || !('write' in input) || !output || !('setEncoding' in output)) {
-    throw new Error('no pipes to Chromium');
+    throw new Error('Chromium has no debugging pipes.');
   }
   /** @type {Map<number, (message: any) => void>} */
   const pending = new Map();
@@ -91,9 +91,9 @@ function commandsOf(child) {
    */
   return async (method, params, sessionId) => {
     const id = pending.size + 1;
-    const reply = new Promise((resolve) => pending.set(id, resolve));
+    const response = new Promise((resolve) => pending.set(id, resolve));
     input.write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
-    const { result, error } = /** @type {any} */ (await reply);
+    const { result, error } = /** @type {any} */ (await response);
     if (error) throw new Error(`${method}: ${error.message}`);
     return result;
   };

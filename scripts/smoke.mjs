@@ -28,7 +28,7 @@ const LARGEST_INT64 = '9223372036854775807';
 
 /**
  * @typedef {{ status: number, headers: Headers, text: string, json: any }} ApiResponse
- * @typedef {{ method?: string, key?: string | undefined, body?: string, headers?: Record<string, string> }} Asked
+ * @typedef {{ method?: string, key?: string | undefined, body?: string, headers?: Record<string, string> }} RequestOptions
  */
 
 let failures = 0;
@@ -37,11 +37,11 @@ let failures = 0;
  * Runs one check and prints its line.
  *
  * @param {string} name
- * @param {() => unknown} prove throws if the check fails
+ * @param {() => unknown} run throws if the check fails
  */
-async function check(name, prove) {
+async function check(name, run) {
   try {
-    await prove();
+    await run();
     console.log(`ok      ${name}`);
   } catch (error) {
     failures += 1;
@@ -52,19 +52,19 @@ async function check(name, prove) {
 /**
  * @param {unknown} actual
  * @param {unknown} expected
- * @param {string} what
+ * @param {string} name of the value
  */
-function same(actual, expected, what) {
+function expectEqual(actual, expected, name) {
   const [is, should] = [JSON.stringify(actual), JSON.stringify(expected)];
-  if (is !== should) throw new Error(`${what} is ${is}, not ${should}`);
+  if (is !== should) throw new Error(`${name}: ${is}, expected ${should}`);
 }
 
 /**
  * @param {unknown} condition
- * @param {string} otherwise
+ * @param {string} failure message of the error
  */
-function holds(condition, otherwise) {
-  if (!condition) throw new Error(otherwise);
+function expectTrue(condition, failure) {
+  if (!condition) throw new Error(failure);
 }
 
 /** @returns {Promise<number>} a free port */
@@ -78,7 +78,7 @@ async function freePort() {
   return address.port;
 }
 
-/** @returns {Record<string, string>} the environment without settings of the service */
+/** @returns {Record<string, string>} the environment variables without settings of the service */
 function plainEnvironment() {
   const kept = ['PATH', 'HOME', 'TMPDIR', 'TEMP', 'TMP', 'SystemRoot', 'USERPROFILE', 'LANG'];
   return Object.fromEntries(
@@ -86,7 +86,7 @@ function plainEnvironment() {
   );
 }
 
-/** @param {string} dataDir @returns {{ pid: number, what: string }[]} the PostgreSQL processes of this folder */
+/** @param {string} dataDir @returns {{ pid: number, command: string }[]} the PostgreSQL processes that use the folder */
 function postgresProcesses(dataDir) {
   if (!existsSync('/proc/self/cwd')) return [];
   return readdirSync('/proc')
@@ -94,11 +94,9 @@ function postgresProcesses(dataDir) {
     .flatMap((name) => {
       try {
         const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
-        const place = readlinkSync(`/proc/${name}/cwd`);
-        const isOfFolder = place.startsWith(dataDir) || command.includes(dataDir);
-        return isOfFolder && command.includes('postgres')
-          ? [{ pid: Number(name), what: command }]
-          : [];
+        const workingDirectory = readlinkSync(`/proc/${name}/cwd`);
+        const isOfFolder = workingDirectory.startsWith(dataDir) || command.includes(dataDir);
+        return isOfFolder && command.includes('postgres') ? [{ pid: Number(name), command }] : [];
       } catch {
         // The process has ended in the meantime.
         return [];
@@ -106,8 +104,8 @@ function postgresProcesses(dataDir) {
     });
 }
 
-/** @param {string} dataDir @returns {string[]} the files of a server that did not shut down properly */
-function leftPidFiles(dataDir) {
+/** @param {string} dataDir @returns {string[]} PID files that a server did not delete */
+function remainingPidFiles(dataDir) {
   if (!existsSync(dataDir)) return [];
   return readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('postmaster.pid'),
@@ -136,30 +134,30 @@ async function main() {
   const ended = once(service, 'exit');
 
   try {
-    await check('the service starts and becomes ready', () => untilReady(origin, service));
+    await check('the service starts and becomes ready', () => waitUntilReady(origin, service));
     if (failures === 0) await checkResponses(origin, () => output);
-    await check('SIGTERM ends it with exit code 0', async () => {
+    await check('SIGTERM stops the service with exit code 0', async () => {
       const startedAt = Date.now();
       service.kill('SIGTERM');
       const [code, signal] = await Promise.race([
         ended,
         delay(STOP_LIMIT_MS, ['none', null], { ref: false }),
       ]);
-      same(
+      expectEqual(
         [code, signal],
         process.platform === 'win32' ? [null, 'SIGTERM'] : [0, null],
         'the exit code and signal',
       );
-      holds(Date.now() - startedAt < STOP_LIMIT_MS, 'the shutdown took too long');
+      expectTrue(Date.now() - startedAt < STOP_LIMIT_MS, 'the shutdown took too long');
     });
     if (process.platform !== 'win32') {
-      await check('no PostgreSQL process is left', () => {
-        same(
-          postgresProcesses(dataDir).map(({ what }) => what),
+      await check('no PostgreSQL process remains', () => {
+        expectEqual(
+          postgresProcesses(dataDir).map(({ command }) => command),
           [],
           'the processes',
         );
-        same(leftPidFiles(dataDir), [], 'the files');
+        expectEqual(remainingPidFiles(dataDir), [], 'the files');
       });
     }
   } finally {
@@ -168,7 +166,7 @@ async function main() {
     rmSync(parent, { recursive: true, force: true, maxRetries: 5 });
   }
   if (failures > 0) {
-    console.log(`\nOutput of the service:\n${withoutKeys(output)}`);
+    console.log(`\nOutput of the service:\n${withoutApiKeys(output)}`);
     console.log(`${failures} failed`);
     process.exitCode = 1;
   }
@@ -178,10 +176,10 @@ async function main() {
  * @param {string} origin
  * @param {import('node:child_process').ChildProcess} service
  */
-async function untilReady(origin, service) {
+async function waitUntilReady(origin, service) {
   const deadline = Date.now() + START_LIMIT_MS;
   for (;;) {
-    holds(service.exitCode === null && service.signalCode === null, 'the service has ended');
+    expectTrue(service.exitCode === null && service.signalCode === null, 'the service has ended');
     const status = await fetch(`${origin}/health/ready`, {
       signal: AbortSignal.timeout(2_000),
     }).then(
@@ -192,7 +190,7 @@ async function untilReady(origin, service) {
       () => undefined,
     );
     if (status === 200) return;
-    holds(
+    expectTrue(
       Date.now() < deadline,
       `not ready within ${START_LIMIT_MS / 1000} s (${status ?? 'no response'})`,
     );
@@ -207,20 +205,20 @@ async function untilReady(origin, service) {
 async function checkResponses(origin, output) {
   /** @type {string | undefined} */
   let demoKey;
-  await check('the start prints a working key', async () => {
+  await check('the service prints an API key at its start', async () => {
     for (const deadline = Date.now() + 5_000; Date.now() < deadline && !demoKey; await delay(50)) {
       demoKey = /aas_[0-9A-Za-z]{36}/.exec(output())?.[0];
     }
-    holds(demoKey, 'the output contains no key');
+    expectTrue(demoKey, 'the output contains no API key');
   });
   if (demoKey === undefined) return;
 
   /**
    * @param {string} path
-   * @param {Asked} [asked]
+   * @param {RequestOptions} [options]
    * @returns {Promise<ApiResponse>}
    */
-  const ask = async (path, { method = 'GET', key = demoKey, body, headers = {} } = {}) => {
+  const send = async (path, { method = 'GET', key = demoKey, body, headers = {} } = {}) => {
     const received = await fetch(`${origin}${path}`, {
       method,
       signal: AbortSignal.timeout(REQUEST_LIMIT_MS),
@@ -239,41 +237,48 @@ async function checkResponses(origin, output) {
       text,
       json: isJson && text !== '' ? JSON.parse(text) : undefined,
     };
-    holds(response.headers.get('x-request-id'), `${path} has no X-Request-Id`);
-    if (path.startsWith('/v1')) limitHeaders(response);
+    expectTrue(response.headers.get('x-request-id'), `${path} has no X-Request-Id`);
+    if (path.startsWith('/v1')) checkLimitHeaders(response);
     return response;
   };
 
   /**
-   * Checks that the response has the status, the code, and the form of an Error.
+   * Checks that the response is an Error with the status and the code.
    *
-   * @param {Promise<ApiResponse>} asked
+   * @param {Promise<ApiResponse>} request
    * @param {number} status
    * @param {string} code
    */
-  const rejected = async (asked, status, code) => {
-    const response = await asked;
-    same(response.status, status, 'status');
-    same(Object.keys(response.json ?? {}).sort(), ['code', 'message', 'status'], 'the members');
-    same([response.json.code, response.json.status], [code, status], 'the error');
-    holds(typeof response.json.message === 'string' && response.json.message !== '', 'no message');
+  const expectError = async (request, status, code) => {
+    const response = await request;
+    expectEqual(response.status, status, 'status');
+    expectEqual(
+      Object.keys(response.json ?? {}).sort(),
+      ['code', 'message', 'status'],
+      'the members',
+    );
+    expectEqual([response.json.code, response.json.status], [code, status], 'the error');
+    expectTrue(
+      typeof response.json.message === 'string' && response.json.message !== '',
+      'no message',
+    );
     return response;
   };
 
   let etag = '';
   await check('list: 200 and animals', async () => {
-    const response = await ask('/v1/pets?limit=2');
-    same(response.status, 200, 'status');
-    holds(Array.isArray(response.json) && response.json.length > 0, 'no sample animals');
+    const response = await send('/v1/pets?limit=2');
+    expectEqual(response.status, 200, 'status');
+    expectTrue(Array.isArray(response.json) && response.json.length > 0, 'no sample animals');
     for (const pet of response.json) {
-      same(Object.keys(pet).sort(), ['categoryId', 'id', 'name', 'status'], 'the members');
+      expectEqual(Object.keys(pet).sort(), ['categoryId', 'id', 'name', 'status'], 'the members');
     }
     etag = response.headers.get('etag') ?? '';
-    holds(etag, 'no ETag');
+    expectTrue(etag, 'no ETag');
   });
   await check('list: 304 with If-None-Match', async () => {
-    const response = await ask('/v1/pets?limit=2', { headers: { 'if-none-match': etag } });
-    same(
+    const response = await send('/v1/pets?limit=2', { headers: { 'if-none-match': etag } });
+    expectEqual(
       [response.status, response.text, response.headers.get('etag')],
       [304, '', etag],
       'the response',
@@ -281,67 +286,70 @@ async function checkResponses(origin, output) {
   });
 
   let id = '';
-  await check('add: 201, int64 exact', async () => {
+  await check('create: 201, exact int64', async () => {
     const body = `{"name":"Smoke","categoryId":${LARGEST_INT64},"status":"pending"}`;
-    const response = await ask('/v1/pets', { method: 'POST', body });
-    same(response.status, 201, 'status');
+    const response = await send('/v1/pets', { method: 'POST', body });
+    expectEqual(response.status, 201, 'status');
     id = /"id":\s*(\d+)/.exec(response.text)?.[1] ?? '';
-    holds(id, 'no id');
-    holds(response.text.includes(LARGEST_INT64), `categoryId is not exact: ${response.text}`);
-    same([response.json.name, response.json.status], ['Smoke', 'pending'], 'the animal');
+    expectTrue(id, 'no id');
+    expectTrue(response.text.includes(LARGEST_INT64), `categoryId is not exact: ${response.text}`);
+    expectEqual([response.json.name, response.json.status], ['Smoke', 'pending'], 'the animal');
   });
-  await check('get: the added animal, deprecated', async () => {
+  await check('get: the created animal, deprecated', async () => {
     if (Date.now() >= GET_PET_SUNSET_MS) {
-      await rejected(ask(`/v1/pets/${id}`), 410, 'endpoint_removed');
+      await expectError(send(`/v1/pets/${id}`), 410, 'endpoint_removed');
       return;
     }
-    const response = await ask(`/v1/pets/${id}`);
-    same(response.status, 200, 'status');
-    holds(response.text.includes(LARGEST_INT64), `not the animal: ${response.text}`);
-    same(response.headers.get('deprecation'), '@1795132800', 'Deprecation');
-    same(response.headers.get('sunset'), 'Thu, 05 Dec 2030 00:00:00 GMT', 'Sunset');
+    const response = await send(`/v1/pets/${id}`);
+    expectEqual(response.status, 200, 'status');
+    expectTrue(response.text.includes(LARGEST_INT64), `not the animal: ${response.text}`);
+    expectEqual(response.headers.get('deprecation'), '@1795132800', 'Deprecation');
+    expectEqual(response.headers.get('sunset'), 'Thu, 05 Dec 2030 00:00:00 GMT', 'Sunset');
   });
-  await check('400 for a parameter', () =>
-    rejected(ask('/v1/pets?limit=0'), 400, 'invalid_request'),
+  await check('400 for an invalid parameter', () =>
+    expectError(send('/v1/pets?limit=0'), 400, 'invalid_request'),
   );
   await check('400 for an empty object', () =>
-    rejected(ask('/v1/pets', { method: 'POST', body: '{}' }), 400, 'invalid_request'),
+    expectError(send('/v1/pets', { method: 'POST', body: '{}' }), 400, 'invalid_request'),
   );
   await check('400 for invalid JSON', () =>
-    rejected(ask('/v1/pets', { method: 'POST', body: '{' }), 400, 'malformed_json'),
+    expectError(send('/v1/pets', { method: 'POST', body: '{' }), 400, 'malformed_json'),
   );
-  await check('401 without a key', async () => {
-    const response = await rejected(ask('/v1/pets', { key: '' }), 401, 'missing_api_key');
-    holds(response.headers.get('www-authenticate')?.startsWith('Bearer'), 'no WWW-Authenticate');
+  await check('401 without an API key', async () => {
+    const response = await expectError(send('/v1/pets', { key: '' }), 401, 'missing_api_key');
+    expectTrue(
+      response.headers.get('www-authenticate')?.startsWith('Bearer'),
+      'no WWW-Authenticate',
+    );
   });
-  await check('401 with a wrong key', () =>
-    rejected(ask('/v1/pets', { key: 'wrong' }), 401, 'invalid_api_key'),
+  await check('401 with an invalid API key', () =>
+    expectError(send('/v1/pets', { key: 'wrong' }), 401, 'invalid_api_key'),
   );
   await check('404 for an unknown path', () =>
-    rejected(ask('/v1/nothing'), 404, 'route_not_found'),
+    expectError(send('/v1/nothing'), 404, 'route_not_found'),
   );
   if (Date.now() < GET_PET_SUNSET_MS) {
     await check('404 for an unknown animal', () =>
-      rejected(ask(`/v1/pets/${LARGEST_INT64}`), 404, 'pet_not_found'),
+      expectError(send(`/v1/pets/${LARGEST_INT64}`), 404, 'pet_not_found'),
     );
   }
-  await check('405 for another method', async () => {
-    const response = await rejected(
-      ask('/v1/pets', { method: 'DELETE' }),
+  await check('405 for an unsupported method', async () => {
+    const response = await expectError(
+      send('/v1/pets', { method: 'DELETE' }),
       405,
       'method_not_allowed',
     );
-    holds(/\bGET\b/.test(response.headers.get('allow') ?? ''), 'no Allow');
+    expectTrue(/\bGET\b/.test(response.headers.get('allow') ?? ''), 'no Allow');
   });
   for (const state of ['live', 'ready']) {
-    await check(`/health/${state}: 200 without a key`, async () => {
-      same((await ask(`/health/${state}`, { key: '' })).status, 200, 'status');
+    await check(`/health/${state}: 200 without an API key`, async () => {
+      expectEqual((await send(`/health/${state}`, { key: '' })).status, 200, 'status');
     });
   }
   await check('/openapi.json describes the three operations', async () => {
-    const { status, json } = await ask('/openapi.json', { key: '' });
-    same(status, 200, 'status');
-    same(json.info.version, '1.0.0', 'version');
+    const { status, json } = await send('/openapi.json', { key: '' });
+    expectEqual(status, 200, 'status');
+    expectEqual(json.info.version, '1.0.0', 'version');
     const operations = Object.values(json.paths)
       .flatMap((path) => Object.values(path))
       .map((operation) => operation.operationId);
@@ -349,32 +357,38 @@ async function checkResponses(origin, output) {
       Date.now() < GET_PET_SUNSET_MS
         ? ['createPet', 'getPet', 'listPets']
         : ['createPet', 'listPets'];
-    same(operations.sort(), expected, 'the operations');
+    expectEqual(operations.sort(), expected, 'the operations');
   });
   await check('/openapi.yaml: 200', async () => {
-    same((await ask('/openapi.yaml', { key: '' })).status, 200, 'status');
+    expectEqual((await send('/openapi.yaml', { key: '' })).status, 200, 'status');
   });
   await check('/docs: Swagger UI', async () => {
-    const { status, text } = await ask('/docs', { key: '' });
-    same(status, 200, 'status');
-    holds(/swagger/i.test(text), 'no Swagger UI');
+    const { status, text } = await send('/docs', { key: '' });
+    expectEqual(status, 200, 'status');
+    expectTrue(/swagger/i.test(text), 'no Swagger UI');
   });
 }
 
 /** @param {ApiResponse} response */
-function limitHeaders({ headers }) {
+function checkLimitHeaders({ headers }) {
   const [limit, remaining, reset] = ['Limit', 'Remaining', 'Reset'].map((name) => {
     const value = headers.get(`X-RateLimit-${name}`);
-    holds(value !== null && /^\d+$/.test(value), `X-RateLimit-${name} is ${value ?? 'missing'}`);
+    expectTrue(
+      value !== null && /^\d+$/.test(value),
+      `X-RateLimit-${name} is ${value ?? 'missing'}`,
+    );
     return Number(value);
   });
-  holds(Number(remaining) <= Number(limit), 'more requests remain than are allowed');
+  expectTrue(Number(remaining) <= Number(limit), 'X-RateLimit-Remaining exceeds X-RateLimit-Limit');
   const now = Date.now() / 1000;
-  holds(Number(reset) >= now - 1 && Number(reset) <= now + 86_402, `X-RateLimit-Reset is ${reset}`);
+  expectTrue(
+    Number(reset) >= now - 1 && Number(reset) <= now + 86_402,
+    `X-RateLimit-Reset is ${reset}`,
+  );
 }
 
 /** @param {string} text */
-function withoutKeys(text) {
+function withoutApiKeys(text) {
   return text.replace(/aas_[0-9A-Za-z]{36}/g, 'aas_…');
 }
 

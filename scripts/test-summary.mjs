@@ -22,7 +22,7 @@ export default class TestSummary {
   onRunComplete(_contexts, results) {
     const summary = {
       passed: results.numPassedTests,
-      // A file that cannot even be loaded has no tests to count, and is a failure all the same.
+      // A test file that cannot be loaded has no tests. It counts as one failure.
       failed: results.numFailedTests + results.numRuntimeErrorTestSuites,
       skipped: results.numPendingTests + results.numTodoTests,
     };

@@ -29,7 +29,7 @@ export function compile(text, fileName, module) {
 export default {
   /** @param {string} text @param {string} fileName */
   process: (text, fileName) => ({
-    // CommonJS has no import.meta, and has a `require` of its own.
+    // CommonJS defines `require` and has no import.meta.
     code: compile(text, fileName, ts.ModuleKind.CommonJS)
       .replace(/^const require = .*createRequire.*$/m, '')
       .replaceAll('import.meta.url', "require('node:url').pathToFileURL(__filename).href"),
