@@ -8,7 +8,7 @@ USER node
 COPY --chown=node:node package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY --chown=node:node nest-cli.json tsconfig.json tsconfig.build.json ./
-COPY --chown=node:node scripts/build-if-stale.mjs scripts/compile.mjs scripts/bundle.mjs scripts/
+COPY --chown=node:node scripts/build-if-stale.mjs scripts/compile.mjs scripts/
 COPY --chown=node:node src src
 RUN npm run build
 
@@ -28,7 +28,7 @@ ENV NODE_ENV=production \
     SHUTDOWN_DELAY_SECONDS=5
 WORKDIR /app
 # For operators: docker exec CONTAINER pets keys list
-RUN printf '#!/bin/sh\nexec node /app/dist/bundle/cli.js "$@"\n' > /usr/local/bin/pets \
+RUN printf '#!/bin/sh\nexec node /app/dist/cli/main.js "$@"\n' > /usr/local/bin/pets \
     && chmod 755 /usr/local/bin/pets
 # Root owns the files: the service cannot change itself.
 COPY package.json ./
@@ -39,4 +39,4 @@ EXPOSE 3000 9464
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
     CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # No shell and no npm, so that SIGTERM reaches the service.
-CMD ["node", "dist/bundle/main.js"]
+CMD ["node", "dist/main.js"]

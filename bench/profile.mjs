@@ -4,7 +4,6 @@
 // Default: list-20 and reports/flame.svg
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { SERVICE } from './comparison/peers.mjs';
 import { listScenarios } from './comparison/scenarios.mjs';
 import { LOAD_CLIENTS } from './load/load-clients.mjs';
@@ -28,9 +27,7 @@ await withEnvironment(animals, signal, async (environment) => {
   const scenario = scenarios.find((candidate) => candidate.name === name);
   if (!scenario) throw new Error(`Unknown scenario "${name}".`);
   const flags = ['--cpu-prof', '--cpu-prof-interval=250', `--cpu-prof-dir=${folder}`];
-  // The bundle would hide the modules of the functions.
-  const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
-  const peer = await PeerProcess.start({ ...SERVICE, program }, environment, signal, flags);
+  const peer = await PeerProcess.start(SERVICE, environment, signal, flags);
   try {
     const request = await sendAndCheck(peer, scenario);
     await LOAD_CLIENTS[client](request, { connections, folder, signal, seconds: SECONDS });

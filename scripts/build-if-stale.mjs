@@ -18,21 +18,21 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 const SOURCE = join(ROOT, 'src');
-/** The scripts that create `dist/`, in this order. */
-const STEPS = [join('scripts', 'compile.mjs'), join('scripts', 'bundle.mjs')];
+/** The script that creates `dist/`. */
+const COMPILER = join('scripts', 'compile.mjs');
 const INPUT_FILES = [
   'tsconfig.json',
   'tsconfig.build.json',
   'nest-cli.json',
   'package-lock.json',
-  ...STEPS,
+  COMPILER,
 ];
-const ENTRY = join(ROOT, 'dist', 'bundle', 'main.js');
+const ENTRY = join(ROOT, 'dist', 'main.js');
 /** Contains the fingerprint of the sources of the last successful build. */
 const MARKER = join(ROOT, 'dist', '.built-from');
 const MODULES = join(ROOT, 'node_modules');
-/** Packages of the build. `npm ci --omit=dev` installs none of the last two. */
-const BUILD_PACKAGES = ['typescript', 'esbuild', '@types/node'];
+/** Packages of the build. `npm ci --omit=dev` does not install the last one. */
+const BUILD_PACKAGES = ['typescript', '@types/node'];
 const LOCK = join(MODULES, '.cache', 'build.lock');
 
 const POLL_MS = 100;
@@ -121,10 +121,8 @@ async function build() {
   const builtFrom = fingerprint();
   rmSync(MARKER, { force: true });
   process.stderr.write('Building…\n');
-  for (const step of STEPS) {
-    const failure = await run(step);
-    if (failure !== null) throw new BuildError(`The build failed: ${step} ${failure}.`);
-  }
+  const failure = await run(COMPILER);
+  if (failure !== null) throw new BuildError(`The build failed: ${COMPILER} ${failure}.`);
   if (!existsSync(ENTRY))
     throw new BuildError(`The build failed: ${relative(ROOT, ENTRY)} is missing.`);
   writeFileSync(MARKER, builtFrom);

@@ -28,7 +28,6 @@ for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
 
 async function restart() {
   await stop();
-  // The modules of dist/, because bundling them would take longer than the start saves.
   service = spawn(process.execPath, ['--enable-source-maps', 'dist/main.js'], {
     cwd: ROOT,
     stdio: 'inherit',

@@ -5,16 +5,18 @@ import { buildIfStaleOrExit } from './build-if-stale.mjs';
 
 const ENV_FILE = join(resolve(dirname(fileURLToPath(import.meta.url)), '..'), '.env');
 
+const PROGRAMS = { main: '../dist/main.js', cli: '../dist/cli/main.js' };
+
 /**
  * Runs a program of the build with the settings of `.env`. The environment's variables take
  * precedence. The program runs in this process, so that it receives signals and sets the exit code.
  *
- * @param {'main' | 'cli'} program
+ * @param {keyof typeof PROGRAMS} program
  */
 export async function runBuilt(program) {
   await buildIfStaleOrExit();
   loadEnvFile();
-  await import(new URL(`../dist/bundle/${program}.js`, import.meta.url).href);
+  await import(new URL(PROGRAMS[program], import.meta.url).href);
 }
 
 /** Adds the variables of `.env` to the environment, which takes precedence. */

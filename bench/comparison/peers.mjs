@@ -29,7 +29,7 @@ const peerProgram = (file) => fileURLToPath(new URL(`../peers/${file}`, import.m
 export const SERVICE = {
   name: 'service',
   title: 'this service',
-  program: fileURLToPath(new URL('../../dist/bundle/main.js', import.meta.url)),
+  program: fileURLToPath(new URL('../../dist/main.js', import.meta.url)),
   features: ['animals', 'pages', 'etag', 'keys', 'rejections'],
   // All load comes from one address, so the limits per address and for bans must not apply.
   env: {

@@ -9,7 +9,7 @@ import pg from 'pg';
 import { startPostgres } from './postgres.mjs';
 import { startRedis } from './redis.mjs';
 
-const CLI = fileURLToPath(new URL('../../dist/bundle/cli.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 
 /**
  * What all measured servers share.

@@ -20,9 +20,9 @@ ofLinux('a DATA_DIR that cannot be created (Linux only)', () => {
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  /** Starts `dist/bundle/main.js`. The code is null if it has to be killed. */
+  /** Starts `dist/main.js`. The code is null if it has to be killed. */
   async function failToStart(dataDir: string): Promise<{ code: number | null; stderr: string }> {
-    const main = join(__dirname, '../../dist/bundle/main.js');
+    const main = join(__dirname, '../../dist/main.js');
     const child = spawn(process.execPath, [main], {
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: LOOP_LIMIT_MS,

@@ -1,43 +1,27 @@
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
 import { spawn } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resultOf } from '../harness/processes/command.js';
+import { ProjectCopy } from '../harness/processes/project-copy.js';
 import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
 
-const ROOT = join(__dirname, '../..');
-/** The packages that the bundle does not contain. */
-const PACKAGES = ['pino', 'pino-pretty', 'swagger-ui-dist'];
-
-let project: string;
+/** A copy, because other tests run in this project's folder at the same time. */
+let project: ProjectCopy;
 let envFile: string;
 
 beforeAll(() => {
-  // A copy, because other tests run in this project's folder at the same time.
-  project = realpathSync(mkdtempSync(join(tmpdir(), 'project-')));
-  envFile = join(project, '.env');
-  for (const name of ['package.json', 'scripts', join('dist', 'bundle')])
-    cpSync(join(ROOT, name), join(project, name), { recursive: true });
-  mkdirSync(join(project, 'node_modules'));
-  for (const name of PACKAGES)
-    symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name));
+  project = new ProjectCopy();
+  envFile = project.path('.env');
 });
 
 afterEach(() => rmSync(envFile, { recursive: true, force: true }));
-afterAll(() => rmSync(project, { recursive: true, force: true }));
+afterAll(() => project.remove());
 
 /** Runs a script of package.json from another folder. No database listens on port 1. */
 function runScript(script: 'start' | 'cli', env: Environment = {}) {
   const args = [
-    join(project, 'scripts', `${script}.mjs`),
+    project.path(join('scripts', `${script}.mjs`)),
     ...(script === 'cli' ? ['keys', 'list'] : []),
   ];
   return resultOf(

@@ -15,7 +15,7 @@ import {
   startBuiltService,
 } from '../harness/service/service.js';
 
-const MAIN = join(__dirname, '../../dist/bundle/main.js');
+const MAIN = join(__dirname, '../../dist/main.js');
 /** The level of LOG_LEVEL=debug, as the log has it. */
 const DEBUG = 20;
 /** The level of a fatal error. */

@@ -16,7 +16,7 @@ beforeAll(async () => {
   project = new ProjectCopy();
   const installed = dirname(require.resolve('swagger-ui-dist/package.json'));
   cpSync(installed, project.path(ASSETS), { recursive: true });
-  const main = project.path('dist/bundle/main.js');
+  const main = project.path('dist/main.js');
   service = await startBuiltService({ DATABASE_URL: database.url }, main);
 });
 afterAll(async () => {

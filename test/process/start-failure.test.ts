@@ -28,9 +28,9 @@ afterAll(async () => {
   await database.close();
 });
 
-/** Starts `dist/bundle/main.js` and waits until it exits. */
+/** Starts `dist/main.js` and waits until it exits. */
 async function failToStart(env: Environment): Promise<{ code: number; stderr: string }> {
-  const child = spawn(process.execPath, [join(__dirname, '../../dist/bundle/main.js')], {
+  const child = spawn(process.execPath, [join(__dirname, '../../dist/main.js')], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: {
       ...inheritedEnvironment(),

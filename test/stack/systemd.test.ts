@@ -67,5 +67,5 @@ test('the variables of the systemd unit are valid settings, and it waits for the
   const secrets = variables.filter(([name]) => name.endsWith('_FILE'));
   const credentials = values('LoadCredential').map((value) => value.split(':')[0]);
   expect(secrets.map(([, path]) => path)).toEqual(credentials.map((name) => `%d/${name}`));
-  expect(values('ExecStart')).toEqual(['/usr/bin/node dist/bundle/main.js']);
+  expect(values('ExecStart')).toEqual(['/usr/bin/node dist/main.js']);
 });

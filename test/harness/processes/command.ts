@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream';
 import { run } from '../../../src/cli/run.js';
 import { type Environment, inheritedEnvironment } from '../service/service.js';
 
-export const PROGRAM = join(__dirname, '../../../dist/bundle/cli.js');
+export const PROGRAM = join(__dirname, '../../../dist/cli/main.js');
 
 /** Who the changes of these tests are recorded for. */
 export const OPERATOR = `${userInfo().username}@${hostname()}`;

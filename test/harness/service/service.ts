@@ -93,7 +93,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   };
 }
 
-/** `dist/bundle/main.js` in a process of its own, as an operator starts it. */
+/** `dist/main.js` in a process of its own, as an operator starts it. */
 export interface BuiltProcess {
   readonly process: ChildProcess;
   output(): string;
@@ -108,9 +108,9 @@ export interface BuiltService extends BuiltProcess {
   readonly url: string;
 }
 
-const MAIN = join(__dirname, '../../../dist/bundle/main.js');
+const MAIN = join(__dirname, '../../../dist/main.js');
 
-/** Starts `dist/bundle/main.js`. @param main the same file of a copy of the project */
+/** Starts `dist/main.js`. @param main the same file of a copy of the project */
 export function spawnBuiltService(env: Environment, main = MAIN): BuiltProcess {
   const child = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -131,7 +131,7 @@ export function spawnBuiltService(env: Environment, main = MAIN): BuiltProcess {
   };
 }
 
-/** Starts `dist/bundle/main.js` and waits until it listens. */
+/** Starts `dist/main.js` and waits until it listens. */
 export async function startBuiltService(env: Environment, main = MAIN): Promise<BuiltService> {
   const service = spawnBuiltService(env, main);
   const { address } = await service.waitForLog(({ msg }) => msg === 'listening');

@@ -1,0 +1,72 @@
+// @ts-check
+// DTOs and results that rely on the metadata of class-transformer, in the modules that run in
+// production. The decorators are applied by hand, because this file is JavaScript.
+import {
+  Body,
+  ClassSerializerInterceptor,
+  Controller,
+  Get,
+  Module,
+  Patch,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiOkResponse, PartialType } from '@nestjs/swagger';
+import { Exclude, Transform, Type } from 'class-transformer';
+import { ValidateNested } from 'class-validator';
+import { IsInt64, IsText } from '#dist/http/validation/property-rules.js';
+
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- its property is decorated below
+class Box {}
+IsInt64()(Box.prototype, 'width');
+
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- its properties are decorated below
+class NewToy {}
+Transform(({ value }) => (typeof value === 'string' ? value.trim() : value))(
+  NewToy.prototype,
+  'name',
+);
+IsText(1, 100)(NewToy.prototype, 'name');
+IsInt64()(NewToy.prototype, 'petId');
+ValidateNested()(NewToy.prototype, 'box');
+Type(() => Box)(NewToy.prototype, 'box');
+
+class ToyChanges extends PartialType(NewToy) {}
+
+class Toy {
+  name = 'Rope';
+  price = 5;
+}
+Exclude()(Toy.prototype, 'price');
+
+class ToysController {
+  /** @param {ToyChanges} changes */
+  update(changes) {
+    return changes;
+  }
+  find() {
+    return new Toy();
+  }
+}
+const OBJECT = ApiOkResponse({ schema: { type: 'object' } });
+decorate('update', Patch(), OBJECT);
+Body()(ToysController.prototype, 'update', 0);
+Reflect.defineMetadata('design:paramtypes', [ToyChanges], ToysController.prototype, 'update');
+decorate('find', Get(), OBJECT, UseInterceptors(ClassSerializerInterceptor));
+Controller({ path: 'toys', version: '1' })(ToysController);
+
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module, decorated by hand
+class ToysModule {}
+Module({ controllers: [ToysController] })(ToysModule);
+
+export default [ToysModule];
+
+/**
+ * @param {'update' | 'find'} name
+ * @param {...MethodDecorator} decorators
+ */
+function decorate(name, ...decorators) {
+  const descriptor = /** @type {PropertyDescriptor} */ (
+    Object.getOwnPropertyDescriptor(ToysController.prototype, name)
+  );
+  for (const decorator of decorators) decorator(ToysController.prototype, name, descriptor);
+}
