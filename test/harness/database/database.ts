@@ -27,6 +27,8 @@ export async function createDatabase({ template = TEMPLATE } = {}): Promise<Test
   await administer(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   const url = databaseUrl(name);
   const client = new Client({ connectionString: url });
+  // The server ends connections that a failed test has left. That must not hide the failure.
+  client.on('error', () => undefined);
   await client.connect();
   return {
     name,

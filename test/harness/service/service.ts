@@ -65,11 +65,17 @@ interface ServiceOptions {
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
   const database = options.database ?? (await createDatabase());
   let nowMs = options.nowMs ?? START_MS;
+  const closeDatabase = async (): Promise<void> => {
+    if (!options.database) await database.close();
+  };
   const application = await HostedApplication.start({
     env: { ...PATIENT, PORT: '0', DATABASE_URL: database.url, ...options.env },
     nowMs,
     onlyPublished: options.onlyPublished ?? false,
     features: [options.features ?? []].flat(),
+  }).catch(async (error: unknown) => {
+    await closeDatabase();
+    throw error;
   });
   const { port, output } = application;
   const setClock = async (ms: number): Promise<void> => {
@@ -88,7 +94,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     waitForLog: (condition) => waitForLog(output, condition),
     close: async () => {
       await application.close();
-      if (!options.database) await database.close();
+      await closeDatabase();
     },
   };
 }

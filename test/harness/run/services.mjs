@@ -1,0 +1,104 @@
+// @ts-check
+// Before all tests: hosts for the services under test, one a worker; and a PostgreSQL server
+// (TEST_DATABASE_URL, else the embedded one on a fresh folder), and in it a template database with
+// the up-to-date schema that each test file copies.
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { Settings } from '#dist/config/settings.js';
+import { locateDatabase } from '#dist/database/database-location.js';
+import { findBinaries } from '#dist/embedded-postgres/installation/binaries.js';
+import { ensureCluster } from '#dist/embedded-postgres/cluster/cluster.js';
+import { openEmbeddedDatabase } from '#dist/embedded-postgres/embedded-postgres.js';
+import { openDataDir } from '#dist/embedded-postgres/server/server-files.js';
+import { chooseServerUser } from '#dist/embedded-postgres/cluster/server-user.js';
+import { migrate } from '#dist/database/schema/migrate.js';
+
+const TEMPLATE = 'pets_template';
+const INITDB_TIMEOUT_MS = 60_000;
+
+/** @param {{ maxWorkers: number }} config */
+export async function startServices({ maxWorkers }) {
+  const hosts = startHosts(maxWorkers);
+  const serverUrl = process.env['TEST_DATABASE_URL'] ?? (await startServer());
+  process.env['TEST_SERVER_URL'] = serverUrl;
+  await administer(serverUrl, `DROP DATABASE IF EXISTS ${TEMPLATE}`);
+  await administer(serverUrl, `CREATE DATABASE ${TEMPLATE}`);
+  const template = new URL(serverUrl);
+  template.pathname = `/${TEMPLATE}`;
+  const { database: settings } = new Settings({ DATABASE_URL: template.href });
+  await migrate(await locateDatabase(settings, 'command'), settings);
+
+  process.env['TEST_HOST_PORTS'] = JSON.stringify(await hosts);
+
+  globalThis.stopDatabaseServer ??= () => administer(serverUrl, `DROP DATABASE ${TEMPLATE}`);
+}
+
+/**
+ * Returns the ports of the hosts. Each ends with its input, that is with this process at the
+ * latest.
+ *
+ * @param {number} count
+ */
+function startHosts(count) {
+  const script = fileURLToPath(new URL('./service-host.mjs', import.meta.url));
+  return Promise.all(
+    Array.from({ length: count }, async () => {
+      const host = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
+      globalThis.serviceHosts = [...(globalThis.serviceHosts ?? []), host];
+      const [port] = await once(host.stdout, 'data');
+      return Number(port);
+    }),
+  );
+}
+
+/** Returns the address of its maintenance database. */
+async function startServer() {
+  const dataDir = await mkdtemp(join(tmpdir(), 'pets-test-'));
+  if (process.platform === 'linux') await keepCluster(dataDir);
+  const database = await openEmbeddedDatabase({ dataDir, use: 'service' });
+  globalThis.stopDatabaseServer = async () => {
+    await database.close();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  const { host, port, user, password = '' } = database.connection;
+  const url = new URL(`postgres://localhost:${port}/postgres`);
+  url.username = user;
+  url.password = password;
+  // A socket's folder does not fit into the place of a host name.
+  url.searchParams.set('host', host);
+  return url.href;
+}
+
+/**
+ * Makes the cluster, and keeps a copy for the tests of the embedded database: initdb costs more
+ * than a copy.
+ * @param {string} dataDir
+ */
+async function keepCluster(dataDir) {
+  const files = openDataDir(dataDir);
+  const user = chooseServerUser(files);
+  await ensureCluster(files, findBinaries(files, user), user, INITDB_TIMEOUT_MS);
+  const copy = join(dataDir, 'kept');
+  await promisify(execFile)('cp', ['-a', files.cluster, copy]);
+  process.env['TEST_CLUSTER'] = copy;
+}
+
+/**
+ * @param {string} serverUrl
+ * @param {string} sql
+ */
+async function administer(serverUrl, sql) {
+  const client = new pg.Client({ connectionString: serverUrl });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
