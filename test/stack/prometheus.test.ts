@@ -93,7 +93,7 @@ const queries = panels.flatMap(({ title, targets }) =>
     // There is only one replica.
     const [pending] = rules.find(({ name }) => name === 'TooFewReplicas')?.alerts ?? [];
     expect(pending?.annotations).toEqual({
-      summary: expect.stringMatching(/^Only 1 replicas are up/),
+      summary: 'Fewer than two replicas are up: 1.',
       runbook_url: `${RUNBOOKS}#toofewreplicas`,
     });
   });
