@@ -74,7 +74,12 @@ export default {
       ['config', 'errors', 'logging'].map(folder),
       'The context of a request is what all other steps share.',
     ),
-    ...['body', 'validation', 'routing', 'response'].map((name) =>
+    boundary(
+      'http/body',
+      ['config', 'errors', 'http/request', 'http/response'].map(folder),
+      'The response deadline starts when the body has arrived.',
+    ),
+    ...['validation', 'routing', 'response'].map((name) =>
       boundary(
         `http/${name}`,
         ['config', 'errors', 'http/request'].map(folder),

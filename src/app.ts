@@ -5,25 +5,15 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import { type AppEnvironment, platformModule, VERSIONING } from './platform.module.js';
-import { Authenticator, loggedCaller } from './auth/authenticator.js';
-import { BoundedPool } from './database/pools/bounded-pool.js';
 import { EventsModule } from './events/events.module.js';
-import { cors } from './http/routing/cors.js';
 import { LinkBase } from './http/routing/link-base.js';
 import { serveInterfaceDescription } from './http/openapi/serve-description.js';
-import { ProtocolErrors } from './http/server/protocol-errors.js';
-import { currentRequestIds, requestContext } from './http/request/request-context.js';
-import type { SetRateLimitHeaders } from './http/request/request.js';
-import { accessLog, observeResponses } from './http/request/access-log.js';
-import { responseDeadline } from './http/response/response-deadline.js';
-import { Admission } from './http/server/admission.js';
+import { currentRequestIds, RequestContext } from './http/request/request-context.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { NestLogger } from './logging/nest-logger.js';
-import { observeBounds } from './metrics/bound-metrics.js';
-import { ServiceMetrics } from './metrics/service-metrics.js';
+import { MIDDLEWARE } from './pipeline.js';
 import { describeRouteLimits } from './rate-limit/route-counting.js';
-import { RateLimiter } from './rate-limit/rate-limiter.js';
 
 /**
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
@@ -37,10 +27,9 @@ export async function createApp(
 ): Promise<NestExpressApplication> {
   const { settings } = environment;
   const linkBase = new LinkBase(settings.server.publicUrl);
-  const adapter = new ServiceAdapter(linkBase, settings);
   const app = await NestFactory.create<NestExpressApplication>(
-    platformModule(environment, linkBase),
-    adapter,
+    platformModule(environment, linkBase, logger),
+    new ServiceAdapter(linkBase, settings),
     {
       // JsonBodyGuard reads the body, after the guards that can reject the request.
       bodyParser: false,
@@ -50,7 +39,7 @@ export async function createApp(
     },
   );
   try {
-    setUp(app, adapter, environment, logger);
+    setUp(app, environment, logger);
     return await app.init();
   } catch (error) {
     await app.close();
@@ -58,62 +47,20 @@ export async function createApp(
   }
 }
 
-function setUp(
-  app: NestExpressApplication,
-  { connections }: ServiceAdapter,
-  environment: AppEnvironment,
-  logger: Logger,
-): void {
-  const { settings } = environment;
+function setUp(app: NestExpressApplication, environment: AppEnvironment, logger: Logger): void {
   app.enableVersioning(VERSIONING);
-  app.set('trust proxy', settings.server.trustProxy);
-
   const server = app.getHttpServer();
   server.once('listening', () => {
     if (app.get(LinkBase).useAddressOf(server)) return;
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
-  const limiter = app.get(RateLimiter);
-  const protocolErrors = new ProtocolErrors(
-    (address) => limiter.consumeForAddress(address),
-    connections,
-    logger,
-    settings.logging.clientAddress,
-  );
-  protocolErrors.attach(server);
-  // A shed request is not counted. Its response shows the window state of its client address.
-  const setRateLimitHeaders: SetRateLimitHeaders = async (request, response) => {
-    const headers = await limiter.peekForAddress(request.clientAddress);
-    for (const [name, value] of headers) response.setHeader(name, value);
-  };
-  const pool = app.get(BoundedPool);
-  const authenticator = app.get(Authenticator);
-  const { poolSize, replicaUrls } = settings.database;
-  const admission = new Admission(settings.bounds, {
-    connections,
-    pool,
-    // Every request in progress may need a place in a connection pool or its queue.
-    databasePlaces: (pool.maxWaiting + poolSize) * (1 + replicaUrls.length),
-    hasCachedKey: (request) => authenticator.hasCachedKey(request),
-    setRateLimitHeaders,
-  });
-  const metrics = app.get(ServiceMetrics);
-
-  // Each request passes these steps in this order, then the router and the steps of platformModule.
-  app.use(requestContext(hasLoggers(app, environment.features ?? [AppModule])));
-  app.use(
-    observeResponses([
-      accessLog(logger, settings.logging.clientAddress, loggedCaller),
-      metrics.observeResponse,
-    ]),
-  );
-  if (settings.server.corsOrigins.length > 0) app.use(cors(settings.server.corsOrigins));
-  app.use(protocolErrors.rejectInvalid);
-  app.use(admission.admit);
-  app.use(responseDeadline(settings.database));
+  for (const step of MIDDLEWARE) {
+    const middleware = app.get(step);
+    app.use(middleware.use.bind(middleware));
+  }
+  app.get(RequestContext).identifiesLogs = hasLoggers(app, environment.features ?? [AppModule]);
   describeRouteLimits(app.get(ModulesContainer));
-  const downloads = serveInterfaceDescription(app, environment, setRateLimitHeaders);
-  observeBounds(metrics, connections, admission, downloads);
+  serveInterfaceDescription(app, environment);
 }
 
 /** Modules that features import and whose own log lines need no request id. */

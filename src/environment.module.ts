@@ -1,14 +1,22 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
+import type { Logger } from 'pino';
 import { Clock } from './config/clock.js';
 import { Settings } from './config/settings.js';
 import { BackgroundJobs } from './database/background-job.js';
 import { LinkBase } from './http/routing/link-base.js';
+import { Connections } from './http/server/connections.js';
+import { LOGGER } from './logging/logger.js';
 
-/** What every module can inject: settings, clock, jobs, and the prefix of URLs in `Link` headers. */
+/** The providers that every module can inject. */
 @Global()
 @Module({})
 export class EnvironmentModule {
-  static forRoot(settings: Settings, clock: Clock, linkBase: LinkBase): DynamicModule {
+  static forRoot(
+    settings: Settings,
+    clock: Clock,
+    linkBase: LinkBase,
+    logger: Logger,
+  ): DynamicModule {
     return {
       module: EnvironmentModule,
       providers: [
@@ -16,8 +24,10 @@ export class EnvironmentModule {
         { provide: Settings, useValue: settings },
         { provide: Clock, useValue: clock },
         { provide: LinkBase, useValue: linkBase },
+        { provide: LOGGER, useValue: logger },
+        Connections,
       ],
-      exports: [BackgroundJobs, Settings, Clock, LinkBase],
+      exports: [BackgroundJobs, Settings, Clock, LinkBase, LOGGER, Connections],
     };
   }
 }

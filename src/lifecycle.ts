@@ -18,6 +18,7 @@ import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
 import { offerDemoKey } from './http/openapi/demo-key.js';
 import { addressOf } from './http/routing/link-base.js';
+import { Connections } from './http/server/connections.js';
 import type { ServiceAdapter } from './http/server/service-adapter.js';
 import { listen, type Listener } from './listeners.js';
 import type { ServiceLog } from './logging/logger.js';
@@ -163,8 +164,12 @@ async function drain(
   adapter.endConnections();
   await delay(shutdownDelayMs);
   const closed = new Promise<void>((resolve) => app.getHttpServer().close(() => resolve()));
-  const idleCheck = setInterval(() => adapter.closeIdleConnections(), IDLE_CHECK_MS);
-  const grace = setTimeout(() => adapter.connections.closeAll(), shutdownGraceMs);
+  const connections = app.get(Connections);
+  const idleCheck = setInterval(() => {
+    adapter.closeIdleConnections();
+    connections.closeUnused();
+  }, IDLE_CHECK_MS);
+  const grace = setTimeout(() => connections.closeAll(), shutdownGraceMs);
   await closed;
   clearInterval(idleCheck);
   clearTimeout(grace);

@@ -3,6 +3,7 @@ import { ModulesContainer, NestFactory } from '@nestjs/core';
 import { platformModule, VERSIONING } from './platform.module.js';
 import { Settings } from './config/settings.js';
 import { PublishedDescription } from './http/openapi/published-description.js';
+import { createLogger } from './logging/logger.js';
 import { LinkBase } from './http/routing/link-base.js';
 import { PetsModule } from './pets/pets.module.js';
 import { describeRouteLimits } from './rate-limit/route-counting.js';
@@ -18,7 +19,11 @@ export async function openapiFile(): Promise<string> {
   const database = { requests: {}, direct: {}, embedded: false, close: () => Promise.resolve() };
   const linkBase = new LinkBase();
   const app = await NestFactory.create(
-    platformModule({ settings, clock, database, features: [PetsModule] }, linkBase),
+    platformModule(
+      { settings, clock, database, features: [PetsModule] },
+      linkBase,
+      createLogger('silent', { write: () => undefined }),
+    ),
     new ServiceAdapter(linkBase, settings),
     { preview: true, logger: ['error'], abortOnError: false },
   );

@@ -9,6 +9,9 @@ const STDOUT = 1;
 /** Masked in every line: callers send API keys in paths or names, and many people read logs. */
 const API_KEY = /aas_[0-9A-Za-z]{36}/g;
 
+/** The token by which providers inject the logger of the process. */
+export const LOGGER = Symbol('logger');
+
 /** The log of the process, on standard output. */
 export interface ServiceLog {
   readonly logger: Logger;

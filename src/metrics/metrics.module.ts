@@ -3,13 +3,14 @@ import { AuthModule } from '../auth/auth.module.js';
 import { EventsModule } from '../events/events.module.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { CallerMetrics } from './caller-metrics.js';
+import { ConnectionMetrics } from './connection-metrics.js';
 import { DatabaseMetrics } from './database-metrics.js';
 import { EventMetrics } from './event-metrics.js';
 import { ServiceMetrics } from './service-metrics.js';
 
 @Module({
   imports: [AuthModule, EventsModule, RateLimitModule],
-  providers: [ServiceMetrics, CallerMetrics, DatabaseMetrics, EventMetrics],
+  providers: [ServiceMetrics, CallerMetrics, ConnectionMetrics, DatabaseMetrics, EventMetrics],
   exports: [ServiceMetrics],
 })
 export class MetricsModule {}

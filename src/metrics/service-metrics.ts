@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { type ResponseObserver, routeOf } from '../http/request/access-log.js';
+import { routeOf } from '../http/request/access-log.js';
+import type { Request, Response } from '../http/request/request.js';
 
 const DURATION_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
@@ -40,7 +41,7 @@ export class ServiceMetrics {
   }
 
   /** Counts and times a request. */
-  readonly observeResponse: ResponseObserver = (request, response, durationMs) => {
+  observeResponse(request: Request, response: Response, durationMs: number): void {
     const method = METHODS.has(request.method) ? request.method : '_OTHER';
     const route = routeOf(request);
     const key = `${method} ${response.statusCode} ${route}`;
@@ -51,7 +52,7 @@ export class ServiceMetrics {
     }
     series.observe(durationMs / 1000);
     if (response.hasHeader('deprecation')) this.deprecatedRequests.labels(route).inc();
-  };
+  }
 
   /** Registers the metrics of the process. @param version of the service */
   observeProcess(version: string, log: { readonly droppedLines: number }): void {

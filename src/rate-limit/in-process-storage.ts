@@ -55,6 +55,10 @@ export class InProcessStorage extends LimitStorage {
     return Promise.resolve(this.read(budget));
   }
 
+  override peekLocally(budget: Budget): RateLimitDecision {
+    return this.read(budget);
+  }
+
   override reserve(address: Budget): Promise<Reservation> {
     const decision = this.count(address);
     const mayLookUp = decision.allowed || this.countLookup(address.id, decision.nowMs);

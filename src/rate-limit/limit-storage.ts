@@ -104,6 +104,9 @@ export abstract class LimitStorage {
   /** Returns the decision on a request without counting it. */
   abstract peek(budget: Budget): Promise<RateLimitDecision>;
 
+  /** As `peek`, from the memory of this process: the last state that it has read. */
+  abstract peekLocally(budget: Budget): RateLimitDecision;
+
   /** Counts a request in the budget or, over it, as one of a few lookups of API keys per second. */
   abstract reserve(address: Budget): Promise<Reservation>;
 

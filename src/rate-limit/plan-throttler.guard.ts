@@ -50,7 +50,6 @@ export class PlanThrottlerGuard implements CanActivate {
     const { caller, budget } = identified;
     request.caller = caller;
     request.callerId = budget.id;
-    if (caller.kind === 'key') request.slot?.setAuthenticated();
 
     const { isSkipped, quota } = routeCounting(context);
     const counted = isCounted(caller, isSkipped);

@@ -3,13 +3,17 @@ import type { CachedKey } from '../auth/cached-key.js';
 import { MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import { clientNetwork } from '../http/request/request-context.js';
-import type { AddressDecision } from '../http/request/request.js';
+import {
+  type AddressDecision,
+  AddressLimits,
+  type LimitHeaders,
+} from '../http/request/address-limits.js';
 import { limitHeaders, limitRejection } from './limit-headers.js';
 import { type Budget, LimitStorage, ownerBudget, type RateLimitDecision } from './limit-storage.js';
 
 /** The budgets of callers, and the decisions on their requests. */
 @Injectable()
-export class RateLimiter {
+export class RateLimiter extends AddressLimits {
   /** The number of decisions by plan and outcome, as in "free allowed". */
   readonly decisions = new Map<string, number>();
   /** The number of bans that have started, by plan. */
@@ -20,7 +24,9 @@ export class RateLimiter {
   constructor(
     private readonly storage: LimitStorage,
     private readonly settings: Settings,
-  ) {}
+  ) {
+    super();
+  }
 
   /** Counts one request, or rejects it. */
   async consume(budget: Budget): Promise<RateLimitDecision> {
@@ -34,8 +40,7 @@ export class RateLimiter {
     return decision;
   }
 
-  /** Counts a request for its client address, when no caller has been identified. */
-  async consumeForAddress(address: string | undefined): Promise<AddressDecision> {
+  override async consumeForAddress(address: string | undefined): Promise<AddressDecision> {
     const decision = await this.consume(this.addressBudget(address));
     return {
       headers: limitHeaders(decision),
@@ -44,8 +49,8 @@ export class RateLimiter {
   }
 
   /** Returns the rate limit headers of a client address without counting a request. */
-  async peekForAddress(address: string | undefined): Promise<AddressDecision['headers']> {
-    return limitHeaders(await this.storage.peek(this.addressBudget(address)));
+  peekForAddress(address: string | undefined): LimitHeaders {
+    return limitHeaders(this.storage.peekLocally(this.addressBudget(address)));
   }
 
   /** Returns the budget of an API key's owner, with the ban policy of the API key. */

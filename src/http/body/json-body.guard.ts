@@ -2,6 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { Settings } from '../../config/settings.js';
 import { perRoute, requestOf, responseOf } from '../request/request-context.js';
+import { startResponseDeadline } from '../response/response-deadline.js';
 import { Decompression } from './decompression.js';
 import { parseJson } from './parse-json.js';
 import { readJsonBody } from './read-body.js';
@@ -14,22 +15,20 @@ import { readJsonBody } from './read-body.js';
 export class JsonBodyGuard implements CanActivate {
   private readonly decompression: Decompression;
 
-  constructor({ bounds }: Settings) {
-    this.decompression = new Decompression(bounds.maxDecompressions);
+  constructor(private readonly settings: Settings) {
+    this.decompression = new Decompression(settings.bounds.maxDecompressions);
   }
 
   /** @throws ServiceError unsupported_media_type, payload_too_large or malformed_json */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
+    const response = responseOf(context);
     const startedAt = performance.now();
     if (hasBodyParameter(context)) {
-      // While a slow client sends its body, another request can use the slot.
-      request.slot?.release();
-      const bytes = await readJsonBody(request, responseOf(context), this.decompression);
-      request.slot?.reacquire();
+      const bytes = await readJsonBody(request, response, this.decompression);
       request.body = bytes && parseJson(bytes);
     }
-    request.startResponseDeadline(performance.now() - startedAt);
+    startResponseDeadline(response, this.settings.database, performance.now() - startedAt);
     return true;
   }
 }

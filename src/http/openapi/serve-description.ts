@@ -4,22 +4,17 @@ import type { Clock } from '../../config/clock.js';
 import type { Settings } from '../../config/settings.js';
 import { demoKeyFor } from './demo-key.js';
 import { contentSecurityPolicy, docsPage, readDocsFiles } from './docs-page.js';
-import { DownloadLimit } from './download-limit.js';
 import { PublishedDescription } from './published-description.js';
-import type { SetRateLimitHeaders } from '../request/request.js';
 
 /**
  * Serves the interface description at `/openapi.json` and `/openapi.yaml`, and Swagger UI at
  * `/docs`. Call it before the application is initialized: Express then matches these routes before
  * the controllers. They do not pass the guards, so they need no API key and have no rate limit.
- * Returns the limit on simultaneous downloads.
  */
 export function serveInterfaceDescription(
   app: NestExpressApplication,
   { settings, clock }: { settings: Settings; clock: Clock },
-  setRateLimitHeaders: SetRateLimitHeaders,
-): DownloadLimit {
-  const limit = new DownloadLimit(settings.bounds.maxDocsDownloads, setRateLimitHeaders);
+): void {
   const description = new PublishedDescription(app, settings.server, clock);
   const policy = contentSecurityPolicy(settings.server);
   const docsPath = `${new URL(settings.server.publicUrl ?? 'http://localhost').pathname.replace(/\/$/, '')}/docs`;
@@ -27,13 +22,13 @@ export function serveInterfaceDescription(
 
   const page = docsPage();
   express.get(['/', '/docs/'], (_request, response) => response.redirect(docsPath));
-  express.get('/openapi.json', limit.admit, (request, response) =>
+  express.get('/openapi.json', (request, response) =>
     description.current().json.send(request, response),
   );
-  express.get('/openapi.yaml', limit.admit, (request, response) =>
+  express.get('/openapi.yaml', (request, response) =>
     description.current().yaml.send(request, response),
   );
-  express.get('/docs', limit.admit, (request, response) => {
+  express.get('/docs', (request, response) => {
     response.setHeader('Content-Security-Policy', policy);
     response.setHeader('Referrer-Policy', 'no-referrer');
     const demoKey = demoKeyFor(request, settings.server);
@@ -42,7 +37,6 @@ export function serveInterfaceDescription(
     return docsPage(demoKey).send(request, response);
   });
   for (const [name, file] of readDocsFiles()) {
-    express.get(`/docs/${name}`, limit.admit, (request, response) => file.send(request, response));
+    express.get(`/docs/${name}`, (request, response) => file.send(request, response));
   }
-  return limit;
 }

@@ -5,21 +5,7 @@ import type { ClientAddressForm } from '../../config/logging-settings.js';
 import type { ServiceError } from '../../errors/service-error.js';
 import { describeCause } from '../../logging/error-details.js';
 import { decodedPath } from './request-context.js';
-import type { NextFunction, Request, Response } from './request.js';
-
-/** Called once per request, when the response has been sent or the connection has closed. */
-export type ResponseObserver = (request: Request, response: Response, durationMs: number) => void;
-
-/** Returns the middleware that reports every request to the log and the metrics. */
-export function observeResponses(observers: readonly ResponseObserver[]) {
-  return (request: Request, response: Response, next: NextFunction): void => {
-    response.once('close', () => {
-      const durationMs = performance.now() - request.receivedAt;
-      for (const observe of observers) observe(request, response, durationMs);
-    });
-    next();
-  };
-}
+import type { Request, Response } from './request.js';
 
 /** Returns the path template of the route, such as `/v1/pets/:petId`, or 'unmatched'. */
 export function routeOf(request: Request): string {
@@ -34,44 +20,60 @@ export interface LoggedCaller {
 }
 
 /**
- * Returns the observer that logs one line per request. The line contains no query, no body and no
- * API key.
+ * Logs the line of a request. It contains no query, no body and no API key.
  *
- * @param callerOf returns the caller also for a revoked or expired key
+ * @param caller the caller, also of a request with a revoked or expired API key
  */
-export function accessLog(
+export function logRequest(
   logger: Logger,
   addressForm: ClientAddressForm,
-  callerOf: (request: Request) => LoggedCaller | undefined,
-): ResponseObserver {
-  return (request, response, durationMs) => {
-    const { failure } = request;
-    const route = routeOf(request);
-    const status = response.statusCode;
-    const level = levelOf(route, failure?.status ?? status);
-    if (!logger.isLevelEnabled(level)) return;
-    const caller = callerOf(request);
-    logger[level](
-      {
-        requestId: request.id,
-        traceId: request.traceId,
-        method: request.method,
-        // Without the query, which can contain secrets. Decoded, because the logger does not mask an
-        // API key in percent-encoding.
-        path: decodedPath(request.originalUrl),
-        route,
-        status,
-        code: failure?.code,
-        durationMs: Math.round(durationMs * 1000) / 1000,
-        ownerId: caller?.ownerId,
-        keyId: caller?.keyId,
-        clientAddress: loggedAddress(request.clientAddress, addressForm),
-        aborted: response.writableFinished ? undefined : true,
-        ...(failure && failure.status >= 500 && causeOf(failure)),
-      },
-      'request',
-    );
-  };
+  request: Request,
+  response: Response,
+  durationMs: number,
+  caller: LoggedCaller | undefined,
+): void {
+  const { failure } = request;
+  const route = routeOf(request);
+  const status = response.statusCode;
+  const level = levelOf(route, failure?.status ?? status);
+  if (!logger.isLevelEnabled(level)) return;
+  logger[level](
+    {
+      requestId: request.id,
+      traceId: request.traceId,
+      method: request.method,
+      path: loggedPath(request.originalUrl),
+      route,
+      status,
+      code: failure?.code,
+      durationMs: Math.round(durationMs * 1000) / 1000,
+      ownerId: caller?.ownerId,
+      keyId: caller?.keyId,
+      clientAddress: loggedAddress(request.clientAddress, addressForm),
+      aborted: response.writableFinished ? undefined : true,
+      ...(failure && failure.status >= 500 && causeOf(failure)),
+    },
+    'request',
+  );
+}
+
+const MAX_PATH_LENGTH = 300;
+const API_KEY = /aas_[0-9A-Za-z]{36}/;
+
+/**
+ * Returns the path as it was sent, without the query, which can contain secrets. Bytes outside of
+ * ASCII are percent-encoded, because they can be control characters of a terminal.
+ */
+function loggedPath(target: string): string {
+  const query = target.indexOf('?');
+  const path = query < 0 ? target : target.slice(0, query);
+  // The logger masks API keys, but not in percent-encoding.
+  if (path.includes('%') && API_KEY.test(decodedPath(path) ?? '')) return '***';
+  return path.slice(0, MAX_PATH_LENGTH).replace(/[^\x21-\x7e]/g, encodeByte);
+}
+
+function encodeByte(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 }
 
 function levelOf(route: string, status: number): 'debug' | 'info' | 'warn' | 'error' {

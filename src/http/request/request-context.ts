@@ -1,7 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { ArgumentsHost, ExecutionContext } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  type ExecutionContext,
+  Injectable,
+  type NestMiddleware,
+} from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
 import type { NextFunction, Request, Response } from './request.js';
 
@@ -14,13 +19,13 @@ const TRACE_PARENT =
 
 const responses = new AsyncLocalStorage<Response>();
 
-/**
- * Returns the first middleware. It identifies the request and sets the headers of every response.
- *
- * @param identifiesLogs whether `currentRequestIds` works. It costs CPU (see docs/performance.md)
- */
-export function requestContext(identifiesLogs: boolean) {
-  return (request: Request, response: Response, next: NextFunction): void => {
+/** Identifies the request, and sets the headers of every response. */
+@Injectable()
+export class RequestContext implements NestMiddleware {
+  /** Whether `currentRequestIds` works. It costs CPU (see docs/performance.md). */
+  identifiesLogs = false;
+
+  use(request: Request, response: Response, next: NextFunction): void {
     request.receivedAt = performance.now();
     request.id = requestId(request.headers['x-request-id']);
     request.traceId = traceId(request.headers['traceparent']);
@@ -28,9 +33,9 @@ export function requestContext(identifiesLogs: boolean) {
     request.clientAddress = clientAddress(request);
     response.setHeader('X-Request-Id', request.id);
     response.setHeader('X-Content-Type-Options', 'nosniff');
-    if (identifiesLogs) responses.run(response, next);
+    if (this.identifiesLogs) responses.run(response, next);
     else next();
-  };
+  }
 }
 
 /** Returns the identifiers of the request that the calling code handles, for its log lines. */

@@ -1,6 +1,4 @@
-import type { Request, Response } from 'express';
 import type { ServiceError } from '../../errors/service-error.js';
-import type { RequestSlot } from './request-slot.js';
 
 /** The properties that the service adds to Express's request, set before routing. */
 declare module 'express-serve-static-core' {
@@ -19,27 +17,13 @@ declare module 'express-serve-static-core' {
     corsPreflight: boolean;
     /** The owner or client address that the request is charged to. Set by the rate limit guard. */
     callerId: string;
-    /** The slot of the request. Health probes need none. */
-    slot?: RequestSlot;
     /** The client waits for `100 Continue` before it sends the body. */
     expectsContinue: boolean;
     /** Why the rest of the body cannot arrive. The `bodyFailure` event reports it. */
     bodyFailure: ServiceError | undefined;
     /** Throws if the handler must not return this result. Set by a guard of the route. */
     checkResult?: (result: unknown) => void;
-    /** Starts the response deadline. @param bodyMs how long the service waited for the body */
-    startResponseDeadline(bodyMs: number): void;
   }
 }
 
 export type { NextFunction, Request, Response } from 'express';
-
-/** Whether the rate limit of a client address allows a request, and the headers that report it. */
-export interface AddressDecision {
-  headers: readonly (readonly [name: string, value: string])[];
-  /** The 429 when the request is over the limit. */
-  rejection: ServiceError | undefined;
-}
-
-/** Sets the rate limit headers of the client address without counting the request. */
-export type SetRateLimitHeaders = (request: Request, response: Response) => Promise<void>;

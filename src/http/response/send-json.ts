@@ -48,7 +48,6 @@ function sendTagged(request: Request, response: Response, body: string): void {
 
 /** Sends an error. Closes the connection if a response is already partly sent. */
 export function sendError(response: Response, error: ServiceError): void {
-  response.req.slot?.release();
   response.req.failure ??= error;
   if (response.headersSent) {
     if (!response.writableEnded) response.destroy();

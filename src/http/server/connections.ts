@@ -1,21 +1,19 @@
 import { randomInt } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { Logger } from '@nestjs/common';
+import { Injectable, Logger, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { Express } from 'express';
+import { Settings } from '../../config/settings.js';
 import { clientNetwork } from '../request/request-context.js';
-import type { Request, Response } from '../request/request.js';
-import { Arrivals } from './arrivals.js';
-import type { ConnectionBounds } from './connection-bounds.js';
-import { lingerThenDestroy } from './lingering-close.js';
+import type { NextFunction, Request, Response } from '../request/request.js';
+import { type ConnectionBounds, connectionBounds } from './connection-bounds.js';
+import { lingerAfterResponse } from './lingering-close.js';
 
-/** A client connection and its responses that are not completely sent. */
+/** A client connection. */
 class Connection {
-  /** Oldest first. */
-  readonly responses = new Set<Response>();
-  /** The service processes no further request of this connection. */
-  isClosing = false;
-  /** It starts no request either that has already arrived. */
-  isStopped = false;
+  /** The response to the request in progress, until it is completely sent. */
+  response: Response | undefined;
   private sentBytes = 0;
   private stalledSinceMs: number | undefined;
 
@@ -25,31 +23,19 @@ class Connection {
     readonly address: string,
   ) {}
 
-  get isIdle(): boolean {
-    return this.responses.size === 0;
+  /** Whether the response has to wait until the client reads. */
+  get isUnread(): boolean {
+    const { response } = this;
+    return response !== undefined && (response.writableEnded || response.writableNeedDrain);
   }
 
-  get lastResponse(): Response | undefined {
-    return [...this.responses].at(-1);
-  }
-
-  /** Whether the service handles no request of this connection. Responses may still be unread. */
-  get isWaitingForClient(): boolean {
-    for (const response of this.responses) if (!response.writableEnded) return false;
-    return true;
-  }
-
-  /** Returns the bytes of responses that this process buffers until the client reads them. */
+  /** Returns the bytes of the response that this process buffers until the client reads them. */
   unsentBytes(): number {
-    if (this.isIdle) return this.socket.writableLength;
-    let bytes = 0;
-    // The length of the first response includes the buffer of the socket.
-    for (const response of this.responses) bytes += response.writableLength;
-    return bytes;
+    return (this.response ?? this.socket).writableLength;
   }
 
   /**
-   * Returns for how many milliseconds the client has read nothing of its responses, 0 when all are
+   * Returns for how many milliseconds the client has read nothing of its response, 0 when all is
    * read. It compares with the previous call, so call it regularly.
    */
   stalledMs(nowMs: number): number {
@@ -63,93 +49,84 @@ class Connection {
   }
 }
 
-type RequestListener = (request: Request, response: Response) => void;
-
 const CHECK_INTERVAL_MS = 1_000;
 const LOG_INTERVAL_MS = 10_000;
 /** Random, so that the clients do not return all at once. */
 const SHED_PAUSE_MS = { min: 400, max: 900 };
 
-/** The paths of HealthController, with or without a query. */
-const HEALTH_PROBE = /^\/health\/(?:live|ready)(?:$|\?)/;
-
-/** Returns whether Admission never sheds a request, and Arrivals never delays it. */
-export function isHealthProbe({ method, url }: Request): boolean {
-  return (method === 'GET' || method === 'HEAD') && HEALTH_PROBE.test(url);
-}
-
 /**
- * Tracks the connections of the main listener and enforces their limits. Over a limit, it closes a
- * connection that waits for its client, or else the new one.
+ * Tracks the connections of the main listener and enforces their limits. A connection has one
+ * request in progress. Over a limit, the service closes a connection that waits for its client, or
+ * else the new one.
  */
-export class Connections {
+@Injectable()
+export class Connections implements NestMiddleware, OnModuleInit {
   private readonly logger = new Logger(Connections.name);
-  private readonly arrivals = new Arrivals();
   private readonly bySocket = new Map<Socket, Connection>();
   private readonly byAddress = new Map<string, Set<Connection>>();
-  /** Connections without an open response, longest idle first. */
+  /** Connections without a request in progress, longest idle first. */
   private readonly idle = new Set<Connection>();
   private loggedAtMs = -Infinity;
   private unlogged = 0;
 
+  readonly bounds: ConnectionBounds;
+  /** How many responses waited for their client at the last check, at most a second ago. */
+  unread = 0;
   /** The number of closed connections by limit. */
   readonly closed = {
     connections: 0,
     connections_per_address: 0,
-    requests_per_connection: 0,
+    pipelined_requests: 0,
     unsent_responses: 0,
     stalled: 0,
   };
 
-  /** @param isTrustedProxy whether an address belongs to a proxy, which many clients share */
+  /** @throws SettingError when MAX_CONNECTIONS is over the limit of open files */
   constructor(
-    readonly bounds: ConnectionBounds,
-    private readonly isTrustedProxy: (address: string) => boolean,
-  ) {}
+    settings: Settings,
+    private readonly host: HttpAdapterHost,
+  ) {
+    this.bounds = connectionBounds(settings);
+  }
 
   get size(): number {
     return this.bySocket.size;
   }
 
-  /** Observes the connections of a server until it closes. */
-  attach(server: Server): void {
+  /** Observes the connections of the server until it closes. */
+  onModuleInit(): void {
+    const server = this.host.httpAdapter.getHttpServer() as Server;
     server.on('connection', (socket) => this.add(socket));
-    this.arrivals.attach(server);
     const timer = setInterval(() => this.check(performance.now()), CHECK_INTERVAL_MS).unref();
     server.once('close', () => clearInterval(timer));
   }
 
   /**
-   * Returns a request listener that enforces the limit on requests per connection. The client
-   * repeats the requests over the limit on another connection (RFC 9112, section 9.3.2).
+   * Processes one request of a connection at a time. If a client sends another one before the
+   * response is complete (pipelining), it is not processed, and the connection closes after the
+   * response: the client repeats it on another connection (RFC 9112, section 9.3.2).
    */
-  bounded(listener: RequestListener): RequestListener {
-    return (request, response) => {
-      const connection = this.bySocket.get(request.socket);
-      if (!connection) return;
-      if (connection.isClosing) stopParsing(request.socket);
-      else if (connection.responses.size >= this.bounds.maxRequestsPerConnection) {
-        this.closeAfterLast(connection);
-      } else {
-        this.track(connection, response);
-        const start = (): void => {
-          if (!connection.isStopped) listener(request, response);
-        };
-        if (isHealthProbe(request)) start();
-        else this.arrivals.start(start);
-      }
-    };
-  }
-
-  /** Returns the newest response of a connection that is not completely sent. */
-  lastResponse(socket: Socket): Response | undefined {
-    return this.bySocket.get(socket)?.lastResponse;
-  }
-
-  /** Ignores further requests of a connection. For one whose response has `Connection: close`. */
-  stopRequests(socket: Socket): void {
+  use(request: Request, response: Response, next: NextFunction): void {
+    const { socket } = request;
     const connection = this.bySocket.get(socket);
-    if (connection) connection.isClosing = connection.isStopped = true;
+    // The connection is closed, or closes after the previous response.
+    if (!connection || !socket.writable) return;
+    if (connection.response) {
+      this.closeAfterResponse(socket, connection.response);
+      return;
+    }
+    connection.response = response;
+    this.idle.delete(connection);
+    response.once('close', () => {
+      connection.response = undefined;
+      if (this.bySocket.has(socket)) this.idle.add(connection);
+    });
+    next();
+  }
+
+  /** Returns the request in progress of a connection. */
+  requestOf(socket: Socket): Request | undefined {
+    return this.bySocket.get(socket)?.response?.req;
   }
 
   /**
@@ -157,10 +134,14 @@ export class Connections {
    * `Retry-After` costs little. Other clients share the connections of trusted proxies.
    */
   pauseReading({ socket }: Request): void {
-    if (!this.bySocket.has(socket) || this.isTrustedProxy(socket.remoteAddress ?? '')) return;
+    if (socket.destroyed || this.isTrustedProxy(socket.remoteAddress ?? '')) return;
     socket.pause();
-    const pauseMs = randomInt(SHED_PAUSE_MS.min, SHED_PAUSE_MS.max);
-    setTimeout(() => socket.resume(), pauseMs).unref();
+    const resume = (): void => {
+      clearTimeout(timer);
+      socket.off('close', resume).resume();
+    };
+    const timer = setTimeout(resume, randomInt(SHED_PAUSE_MS.min, SHED_PAUSE_MS.max)).unref();
+    socket.once('close', resume);
   }
 
   /** Closes the connections on which no byte has arrived yet. */
@@ -171,6 +152,13 @@ export class Connections {
   /** Closes every connection immediately. */
   closeAll(): void {
     for (const socket of this.bySocket.keys()) socket.destroy();
+  }
+
+  /** Whether an address belongs to a proxy, which many clients share. */
+  private isTrustedProxy(address: string): boolean {
+    const express = this.host.httpAdapter.getInstance<Express>();
+    const trusts = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
+    return trusts(address, 0);
   }
 
   private add(socket: Socket): void {
@@ -211,7 +199,7 @@ export class Connections {
     this.closed[bound]++;
     this.unlogged++;
     for (const candidate of candidates) {
-      if (!candidate.isWaitingForClient) continue;
+      if (candidate.response && !candidate.isUnread) continue;
       this.remove(candidate);
       candidate.socket.destroy();
       return true;
@@ -228,30 +216,19 @@ export class Connections {
     if (sameAddress?.size === 0) this.byAddress.delete(address);
   }
 
-  private track(connection: Connection, response: Response): void {
-    connection.responses.add(response);
-    this.idle.delete(connection);
-    response.once('close', () => {
-      connection.responses.delete(response);
-      if (connection.isIdle && this.bySocket.has(connection.socket)) this.idle.add(connection);
-    });
-  }
-
-  private closeAfterLast(connection: Connection): void {
-    const { socket } = connection;
-    this.closed.requests_per_connection++;
-    connection.isClosing = true;
+  private closeAfterResponse(socket: Socket, response: Response): void {
+    this.closed.pipelined_requests++;
     stopParsing(socket);
     socket.pause();
-    const last = connection.lastResponse;
-    if (!last?.headersSent) last?.setHeader('Connection', 'close');
-    last?.once('close', () => lingerThenDestroy(socket));
+    lingerAfterResponse(response);
   }
 
   private check(nowMs: number): void {
+    let unread = 0;
     let unsentBytes = 0;
     const stalled: Connection[] = [];
     for (const connection of this.bySocket.values()) {
+      if (connection.isUnread) unread++;
       const stalledMs = connection.stalledMs(nowMs);
       if (stalledMs >= this.bounds.stalledConnectionTimeoutMs) {
         this.closed.stalled++;
@@ -261,6 +238,7 @@ export class Connections {
         stalled.push(connection);
       }
     }
+    this.unread = unread;
     // Closes the oldest until the others are within the limit.
     for (const connection of stalled) {
       if (unsentBytes <= this.bounds.maxUnsentBytes) break;

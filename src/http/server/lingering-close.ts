@@ -12,18 +12,21 @@ const LINGER_BYTES = 4 * 1024 * 1024;
 // If a Node release stops calling `destroySoon`, test/http/lingering-close.test.ts fails: call
 // `lingerThenDestroy` on the 'finish' event of the response then.
 
-/**
- * Closes the connection in stages after this response. Call it before the head of the response is
- * written.
- */
+/** Closes the connection in stages after this response, whose head may already be written. */
 export function lingerAfterResponse(response: Response): void {
-  response.setHeader('Connection', 'close');
   const { socket } = response.req;
-  socket.destroySoon = () => lingerThenDestroy(socket);
+  const linger = (): void => lingerThenDestroy(socket);
+  if (response.headersSent) {
+    response.once('close', linger);
+  } else {
+    response.setHeader('Connection', 'close');
+    socket.destroySoon = linger;
+  }
 }
 
 /** Ends the writing side, and discards input up to a time and a size until the client closes. */
 export function lingerThenDestroy(socket: Socket): void {
+  if (socket.destroyed) return;
   const limit = socket.bytesRead + LINGER_BYTES;
   const deadline = setTimeout(() => socket.destroy(), LINGER_MS);
   // So that the HTTP parser does not treat the input as requests.

@@ -1,101 +1,102 @@
 import { METHODS, STATUS_CODES, type Server } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
+import { Inject, Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import type { Logger } from 'pino';
-import type { ClientAddressForm } from '../../config/logging-settings.js';
+import { Settings } from '../../config/settings.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
+import { LOGGER } from '../../logging/logger.js';
 import { loggedAddress } from '../request/access-log.js';
+import { AddressLimits } from '../request/address-limits.js';
 import { hasBody, requestId } from '../request/request-context.js';
-import type { AddressDecision, NextFunction, Request, Response } from '../request/request.js';
+import type { NextFunction, Request, Response } from '../request/request.js';
 import { errorBody, sendError } from '../response/send-json.js';
-import type { Connections } from './connections.js';
-import { lingerThenDestroy } from './lingering-close.js';
+import { Connections } from './connections.js';
+import { lingerAfterResponse, lingerThenDestroy } from './lingering-close.js';
 
 /**
  * Sends the errors of the HTTP protocol, which Node's HTTP server would send without rate limit
  * headers and an Error body. They are counted for the address, because no API key was read.
  */
-export class ProtocolErrors {
+@Injectable()
+export class ProtocolErrors implements NestMiddleware, OnModuleInit {
   private readonly malformed = new WeakSet<Socket>();
 
-  /** @param countForAddress counts one request for the address of a socket */
   constructor(
-    private readonly countForAddress: (address: string | undefined) => Promise<AddressDecision>,
+    private readonly host: HttpAdapterHost,
+    private readonly limits: AddressLimits,
     private readonly connections: Connections,
-    private readonly logger: Logger,
-    private readonly addressForm: ClientAddressForm,
+    @Inject(LOGGER) private readonly logger: Logger,
+    private readonly settings: Settings,
   ) {}
 
   /** Handles the server's events about malformed and unusual requests. */
-  attach(server: Server): void {
+  onModuleInit(): void {
+    const server = this.host.httpAdapter.getHttpServer() as Server;
     server.on('checkContinue', (request: Request, response: Response) => {
       request.expectsContinue = true;
       server.emit('request', request, response);
     });
     server.on('checkExpectation', (...message) => server.emit('request', ...message));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      this.onClientError(error, socket as Socket);
+      // Connections has paused the parser: the connection closes after the response.
+      if (error.code !== 'HPE_PAUSED') this.onMalformed(socket as Socket, toServiceError(error));
     });
     server.on('connect', (_request, socket) => {
       socket.on('error', () => socket.destroy());
-      this.sendAfterLastResponse(socket as Socket, invalidRequest('CONNECT is not supported.'));
+      this.onMalformed(socket as Socket, invalidRequest('CONNECT is not supported.'));
     });
   }
 
-  /** Middleware that rejects a request which the parser accepts but the service does not. */
-  readonly rejectInvalid = (request: Request, response: Response, next: NextFunction): void => {
+  /** Rejects a request which the parser accepts but the service does not. */
+  use(request: Request, response: Response, next: NextFunction): void {
     const error = violation(request);
     if (error) this.reject(request, response, error).catch(next);
     // One tick later, Node has also parsed a body that arrived with the head. Before that, a
     // rejection would close the connection, because the body is not complete.
-    else if (hasBody(request)) setImmediate(next);
-    else next();
-  };
+    else if (hasBody(request)) {
+      setImmediate(() => {
+        if (!request.socket.destroyed) next();
+      });
+    } else next();
+  }
 
   private async reject(request: Request, response: Response, error: ServiceError): Promise<void> {
-    // What follows may be a part of this message.
-    this.connections.stopRequests(request.socket);
-    const { headers, rejection } = await this.countForAddress(request.socket.remoteAddress);
+    const { headers, rejection } = await this.limits.consumeForAddress(
+      request.socket.remoteAddress,
+    );
     for (const [name, value] of headers) response.setHeader(name, value);
+    // What follows may be a part of this message.
     response.setHeader('Connection', 'close');
     sendError(response, rejection ?? error);
   }
 
-  private onClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-    // Connections has paused the parser: the connection closes after its last response.
-    if (error.code === 'HPE_PAUSED') return;
+  private onMalformed(socket: Socket, error: ServiceError): void {
     // The parser fails again on all input after the first malformed message.
     if (this.malformed.has(socket)) return;
     this.malformed.add(socket);
-    const serviceError = toServiceError(error);
-    const request = this.connections.lastResponse(socket)?.req;
-    if (request && !request.complete) {
+    const request = this.connections.requestOf(socket);
+    if (!request) {
+      void this.sendOnSocket(socket, error);
+    } else if (request.complete) {
+      // The message was sent before the response to the previous one.
+      lingerAfterResponse(request.res as Response);
+    } else {
       // The error is in the body. It rejects the request only if the service reads the body. If
       // not, the request gets its own response.
-      request.bodyFailure = serviceError;
-      request.emit('bodyFailure', serviceError);
-    } else {
-      this.sendAfterLastResponse(socket, serviceError);
+      request.bodyFailure = error;
+      request.emit('bodyFailure', error);
     }
-  }
-
-  private sendAfterLastResponse(socket: Socket, error: ServiceError): void {
-    const last = this.connections.lastResponse(socket);
-    const send = () => {
-      // The connection may have ended after the last response.
-      if (socket.writable) void this.sendOnSocket(socket, error);
-    };
-    if (last) last.once('close', send);
-    else send();
   }
 
   private async sendOnSocket(socket: Socket, error: ServiceError): Promise<void> {
     const { remoteAddress } = socket;
     try {
-      const { headers, rejection = error } = await this.countForAddress(remoteAddress);
+      const { headers, rejection = error } = await this.limits.consumeForAddress(remoteAddress);
       const id = requestId(undefined);
       const { status, code } = rejection;
-      const clientAddress = loggedAddress(remoteAddress, this.addressForm);
+      const clientAddress = loggedAddress(remoteAddress, this.settings.logging.clientAddress);
       this.logger.info({ requestId: id, status, code, clientAddress }, 'malformed request');
       if (!socket.writable) return;
       socket.write(rawResponse(rejection, { 'X-Request-Id': id, ...Object.fromEntries(headers) }));

@@ -9,9 +9,7 @@ import { allowPrivateCaching, sendJson, sendNothing } from '../response/send-jso
 import { jsonText } from '../response/json-text.js';
 import { Page, SerializedJson } from '../response/handler-result.js';
 import { decodedPath, hasBody } from '../request/request-context.js';
-import type { Response } from '../request/request.js';
-import { connectionBounds } from './connection-bounds.js';
-import { Connections } from './connections.js';
+import type { Request, Response } from '../request/request.js';
 import { BatchedWrites } from './batched-writes.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
@@ -24,9 +22,6 @@ export class ServiceAdapter extends ExpressAdapter {
   private endsConnections = false;
   private readonly writes = new BatchedWrites();
 
-  readonly connections: Connections;
-
-  /** @throws SettingError when MAX_CONNECTIONS is over the limit of open files */
   constructor(
     private readonly linkBase: LinkBase,
     private readonly settings: Settings,
@@ -39,12 +34,9 @@ export class ServiceAdapter extends ExpressAdapter {
     express.app.set('x-powered-by', false);
     // sendJson sets the ETag.
     express.app.set('etag', false);
+    express.app.set('trust proxy', settings.server.trustProxy);
     super(express.app);
     this.express = express;
-    this.connections = new Connections(connectionBounds(settings), (address) => {
-      const trusts = express.app.get('trust proxy fn') as (address: string, hop: number) => boolean;
-      return trusts(address, 0);
-    });
   }
 
   /** Overrides ExpressAdapter.initHttpServer to set the message classes and the limits. */
@@ -58,7 +50,7 @@ export class ServiceAdapter extends ExpressAdapter {
         requireHostHeader: false,
         connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
       },
-      this.connections.bounded((request, response) => {
+      ((request: Request, response: Response) => {
         // Express responds with HTML to a URL that it cannot parse, before the first middleware.
         request.originalUrl = request.url;
         request.url = routableUrl(request.url);
@@ -76,7 +68,6 @@ export class ServiceAdapter extends ExpressAdapter {
       httpAllowHalfOpen: true,
     });
     server.on('connection', (socket) => this.writes.hold(socket));
-    this.connections.attach(server);
     this.httpServer = server;
   }
 
@@ -85,30 +76,23 @@ export class ServiceAdapter extends ExpressAdapter {
     this.endsConnections = true;
   }
 
-  /** Closes the connections without a request in progress, including unused ones. */
+  /** Closes the connections without a request in progress. */
   closeIdleConnections(): void {
     // Node treats a connection as idle even while BatchedWrites still holds its response.
     this.writes.flush();
     (this.httpServer as http.Server).closeIdleConnections();
-    this.connections.closeUnused();
   }
 
   private beforeHead(response: Response): void {
-    response.req.slot?.release();
     if (this.endsConnections) response.setHeader('Connection', 'close');
     // sendJson has set the rules of successful reads.
     if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
     // The client is still sending a body that the service does not read.
     if (!response.req.complete && hasBody(response.req)) lingerAfterResponse(response);
-    if (response.getHeader('connection') === 'close') {
-      this.connections.stopRequests(response.req.socket);
-    }
   }
 
   /** Overrides ExpressAdapter.reply to send the result of a handler as JSON or StreamableFile. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
-    // beforeHead does not run if the client has disconnected.
-    response.req.slot?.release();
     // The response deadline has passed, and the service has sent a 503.
     if (response.headersSent) return undefined;
     if (statusCode !== undefined) response.statusCode = statusCode;

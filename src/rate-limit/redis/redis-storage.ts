@@ -74,6 +74,10 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
     return (await this.tryRedis(budget, PEEK))?.decision ?? this.fallback.peek(budget);
   }
 
+  override peekLocally(budget: Budget): RateLimitDecision {
+    return this.fallback.peekLocally(budget);
+  }
+
   override async reserve(address: Budget): Promise<Reservation> {
     return (await this.tryRedis(address, this.reserveMode)) ?? this.fallback.reserve(address);
   }

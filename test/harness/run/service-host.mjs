@@ -1,8 +1,8 @@
 // @ts-check
 // Runs applications for one worker of the tests. Loading the code takes ten times as long as
 // creating an application, so it is loaded once. Each connection is one application. The first line
-// creates it: { env, nowMs, onlyPublished, features }. Each later line sets its clock: { nowMs }. The host sends {
-// port }, { nowMs } and the lines of the log. The application closes with its connection. The
+// creates it: { env, nowMs, onlyPublished, features }. A later line sets its clock: { nowMs }, or asks for its metrics: {}.
+// The host sends { port }, { nowMs }, { metrics } and the lines of the log. The application closes with its connection. The
 // process ends with its input.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -12,6 +12,7 @@ import { AppModule } from '#dist/app.module.js';
 import { Settings } from '#dist/config/settings.js';
 import { locateDatabase } from '#dist/database/database-location.js';
 import { createLogger } from '#dist/logging/logger.js';
+import { ServiceMetrics } from '#dist/metrics/service-metrics.js';
 import { PetsModule } from '#dist/pets/pets.module.js';
 
 /**
@@ -47,11 +48,13 @@ async function serve(socket) {
     createLogger(settings.logging.level, { write: (log) => send(socket, { log }) }),
   );
   await app.listen(settings.server.port, settings.server.host);
+  const { registry: metrics } = app.get(ServiceMetrics);
   const address = /** @type {import('node:net').AddressInfo} */ (app.getHttpServer().address());
   send(socket, { port: address.port });
   for await (const line of lines) {
-    clock.nowMs = JSON.parse(line).nowMs;
-    send(socket, { nowMs: clock.nowMs });
+    const { nowMs } = JSON.parse(line);
+    if (nowMs !== undefined) clock.nowMs = nowMs;
+    send(socket, nowMs === undefined ? { metrics: await metrics.metrics() } : { nowMs });
   }
   await app.close();
   socket.end();

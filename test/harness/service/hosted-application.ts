@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import { expectNothingHeld } from './metrics.js';
 import { addOutput, expectNoKey, newOutput } from './output.js';
 
 interface ApplicationOptions {
@@ -15,6 +16,8 @@ interface HostMessage {
   nowMs?: number;
   log?: string;
   failure?: string;
+  /** In the text format of Prometheus. */
+  metrics?: string;
 }
 
 /** An application that runs in the host of this worker (service-host.mjs). */
@@ -48,8 +51,14 @@ export class HostedApplication {
     await this.ask({ nowMs });
   }
 
+  async metrics(): Promise<string> {
+    return (await this.ask({})).metrics ?? '';
+  }
+
+  /** @throws Error when the application holds something although no request is in progress */
   async close(): Promise<void> {
     if (this.socket.closed) return;
+    await expectNothingHeld(() => this.metrics());
     this.socket.end();
     await once(this.socket, 'close');
     expectNoKey(this.output);

@@ -1,18 +1,50 @@
 import { send } from '../http/client.js';
-import type { BuiltService } from './service.js';
+import type { LogLine } from './output.js';
 
 const PATIENCE_MS = 25_000;
 const POLL_MS = 50;
 
-/**
- * Returns the value of a series of a service that was started with METRICS_PORT=0; 0 when there is
- * none.
- */
-export async function metric(service: BuiltService, series: string): Promise<number> {
-  const url = String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']);
-  const { text } = await send({ url }, '/metrics');
-  const line = text.split('\n').find((candidate) => candidate.startsWith(`${series} `));
+/** What requests hold. When no request is in progress, these are 0. */
+const HELD = [
+  'pets_requests_in_progress',
+  'pets_arriving_bodies',
+  'pets_arriving_body_bytes',
+  'db_client_connection_pending_requests',
+];
+
+/** A service that reports its metrics. */
+export interface Measured {
+  /** Returns the metrics in the text format of Prometheus. */
+  metrics(): Promise<string>;
+}
+
+/** Returns the value of a series; 0 when there is none. */
+export async function metric(service: Measured, series: string): Promise<number> {
+  return valueOf(await service.metrics(), series);
+}
+
+function valueOf(metrics: string, series: string): number {
+  const line = metrics.split('\n').find((candidate) => candidate.startsWith(`${series} `));
   return Number(line?.slice(series.length + 1) ?? 0);
+}
+
+/** Returns the metrics at the address that a service has logged. */
+export async function scrape(logs: readonly LogLine[]): Promise<string> {
+  const url = String(logs.find(({ msg }) => msg === 'listening')?.['metrics']);
+  return (await send({ url }, '/metrics')).text;
+}
+
+/** @throws Error when the service, whose clients have disconnected, still holds something */
+export async function expectNothingHeld(metrics: () => Promise<string>): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    const text = await metrics();
+    const held = HELD.filter((series) => valueOf(text, series) !== 0);
+    // A request of a client that is still connected may be in progress.
+    if (held.length === 0 || valueOf(text, 'pets_connections') > 0) return;
+    if (performance.now() > deadline) throw new Error(`The service still holds ${held.join(', ')}`);
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
 }
 
 /**
@@ -21,7 +53,7 @@ export async function metric(service: BuiltService, series: string): Promise<num
  * @throws Error when it never does
  */
 export async function untilMetric(
-  service: BuiltService,
+  service: Measured,
   series: string,
   condition: (value: number) => boolean,
 ): Promise<void> {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { createDatabase, type TestDatabase } from '../database/database.js';
+import { expectNothingHeld, scrape } from './metrics.js';
 import { HostedApplication } from './hosted-application.js';
 import {
   addOutput,
@@ -47,6 +48,9 @@ export interface TestService {
   logs(): LogLine[];
   /** Returns the first log line, already written or to come, that the condition holds for. */
   waitForLog(condition: (line: LogLine) => boolean): Promise<LogLine>;
+  /** Returns the metrics in the text format of Prometheus. */
+  metrics(): Promise<string>;
+  /** @throws Error when the service holds something although no request is in progress */
   close(): Promise<void>;
 }
 
@@ -92,6 +96,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     output: () => output.text,
     logs: () => logLines(output.text),
     waitForLog: (condition) => waitForLog(output, condition),
+    metrics: () => application.metrics(),
     close: async () => {
       await application.close();
       await closeDatabase();
@@ -105,6 +110,8 @@ export interface BuiltProcess {
   output(): string;
   logs(): LogLine[];
   waitForLog(condition: (line: LogLine) => boolean): Promise<LogLine>;
+  /** Returns the metrics in the text format of Prometheus. */
+  metrics(): Promise<string>;
   /** Sends a signal and returns the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
@@ -120,7 +127,7 @@ const MAIN = join(__dirname, '../../../dist/main.js');
 export function spawnBuiltService(env: Environment, main = MAIN): BuiltProcess {
   const child = spawn(process.execPath, [main], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...inheritedEnvironment(), ...PATIENT, PORT: '0', METRICS_PORT: '', ...env },
+    env: { ...inheritedEnvironment(), ...PATIENT, PORT: '0', METRICS_PORT: '0', ...env },
   });
   const output = collectOutput(child);
   return {
@@ -129,7 +136,11 @@ export function spawnBuiltService(env: Environment, main = MAIN): BuiltProcess {
     logs: () => logLines(output.text),
     waitForLog: (condition) =>
       Promise.race([waitForLog(output, condition), failOnExit(child, output)]),
+    metrics: () => scrape(logLines(output.text)),
     stop: async (signal) => {
+      const isListening = logLines(output.text).some(({ msg }) => msg === 'listening');
+      if (isListening && isRunning(child) && signal === undefined)
+        await expectNothingHeld(() => scrape(logLines(output.text)));
       const code = await stop(child, signal);
       expectNoKey(output);
       return code;
@@ -158,6 +169,10 @@ function collectOutput(child: ChildProcess): Output {
   return output;
 }
 
+function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode === null && signalCode === null;
+}
+
 async function failOnExit(child: ChildProcess, output: Output): Promise<never> {
   const [code] = (await once(child, 'exit')) as [number | null];
   throw new Error(`the service ended with ${code}:\n${output.text}`);
@@ -167,7 +182,7 @@ async function stop(
   child: ChildProcess,
   signal: NodeJS.Signals = 'SIGTERM',
 ): Promise<number | null> {
-  if (child.exitCode === null && child.signalCode === null) {
+  if (isRunning(child)) {
     const exited = once(child, 'exit');
     child.kill(signal);
     await exited;

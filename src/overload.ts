@@ -1,0 +1,93 @@
+import { Injectable, type NestMiddleware } from '@nestjs/common';
+import { Authenticator } from './auth/authenticator.js';
+import type { Bounds } from './config/bounds.js';
+import { Settings } from './config/settings.js';
+import { BoundedPool } from './database/pools/bounded-pool.js';
+import { serviceOverloaded } from './errors/service-error.js';
+import type { NextFunction, Request, Response } from './http/request/request.js';
+import { sendError } from './http/response/send-json.js';
+import { Connections } from './http/server/connections.js';
+import { ServiceMetrics } from './metrics/service-metrics.js';
+import { RateLimiter } from './rate-limit/rate-limiter.js';
+
+/** The paths of HealthController, with or without a query. */
+const HEALTH_PROBE = /^\/health\/(?:live|ready)(?:$|\?)/;
+
+/**
+ * Sheds requests when too many are in progress or the queue for the database is full: they get 503
+ * before they are counted, without a query or a command to Redis. Requests without a valid API key
+ * are shed first. Health probes are never shed.
+ */
+@Injectable()
+export class Overload implements NestMiddleware {
+  /** Requests whose connection is open and whose response is not completely sent. */
+  requestsInProgress = 0;
+  /** The number of shed requests by the limit that they would have exceeded. */
+  readonly shed = { requests_in_progress: 0, unauthenticated_requests: 0, database_queue: 0 };
+  private readonly bounds: Bounds;
+
+  constructor(
+    settings: Settings,
+    private readonly connections: Connections,
+    private readonly pool: BoundedPool,
+    private readonly authenticator: Authenticator,
+    private readonly limiter: RateLimiter,
+    metrics: ServiceMetrics,
+  ) {
+    this.bounds = settings.bounds;
+    metrics.gauge(
+      'pets_requests_in_progress',
+      'Requests in progress, without health probes',
+      () => this.requestsInProgress,
+    );
+    metrics.gauge(
+      'pets_requests_in_progress_max',
+      'Maximum number of requests in progress (MAX_REQUESTS_IN_PROGRESS)',
+      () => this.bounds.maxRequestsInProgress,
+    );
+    metrics.counter(
+      'pets_shed_total',
+      'Requests that got 503 and connections that were closed because a bound was reached, by bound',
+      () => ({ ...this.shed, ...connections.closed }),
+      ['bound'],
+    );
+  }
+
+  /** Rejects a request over a bound with 503 service_unavailable. */
+  use(request: Request, response: Response, next: NextFunction): void {
+    if (isHealthProbe(request)) {
+      next();
+      return;
+    }
+    const bound = this.exceededBound(request);
+    if (bound) {
+      this.reject(request, response, bound);
+      return;
+    }
+    this.requestsInProgress++;
+    response.once('close', () => this.requestsInProgress--);
+    next();
+  }
+
+  private exceededBound(request: Request): keyof Overload['shed'] | undefined {
+    if (this.pool.isSaturated) return 'database_queue';
+    // A slow client must not use up the requests of others.
+    const busy = this.requestsInProgress - this.connections.unread;
+    if (busy >= this.bounds.maxRequestsInProgress) return 'requests_in_progress';
+    if (busy < this.bounds.maxUnauthenticatedRequests) return undefined;
+    return this.authenticator.hasCachedKey(request) ? undefined : 'unauthenticated_requests';
+  }
+
+  private reject(request: Request, response: Response, bound: keyof Overload['shed']): void {
+    this.shed[bound]++;
+    for (const [name, value] of this.limiter.peekForAddress(request.clientAddress)) {
+      response.setHeader(name, value);
+    }
+    response.once('close', () => this.connections.pauseReading(request));
+    sendError(response, serviceOverloaded(`limit reached: ${bound}`));
+  }
+}
+
+function isHealthProbe({ method, url }: Request): boolean {
+  return (method === 'GET' || method === 'HEAD') && HEALTH_PROBE.test(url);
+}
