@@ -88,12 +88,11 @@ function setUp(
   };
   const pool = app.get(BoundedPool);
   const authenticator = app.get(Authenticator);
-  const { poolSize, replicaUrls } = settings.database;
   const admission = new Admission(settings.bounds, {
     connections,
     pool,
-    // Every request in progress may need a place in a connection pool or its queue.
-    databasePlaces: (pool.maxWaiting + poolSize) * (1 + replicaUrls.length),
+    // Every request in progress may need a place in the connection pool or its queue.
+    databasePlaces: pool.maxWaiting + settings.database.poolSize,
     hasCachedKey: (request) => authenticator.hasCachedKey(request),
     setRateLimitHeaders,
   });
