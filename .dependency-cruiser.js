@@ -185,7 +185,6 @@ export default {
           '^src/auth/(?:caller|cached-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
           '^src/database/(?:background-job|database-errors|sql|transactions)\\.ts$',
           '^src/database/pipelining/pipelined-statements\\.ts$',
-          '^src/database/standbys/standbys\\.ts$',
           '^src/config/(?:clock|settings)\\.ts$',
           `${FEATURE}[^/]+\\.(?:module|service|errors)\\.ts$`,
         ],

@@ -51,7 +51,6 @@ export async function runService(
     const app = await start(settings, database, log).catch(rethrow);
     const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
     try {
-      await requireCurrentSchema(settings, database);
       // Null when no demo API key is valid, undefined without the embedded database.
       const demoKey = database.embedded
         ? await addDemo(app.get(EntityManager), settings.database.dataDir)
@@ -75,7 +74,7 @@ export async function runService(
   }
 }
 
-/** Migrates the schema and creates the application. */
+/** Migrates the schema, or checks that no migration is missing, and creates the application. */
 async function start(
   settings: Settings,
   database: DatabaseLocation,
@@ -84,21 +83,14 @@ async function start(
   if (settings.database.migrateOnStart) {
     const migrations = await migrate(database, settings.database);
     if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
+  } else if (!(await isSchemaCurrent(database, settings.database))) {
+    throw new StartError(
+      'The schema of the database is not up to date. Run `pets db migrate`, or set MIGRATE_ON_START=true.',
+    );
   }
   const app = await createApp({ settings, clock: new SystemClock(), database }, logger);
   app.get(ServiceMetrics).observeProcess(VERSION, output);
   return app;
-}
-
-/**
- * Checks that no migration is missing. Call it while the service's connections are open, because
- * they prevent a revert. A revert that began earlier has ended when this resolves.
- */
-async function requireCurrentSchema(settings: Settings, database: DatabaseLocation): Promise<void> {
-  if (await isSchemaCurrent(database, settings.database).catch(rethrow)) return;
-  throw new StartError(
-    'The schema of the database is not up to date. Run `pets db migrate`, or set MIGRATE_ON_START=true.',
-  );
 }
 
 /** @throws StartError for a database that is unreachable or rejects the service */

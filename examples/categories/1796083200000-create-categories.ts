@@ -1,7 +1,7 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
 
 /** The categories of animals. */
-export class CreateCategories1796083200000 implements MigrationInterface {
+export class CreateCategories1796083200000 {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE categories (
@@ -14,9 +14,5 @@ export class CreateCategories1796083200000 implements MigrationInterface {
       )`);
     // Serves the list too: its pages are ranges of this index.
     await runner.query('CREATE UNIQUE INDEX categories_name_key ON categories (lower(name))');
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE categories');
   }
 }

@@ -1,7 +1,7 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
 
 /** The sales of animals. */
-export class CreateOrders1796169600000 implements MigrationInterface {
+export class CreateOrders1796169600000 {
   async up(runner: QueryRunner): Promise<void> {
     // No foreign key on owner_id: owners are never deleted, and the check would lock the row of a
     // busy owner at every insert.
@@ -14,9 +14,5 @@ export class CreateOrders1796169600000 implements MigrationInterface {
         confirmed_at timestamptz,
         created_at   timestamptz NOT NULL DEFAULT now()
       )`);
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE orders');
   }
 }

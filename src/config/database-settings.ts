@@ -30,11 +30,9 @@ function databaseUrls(read: EnvironmentReader) {
   const directPassword = read.secret('DATABASE_DIRECT_PASSWORD');
   const url = withPassword(databaseUrl(read, 'DATABASE_URL'), password);
   const direct = withPassword(databaseUrl(read, 'DATABASE_DIRECT_URL'), directPassword ?? password);
-  const replicaUrls = databaseReplicaUrls(read).map((replica) => withPassword(replica, password));
   if (url === undefined) {
     if (password !== undefined) rejectAlone(read, 'DATABASE_PASSWORD', 'DATABASE_URL');
     if (direct !== undefined) rejectAlone(read, 'DATABASE_DIRECT_URL', 'DATABASE_URL');
-    if (replicaUrls.length > 0) rejectAlone(read, 'DATABASE_REPLICA_URLS', 'DATABASE_URL');
   }
   if (direct === undefined && directPassword !== undefined) {
     rejectAlone(read, 'DATABASE_DIRECT_PASSWORD', 'DATABASE_DIRECT_URL');
@@ -47,8 +45,6 @@ function databaseUrls(read: EnvironmentReader) {
     directUrl,
     /** Whether `url` and `directUrl` differ in more than the user and the password. */
     usesConnectionPooler: withoutCredentials(url) !== withoutCredentials(directUrl),
-    /** Streaming standbys for reads. */
-    replicaUrls,
   };
 }
 
@@ -60,15 +56,6 @@ function databaseUrl(read: EnvironmentReader, name: string): string | undefined 
   return text;
 }
 
-function databaseReplicaUrls(read: EnvironmentReader): string[] {
-  const name = 'DATABASE_REPLICA_URLS';
-  const addresses = read.secret(name)?.split(/\s*,\s*/) ?? [];
-  if (!addresses.every((address) => isDatabaseUrl(address) && !/\s/.test(address))) {
-    return read.reject(name, `addresses such as ${EXAMPLE}, comma-separated`, []);
-  }
-  return addresses;
-}
-
 function isDatabaseUrl(text: string): boolean {
   const url = parseUrl(text, ['postgres:', 'postgresql:']);
   return url !== undefined && isDecodable(url.href);
@@ -78,10 +65,10 @@ function isDatabaseUrl(text: string): boolean {
  * Returns the address with the password if it contains none. pg reads a password from the query
  * too, which also works for an address without a host (a Unix socket).
  */
-function withPassword<Address extends string | undefined>(
-  address: Address,
+function withPassword(
+  address: string | undefined,
   password: string | undefined,
-): Address | string {
+): string | undefined {
   if (address === undefined || password === undefined) return address;
   const url = new URL(address);
   if (url.password !== '' || url.searchParams.has('password')) return address;

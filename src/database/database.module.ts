@@ -9,10 +9,9 @@ import { DatabaseErrors } from './database-errors.js';
 import { DatabaseLocation } from './database-location.js';
 import { LookupPools } from './pools/lookup-pools.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
-import { createStandbys, Standbys } from './standbys/standbys.js';
 import { Transactions } from './transactions.js';
 
-/** The connections of all modules: those that serve requests, for lookups, and to standbys. */
+/** The connections of all modules: those that serve requests, and those for lookups. */
 @Global()
 @Module({})
 export class DatabaseModule {
@@ -34,11 +33,6 @@ export class DatabaseModule {
         LookupPools,
         PipelinedStatements,
         {
-          provide: Standbys,
-          inject: [Settings, PipelinedStatements, LookupPools, DataSource],
-          useFactory: createStandbys,
-        },
-        {
           provide: Transactions,
           inject: [DataSource],
           useFactory: (dataSource: DataSource) =>
@@ -51,7 +45,6 @@ export class DatabaseModule {
         ErrorTranslator,
         LookupPools,
         PipelinedStatements,
-        Standbys,
         Transactions,
       ],
     };

@@ -1,18 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { BoundedPool } from '../database/pools/bounded-pool.js';
 import { LookupPools } from '../database/pools/lookup-pools.js';
-import { Standbys } from '../database/standbys/standbys.js';
 import { ServiceMetrics } from './service-metrics.js';
 
-/** Registers the metrics of the connection pools and the standbys. */
+/** Registers the metrics of the connection pools. */
 @Injectable()
 export class DatabaseMetrics {
-  constructor(
-    metrics: ServiceMetrics,
-    pool: BoundedPool,
-    { cached, uncached }: LookupPools,
-    standbys: Standbys,
-  ) {
+  constructor(metrics: ServiceMetrics, pool: BoundedPool, { cached, uncached }: LookupPools) {
     metrics.gauge(
       'db_client_connection_count',
       'Connections of the pool, by state',
@@ -50,20 +44,6 @@ export class DatabaseMetrics {
       'Lookups that failed because the queue was full, by whether the API key is in the cache',
       () => ({ cached: cached.rejected, uncached: uncached.rejected }),
       ['key'],
-    );
-    if (standbys.inRotation.length === 0) return;
-    // An index labels a standby, because its address contains a password.
-    metrics.gauge(
-      'pets_standby_in_service',
-      '1 while the standby at this index of DATABASE_REPLICA_URLS is in rotation, else 0',
-      () => Object.fromEntries(standbys.inRotation.map((isIn, index) => [index, Number(isIn)])),
-      ['standby'],
-    );
-    metrics.counter(
-      'pets_reads_total',
-      'Reads of animals, by the server that returned the result: a standby or the primary',
-      () => standbys.statistics,
-      ['source'],
     );
   }
 }

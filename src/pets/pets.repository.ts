@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { PipelinedStatements } from '../database/pipelining/pipelined-statements.js';
 import { queryRows } from '../database/sql.js';
-import { Standbys } from '../database/standbys/standbys.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
 import type { PetStatus } from './pet-status.js';
@@ -41,25 +40,18 @@ function toPet([id, name, categoryId, status]: Columns): PublicPet {
 /** The animals in PostgreSQL. */
 @Injectable()
 export class PetsRepository {
-  constructor(
-    private readonly standbys: Standbys,
-    private readonly statements: PipelinedStatements,
-  ) {}
+  constructor(private readonly statements: PipelinedStatements) {}
 
   /** Returns up to `limit` animals with a greater id than `afterId`, in ascending order. */
   list(afterId: bigint, limit: number, status?: PetStatus): Promise<PublicPet[]> {
     return status === undefined
-      ? this.standbys.pageWithBoundedStaleness(LIST, [afterId, limit], limit, toPet)
-      : this.standbys.pageWithBoundedStaleness(
-          LIST_BY_STATUS,
-          [afterId, limit, status],
-          limit,
-          toPet,
-        );
+      ? this.statements.read(LIST, [afterId, limit], toPet)
+      : this.statements.read(LIST_BY_STATUS, [afterId, limit, status], toPet);
   }
 
-  findById(id: bigint): Promise<PublicPet | null> {
-    return this.standbys.findWithBoundedStaleness(FIND, [id], toPet);
+  async findById(id: bigint): Promise<PublicPet | null> {
+    const [pet] = await this.statements.read(FIND, [id], toPet);
+    return pet ?? null;
   }
 
   /** Adds an animal with an API key, as part of the transaction, if any. */

@@ -62,12 +62,4 @@ describe('audit list', () => {
     expect(row).toContain('plan pro');
     expect(rest).toEqual([]);
   });
-
-  test('shows the record of an older schema and leaves the schema as it is', async () => {
-    const { reverted } = (await cli.run('db', 'revert', '--yes', '--discard-data', '--json')).json;
-    const [{ action, details }] = await cli.json('audit', 'list');
-    expect([action, details.migration]).toEqual(['db revert', reverted]);
-    const { pending } = await cli.json('db', 'status');
-    expect(pending).toEqual([reverted]);
-  });
 });

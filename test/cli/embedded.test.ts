@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startBuiltService } from '../harness/service/service.js';
 import { Cli } from '../harness/processes/command.js';
 
 describe('a command on the embedded database while no service runs', () => {
@@ -36,33 +35,16 @@ describe('a command on the embedded database while no service runs', () => {
 
   test('leaves the schema to db migrate when MIGRATE_ON_START is false', async () => {
     const cli = new Cli({ DATA_DIR: dataDir, MIGRATE_ON_START: 'false' });
-    await cli.json('db', 'migrate');
-    await cli.json('db', 'revert');
+    expect((await cli.run('db', 'seed', '--animals', '1')).code).toBe(1);
     expect(await cli.failure(1, 'owners', 'list')).toContain('db migrate');
     await cli.json('db', 'migrate');
     expect(await cli.json('owners', 'list')).toEqual([]);
   });
 
-  test('db seed creates it and needs no confirmation, db revert needs --discard-data for rows', async () => {
+  test('db seed creates it and needs no confirmation', async () => {
     const cli = new Cli({ DATA_DIR: dataDir });
     const seeded = await cli.run('db', 'seed', '--animals', '3');
     expect(seeded).toMatchObject({ code: 0, stderr: `Database: embedded in ${dataDir}\n` });
-    const { executed } = await cli.json('db', 'status');
-    for (const migration of executed.slice(0, -1)) {
-      expect(await cli.json('db', 'revert')).toEqual({ reverted: migration });
-    }
-    expect(await cli.failure(1, 'db', 'revert')).toContain('pets (3 rows)');
-    expect(await cli.json('db', 'revert', '--discard-data')).toEqual({ reverted: executed.at(-1) });
-  });
-
-  test('db revert exits with 1 while the service runs', async () => {
-    const service = await startBuiltService({ DATA_DIR: dataDir });
-    try {
-      const revert = new Cli({ DATA_DIR: dataDir }).failure(1, 'db', 'revert', '--discard-data');
-      expect(await revert).toMatch(/^The service uses the database \(\d connections?/);
-    } finally {
-      await service.stop();
-    }
   });
 });
 
@@ -79,7 +61,6 @@ describe('a command on an embedded database that does not exist', () => {
     'owners usage a',
     'audit list',
     'db status',
-    'db revert',
   ])(
     '"%s" exits with 1 and one line that says what to do, and creates nothing',
     async (command) => {

@@ -287,18 +287,10 @@ describe('keys list', () => {
     );
   });
 
-  test('does not take a key for rotated because of an earlier key with the same id', async () => {
-    await insertKey();
-    await cli.json('keys', 'rotate', '1');
-    await database.query('TRUNCATE api_keys, owners RESTART IDENTITY');
-    await insertKey();
-    expect(await cli.json('keys', 'list')).toMatchObject([{ id: 1, status: 'active' }]);
-  });
-
   test('shows relative times on a terminal', async () => {
     await insertKey('acme', 'free', '3 days');
     await database.query(`UPDATE api_keys SET created_at = now() - interval '3 days'`);
-    const { screen } = await runInTerminal(cli, ['keys', 'list'], () => '', { showOutput: true });
+    const { screen } = await runInTerminal(cli, ['keys', 'list'], '', { showOutput: true });
     expect(screen).toMatch(/ expires in 3 days {2}3 days ago {2}- +in 3 days/);
   });
 

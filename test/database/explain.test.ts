@@ -4,8 +4,7 @@ import {
   LASTING_PLANS,
   type PipelinedStatements,
 } from '../../src/database/pipelining/pipelined-statements.js';
-import type { PrimaryPositions } from '../../src/database/standbys/primary-positions.js';
-import { Standbys } from '../../src/database/standbys/standbys.js';
+
 import { PetsRepository } from '../../src/pets/pets.repository.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
@@ -79,7 +78,7 @@ async function explain(run: (pets: PetsRepository) => Promise<unknown>): Promise
     },
   };
   const statements = explaining as unknown as PipelinedStatements;
-  await run(new PetsRepository(new Standbys([], statements, {} as PrimaryPositions), statements));
+  await run(new PetsRepository(statements));
   return plan!;
 }
 

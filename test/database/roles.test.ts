@@ -113,13 +113,6 @@ const programs = findPostgresPrograms();
     service = await startBuiltService({ ...separateRoles(), MIGRATE_ON_START: 'false' });
   });
 
-  test('db revert exits with 1 while the service is connected, and names the role whose address it cannot see', async () => {
-    expect((await send(service, '/health/ready')).status).toBe(200);
-    expect(await cli.failure(1, 'db', 'revert', '--yes', '--discard-data')).toMatch(
-      /^The service uses the database \(.*\d connections? of role pets_service.*\)\./,
-    );
-  });
-
   test('events can be published and handled as the role of the service', async () => {
     await run(
       'new_store',

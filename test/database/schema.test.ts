@@ -215,24 +215,6 @@ describe('migrations', () => {
       `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1`,
     );
 
-  it('go down to nothing and up again to the same schema', () =>
-    withDatabase(async (database) => {
-      const before = await catalogue(database);
-      const reverted: string[] = [];
-      for (let name; (name = await service.run<string | null>('revert', database)) !== null;) {
-        reverted.push(name);
-      }
-
-      expect(reverted.length).toBeGreaterThan(0);
-      // The audit trail survives.
-      expect(await tablesOf(database)).toEqual([
-        { relname: 'migrations' },
-        { relname: 'operator_actions' },
-      ]);
-      expect(await service.run('migrate', database)).toEqual(reverted.reverse());
-      expect(await catalogue(database)).toEqual(before);
-    }));
-
   it('that fail halfway change nothing, and run after the cause is fixed', () =>
     withDatabase(async (database) => {
       // The last table of the first migration.

@@ -324,22 +324,4 @@ describe('the schema', () => {
       await made.close();
     }
   });
-
-  it('is the previous one after a revert', async () => {
-    const other = await createDatabase();
-    try {
-      const before = await catalogue(other);
-      await migrateExample(migration, other);
-      for (const statement of await statementsOf()) await other.query(statement);
-      expect(await catalogue(other)).toEqual(before);
-    } finally {
-      await other.close();
-    }
-  });
-
-  async function statementsOf(): Promise<string[]> {
-    const statements: string[] = [];
-    await migration.down({ query: (sql: string) => statements.push(sql) } as never);
-    return statements;
-  }
 });

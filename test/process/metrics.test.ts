@@ -1,7 +1,7 @@
 import { generateKey } from '../../src/auth/key-format.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
-import { createOwner, createPets } from '../harness/database/factories.js';
+import { createOwner } from '../harness/database/factories.js';
 import { askUntil, inParallel } from '../harness/rate-limit/limits.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
@@ -14,10 +14,8 @@ let client: ApiClient;
 
 beforeAll(async () => {
   database = await createDatabase();
-  // The first one is the primary. It responds like a standby without a replay position.
   service = await startBuiltService({
     DATABASE_URL: database.url,
-    DATABASE_REPLICA_URLS: `${database.url}, postgres://127.0.0.1:1/missing`,
     METRICS_PORT: '0',
     MAX_DOCS_DOWNLOADS: '1',
   });
@@ -147,26 +145,6 @@ test('one rate limit decision is counted for a request that needs a lookup, for 
   expect(await anonymous()).toBe(before);
   await new ApiClient(service, generateKey()).get('/v1/nothing');
   expect(await anonymous()).toBe(before + 1);
-});
-
-test('standbys are listed by whether they are in rotation, and reads by the server that returned the result', async () => {
-  const readMetrics = async (): Promise<Record<string, number>> => {
-    const { text } = await send(metrics, '/metrics');
-    const lines = [...text.matchAll(/^(pets_(?:standby|reads)\S*) (\S+)$/gm)];
-    return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
-  };
-  await service.waitForLog(({ msg }) => msg === 'standby added to rotation');
-  await service.waitForLog(({ msg }) => msg === 'standby removed from rotation');
-  const [petId] = await createPets(database, 1);
-  const before = await readMetrics();
-  // A standby cannot prove that a list has no further animals.
-  for (const path of ['/v1/pets', `/v1/pets/${petId}`, `/v1/pets/${petId}`]) await client.get(path);
-  expect(await readMetrics()).toEqual({
-    'pets_standby_in_service{standby="0"}': 1,
-    'pets_standby_in_service{standby="1"}': 0,
-    'pets_reads_total{source="standby"}': before['pets_reads_total{source="standby"}']! + 2,
-    'pets_reads_total{source="primary"}': before['pets_reads_total{source="primary"}']! + 1,
-  });
 });
 
 test('callers cannot add labels', async () => {

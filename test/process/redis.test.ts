@@ -57,10 +57,10 @@ function createCertificate(folder: string): { key: string; certificate: string }
       rmSync(folder, { recursive: true });
     });
 
-    /** Returns only the metrics of Redis, bans and standbys. */
+    /** Returns only the metrics of Redis and bans. */
     async function readMetrics(): Promise<Record<string, number>> {
       const { text } = await send(metrics, '/metrics');
-      const lines = [...text.matchAll(/^(pets_(?:redis|bans|standby|reads)\S*) (\S+)$/gm)];
+      const lines = [...text.matchAll(/^(pets_(?:redis|bans)\S*) (\S+)$/gm)];
       return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
     }
 
@@ -76,7 +76,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
       ]);
     });
 
-    test('GET /metrics has the circuit, failures and bans, and no standbys without DATABASE_REPLICA_URLS', async () => {
+    test('GET /metrics has the circuit, failures and bans', async () => {
       const limits = { perMinute: 1, perDay: 9 };
       const { id, key, keyId } = await createOwner(database, { limits });
       const request = () => new ApiClient(service, key).get('/v1/pets');

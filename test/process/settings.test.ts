@@ -224,7 +224,6 @@ describe('several invalid settings', () => {
         CORS_ORIGINS: '*',
         DATABASE_URL: 'db',
         DATABASE_DIRECT_URL: 'direct',
-        DATABASE_REPLICA_URLS: 'near',
         DATABASE_POOL_SIZE: '0',
         MIGRATE_ON_START: 'yes',
         REDIS_PREFIX: '{a}',
@@ -239,7 +238,6 @@ describe('several invalid settings', () => {
       'CORS_ORIGINS',
       'DATABASE_DIRECT_URL',
       'DATABASE_POOL_SIZE',
-      'DATABASE_REPLICA_URLS',
       'DATABASE_URL',
       'HEADERS_TIMEOUT_SECONDS',
       'LOG_LEVEL',
@@ -329,34 +327,6 @@ test.each([
   },
 );
 
-describe('DATABASE_REPLICA_URLS', () => {
-  const [near, far] = [
-    'postgres://user:secret@near/pets',
-    'postgresql://far:5433/pets?sslmode=require',
-  ];
-
-  test('is a list of addresses, none by default', () => {
-    expect(new Settings(DATABASE).database.replicaUrls).toEqual([]);
-    const list = { ...DATABASE, DATABASE_REPLICA_URLS: `${near}, ${far}` };
-    expect(new Settings(list).database.replicaUrls).toEqual([near, far]);
-  });
-
-  test.each([',', `${near},`, `${near} ${far}`, 'near:5432', `${near},mysql://far/pets`])(
-    'is rejected with one line that contains its name and the expected value: %s',
-    (value) => {
-      const message = rejectionOf({ ...DATABASE, DATABASE_REPLICA_URLS: value });
-      expect(message).toMatch(/^DATABASE_REPLICA_URLS .*postgres:\/\/.*comma-separated$/);
-      expect(message).not.toMatch(/\n|secret/);
-    },
-  );
-
-  test('is rejected without DATABASE_URL', () => {
-    expect(rejectionOf({ DATABASE_REPLICA_URLS: near })).toMatch(
-      /^DATABASE_REPLICA_URLS .*together with DATABASE_URL$/,
-    );
-  });
-});
-
 describe('DATABASE_PASSWORD', () => {
   /** A password as `openssl rand -base64` and people create them. */
   const password = 'a/b+c=@:?# %41%';
@@ -382,19 +352,15 @@ describe('DATABASE_PASSWORD', () => {
     expect(database.usesConnectionPooler).toBe(false);
   });
 
-  test('is also the password of standbys and, without DATABASE_DIRECT_PASSWORD, of DATABASE_DIRECT_URL', () => {
+  test('is, without DATABASE_DIRECT_PASSWORD, also the password of DATABASE_DIRECT_URL', () => {
     const url = 'postgres://user@db/pets';
     const environment = {
       DATABASE_URL: url,
       DATABASE_DIRECT_URL: url,
-      DATABASE_REPLICA_URLS: `${url},postgres://user:other@db/pets`,
       DATABASE_PASSWORD: password,
     };
     const { database } = new Settings(environment);
-    const used = [database.directUrl, ...database.replicaUrls].map((address) =>
-      connectionOf(address),
-    );
-    expect(used.map((connection) => connection.password)).toEqual([password, password, 'other']);
+    expect(connectionOf(database.directUrl).password).toBe(password);
     const { directUrl, usesConnectionPooler } = new Settings({
       ...environment,
       DATABASE_DIRECT_PASSWORD: 'owner',
@@ -427,12 +393,6 @@ describe('a secret from a file', () => {
     writeFileSync(path, 'postgres://direct/pets');
     const { database } = new Settings({ ...DATABASE, DATABASE_DIRECT_URL_FILE: path });
     expect(database.directUrl).toBe('postgres://direct/pets');
-  });
-
-  test('can be a list of standbys', () => {
-    writeFileSync(path, `${DATABASE.DATABASE_URL},${DATABASE.DATABASE_URL}\n`);
-    const { database } = new Settings({ ...DATABASE, DATABASE_REPLICA_URLS_FILE: path });
-    expect(database.replicaUrls).toHaveLength(2);
   });
 
   test('that contains no address is rejected without showing its content', () => {

@@ -13,12 +13,14 @@ import {
 const PASSWORD = 'c0rrect-horse';
 
 let database: TestDatabase;
+let empty: TestDatabase;
 /** Accepts connections and sends nothing. */
 let silent: Server;
 let takenPort: number;
 
 beforeAll(async () => {
   database = await createDatabase();
+  empty = await createDatabase({ template: 'template0' });
   silent = createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');
   takenPort = (silent.address() as AddressInfo).port;
@@ -26,6 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   silent.close();
   await database.close();
+  await empty.close();
 });
 
 /** Starts `dist/main.js` and waits until it exits. */
@@ -93,6 +96,11 @@ test.each<[title: string, env: () => Environment, line: RegExp]>([
     'a database that cannot be reached, without migrations',
     () => ({ DATABASE_URL: unusable('127.0.0.1:1'), MIGRATE_ON_START: 'false' }),
     /^DATABASE_URL: .*ECONNREFUSED/,
+  ],
+  [
+    'a database with pending migrations, without migrations',
+    () => ({ DATABASE_URL: empty.url, MIGRATE_ON_START: 'false' }),
+    /^The schema of the database is not up to date\. Run `pets db migrate`, or set MIGRATE_ON_START=true\.$/,
   ],
   [
     'a database that does not exist',

@@ -25,8 +25,8 @@ const queries = [
 const PROMETHEUS_LABELS = ['job', 'instance'];
 const PROMETHEUS_METRICS = ['up'];
 
-// Some metrics exist only if the service uses Redis, standbys or bans, so this service uses them all.
-describeWithRedis('a service with Redis, a standby and a ban', () => {
+// Some metrics exist only if the service uses Redis or bans, so this service uses both.
+describeWithRedis('a service with Redis and a ban', () => {
   let redis: RedisServer;
   let database: TestDatabase;
   let service: BuiltService;
@@ -39,8 +39,6 @@ describeWithRedis('a service with Redis, a standby and a ban', () => {
       DATABASE_URL: database.url,
       METRICS_PORT: '0',
       REDIS_URL: redis.url,
-      // The primary also serves as the standby.
-      DATABASE_REPLICA_URLS: database.url,
     });
     const { key } = await createOwner(database, { limits: { perMinute: 2, perDay: 9 } });
     const [petId] = await createPets(database, 1);

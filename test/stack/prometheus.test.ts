@@ -26,10 +26,9 @@ const queries = panels.flatMap(({ title, targets }) =>
   beforeAll(async () => {
     redis = await startRedis();
     database = await createDatabase();
-    // With everything that adds metrics. The primary also serves as the standby.
+    // With everything that adds metrics.
     service = await startBuiltService({
       DATABASE_URL: database.url,
-      DATABASE_REPLICA_URLS: database.url,
       REDIS_URL: redis.url,
       METRICS_PORT: '0',
     });

@@ -9,17 +9,14 @@ import { OperatorActionsRepository } from './operator-actions.repository.js';
 /** The NOTIFY channel for changes of API keys, plans and bans. The payload is the owner's id. */
 export const KEY_CHANGES_CHANNEL = 'key_changes';
 
-/**
- * The audit trail records which key replaced which. The ids of keys start at 1 again after all
- * migrations were reverted, so an older record refers to another key.
- */
+/** The audit trail records which key replaced which. */
 const SELECT_KEYS = `
   WITH rotation AS (
-    SELECT DISTINCT ON (old.id) old.id AS old_id, (details ->> 'newKeyId')::bigint AS successor_id
-      FROM operator_actions AS change
-      JOIN api_keys AS old ON old.id = (details ->> 'keyId')::bigint AND old.created_at <= performed_at
-     WHERE change.action = 'keys rotate'
-     ORDER BY old.id, change.id DESC)
+    SELECT DISTINCT ON (old_id) (details ->> 'keyId')::bigint AS old_id,
+           (details ->> 'newKeyId')::bigint AS successor_id
+      FROM operator_actions
+     WHERE action = 'keys rotate'
+     ORDER BY old_id, id DESC)
   SELECT key.id, key.owner_id AS "ownerId", owner.name AS owner, owner.plan,
          owner.limit_per_minute AS "limitPerMinute", owner.limit_per_day AS "limitPerDay",
          coalesce(key.first_key_id, key.id) AS "firstKeyId", key.unban_count AS "unbanCount", key.hint,

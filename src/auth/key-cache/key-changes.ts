@@ -7,7 +7,6 @@ import {
 import pg from 'pg';
 import { APPLICATION_NAMES } from '../../database/pools/client-config.js';
 import { DatabaseLocation } from '../../database/database-location.js';
-import { MARK_SERVICE_SESSION } from '../../database/schema/service-sessions.js';
 import { KEY_CHANGES_CHANNEL } from '../administration/administration.repository.js';
 import { KeyCache } from './key-cache.js';
 
@@ -58,7 +57,6 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
     });
     try {
       await client.connect();
-      await client.query(MARK_SERVICE_SESSION);
       await client.query(`LISTEN ${KEY_CHANGES_CHANNEL}`);
       // Changes may have been missed while there was no connection.
       this.cache.invalidate({});

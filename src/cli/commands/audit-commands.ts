@@ -1,11 +1,8 @@
 import type { Command } from 'commander';
-import {
-  type OperatorActionRecord,
-  OperatorActionsRepository,
-} from '../../auth/administration/operator-actions.repository.js';
+import type { OperatorActionRecord } from '../../auth/administration/operator-actions.repository.js';
 import { jsonText } from '../../http/response/json-text.js';
-import { addCommand, addJsonOption } from '../command-options.js';
-import { type OutputOptions, printResult } from '../output.js';
+import { addCommand } from '../command-options.js';
+import { addStoreAction } from '../store-command.js';
 import { textTable, timeText } from '../text-table.js';
 import { parseOwner } from './option-values.js';
 
@@ -20,15 +17,9 @@ export function addAuditCommands(program: Command): void {
     'audit list',
     `${example} --json`,
   ).option('--owner <name>', 'only changes of this owner and its API keys', parseOwner);
-  type Options = OutputOptions & { owner?: string };
-  addJsonOption(list).action(async ({ owner, ...options }: Options) => {
-    const { withConnection } = await import('../store-session.js');
-    // The schema may be older, because the record survives every revert.
-    await withConnection({}, async (connection) => {
-      const actions = new OperatorActionsRepository(connection);
-      const records = await actions.list(owner);
-      await printResult(options, records, auditText(records));
-    });
+  addStoreAction(list, async ({ actions }, { owner }: { owner?: string }) => {
+    const records = await actions.list(owner);
+    return [records, auditText(records)];
   });
 }
 

@@ -1,6 +1,4 @@
 import { type Command, Option } from 'commander';
-import { OperatorActionsRepository } from '../../auth/administration/operator-actions.repository.js';
-import type { RevertPlan } from '../../database/schema/revert.js';
 import { CommandError } from '../command-error.js';
 import { confirm, type ConfirmationOptions, YES_OPTION } from '../confirmation.js';
 import { countUpTo } from './option-values.js';
@@ -16,7 +14,6 @@ export function addDatabaseCommands(program: Command): void {
   const description = 'manage the database schema and add generated animals';
   const database = addCommand(program, 'db', description, 'db status', 'db migrate');
   addMigrate(database);
-  addRevert(database);
   addStatus(database);
   addSeed(database);
 }
@@ -31,44 +28,6 @@ function addMigrate(database: Command): void {
       await printResult(options, { executed }, text || 'The schema was up to date.\n');
     });
   });
-}
-
-function addRevert(database: Command): void {
-  const command = addCommand(
-    database,
-    'revert',
-    'revert the latest migration and delete the data in the tables and columns that it added',
-    'db revert',
-    'db revert --discard-data --yes',
-  ).option('--discard-data', 'revert even if this deletes rows');
-  addJsonOption(command)
-    .option(...YES_OPTION)
-    .action(async (options: OutputOptions & ConfirmationOptions & { discardData?: true }) => {
-      const [{ withDatabase }, { planRevert, revertMigration }] = await Promise.all([
-        import('../store-session.js'),
-        import('../../database/schema/revert.js'),
-      ]);
-      await withDatabase({}, async ({ location, settings, target }) => {
-        const plan = await planRevert(location, settings);
-        if (plan === null) throw new CommandError('There is no migration to revert.');
-        const { migration } = plan;
-        const losses = describeLosses(plan);
-        if (!options.discardData && plan.losses.some(({ rows }) => rows > 0n)) {
-          throw new CommandError(
-            `Reverting ${migration} deletes ${losses}. Add --discard-data to delete them.`,
-          );
-        }
-        const effect = `This reverts ${migration} in ${target.description} and deletes ${losses}.`;
-        await confirm(target, effect, options);
-        await revertMigration(location, settings, plan, (transaction, { migration, losses }) =>
-          new OperatorActionsRepository(transaction).record('db revert', {
-            migration,
-            deletedRows: Object.fromEntries(losses.map(({ name, rows }) => [name, Number(rows)])),
-          }),
-        );
-        await printResult(options, { reverted: migration }, `Reverted ${migration}.\n`);
-      });
-    });
 }
 
 function addStatus(database: Command): void {
@@ -121,10 +80,4 @@ function firstInterrupt(): AbortSignal {
   const interrupt = new AbortController();
   process.once('SIGINT', () => interrupt.abort());
   return interrupt.signal;
-}
-
-/** Returns, for example, `pets (12 rows), owners (1 row)`. */
-function describeLosses({ losses }: RevertPlan): string {
-  const parts = losses.map(({ name, rows }) => `${name} (${rows} ${rows === 1n ? 'row' : 'rows'})`);
-  return parts.join(', ') || 'no rows';
 }

@@ -1,4 +1,4 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
 
 /**
  * Default privileges can let the role of the service write every new table
@@ -26,7 +26,7 @@ const RESTRICT_OTHER_ROLES = `
   $$`;
 
 /** Owners, their keys, what operators did, and the animals. */
-export class CreateStore1795132800000 implements MigrationInterface {
+export class CreateStore1795132800000 {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE owners (
@@ -59,9 +59,8 @@ export class CreateStore1795132800000 implements MigrationInterface {
       )`);
     await runner.query('CREATE INDEX api_keys_owner_id_idx ON api_keys (owner_id)');
     await runner.query('CREATE INDEX api_keys_first_key_id_idx ON api_keys (first_key_id)');
-    // It survives every revert, so it may be there.
     await runner.query(`
-      CREATE TABLE IF NOT EXISTS operator_actions (
+      CREATE TABLE operator_actions (
         id           bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT operator_actions_pkey PRIMARY KEY,
         performed_at timestamptz NOT NULL DEFAULT now(),
         actor        text        NOT NULL,
@@ -83,10 +82,5 @@ export class CreateStore1795132800000 implements MigrationInterface {
       )`);
     await runner.query('CREATE INDEX pets_status_id_idx ON pets (status, id)');
     await runner.query(RESTRICT_OTHER_ROLES);
-  }
-
-  /** Leaves operator_actions: the audit trail survives every revert. */
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE pets, api_keys, owners');
   }
 }

@@ -1,7 +1,7 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
 
 /** Stores the first response to each request with an idempotency key. */
-export class KeepFirstAnswers1795219200000 implements MigrationInterface {
+export class KeepFirstAnswers1795219200000 {
   async up(runner: QueryRunner): Promise<void> {
     // No foreign key on owner_id: owners are never deleted, and the check would lock the row of a
     // busy owner at every insert.
@@ -18,9 +18,5 @@ export class KeepFirstAnswers1795219200000 implements MigrationInterface {
     await runner.query(
       'CREATE INDEX idempotency_keys_expires_at_idx ON idempotency_keys (expires_at)',
     );
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE idempotency_keys');
   }
 }

@@ -1,7 +1,7 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
 
 /** Events that are committed with a change and delivered to their handlers afterwards. */
-export class AddOutboxEvents1795305600000 implements MigrationInterface {
+export class AddOutboxEvents1795305600000 {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE outbox_events (
@@ -17,9 +17,5 @@ export class AddOutboxEvents1795305600000 implements MigrationInterface {
     await runner.query(
       'CREATE INDEX outbox_events_next_attempt_at_idx ON outbox_events (next_attempt_at)',
     );
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE outbox_events');
   }
 }

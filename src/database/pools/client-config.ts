@@ -14,7 +14,6 @@ export const CLIENT_TIMEOUT_MARGIN_MS = 250;
 /** The `application_name` of each kind of connection, as pg_stat_activity shows it. */
 export const APPLICATION_NAMES = {
   requests: 'pets',
-  standbyReads: 'pets reads',
   lookups: 'pets lookups',
   keyChanges: 'pets key changes',
   commands: 'pets cli',

@@ -15,10 +15,10 @@ const LOCK_WAIT_MS = 60_000;
 /** A migration may rewrite or index a large table. Its waits for locks are short (lock_timeout). */
 const STATEMENT_TIMEOUT_MS = 3_600_000;
 
-/** Runs statements that record a change of the schema. */
-export type RecordChange<Change> = (
+/** Runs statements that record the names of executed migrations. */
+type RecordMigrations = (
   database: Pick<StatementRunner, 'query'>,
-  change: Change,
+  migrations: readonly string[],
 ) => Promise<void>;
 
 /**
@@ -30,7 +30,7 @@ export type RecordChange<Change> = (
 export async function migrate(
   location: DatabaseLocation,
   settings: DatabaseSettings,
-  record: RecordChange<readonly string[]> = () => Promise.resolve(),
+  record: RecordMigrations = () => Promise.resolve(),
 ): Promise<string[]> {
   return withMigrationLock(location, settings, async ({ dataSource }) => {
     const before = await executedMigrations(dataSource);
@@ -51,7 +51,7 @@ export async function migrate(
   });
 }
 
-/** Waits until no migration or revert is in progress. Returns whether no migration is pending. */
+/** Waits until no migration is in progress. Returns whether no migration is pending. */
 export async function isSchemaCurrent(
   location: DatabaseLocation,
   settings: DatabaseSettings,
@@ -61,12 +61,12 @@ export async function isSchemaCurrent(
 }
 
 /**
- * Does the work while no other process migrates or reverts.
+ * Does the work while no other process migrates.
  *
  * @param work receives the session that holds the lock
  * @throws StartError when another process holds the lock for a minute
  */
-export async function withMigrationLock<Result>(
+async function withMigrationLock<Result>(
   location: DatabaseLocation,
   settings: DatabaseSettings,
   work: (session: QueryRunner) => Promise<Result>,

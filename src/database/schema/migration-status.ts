@@ -1,4 +1,3 @@
-import type { MigrationInterface } from 'typeorm';
 import { migrations } from '../migrations/index.js';
 import type { StatementRunner } from '../sql.js';
 
@@ -24,6 +23,6 @@ export async function executedMigrations(
 }
 
 /** Returns the name by which TypeORM records a migration. */
-function nameOf(Migration: new () => MigrationInterface): string {
+function nameOf(Migration: (typeof migrations)[number]): string {
   return new Migration().name ?? Migration.name;
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 /** Where Debian's package keeps them, by version. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql';
-const NEEDED = ['initdb', 'postgres', 'pg_basebackup'];
+const NEEDED = ['initdb', 'postgres'];
 
 /**
  * Returns the folder of an installed PostgreSQL's programs, or undefined; then says so in one line.

@@ -14,12 +14,9 @@ import { freePort } from '../processes/free-port.js';
 const USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 const START_LIMIT_MS = 20_000;
 
-export type ServerSettings = Record<string, string>;
+type ServerSettings = Record<string, string>;
 
-/**
- * A PostgreSQL server of a test's own, to be stopped and killed; with the service's schema, when it
- * is a primary.
- */
+/** A PostgreSQL server of a test's own, with the service's schema, to be stopped and killed. */
 export class PostgresServer {
   private process: ChildProcess | undefined;
   private log = '';
@@ -32,12 +29,15 @@ export class PostgresServer {
   ) {}
 
   /**
-   * Makes a primary with an empty store and starts it.
+   * Makes a server with an empty store and starts it.
    *
    * @param programs the folder of PostgreSQL's programs
    */
   static async create(programs: string, settings: ServerSettings = {}): Promise<PostgresServer> {
-    return PostgresServer.make(programs, settings, async (server) => {
+    const folder = mkdtempSync(join(tmpdir(), 'pets-postgres-'));
+    if (USER.uid !== undefined) chownSync(folder, USER.uid, USER.gid);
+    const server = new PostgresServer(programs, folder, await freePort(), settings);
+    try {
       await server.run(
         'initdb',
         '-D',
@@ -54,44 +54,11 @@ export class PostgresServer {
       await server.start();
       const { code, stderr } = await new Cli({ DATABASE_URL: server.url }).run('db', 'migrate');
       if (code !== 0) throw new Error(stderr);
-    });
-  }
-
-  /** Makes a streaming standby by pg_basebackup and starts it. */
-  static async standbyOf(primary: PostgresServer): Promise<PostgresServer> {
-    return PostgresServer.make(primary.programs, primary.settings, async (server) => {
-      await server.run(
-        'pg_basebackup',
-        '-d',
-        primary.url,
-        '-D',
-        server.data,
-        '-R',
-        '-X',
-        'stream',
-        '-c',
-        'fast',
-        '-N',
-      );
-      await server.start();
-    });
-  }
-
-  private static async make(
-    programs: string,
-    settings: ServerSettings,
-    fill: (server: PostgresServer) => Promise<void>,
-  ): Promise<PostgresServer> {
-    const folder = mkdtempSync(join(tmpdir(), 'pets-postgres-'));
-    if (USER.uid !== undefined) chownSync(folder, USER.uid, USER.gid);
-    const server = new PostgresServer(programs, folder, await freePort(), settings);
-    try {
-      await fill(server);
+      return server;
     } catch (error) {
       await server.remove();
       throw error;
     }
-    return server;
   }
 
   get url(): string {
@@ -128,8 +95,6 @@ export class PostgresServer {
       port: String(this.port),
       max_connections: '100',
       shared_buffers: '16MB',
-      hot_standby: 'on',
-      wal_retrieve_retry_interval: '100ms',
       ...this.settings,
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);

@@ -4,7 +4,6 @@
 //   ownIndexes    the names of the indexes that only migrations create
 //   synchronize   makes the schema of an empty database from the entities alone
 //   migrate       the names of the migrations that it ran
-//   revert        the name of the migration that was reverted
 import { readdir } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { DataSource } from 'typeorm';
@@ -12,7 +11,6 @@ import { Settings } from '#dist/config/settings.js';
 import { dataSourceOptions } from '#dist/database/data-source-options.js';
 import { locateDatabase } from '#dist/database/database-location.js';
 import { migrate } from '#dist/database/schema/migrate.js';
-import { planRevert, revertMigration } from '#dist/database/schema/revert.js';
 
 /** @typedef {import('../../../src/database/database-location.js').DatabaseLocation} DatabaseLocation */
 /** @typedef {import('../../../src/config/database-settings.js').DatabaseSettings} DatabaseSettings */
@@ -37,11 +35,6 @@ const commands = {
   synchronize: (location, settings) =>
     withEntities(location, settings, (dataSource) => dataSource.synchronize()),
   migrate,
-  revert: async (location, settings) => {
-    const plan = await planRevert(location, settings);
-    if (plan) await revertMigration(location, settings, plan, () => Promise.resolve());
-    return plan?.migration;
-  },
 };
 
 process.on('message', (/** @type {{ command: string, url: string }} */ { command, url }) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Environment, inheritedEnvironment } from '../service/service.js';
 import type { TestDatabase } from './database.js';
 
-type Command = 'differences' | 'ownIndexes' | 'synchronize' | 'migrate' | 'revert';
+type Command = 'differences' | 'ownIndexes' | 'synchronize' | 'migrate';
 
 /** The built service, in a process of its own. It runs commands on a database. */
 export class SchemaProcess {

@@ -27,7 +27,7 @@ class SalesService {
    * @param {import('typeorm').EntityManager} transaction
    */
   async sell(id, transaction) {
-    return (await changeRows(transaction, SELL, [id])) > 0;
+    await changeRows(transaction, SELL, [id]);
   }
 }
 
@@ -72,15 +72,6 @@ class DatabaseController {
     });
   }
 
-  /**
-   * Sells an animal without a transaction.
-   *
-   * @param {number} id
-   */
-  async sellAtOnce(id) {
-    return { sold: await this.sales.sell(id, this.pets.manager) };
-  }
-
   /** Returns the settings that a query of a repository and one of a transaction have. */
   async planSettings() {
     const { manager } = this.pets;
@@ -105,10 +96,8 @@ const route = (name, decorator) =>
   );
 route('planSettings', Get('plan-settings'));
 route('sell', Post('sales/:id/:then'));
-route('sellAtOnce', Post('sales/:id'));
 Param('id', ParseIntPipe)(DatabaseController.prototype, 'sell', 0);
 Param('then', new ParseEnumPipe(ENDS))(DatabaseController.prototype, 'sell', 1);
-Param('id', ParseIntPipe)(DatabaseController.prototype, 'sellAtOnce', 0);
 
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what is decorated below
 class DatabaseFeatureModule {}

@@ -23,7 +23,7 @@ export async function compileExample(name: string): Promise<Example> {
 
 /** Runs the migration of an example, which the service does not know. */
 export async function migrateExample(
-  migration: MigrationInterface,
+  migration: Pick<MigrationInterface, 'up'>,
   database: TestDatabase,
 ): Promise<void> {
   await migration.up({ query: (sql: string) => database.query(sql) } as QueryRunner);

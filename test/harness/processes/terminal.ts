@@ -19,13 +19,13 @@ interface TerminalResult {
 /**
  * Runs a command on a terminal (util-linux's `script`).
  *
- * @param typeAt returns the keys to type when the command asks for confirmation
+ * @param keys to type when the command asks for confirmation
  * @param options `showOutput`: standard output is the terminal too
  */
 export async function runInTerminal(
   cli: Cli,
   args: readonly string[],
-  typeAt: () => string | Promise<string>,
+  keys: string,
   { showOutput = false } = {},
 ): Promise<TerminalResult> {
   const folder = mkdtempSync(join(tmpdir(), 'terminal-'));
@@ -48,7 +48,7 @@ export async function runInTerminal(
       screen += text;
       if (asked || !screen.includes('Type the name of the database to continue: ')) return;
       asked = true;
-      void Promise.resolve(typeAt()).then((keys) => child.stdin.write(keys));
+      child.stdin.write(keys);
     });
     const [code] = (await once(child, 'close')) as [number | null];
     return {
