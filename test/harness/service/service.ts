@@ -123,9 +123,19 @@ export interface BuiltService extends BuiltProcess {
 
 const MAIN = join(__dirname, '../../../dist/main.js');
 
-/** Starts `dist/main.js`. @param main the same file of a copy of the project */
-export function spawnBuiltService(env: Environment, main = MAIN): BuiltProcess {
-  const child = spawn(process.execPath, [main], {
+/**
+ * Starts `dist/main.js`.
+ *
+ * @param main the same file of a copy of the project
+ * @param command runs a script with Node
+ */
+export function spawnBuiltService(
+  env: Environment,
+  main = MAIN,
+  command: readonly string[] = [process.execPath],
+): BuiltProcess {
+  const [program = '', ...options] = command;
+  const child = spawn(program, [...options, main], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...inheritedEnvironment(), ...PATIENT, PORT: '0', METRICS_PORT: '0', ...env },
   });
@@ -149,8 +159,12 @@ export function spawnBuiltService(env: Environment, main = MAIN): BuiltProcess {
 }
 
 /** Starts `dist/main.js` and waits until it listens. */
-export async function startBuiltService(env: Environment, main = MAIN): Promise<BuiltService> {
-  const service = spawnBuiltService(env, main);
+export async function startBuiltService(
+  env: Environment,
+  main = MAIN,
+  command?: readonly string[],
+): Promise<BuiltService> {
+  const service = spawnBuiltService(env, main, command);
   const { address } = await service.waitForLog(({ msg }) => msg === 'listening');
   return { ...service, url: String(address) };
 }
