@@ -29,7 +29,7 @@ interface Image {
 const IMAGES: Record<string, Image> = {
   'haproxy:3.2-alpine': {
     // Presets of haproxy.cfg.
-    variables: ['CONNECTIONS_PER_ADDRESS'],
+    variables: ['CONNECTIONS_PER_ADDRESS', 'CONNECTIONS_PER_NETWORK', 'DOCS_REQUESTS_PER_ADDRESS'],
     options: [],
     paths: ['/usr/local/etc/haproxy/haproxy.cfg', '/usr/local/etc/haproxy/errors'],
     // From haproxy.cfg.
@@ -281,7 +281,7 @@ test('deploy/errors: each response has an Error body with a known code and its s
     expect(error).toEqual({ code: expect.any(String), message: expect.any(String), status });
     expect(ERRORS[error.code].status).toBe(status);
     expect(head).toContain(`Content-Length: ${Buffer.byteLength(body)}`);
-    expect(/^Retry-After: \d+$/m.test(head)).toBe(status === 503);
+    expect(/^Retry-After: \d+$/m.test(head)).toBe([429, 503].includes(status));
   }
 });
 
