@@ -147,7 +147,9 @@ test('no container runs as root', () => {
 });
 
 test('migrations run before the replicas start, as the role that owns the tables', () => {
-  expect(api.depends_on).toMatchObject({ migrate: { condition: 'service_completed_successfully' } });
+  expect(api.depends_on).toMatchObject({
+    migrate: { condition: 'service_completed_successfully' },
+  });
   expect(environmentOf(api)['MIGRATE_ON_START']).toBe('false');
   expect([migrate.entrypoint, migrate.command]).toEqual([['pets'], ['db', 'migrate']]);
   expect(dockerfile).toContain('> /usr/local/bin/pets ');
@@ -289,6 +291,16 @@ test('the load balancer listens on its published port and finds the port of the 
   expect(preset('REPLICAS')).toBe(`api:${port}`);
   const hardStop = /hard-stop-after (\w+)/.exec(haproxyConfig)?.[1];
   expect(services['load-balancer']?.stop_grace_period).toBe(hardStop);
+});
+
+test('the load balancer frees idle connections when half of its connections are open', () => {
+  const maxConnections = Number(/^ *maxconn (\d+)$/m.exec(haproxyConfig)?.[1]);
+  expect(Number(preset('BUSY_CONNECTIONS'))).toBe(maxConnections / 2);
+  for (const name of ['CONNECTIONS_PER_ADDRESS', 'CONNECTIONS_PER_NETWORK']) {
+    expect(Number(preset(name))).toBeLessThanOrEqual(maxConnections / 5);
+    // Compose has the same defaults.
+    expect(environmentOf(services['load-balancer']!)[name]).toBe(preset(name));
+  }
 });
 
 test('the load balancer sends a replica more requests than the replica admits', () => {
