@@ -275,7 +275,9 @@ test('each container reads the secrets of its own role, from the paths where the
       },
       'redis:/run/redis:ro',
     ]);
-    const secrets = Object.entries(environmentOf(service)).filter(([name]) => /_FILE$/.test(name));
+    const secrets = Object.entries(environmentOf(service)).filter(([name]) =>
+      name.endsWith('_FILE'),
+    );
     expect(Object.fromEntries(secrets)).toEqual({
       DATABASE_URL_FILE: '/run/postgres/url',
       REDIS_URL_FILE: '/run/redis/url',
