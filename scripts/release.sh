@@ -1,7 +1,7 @@
 #!/bin/sh
-# Replaces the replicas of docker-compose.yml with a new release. No request fails. The script starts the new replicas in addition to
-# the old ones, waits until they are healthy, then stops the old ones. If a new replica does not become healthy, the script removes
-# the new ones, and the old release keeps running.
+# Replaces the replicas of docker-compose.yml with a new release. No request fails. The script migrates, starts the new replicas in
+# addition to the old ones, waits until they are healthy, then stops the old ones. If the migration fails or a new replica does not
+# become healthy, the script removes the new replicas, and the old release keeps running.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -21,6 +21,8 @@ if [ "$count" -gt 5 ]; then
   echo 'The load balancer finds at most ten replicas, so at most five can be replaced at once.' >&2
   exit 1
 fi
+
+docker compose run --rm --no-deps pets db migrate
 
 new_replicas() { docker compose ps --all --quiet api | grep -vxF "$old" || true; }
 

@@ -1,13 +1,25 @@
 import { createServer, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 
 /** Scrapers need one or two. Each uses an open file and memory that the main listener needs. */
 const MAX_CONNECTIONS = 32;
-const REQUEST_TIMEOUT_MS = 10_000;
+/** A scrape takes milliseconds. */
+const TIMEOUT_MS = 2_000;
 
-/** Returns the metrics listener. It is separate, so that callers of the API cannot reach it. */
+/**
+ * Returns the metrics listener. It is separate, so that callers of the API cannot reach it. Each
+ * connection serves one request. A new connection over the limit closes the oldest one, so that
+ * connections that send or read nothing do not keep a scraper out.
+ */
 export function createMetricsServer(registry: Registry): Server {
-  const server = createServer((request, response) => {
+  const options = {
+    requestTimeout: TIMEOUT_MS,
+    headersTimeout: TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_MS,
+  };
+  const server = createServer(options, (request, response) => {
+    response.setHeader('Connection', 'close');
     response.setHeader('X-Content-Type-Options', 'nosniff');
     if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
       response.writeHead(404).end();
@@ -18,10 +30,14 @@ export function createMetricsServer(registry: Registry): Server {
       () => response.writeHead(500).end(),
     );
   });
-  server.maxConnections = MAX_CONNECTIONS;
-  server.requestTimeout = REQUEST_TIMEOUT_MS;
-  server.headersTimeout = REQUEST_TIMEOUT_MS;
   // Also closes a connection whose client does not read.
-  server.timeout = REQUEST_TIMEOUT_MS;
+  server.timeout = TIMEOUT_MS;
+  const open = new Set<Socket>();
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+    const [oldest] = open;
+    if (open.size > MAX_CONNECTIONS) oldest?.destroy();
+  });
   return server;
 }

@@ -47,10 +47,10 @@ const programs = findPostgresPrograms();
     }
   };
 
-  /** The addresses of the service whose roles are separate. */
-  const separateRoles = (): Environment => ({
+  /** The settings of a replica, which cannot log in as the owner of the tables. */
+  const replica = (): Environment => ({
     DATABASE_URL: addressOf('new_store', 'pets_service'),
-    DATABASE_DIRECT_URL: addressOf('new_store', 'pets_owner'),
+    MIGRATE_ON_START: 'false',
   });
 
   beforeAll(async () => {
@@ -62,8 +62,9 @@ const programs = findPostgresPrograms();
     await new Cli({ DATABASE_URL: addressOf('old_store') }).run('db', 'migrate');
     await run('old_store', ROLES);
     await run('old_store', ROLES);
-    service = await startBuiltService(separateRoles());
-    cli = new Cli(separateRoles());
+    cli = new Cli({ DATABASE_URL: addressOf('new_store', 'pets_owner') });
+    await cli.run('db', 'migrate');
+    service = await startBuiltService(replica());
   }, 60_000);
   afterAll(async () => {
     await service.stop();
@@ -110,7 +111,7 @@ const programs = findPostgresPrograms();
     );
     expect(key).toEqual({ used: true });
     expect(service.logs().filter(({ level }) => Number(level) >= 40)).toEqual([]);
-    service = await startBuiltService({ ...separateRoles(), MIGRATE_ON_START: 'false' });
+    service = await startBuiltService(replica());
   });
 
   test('events can be published and handled as the role of the service', async () => {

@@ -2,6 +2,7 @@ import { generateKey } from '../../src/auth/key-format.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
 import { askUntil, inParallel } from '../harness/rate-limit/limits.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
@@ -73,6 +74,21 @@ test('the metrics listener serves nothing else, and the main listener no metrics
   }
   expect((await send(metrics, '/metrics', { method: 'POST' })).status).toBe(404);
   expect((await client.get('/metrics')).status).toBe(404);
+});
+
+test('GET /metrics › 200 within a second while 100 connections send nothing, which are closed soon', async () => {
+  const { port } = new URL(metrics.url);
+  const startedMs = performance.now();
+  const silent = await Promise.all(
+    Array.from({ length: 100 }, () => RawConnection.open({ port: Number(port) })),
+  );
+  const { status, headers } = await send(metrics, '/metrics');
+  expect([status, headers.connection]).toEqual([200, 'close']);
+  expect(performance.now() - startedMs).toBeLessThan(1_000);
+  await Promise.all(
+    silent.map((connection) => connection.serverEnd().catch(() => connection.close())),
+  );
+  expect(performance.now() - startedMs).toBeLessThan(5_000);
 });
 
 test('requests are counted by method, route template and status', async () => {

@@ -29,7 +29,7 @@ interface Image {
 const IMAGES: Record<string, Image> = {
   'haproxy:3.2-alpine': {
     // Presets of haproxy.cfg.
-    variables: ['CONNECTIONS_PER_ADDRESS'],
+    variables: ['CONNECTIONS_PER_ADDRESS', 'CONNECTIONS_PER_NETWORK', 'DOCS_REQUESTS_PER_ADDRESS'],
     options: [],
     paths: ['/usr/local/etc/haproxy/haproxy.cfg', '/usr/local/etc/haproxy/errors'],
     // From haproxy.cfg.
@@ -94,19 +94,24 @@ const prometheusConfig = load(readProjectFile('deploy/prometheus.yml')) as {
 };
 const exposed = /^EXPOSE (.+)$/m.exec(dockerfile)?.[1]?.split(' ').map(Number) ?? [];
 
-const api = services['api']!;
-const upstream = Object.entries(services).filter(([name]) => name !== 'api');
+const { api, pets, migrate } = services as Record<'api' | 'pets' | 'migrate', ComposeService>;
+/** The services that run the image of this project. The last two are commands, which end. */
+const own = [api, pets, migrate];
+const upstream = Object.entries(services).filter(([, service]) => !own.includes(service));
 const imageOf = ({ image = '' }: ComposeService): Image => IMAGES[image]!;
 const environmentOf = ({ environment = {} }: ComposeService): Record<string, string> =>
   Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, String(value)]));
 /** Returns the default of a variable in haproxy.cfg. */
 const preset = (name: string): string =>
   new RegExp(`^ *presetenv ${name} (.+)$`, 'm').exec(haproxyConfig)?.[1] ?? '';
+/** The mounts of a service that are not parts of volumes. */
+const mountsOf = ({ volumes: mounts = [] }: ComposeService): string[] =>
+  mounts.filter((mount) => typeof mount === 'string');
 const seconds = (text = ''): number => Number(/^(\d+)s$/.exec(text)?.[1]);
 
 test('the service has two replicas, and every container has limits, a health check and known dependencies', () => {
   expect(api.deploy.replicas).toBe(2);
-  for (const [name, service] of Object.entries(services)) {
+  for (const service of Object.values(services)) {
     expect(service.deploy.resources.limits).toEqual({
       // The engine rejects more processors than the machine has.
       cpus: '1',
@@ -118,16 +123,19 @@ test('the service has two replicas, and every container has limits, a health che
       cap_drop: ['ALL'],
       security_opt: ['no-new-privileges:true'],
       logging: { driver: 'local', options: { 'max-size': '10m', 'max-file': '5' } },
-      restart: 'unless-stopped',
+      restart: [pets, migrate].includes(service) ? 'no' : 'unless-stopped',
     });
     expect(service).not.toHaveProperty('cap_add');
     expect(service).not.toHaveProperty('privileged');
     for (const other of Object.keys(service.depends_on ?? {}))
       expect(services).toHaveProperty(other);
-    // The Dockerfile contains the health check of the service.
-    if (name !== 'api') expect(imageOf(service).programs).toContain(service.healthcheck?.test[1]);
   }
+  for (const [, service] of upstream) {
+    expect(imageOf(service).programs).toContain(service.healthcheck?.test?.[1]);
+  }
+  // The Dockerfile contains the health check of the service.
   expect(dockerfile).toMatch(/^HEALTHCHECK /m);
+  expect(own.map(({ healthcheck }) => healthcheck?.disable ?? false)).toEqual([false, true, true]);
   const optional = upstream.filter(([, { profiles }]) => profiles?.includes('monitoring'));
   expect(optional.map(([name]) => name)).toEqual(['prometheus', 'grafana']);
 });
@@ -136,6 +144,26 @@ test('no container runs as root', () => {
   // The other images set a user themselves.
   expect([services['postgres']?.user, services['redis']?.user]).toEqual(['postgres', 'redis']);
   expect(dockerfile).toMatch(/^USER node$/m);
+});
+
+test('migrations run before the replicas start, as the role that owns the tables', () => {
+  expect(api.depends_on).toMatchObject({
+    migrate: { condition: 'service_completed_successfully' },
+  });
+  expect(environmentOf(api)['MIGRATE_ON_START']).toBe('false');
+  expect([migrate.entrypoint, migrate.command]).toEqual([['pets'], ['db', 'migrate']]);
+  expect(dockerfile).toContain('> /usr/local/bin/pets ');
+  expect(migrate.profiles).toEqual([]);
+});
+
+test('operators’ commands run the image of the replicas, and do not start with them', () => {
+  expect(new Set(own.map(({ image }) => image)).size).toBe(1);
+  expect(own.map(({ build }) => build)).toEqual(['.', '.', '.']);
+  expect([pets.entrypoint, pets.command, pets.profiles]).toEqual([
+    ['pets'],
+    undefined,
+    ['commands'],
+  ]);
 });
 
 test('only containers that communicate share a network, and only containers with a published port have external access', () => {
@@ -147,9 +175,9 @@ test('only containers that communicate share a network, and only containers with
   });
   expect(pairs.sort()).toEqual([
     'api load-balancer',
-    'api postgres',
+    'api migrate pets postgres',
+    'api migrate pets redis',
     'api prometheus',
-    'api redis',
     'grafana prometheus',
   ]);
   for (const { networks: joined, ports } of Object.values(services)) {
@@ -178,12 +206,14 @@ test('Grafana has an administrator and a login only with GRAFANA_PASSWORD', () =
   });
 });
 
-test('each variable of the service is a setting with a valid value', () => {
+test('each variable of the service and its commands is a setting with a valid value', () => {
   const known = new Set<string>();
   const recorder = new Proxy({}, { get: (_, name) => void known.add(String(name)) });
   expect(new Settings(recorder).server).toMatchObject({ port: 3000 });
   const environment = environmentOf(api);
-  expect([...known]).toEqual(expect.arrayContaining(Object.keys(environment)));
+  for (const service of own) {
+    expect([...known]).toEqual(expect.arrayContaining(Object.keys(environmentOf(service))));
+  }
   // The other containers write these files.
   const others = Object.entries(environment).filter(([name]) => !name.endsWith('_FILE'));
   const { server } = new Settings({
@@ -214,7 +244,7 @@ test.each(upstream)(
 );
 
 test.each(upstream)('%s: every mount exists, at a path that its image reads', (_name, service) => {
-  for (const volume of service.volumes ?? []) {
+  for (const volume of mountsOf(service)) {
     const [source = '', target, mode] = volume.split(':');
     expect(imageOf(service).paths).toContain(target);
     if (!source.startsWith('./')) expect(Object.keys(volumes)).toContain(source);
@@ -225,21 +255,34 @@ test.each(upstream)('%s: every mount exists, at a path that its image reads', (_
   }
 });
 
-test('the service reads each secret from the path where its container stores it, in a read-only volume', () => {
-  const mountedAt = (service: ComposeService, volume: string): string =>
-    service.volumes?.map((text) => text.split(':')).find(([source]) => source === volume)?.[1] ??
-    '';
-  expect(api.volumes).toEqual(['postgres:/run/postgres:ro', 'redis:/run/redis:ro']);
-  const { DATABASE_URL_FILE, DATABASE_DIRECT_URL_FILE, REDIS_URL_FILE } = environmentOf(api);
-  const urls = mountedAt(api, 'postgres') + '/urls';
-  expect([DATABASE_URL_FILE, DATABASE_DIRECT_URL_FILE]).toEqual([
-    `${urls}/pets_service`,
-    `${urls}/pets_owner`,
-  ]);
-  expect(readProjectFile('deploy/postgres/passwords.sh')).toContain(
-    `:-${mountedAt(services['postgres']!, 'postgres')}/urls}`,
-  );
-  expect(REDIS_URL_FILE).toBe(`${mountedAt(api, 'redis')}/url`);
+test('each container reads the secrets of its own role, from the paths where their containers store them', () => {
+  const addresses = '/var/lib/postgresql/addresses';
+  expect(services['postgres']?.volumes).toContain('postgres:/var/lib/postgresql');
+  expect(readProjectFile('deploy/postgres/passwords.sh')).toContain(`:-${addresses}}`);
+  for (const [service, role] of [
+    [api, 'pets_service'],
+    [pets, 'pets_owner'],
+    [migrate, 'pets_owner'],
+  ] as const) {
+    // Not the whole volume, which contains the addresses of both roles.
+    expect(service.volumes).toEqual([
+      {
+        type: 'volume',
+        source: 'postgres',
+        target: '/run/postgres',
+        read_only: true,
+        volume: { subpath: `addresses/${role}` },
+      },
+      'redis:/run/redis:ro',
+    ]);
+    const secrets = Object.entries(environmentOf(service)).filter(([name]) =>
+      name.endsWith('_FILE'),
+    );
+    expect(Object.fromEntries(secrets)).toEqual({
+      DATABASE_URL_FILE: '/run/postgres/url',
+      REDIS_URL_FILE: '/run/redis/url',
+    });
+  }
 });
 
 test('the load balancer listens on its published port and finds the port of the replicas', () => {
@@ -250,6 +293,16 @@ test('the load balancer listens on its published port and finds the port of the 
   expect(preset('REPLICAS')).toBe(`api:${port}`);
   const hardStop = /hard-stop-after (\w+)/.exec(haproxyConfig)?.[1];
   expect(services['load-balancer']?.stop_grace_period).toBe(hardStop);
+});
+
+test('the load balancer frees idle connections when half of its connections are open', () => {
+  const maxConnections = Number(/^ *maxconn (\d+)$/m.exec(haproxyConfig)?.[1]);
+  expect(Number(preset('BUSY_CONNECTIONS'))).toBe(maxConnections / 2);
+  for (const name of ['CONNECTIONS_PER_ADDRESS', 'CONNECTIONS_PER_NETWORK']) {
+    expect(Number(preset(name))).toBeLessThanOrEqual(maxConnections / 5);
+    // Compose has the same defaults.
+    expect(environmentOf(services['load-balancer']!)[name]).toBe(preset(name));
+  }
 });
 
 test('the load balancer sends a replica more requests than the replica admits', () => {
@@ -281,7 +334,7 @@ test('deploy/errors: each response has an Error body with a known code and its s
     expect(error).toEqual({ code: expect.any(String), message: expect.any(String), status });
     expect(ERRORS[error.code].status).toBe(status);
     expect(head).toContain(`Content-Length: ${Buffer.byteLength(body)}`);
-    expect(/^Retry-After: \d+$/m.test(head)).toBe(status === 503);
+    expect(/^Retry-After: \d+$/m.test(head)).toBe([429, 503].includes(status));
   }
 });
 

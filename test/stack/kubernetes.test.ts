@@ -38,6 +38,18 @@ interface Workload extends Manifest {
   };
 }
 
+interface NetworkPolicySpec {
+  podSelector: { matchLabels: Record<string, string> };
+  policyTypes: string[];
+  ingress: object[];
+  egress: { to: object[]; ports: { port: number | string; protocol: string }[] }[];
+}
+
+/** The rule for all pods of a namespace. */
+const namespace = (name: string): object => ({
+  namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } },
+});
+
 const files = readdirSync(join(__dirname, '../..', FOLDER)).filter((file) =>
   file.endsWith('.yaml'),
 );
@@ -59,6 +71,7 @@ test('each manifest matches the types of the Kubernetes API, without unknown mem
     'Deployment',
     'HorizontalPodAutoscaler',
     'Job',
+    'NetworkPolicy',
     'PodDisruptionBudget',
     'Service',
   ]);
@@ -140,6 +153,29 @@ test('the settings are valid, and every variable is a setting', () => {
   expect(server.shutdownDelayMs).toBeGreaterThan(periodSeconds * failureThreshold * 1000);
   const stopMs = server.shutdownDelayMs + server.shutdownGraceMs;
   expect(pod.terminationGracePeriodSeconds * 1000).toBeGreaterThan(stopMs);
+});
+
+test('only the ingress controller reaches the API, and only Prometheus reaches the metrics', () => {
+  const { spec } = find('NetworkPolicy') as Manifest & { spec: NetworkPolicySpec };
+  const selected = spec.podSelector.matchLabels;
+  for (const { spec: workload } of [deployment, job]) {
+    expect(workload.template.metadata.labels).toMatchObject(selected);
+  }
+  expect(spec.policyTypes).toEqual(['Ingress', 'Egress']);
+  // A rule without `from` or `to` would apply to everyone.
+  expect(spec.ingress).toEqual([
+    { from: [namespace('ingress-nginx')], ports: [{ port: api.ports[0]?.name, protocol: 'TCP' }] },
+    { from: [namespace('monitoring')], ports: [{ port: api.ports[1]?.name, protocol: 'TCP' }] },
+  ]);
+  const egress = spec.egress.flatMap(({ to, ports }) =>
+    ports.map(({ port, protocol }) => [to.length, protocol, port]),
+  );
+  expect(egress).toEqual([
+    [1, 'TCP', Number(new URL(data['DATABASE_URL'] ?? '').port)],
+    [1, 'TCP', 6379],
+    [1, 'UDP', 53],
+    [1, 'TCP', 53],
+  ]);
 });
 
 test('probes, Service, autoscaler and disruption budget lead to the replicas', () => {

@@ -52,7 +52,7 @@ test('deploy/redis/with-password.sh generates one password, stores its address a
       await server.query(readProjectFile('deploy/postgres/roles.sql'));
       await server.query(`ALTER ROLE postgres PASSWORD 'removed-at-the-first-start'`);
       const { port } = new URL(server.url);
-      const urls = join(folder, 'urls');
+      const addresses = join(folder, 'addresses');
       execFileSync('sh', [join(DEPLOY, 'postgres/passwords.sh')], {
         env: {
           PATH: [programs, process.env['PATH']].join(delimiter),
@@ -60,13 +60,14 @@ test('deploy/redis/with-password.sh generates one password, stores its address a
           PGPORT: port,
           POSTGRES_USER: 'postgres',
           POSTGRES_DB: 'postgres',
-          URLS_FOLDER: urls,
+          ADDRESSES_FOLDER: addresses,
         },
       });
       const passwords: string[] = [];
       for (const role of ['pets_owner', 'pets_service']) {
-        expect(isReadableByAll(join(urls, role))).toBe(true);
-        const url = new URL(readFileSync(join(urls, role), 'utf8').trim());
+        const file = join(addresses, role, 'url');
+        expect(isReadableByAll(file)).toBe(true);
+        const url = new URL(readFileSync(file, 'utf8').trim());
         expect(url).toMatchObject({ host: 'postgres:5432', username: role, pathname: '/postgres' });
         expect(url.password).toMatch(PASSWORD);
         passwords.push(url.password);

@@ -2,6 +2,15 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 
+/** A mount of a part of a volume. */
+export interface VolumePart {
+  type: 'volume';
+  source: string;
+  target: string;
+  read_only: boolean;
+  volume: { subpath: string };
+}
+
 /** The properties of a service in docker-compose.yml that tests use. */
 export interface ComposeService {
   image?: string;
@@ -17,11 +26,12 @@ export interface ComposeService {
   cap_add?: string[];
   security_opt?: string[];
   tmpfs?: string[];
-  volumes?: string[];
+  volumes?: (string | VolumePart)[];
   depends_on?: Record<string, unknown>;
-  healthcheck?: { test: string[] };
+  healthcheck?: { test?: string[]; disable?: boolean };
   profiles?: string[];
   deploy: { replicas?: number; resources: { limits: Record<string, string | number> } };
+  restart: string;
   stop_grace_period?: string;
 }
 

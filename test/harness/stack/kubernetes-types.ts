@@ -16,7 +16,8 @@ export function manifestErrors(manifests: readonly Manifest[]): string[] {
   const source = manifests
     .map((manifest, index) => {
       const { apiVersion, kind } = manifest;
-      const module = apiVersion.includes('/') ? apiVersion : `core/${apiVersion}`;
+      const name = apiVersion.replace('.k8s.io/', '/');
+      const module = name.includes('/') ? name : `core/${name}`;
       const type = `import('kubernetes-types/${module}').${kind}`;
       return `export const manifest${index}: ${type} = ${JSON.stringify(manifest)};`;
     })
