@@ -94,7 +94,8 @@ test('5,000 connections that pipeline 16 requests each: within the memory of a c
   await expectServed();
   expectMemory();
   const pipelined = 'pets_shed_total{bound="pipelined_requests"}';
-  await untilMetric(service, pipelined, (value) => value > 0);
+  // One for each connection: the parser stops at the second request.
+  await untilMetric(service, pipelined, (value) => value === 5_000);
 });
 
 test('thousands of bodies of 100 KiB, each one byte short: 503 for bodies over the bound', async () => {

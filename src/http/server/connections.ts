@@ -258,14 +258,18 @@ export class Connections implements NestMiddleware, OnModuleInit {
   }
 }
 
+/** The value by which a handler of Node's HTTP parser makes it ignore the rest of what it has read. */
+const IGNORE_REST = 2;
+
 /**
  * Stops Node's HTTP parser within the bytes that it has already read.
  * This saves memory: up to 64 KiB of further requests would become thousands of objects that stay
  * until the connection closes.
- * It relies on `socket.parser.pause()`, which Node does not document. The server then emits a
- * `clientError` with the code HPE_PAUSED.
- * If a Node release removes it, the service only uses more memory: remove this function then.
+ * It relies on `socket.parser.onIncoming`, which Node calls for each request and does not document.
+ * If a Node release changes it, test/bounds/attacks.test.ts fails: further requests are still not
+ * processed, but they take memory.
  */
 function stopParsing(socket: Socket): void {
-  (socket as Socket & { parser?: { pause?(): void } }).parser?.pause?.();
+  const { parser } = socket as Socket & { parser?: { onIncoming: () => number } };
+  if (parser) parser.onIncoming = () => IGNORE_REST;
 }

@@ -40,8 +40,7 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
     });
     server.on('checkExpectation', (...message) => server.emit('request', ...message));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      // Connections has paused the parser: the connection closes after the response.
-      if (error.code !== 'HPE_PAUSED') this.onMalformed(socket as Socket, toServiceError(error));
+      this.onMalformed(socket as Socket, toServiceError(error));
     });
     server.on('connect', (_request, socket) => {
       socket.on('error', () => socket.destroy());
