@@ -4,7 +4,6 @@ import type { Logger } from 'pino';
 import type { ClientAddressForm } from '../../config/logging-settings.js';
 import type { ServiceError } from '../../errors/service-error.js';
 import { describeCause } from '../../logging/error-details.js';
-import { decodedPath } from './request-context.js';
 import type { Request, Response } from './request.js';
 
 /** Returns the path template of the route, such as `/v1/pets/:petId`, or 'unmatched'. */
@@ -58,7 +57,8 @@ export function logRequest(
 }
 
 const MAX_PATH_LENGTH = 300;
-const API_KEY = /aas_[0-9A-Za-z]{36}/;
+const API_KEY = /aas_[0-9A-Za-z]{36}/g;
+const ENCODED_ASCII = /%[2-7][\da-f]/gi;
 
 /**
  * Returns the path as it was sent, without the query, which can contain secrets. Bytes outside of
@@ -67,9 +67,12 @@ const API_KEY = /aas_[0-9A-Za-z]{36}/;
 function loggedPath(target: string): string {
   const query = target.indexOf('?');
   const path = query < 0 ? target : target.slice(0, query);
-  // The logger masks API keys, but not in percent-encoding.
-  if (path.includes('%') && API_KEY.test(decodedPath(path) ?? '')) return '***';
-  return path.slice(0, MAX_PATH_LENGTH).replace(/[^\x21-\x7e]/g, encodeByte);
+  // The logger masks API keys, but not in percent-encoding, and not a part of a key.
+  const masked = path.length > MAX_PATH_LENGTH ? path.replace(API_KEY, 'aas_***') : path;
+  if (path.includes('%') && path.replace(ENCODED_ASCII, decodeURIComponent).search(API_KEY) >= 0) {
+    return '***';
+  }
+  return masked.slice(0, MAX_PATH_LENGTH).replace(/[^\x21-\x7e]/g, encodeByte);
 }
 
 function encodeByte(character: string): string {
