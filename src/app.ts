@@ -8,6 +8,7 @@ import { type AppEnvironment, platformModule, VERSIONING } from './platform.modu
 import { Authenticator, loggedCaller } from './auth/authenticator.js';
 import { BoundedPool } from './database/pools/bounded-pool.js';
 import { EventsModule } from './events/events.module.js';
+import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { cors } from './http/routing/cors.js';
 import { LinkBase } from './http/routing/link-base.js';
 import { serveInterfaceDescription } from './http/openapi/serve-description.js';
@@ -113,7 +114,7 @@ function setUp(
   app.use(responseDeadline(settings.database));
   describeRouteLimits(app.get(ModulesContainer));
   const downloads = serveInterfaceDescription(app, environment, setRateLimitHeaders);
-  observeBounds(metrics, connections, admission, downloads);
+  observeBounds(metrics, connections, admission, downloads, app.get(ArrivingBodies));
 }
 
 /** Modules that features import and whose own log lines need no request id. */

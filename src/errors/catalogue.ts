@@ -31,11 +31,11 @@ const SERVICE_ERRORS = {
   endpoint_removed: { status: 410, when: 'The operation was removed.' },
   payload_too_large: {
     status: 413,
-    when: `The body is larger than ${MAX_BODY_BYTES.toLocaleString('en-US')} bytes, as sent or decompressed.`,
+    when: `The body is larger than ${MAX_BODY_BYTES.toLocaleString('en-US')} bytes.`,
   },
   unsupported_media_type: {
     status: 415,
-    when: 'The body is not `application/json` in UTF-8, or its encoding is not gzip or br.',
+    when: 'The body is not `application/json` in UTF-8, or it is compressed.',
   },
   idempotency_key_reused: {
     status: 422,

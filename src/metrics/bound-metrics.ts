@@ -1,3 +1,4 @@
+import type { ArrivingBodies } from '../http/body/arriving-bodies.js';
 import type { DownloadLimit } from '../http/openapi/download-limit.js';
 import type { Admission } from '../http/server/admission.js';
 import type { Connections } from '../http/server/connections.js';
@@ -9,6 +10,7 @@ export function observeBounds(
   connections: Connections,
   admission: Admission,
   downloads: DownloadLimit,
+  bodies: ArrivingBodies,
 ): void {
   metrics.gauge('pets_connections', 'Open client connections', () => connections.size);
   metrics.gauge(
@@ -29,12 +31,22 @@ export function observeBounds(
   metrics.counter(
     'pets_shed_total',
     'Requests that got 503 and connections that were closed because a bound was reached, by bound',
-    () => ({ ...admission.shed, ...connections.closed }),
+    () => ({ ...admission.shed, ...connections.closed, arriving_bodies: bodies.rejected }),
     ['bound'],
   );
   metrics.counter(
     'pets_docs_downloads_rejected_total',
     'Requests for the documentation that MAX_DOCS_DOWNLOADS rejected',
     () => downloads.rejected,
+  );
+  metrics.gauge(
+    'pets_arriving_bodies',
+    'Requests that wait for the rest of their body',
+    () => bodies.count,
+  );
+  metrics.gauge(
+    'pets_arriving_body_bytes',
+    'Bytes that have arrived of these bodies (MAX_ARRIVING_MEBIBYTES)',
+    () => bodies.bytes,
   );
 }

@@ -1,8 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
-import { Settings } from '../../config/settings.js';
 import { perRoute, requestOf, responseOf } from '../request/request-context.js';
-import { Decompression } from './decompression.js';
+import { ArrivingBodies } from './arriving-bodies.js';
 import { parseJson } from './parse-json.js';
 import { readJsonBody } from './read-body.js';
 
@@ -12,21 +11,14 @@ import { readJsonBody } from './read-body.js';
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
-  private readonly decompression: Decompression;
+  constructor(private readonly arriving: ArrivingBodies) {}
 
-  constructor({ bounds }: Settings) {
-    this.decompression = new Decompression(bounds.maxDecompressions);
-  }
-
-  /** @throws ServiceError unsupported_media_type, payload_too_large or malformed_json */
+  /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json or service_unavailable */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
     const startedAt = performance.now();
     if (hasBodyParameter(context)) {
-      // While a slow client sends its body, another request can use the slot.
-      request.slot?.release();
-      const bytes = await readJsonBody(request, responseOf(context), this.decompression);
-      request.slot?.reacquire();
+      const bytes = await readJsonBody(request, responseOf(context), this.arriving);
       request.body = bytes && parseJson(bytes);
     }
     request.startResponseDeadline(performance.now() - startedAt);
