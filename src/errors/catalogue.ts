@@ -13,7 +13,10 @@ interface ErrorKind {
  */
 const SERVICE_ERRORS = {
   invalid_request: { status: 400, when: 'A parameter, header or field is missing or invalid.' },
-  malformed_json: { status: 400, when: 'The body is not JSON in UTF-8.' },
+  malformed_json: {
+    status: 400,
+    when: 'The body is not JSON in UTF-8, nests deeper than 32 levels, or has more than 10,000 values.',
+  },
   invalid_cursor: {
     status: 400,
     when: 'The cursor is malformed or belongs to a list with different filters.',
