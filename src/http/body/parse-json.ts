@@ -69,12 +69,13 @@ function markNumbers(text: string, exact: (number | bigint)[]): string {
       }
       if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
         LIKE_A_NUMBER.lastIndex = index;
-        const [token = ''] = LIKE_A_NUMBER.exec(text) ?? [];
-        const end = index + token.length;
+        LIKE_A_NUMBER.test(text);
+        const end = LIKE_A_NUMBER.lastIndex;
+        const token = text.slice(index, end);
         const double = Number(token);
         const value = exactNumber(token);
         if ((!Object.is(value, double) || isMark(double)) && NUMBER.test(token)) {
-          marked.push(text.slice(copiedTo, index), String((exact.push(value) + 1) * MAX_UNMARKED));
+          marked.push(text.slice(copiedTo, index), `${exact.push(value) + 1}e299`);
           copiedTo = end;
         }
         index = end - 1;
@@ -92,13 +93,13 @@ function isMark(number: number): boolean {
   return Math.abs(number) > MAX_UNMARKED;
 }
 
-/** Replaces the marks in a value, in place. */
+/** Returns a value with exact numbers in place of the marks. It changes objects in place. */
 function withExactNumbers(value: unknown, exact: readonly (number | bigint)[]): unknown {
   if (typeof value === 'number')
     return isMark(value) ? exact[Math.round(value / MAX_UNMARKED) - 2] : value;
-  if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) value[index] = withExactNumbers(item, exact);
-  } else if (typeof value === 'object' && value !== null) {
+  // A copy: one bigint in an array of doubles would convert the whole array.
+  if (Array.isArray(value)) return value.map((item) => withExactNumbers(item, exact));
+  if (typeof value === 'object' && value !== null) {
     const members = value as Record<string, unknown>;
     for (const name of Object.keys(members)) {
       const member = withExactNumbers(members[name], exact);

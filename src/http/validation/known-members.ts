@@ -48,7 +48,7 @@ export class KnownMembers {
       const member = value[name];
       const nestedType = nested.get(name);
       if (nestedType) known[name] = this.of(member, nestedType(value));
-      else known[name] = this.boundedValue(member, weights.get(name) ?? 1);
+      else known[name] = this.boundedValue(member, weights.get(name));
     }
     return known;
   }
@@ -61,11 +61,13 @@ export class KnownMembers {
     throw new ServiceError('invalid_request', message);
   }
 
-  /** @param weight the number of properties that are validated for each member */
-  private boundedValue(value: unknown, weight: number): unknown {
+  /** @param weight for nested DTOs, the number of properties that are validated for each member */
+  private boundedValue(value: unknown, weight?: number): unknown {
     if (typeof value !== 'object' || value === null) return value;
-    const size = sizeOf(value, MAX_VALUES);
-    this.values += weight * size;
+    let size = sizeOf(value, MAX_VALUES);
+    // class-validator creates an error object for each item, also for a string.
+    if (weight !== undefined) size = weight * Math.max(size, Object.keys(value).length);
+    this.values += size;
     if (this.values > MAX_VALUES) return Array.isArray(value) ? [] : {};
     if (size > 0) this.stripKeys(value);
     return value;
@@ -102,9 +104,9 @@ function readMembers(dto: Type) {
   for (const { propertyName: property } of rulesOf(dto).filter(isNestedRule)) {
     const metadata = typeMetadataOf(dto, property);
     if (!metadata?.typeFunction) continue;
-    const { typeFunction, reflectedType, options } = metadata;
+    const { typeFunction, options } = metadata;
     // The members of a Map have any name. A discriminator chooses the class during the conversion.
-    if (reflectedType === Map || options.discriminator) {
+    if (metadata.reflectedType === Map || options.discriminator) {
       const sizes = nestedClasses(dto, property).map((type) => validatedProperties(type).length);
       weights.set(property, Math.max(1, ...sizes));
     } else {
