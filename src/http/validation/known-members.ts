@@ -40,7 +40,8 @@ export class KnownMembers {
     if (!isObject(value)) return value;
     const { properties, nested, weights, readsOthers } = membersOf(dto);
     const names = readsOthers ? Object.keys(value) : properties;
-    this.values += names.length;
+    // A missing property is validated as well.
+    this.values += Math.max(names.length, properties.length);
     this.checkSize();
     const known: JsonObject = {};
     for (const name of names) {
