@@ -4,6 +4,7 @@ import type { Bounds } from './config/bounds.js';
 import { Settings } from './config/settings.js';
 import { BoundedPool } from './database/pools/bounded-pool.js';
 import { serviceOverloaded } from './errors/service-error.js';
+import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import type { NextFunction, Request, Response } from './http/request/request.js';
 import { sendError } from './http/response/send-json.js';
 import { Connections } from './http/server/connections.js';
@@ -29,6 +30,7 @@ export class Overload implements NestMiddleware {
   constructor(
     settings: Settings,
     private readonly connections: Connections,
+    private readonly bodies: ArrivingBodies,
     private readonly pool: BoundedPool,
     private readonly authenticator: Authenticator,
     private readonly limiter: RateLimiter,
@@ -45,10 +47,20 @@ export class Overload implements NestMiddleware {
       'Maximum number of requests in progress (MAX_REQUESTS_IN_PROGRESS)',
       () => this.bounds.maxRequestsInProgress,
     );
+    metrics.gauge(
+      'pets_arriving_bodies',
+      'Requests that wait for the rest of their body',
+      () => bodies.count,
+    );
+    metrics.gauge(
+      'pets_arriving_body_bytes',
+      'Bytes that have arrived of these bodies (MAX_ARRIVING_MEBIBYTES)',
+      () => bodies.bytes,
+    );
     metrics.counter(
       'pets_shed_total',
       'Requests that got 503 and connections that were closed because a bound was reached, by bound',
-      () => ({ ...this.shed, ...connections.closed }),
+      () => ({ ...this.shed, ...connections.closed, arriving_bodies: bodies.rejected }),
       ['bound'],
     );
   }
@@ -71,8 +83,9 @@ export class Overload implements NestMiddleware {
 
   private exceededBound(request: Request): keyof Overload['shed'] | undefined {
     if (this.pool.isSaturated) return 'database_queue';
-    // A slow client must not use up the requests of others.
-    const busy = this.requestsInProgress - this.connections.unread;
+    // A client that sends or reads slowly must not use up the requests of others.
+    const waiting = this.bodies.count + this.connections.unread;
+    const busy = this.requestsInProgress - waiting;
     if (busy >= this.bounds.maxRequestsInProgress) return 'requests_in_progress';
     if (busy < this.bounds.maxUnauthenticatedRequests) return undefined;
     return this.authenticator.hasCachedKey(request) ? undefined : 'unauthenticated_requests';

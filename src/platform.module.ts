@@ -9,6 +9,7 @@ import type { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EnvironmentModule } from './environment.module.js';
 import { HealthModule } from './health/health.module.js';
+import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { ErrorFilter } from './http/response/error.filter.js';
 import type { LinkBase } from './http/routing/link-base.js';
 import { UnmatchedModule } from './http/routing/unmatched.module.js';
@@ -57,6 +58,7 @@ export function platformModule(
       ...GUARDS.map((guard) => ({ provide: APP_GUARD, useClass: guard })),
       { provide: APP_PIPE, useClass: ValidationPipe },
       { provide: APP_FILTER, useClass: ErrorFilter },
+      ArrivingBodies,
       RouteChecks,
     ],
   })

@@ -1,7 +1,6 @@
 // @ts-check
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { generateKey } from '#dist/auth/key-format.js';
 import { SoakClient } from './client.mjs';
 
@@ -113,8 +112,6 @@ export class SoakTraffic {
       body,
       headers,
     });
-    const gzip = gzipSync(newPet());
-    const brotli = brotliCompressSync(newPet());
     return [
       kind('list', [200], '/v1/pets', { key: caller }),
       kind('list by status', [200], '/v1/pets?limit=100&status=sold', { key: caller }),
@@ -123,16 +120,6 @@ export class SoakTraffic {
       kind('get', [200], '/v1/pets/1', { key: caller }),
       kind('unknown animal', [404], '/v1/pets/9223372036854775807', { key: caller }),
       kind('create', [201], '/v1/pets', post()),
-      kind('create, gzip', [201], '/v1/pets', {
-        ...post(),
-        body: gzip,
-        headers: { 'Content-Encoding': 'gzip' },
-      }),
-      kind('create, br', [201], '/v1/pets', {
-        ...post(),
-        body: brotli,
-        headers: { 'Content-Encoding': 'br' },
-      }),
       {
         name: 'create with Idempotency-Key',
         expected: [201, 409, 422],
@@ -140,7 +127,7 @@ export class SoakTraffic {
       },
       kind('empty object', [400], '/v1/pets', post('{}')),
       kind('malformed JSON', [400], '/v1/pets', post('{')),
-      kind('malformed gzip', [400], '/v1/pets', post('{}', { 'Content-Encoding': 'gzip' })),
+      kind('compressed', [415], '/v1/pets', post('{}', { 'Content-Encoding': 'gzip' })),
       kind('too large', [413], '/v1/pets', post('x'.repeat(102_401))),
       kind(
         'unsupported media type',

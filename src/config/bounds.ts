@@ -10,6 +10,7 @@ export type Bounds = Readonly<ReturnType<typeof readBounds>>;
 export function readBounds(read: EnvironmentReader) {
   const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', 500, REQUESTS);
   const maxUnsentMebibytes = read.integer('MAX_UNSENT_MEBIBYTES', 64, { min: 1, max: 65_536 });
+  const maxArrivingMebibytes = read.integer('MAX_ARRIVING_MEBIBYTES', 32, { min: 1, max: 65_536 });
   return {
     /** Client connections; undefined: as many as the limit of open files allows. */
     maxConnections: read.optionalInteger('MAX_CONNECTIONS', CONNECTIONS),
@@ -28,8 +29,8 @@ export function readBounds(read: EnvironmentReader) {
       Math.ceil(maxRequestsInProgress / 2),
     /** Bytes of unread responses to clients that read nothing at present, over all connections. */
     maxUnsentBytes: maxUnsentMebibytes * BYTES_PER_MEBIBYTE,
-    /** Request bodies that are decompressed at the same time. */
-    maxDecompressions: read.integer('MAX_DECOMPRESSIONS', 2, { min: 1, max: 64 }),
+    /** Bytes of request bodies that have arrived in part, over all connections. */
+    maxArrivingBytes: maxArrivingMebibytes * BYTES_PER_MEBIBYTE,
     /** Documentation downloads in progress. */
     maxDocsDownloads: read.integer('MAX_DOCS_DOWNLOADS', 100, { min: 1, max: 1_000_000 }),
     /** Lookups of API keys outside the cache that wait for a database connection. */

@@ -13,7 +13,10 @@ interface ErrorKind {
  */
 const SERVICE_ERRORS = {
   invalid_request: { status: 400, when: 'A parameter, header or field is missing or invalid.' },
-  malformed_json: { status: 400, when: 'The body is not JSON in UTF-8.' },
+  malformed_json: {
+    status: 400,
+    when: 'The body is not JSON in UTF-8, nests deeper than 32 levels, or has more than 10,000 values.',
+  },
   invalid_cursor: {
     status: 400,
     when: 'The cursor is malformed or belongs to a list with different filters.',
@@ -31,11 +34,11 @@ const SERVICE_ERRORS = {
   endpoint_removed: { status: 410, when: 'The operation was removed.' },
   payload_too_large: {
     status: 413,
-    when: `The body is larger than ${MAX_BODY_BYTES.toLocaleString('en-US')} bytes, as sent or decompressed.`,
+    when: `The body is larger than ${MAX_BODY_BYTES.toLocaleString('en-US')} bytes.`,
   },
   unsupported_media_type: {
     status: 415,
-    when: 'The body is not `application/json` in UTF-8, or its encoding is not gzip or br.',
+    when: 'The body is not `application/json` in UTF-8, or it is compressed.',
   },
   idempotency_key_reused: {
     status: 422,

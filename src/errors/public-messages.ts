@@ -1,4 +1,4 @@
-/** The largest body of a request, as sent and as decoded, in bytes. */
+/** The largest body of a request, in bytes. */
 export const MAX_BODY_BYTES = 102_400;
 
 /** Messages that the service sends and that the interface description quotes as examples. */
@@ -15,6 +15,8 @@ export const PUBLIC_MESSAGES = {
   payloadTooLarge: `The request body must not be larger than ${MAX_BODY_BYTES} bytes.`,
   unsupportedContentType:
     'The Content-Type of the request body must be application/json, in UTF-8.',
+  unsupportedContentEncoding:
+    'The request body must not be compressed. Send it without Content-Encoding.',
   unsupportedExpect: 'Unsupported Expect header. Only 100-continue is supported.',
   rateLimitExceeded: (retryAfterSeconds: number): string =>
     `Rate limit exceeded. ${tryAgainIn(retryAfterSeconds)}`,

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { createOwner } from '../harness/database/factories.js';
@@ -8,7 +7,6 @@ import { startService, type TestService } from '../harness/service/service.js';
 
 const BYTE_INTERVAL_MS = 1_000;
 const PET = '{"name":"Frank","categoryId":1}';
-const COMPRESSED = gzipSync(PET).toString('latin1');
 
 let service: TestService;
 let key: string;
@@ -54,11 +52,6 @@ const SLOW: SlowClient[] = [
     'in a body of HTTP/1.0',
     () => create('1.0', `Content-Length: ${PET.length}`),
     () => Array.from(PET),
-  ],
-  [
-    'in a compressed body',
-    () => create('1.1', 'Content-Encoding: gzip', `Content-Length: ${COMPRESSED.length}`),
-    () => Array.from(COMPRESSED),
   ],
   [
     'in a chunk',

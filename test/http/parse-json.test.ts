@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+import { parse as parseLossless } from 'lossless-json';
 import { exactNumber, parseJson } from '../../src/http/body/parse-json.js';
 import { seededRandom } from '../harness/http/random.js';
 
@@ -23,9 +25,11 @@ describe('exactNumber', () => {
     ['9223372036854775807', 9223372036854775807n],
     ['-9223372036854775808', -9223372036854775808n],
     ['922337203.6854775807e10', 9223372036854775807n],
-    ['1e19', 10n ** 19n],
-    ['1e99', 10n ** 99n],
-    ['1'.repeat(100), BigInt('1'.repeat(100))],
+    ['9223372036854775808', 2n ** 63n],
+    ['-1e18', -(10n ** 18n)],
+    ['1e19', 1e19],
+    ['1e99', 1e99],
+    ['1'.repeat(100), Number('1'.repeat(100))],
     ['0.5', 0.5],
     ['-2.5e-3', -0.0025],
     ['123456789.12345678', 123456789.12345678],
@@ -71,16 +75,16 @@ describe('exactNumber', () => {
   });
 });
 
-/** Returns the expected value of an integer: a number if a number is exact. */
+/** Returns the expected value of an integer: a number if that is exact, or if it is over 2^63. */
 function numberOf(integer: bigint): number | bigint {
   const double = Number(integer);
-  return Number.isSafeInteger(double) ? double : integer;
+  return Number.isSafeInteger(double) || Math.abs(double) > 2 ** 63 ? double : integer;
 }
 
-/** Returns the nearest double of a token that is not an integer. Never returns an integer. */
+/** Returns the nearest double of a token that is not an integer, NaN if that is one up to 2^63. */
 function fractionOf(token: string): number {
   const double = Number(token);
-  return Number.isInteger(double) ? NaN : double;
+  return Number.isInteger(double) && Math.abs(double) <= 2 ** 63 ? NaN : double;
 }
 
 /** Writes an integer in one of the notations of JSON. */
@@ -129,6 +133,10 @@ describe('parseJson', () => {
     ['9223372036854775807', 9223372036854775807n],
     ['"9223372036854775807"', '9223372036854775807'],
     ['null', null],
+    ['[1e400, -1e400, 3e299, -2e299]', [Infinity, -Infinity, 3e299, -2e299]],
+    ['[2e299, 9007199254740993, 3e299, 1e18]', [2e299, 9007199254740993n, 3e299, 10n ** 18n]],
+    ['[5.00000000000000001, 1e-400, 1e-323]', [NaN, NaN, 1e-323]],
+    ['["\\"1e18", "1e18\\\\", 1e18]', ['"1e18', '1e18\\', 10n ** 18n]],
     ['{"a":1,"a":2}', { a: 2 }],
     ['{"a":1,"a":9007199254740993}', { a: 9007199254740993n }],
     ['{"a":9007199254740993,"a":1}', { a: 1 }],
@@ -155,6 +163,41 @@ describe('parseJson', () => {
     );
 
     expect(wrong).toEqual([]);
+  });
+
+  it('returns the same as lossless-json', () => {
+    const random = seededRandom(5);
+    const wrong = Array.from({ length: 3_000 }, () =>
+      randomJson(random, 4, [...NUMBERS, ...INEXACT]),
+    ).filter((text) => {
+      const expected = parseLossless(text, null, {
+        parseNumber: exactNumber,
+        onDuplicateKey: ({ newValue }) => newValue,
+      });
+      return !isDeepStrictEqual(parse(text), expected);
+    });
+
+    expect(wrong).toEqual([]);
+  });
+
+  it.each([
+    '01e18',
+    '[1e18e1]',
+    '[1e18 1]',
+    '{1e18:1}',
+    '{"a":{1e18 : 1},"a":1}',
+    '[-1e18-]',
+    '[+1e18]',
+    '[.9007199254740993]',
+    '[9007199254740993.]',
+    '[1e18"a"]',
+    '["a"1e18]',
+    '["a1e18]',
+    '-',
+    '[1e]',
+    `[${'0'.repeat(101)}]`,
+  ])('rejects %s', (text) => {
+    expect(() => parse(text)).toThrow('cannot be parsed');
   });
 
   it('rejects exactly the texts that the native parser rejects', () => {
@@ -190,7 +233,18 @@ const STRINGS = [
   '"é[{"',
 ];
 
-function randomJson(random: () => number, depth: number): string {
+const NUMBERS = ['0', '-1', '1.5', '1e3', '1E-2', '123456789012', '-0.125', '1.0'];
+const INEXACT = [
+  '1e18',
+  '-9007199254740993',
+  '5.00000000000000001',
+  '1e-400',
+  '2e299',
+  '-1e400',
+  '9'.repeat(101),
+];
+
+function randomJson(random: () => number, depth: number, numbers = NUMBERS): string {
   const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)]!;
   const times = Math.floor(random() * 5);
   const items = (text: () => string): string =>
@@ -200,13 +254,13 @@ function randomJson(random: () => number, depth: number): string {
     case 0:
       return pick(STRINGS);
     case 1:
-      return pick(['0', '-1', '1.5', '1e3', '1E-2', '123456789012', '-0.125', '1.0']);
+      return pick(numbers);
     case 2:
       return pick(['true', 'false', 'null']);
     case 3:
-      return `[${items(() => randomJson(random, depth - 1))}]`;
+      return `[${items(() => randomJson(random, depth - 1, numbers))}]`;
     default:
-      return `{${items(() => `${pick(STRINGS)}: ${randomJson(random, depth - 1)}`)}}`;
+      return `{${items(() => `${pick(STRINGS)}: ${randomJson(random, depth - 1, numbers)}`)}}`;
   }
 }
 

@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { type ApiResponse, ApiClient, sendRaw } from '../harness/http/client.js';
 import { createOwner } from '../harness/database/factories.js';
 import { startService, type TestService } from '../harness/service/service.js';
@@ -21,16 +21,6 @@ const PET = '{"name":"Frank","categoryId":7}';
 
 /** Returns a valid body of N bytes. */
 const petOf = (bytes: number): string => `${PET.slice(0, -1)}${' '.repeat(bytes - PET.length)}}`;
-
-/** Bytes that gzip cannot make smaller, as a valid body. */
-function incompressible(bytes: number): Buffer {
-  let state = 1;
-  const noise = Buffer.alloc(bytes, '').map(() => {
-    state = (state * 48_271) % 2_147_483_647;
-    return 0x23 + (state % 0x39);
-  });
-  return Buffer.concat([Buffer.from(`${PET.slice(0, -1)},"x":"`), noise, Buffer.from('"}')]);
-}
 
 /** Posts a body with these headers only. */
 function post(body: string | Buffer, headers: Record<string, string>): Promise<ApiResponse> {
@@ -140,54 +130,30 @@ describe('POST /v1/pets › Content-Type', () => {
 });
 
 describe('POST /v1/pets › Content-Encoding', () => {
+  it.each(['identity', 'Identity', ''])('201 when it is "%s"', async (coding) => {
+    expect((await postJson(PET, { 'Content-Encoding': coding })).status).toBe(201);
+    expect((await postChunked(PET, { 'Content-Encoding': coding })).status).toBe(201);
+  });
+
   it.each([
     ['gzip', gzipSync(PET)],
-    ['GZip', gzipSync(PET)],
-    ['br', brotliCompressSync(PET)],
-    ['BR', brotliCompressSync(PET)],
-    ['gzip', Buffer.concat([gzipSync(PET.slice(0, 9)), gzipSync(PET.slice(9))])],
-  ])('201 when it is %s', async (coding, body) => {
-    expect((await postJson(body, { 'Content-Encoding': coding })).status).toBe(201);
-    expect((await postChunked(body, { 'Content-Encoding': coding })).status).toBe(201);
-  });
-
-  it.each([
-    ['deflate', deflateSync(PET)],
-    ['identity', PET],
-    ['compress', PET],
+    ['br', PET],
+    ['deflate', PET],
     ['zstd', PET],
-    ['x-gzip', gzipSync(PET)],
-    ['gzip, gzip', gzipSync(gzipSync(PET))],
-    ['gzip, br', brotliCompressSync(gzipSync(PET))],
-    ['utf-8', PET],
+    ['identity, gzip', gzipSync(PET)],
+    ['identity, identity', PET],
     ['constructor', PET],
-    ['__proto__', PET],
-  ])('415 with what is taken when it is %s', async (coding, body) => {
+  ])('415 with Accept-Encoding: identity when it is %s', async (coding, body) => {
     const response = await postJson(body, { 'Content-Encoding': coding });
 
-    expect(response.status).toBe(415);
     expect(response.json).toEqual(UNSUPPORTED);
-    expect(response.headers['accept-encoding']).toBe('gzip, br');
+    expect(response.headers['accept-encoding']).toBe('identity');
   });
 
-  it.each([
-    ['gzip', 'plain text', PET],
-    ['br', 'plain text', PET],
-    ['gzip', 'brotli', brotliCompressSync(PET)],
-    ['br', 'gzip', gzipSync(PET)],
-    ['gzip', 'zlib', deflateSync(PET)],
-    ['gzip', 'cut short', gzipSync(PET).subarray(0, -1)],
-    ['gzip', 'cut very short', gzipSync(PET).subarray(0, 3)],
-    ['br', 'cut short', brotliCompressSync(PET).subarray(0, -1)],
-    ['gzip', 'of a wrong checksum', withWrongChecksum(gzipSync(PET))],
-    ['gzip', 'of something else than JSON', gzipSync('{')],
-    ['br', 'of something else than JSON', brotliCompressSync('{')],
-    ['gzip', 'of nothing', gzipSync('')],
-  ])('400 malformed_json when it is %s and the body is %s', async (coding, _what, body) => {
-    const response = await postJson(body, { 'Content-Encoding': coding });
+  it('415 without Accept-Encoding when only the Content-Type is wrong', async () => {
+    const { status, headers } = await post(PET, { 'Content-Type': 'text/plain' });
 
-    expect(response.status).toBe(400);
-    expect(response.json).toEqual(MALFORMED);
+    expect([status, headers['accept-encoding']]).toEqual([415, undefined]);
   });
 });
 
@@ -222,45 +188,6 @@ describe('POST /v1/pets › size', () => {
     const chunk = `${(MAX_BYTES / 2).toString(16)}\r\n${' '.repeat(MAX_BYTES / 2)}\r\n`;
 
     expect(await sendHead(headers, `${chunk}${chunk}1\r\n \r\n`)).toMatch(/^HTTP\/1\.1 413 /);
-  });
-
-  it.each([
-    ['gzip', gzipSync],
-    ['br', brotliCompressSync],
-  ])(
-    '201 with 102,400 bytes and 413 with one more when %s is decoded',
-    async (coding, compress) => {
-      const headers = { 'Content-Encoding': coding };
-      const good = compress(petOf(MAX_BYTES));
-      const bad = compress(petOf(MAX_BYTES + 1));
-      expect(bad.length).toBeLessThan(1_000);
-
-      expect((await postJson(good, headers)).status).toBe(201);
-      expect((await postJson(bad, headers)).json).toEqual(TOO_LARGE);
-    },
-  );
-
-  it('413 when it is too large as sent, though not as decoded', async () => {
-    const body = gzipSync(incompressible(MAX_BYTES - 1_000), { level: 0 });
-    const padded = Buffer.concat([body, ...Array<Buffer>(50).fill(gzipSync(' '.repeat(20)))]);
-    expect(body.length).toBeLessThanOrEqual(MAX_BYTES);
-    expect(padded.length).toBeGreaterThan(MAX_BYTES);
-    const headers = { 'Content-Encoding': 'gzip' };
-
-    expect((await postJson(body, headers)).status).toBe(201);
-    expect((await postJson(padded, headers)).json).toEqual(TOO_LARGE);
-    expect((await postChunked(padded, headers)).json).toEqual(TOO_LARGE);
-  });
-
-  it.each([
-    ['gzip', gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))],
-    ['br', brotliCompressSync(Buffer.alloc(64 * 1024 * 1024, ' '), { params: { 1: 4 } })],
-  ])('413 within a moment when a small %s body decodes to 64 MiB', async (coding, bomb) => {
-    expect(bomb.length).toBeLessThan(MAX_BYTES);
-
-    const start = performance.now();
-    expect((await postJson(bomb, { 'Content-Encoding': coding })).json).toEqual(TOO_LARGE);
-    expect(performance.now() - start).toBeLessThan(1_000);
   });
 });
 
@@ -301,13 +228,7 @@ describe('POST /v1/pets › JSON', () => {
     ['not UTF-8: a pair of surrogates', bytes(0xed, 0xa0, 0xbd, 0xed, 0xb0, 0x88)],
     ['not UTF-8: past the last code point', bytes(0xf4, 0x90, 0x80, 0x80)],
   ])('400 malformed_json when it is %s', async (_what, body) => {
-    for (const response of [
-      await postJson(body),
-      await postJson(gzipSync(body), { 'Content-Encoding': 'gzip' }),
-    ]) {
-      expect(response.status).toBe(400);
-      expect(response.json).toEqual(MALFORMED);
-    }
+    expect((await postJson(body)).json).toEqual(MALFORMED);
   });
 
   it('201 with white space around and within', async () => {
@@ -359,13 +280,62 @@ describe('POST /v1/pets › JSON', () => {
     expect(await postJson(body)).toMatchObject({ status: 201, json: { name } });
   });
 
+  it.each([
+    ['members', (count: number) => Array.from({ length: count }, (_, i) => `"${i}":0`).join(',')],
+    [
+      'elements',
+      (count: number) =>
+        `"x":[${Array(count - 1)
+          .fill(0)
+          .join(',')}]`,
+    ],
+    [
+      'empty arrays',
+      (count: number) =>
+        `"x":[${Array(count - 1)
+          .fill('[]')
+          .join(',')}]`,
+    ],
+    [
+      'empty objects',
+      (count: number) =>
+        `"x":[ ${Array(count - 1)
+          .fill('{ }')
+          .join(' , ')} ]`,
+    ],
+    [
+      'objects',
+      (count: number) =>
+        `"x":[${Array((count - 1) / 2)
+          .fill('{"a":0}')
+          .join(',')}]`,
+    ],
+  ])('201 with 10,000 members and elements, 400 with 10,001: %s', async (_what, members) => {
+    const pet = PET.slice(0, -1);
+
+    expect((await postJson(`${pet},${members(9_997)}}`)).status).toBe(201);
+    expect((await postJson(`${pet},"a":0,${members(9_997)}}`)).status).toBe(201);
+    const { json } = await postJson(`${pet},"a":0,"b":0,${members(9_997)}}`);
+    expect(json).toEqual({
+      ...MALFORMED,
+      message:
+        'The request body has more than 10,000 members and elements in total. It must be JSON in UTF-8.',
+    });
+  });
+
+  it('400 that names every invalid property when one is a large object', async () => {
+    const members = Array.from({ length: 9_000 }, (_, index) => `"${index}":1`).join(',');
+    const { json } = await postJson(`{"name":{${members}},"categoryId":"7"}`);
+
+    expect(json.message).toMatch(/^name must be a string .*; categoryId must be an integer /);
+  });
+
   it("400 in the service's own words", async () => {
     const messages = [
       (await postJson('{"name":')).json.message,
       (await postJson(bytes(0xff))).json.message,
       (await postJson('\ufeff{}')).json.message,
       (await postJson('['.repeat(33))).json.message,
-      (await postJson('x', { 'Content-Encoding': 'gzip' })).json.message,
     ];
 
     expect(messages).toEqual([
@@ -373,7 +343,6 @@ describe('POST /v1/pets › JSON', () => {
       'The request body is not valid UTF-8. It must be JSON in UTF-8.',
       'The request body begins with a byte order mark. It must be JSON in UTF-8.',
       'The request body is nested deeper than 32 levels. It must be JSON in UTF-8.',
-      'The request body cannot be decompressed. It must be JSON in UTF-8.',
     ]);
   });
 });
@@ -385,21 +354,9 @@ describe('POST /v1/pets › the first of several things wrong', () => {
     ['415 before 413', petOf(MAX_BYTES + 1), text, 415],
     ['415 before 413, by its coding', petOf(MAX_BYTES + 1), { 'Content-Encoding': 'lzma' }, 415],
     ['415 before malformed JSON', '{', text, 415],
-    [
-      '415 before a body that does not decompress',
-      '{',
-      { ...text, 'Content-Encoding': 'gzip' },
-      415,
-    ],
     ['415 before invalid properties', '{}', text, 415],
     ['413 before malformed JSON', '{'.repeat(MAX_BYTES + 1), {}, 413],
     ['413 before what is not UTF-8', Buffer.alloc(MAX_BYTES + 1, 0xff), {}, 413],
-    [
-      '413 as decoded before malformed JSON',
-      gzipSync('{'.repeat(MAX_BYTES + 1)),
-      { 'Content-Encoding': 'gzip' },
-      413,
-    ],
   ])('%s', async (_what, body, headers, status) => {
     expect((await postJson(body, headers)).status).toBe(status);
   });
@@ -408,11 +365,6 @@ describe('POST /v1/pets › the first of several things wrong', () => {
     expect((await postJson('{"name":"","categoryId":null')).json).toEqual(MALFORMED);
   });
 });
-
-/** The checksum of gzip is the last but one of its four-byte numbers. */
-function withWrongChecksum(body: Buffer): Buffer {
-  return body.fill(0, body.length - 8, body.length - 4);
-}
 
 function bytes(...inName: number[]): Buffer {
   return Buffer.concat([

@@ -157,7 +157,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['MAX_REQUESTS_IN_PROGRESS', /integer from 1 to 100000/, '0', '100001', '1e3'],
   ['MAX_UNAUTHENTICATED_REQUESTS', /integer from 1 to 100000/, '0', '100001', 'all'],
   ['MAX_UNSENT_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', '1.5'],
-  ['MAX_DECOMPRESSIONS', /integer from 1 to 64/, '0', '65', 'none'],
+  ['MAX_ARRIVING_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', 'none'],
   ['DATABASE_LOOKUP_POOL_SIZE', /integer from 1 to 100/, '0', '101', 'many'],
   ['MAX_QUEUED_KEY_LOOKUPS', /integer from 1 to 100000/, '0', '100001', 'many'],
   ['KEY_LOOKUPS_PER_SECOND', /integer from 1 to 1000000/, '0', '1000001', 'many'],

@@ -15,7 +15,6 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { gzipSync } from 'node:zlib';
 import { ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
@@ -32,7 +31,7 @@ const REQUESTS = 150;
 /** Far above the time of a start or a shutdown on a busy machine. */
 const WAIT_LIMIT_MS = 20_000;
 
-const PET = gzipSync('{"name":"Frank","categoryId":1}');
+const PET = '{"name":"Frank","categoryId":1}';
 
 const hasTerminal = spawnSync('script', ['--version']).status === 0;
 const hasProc = process.platform === 'linux';
@@ -103,9 +102,7 @@ class StuckService {
     }
     expect((await send(this, '/health/live')).status).toBe(200);
     expect((await send(this, '/health/ready')).status).toBe(200);
-    // Decompression needs a thread of libuv, as writing to a file does.
-    const headers = { 'Content-Encoding': 'gzip' };
-    expect((await new ApiClient(this, key).post('/v1/pets', PET, headers)).status).toBe(201);
+    expect((await new ApiClient(this, key).post('/v1/pets', PET)).status).toBe(201);
   }
 
   async droppedLines(): Promise<number> {

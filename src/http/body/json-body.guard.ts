@@ -3,7 +3,7 @@ import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { Settings } from '../../config/settings.js';
 import { perRoute, requestOf, responseOf } from '../request/request-context.js';
 import { startResponseDeadline } from '../response/response-deadline.js';
-import { Decompression } from './decompression.js';
+import { ArrivingBodies } from './arriving-bodies.js';
 import { parseJson } from './parse-json.js';
 import { readJsonBody } from './read-body.js';
 
@@ -13,19 +13,18 @@ import { readJsonBody } from './read-body.js';
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
-  private readonly decompression: Decompression;
+  constructor(
+    private readonly arriving: ArrivingBodies,
+    private readonly settings: Settings,
+  ) {}
 
-  constructor(private readonly settings: Settings) {
-    this.decompression = new Decompression(settings.bounds.maxDecompressions);
-  }
-
-  /** @throws ServiceError unsupported_media_type, payload_too_large or malformed_json */
+  /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json or service_unavailable */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
     const response = responseOf(context);
     const startedAt = performance.now();
     if (hasBodyParameter(context)) {
-      const bytes = await readJsonBody(request, response, this.decompression);
+      const bytes = await readJsonBody(request, response, this.arriving);
       request.body = bytes && parseJson(bytes);
     }
     startResponseDeadline(response, this.settings.database, performance.now() - startedAt);

@@ -1,10 +1,8 @@
 import { MAX_BODY_BYTES, PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { type ContentCoding, type Decompression, payloadTooLarge } from './decompression.js';
 import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
-
-const CONTENT_CODINGS: readonly ContentCoding[] = ['gzip', 'br'];
+import type { ArrivingBodies } from './arriving-bodies.js';
 
 /**
  * `application/json` (RFC 9110, section 8.3.1) without charset or with utf-8. Other parameters are
@@ -14,50 +12,51 @@ const JSON_MEDIA_TYPE =
   /^application\/json[\t ]*(?:;[\t ]*(?:(?:charset=(?:utf-8|"utf-8")|(?!charset=)[^\s;="]+=(?:[^\s;="]+|"(?:[^"\\]|\\.)*"))[\t ]*)?)*$/i;
 
 /**
- * Reads and decompresses the JSON body of a request. Returns undefined when there is none.
+ * Reads the JSON body of a request. Returns undefined when there is none.
  *
- * @throws ServiceError unsupported_media_type, payload_too_large or malformed_json
+ * @throws ServiceError unsupported_media_type, payload_too_large or service_unavailable
  */
 export async function readJsonBody(
   request: Request,
   response: Response,
-  decompression: Decompression,
+  arriving: ArrivingBodies,
 ): Promise<Buffer | undefined> {
   if (!hasBody(request)) return undefined;
-  const coding = contentCoding(request);
+  checkMediaType(request);
   if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw payloadTooLarge();
   if (request.expectsContinue) response.writeContinue();
-  const bytes = await readBytes(request);
-  if (bytes.length === 0) return undefined;
-  return coding ? decompression.decompress(coding, bytes, request.callerId) : bytes;
+  const bytes = await readBytes(request, arriving);
+  return bytes.length === 0 ? undefined : bytes;
 }
 
-function contentCoding(request: Request): ContentCoding | undefined {
-  if (!JSON_MEDIA_TYPE.test(request.headers['content-type'] ?? '')) {
+function checkMediaType({ headers }: Request): void {
+  if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) {
     throw new ServiceError('unsupported_media_type', PUBLIC_MESSAGES.unsupportedContentType);
   }
-  const header = request.headers['content-encoding']?.toLowerCase();
-  if (!header) return undefined;
-  const coding = CONTENT_CODINGS.find((supported) => supported === header);
-  if (coding === undefined) {
-    throw new ServiceError(
-      'unsupported_media_type',
-      'The Content-Encoding of the request body must be gzip or br, or absent.',
-      { headers: { 'Accept-Encoding': CONTENT_CODINGS.join(', ') } },
-    );
-  }
-  return coding;
+  const coding = headers['content-encoding'] ?? '';
+  if (coding === '' || coding.toLowerCase() === 'identity') return;
+  // RFC 9110, section 15.5.16
+  const acceptEncoding = { 'Accept-Encoding': 'identity' };
+  const message = PUBLIC_MESSAGES.unsupportedContentEncoding;
+  throw new ServiceError('unsupported_media_type', message, { headers: acceptEncoding });
 }
 
 /** After one of these events, no more of a body arrives. */
 const END_EVENTS = ['end', 'error', 'close', 'bodyFailure'];
 
-async function readBytes(request: Request): Promise<Buffer> {
+async function readBytes(request: Request, arriving: ArrivingBodies): Promise<Buffer> {
   if (request.bodyFailure) throw request.bodyFailure;
   // A small body often arrives together with the head.
   if (request.complete && request.readableLength <= MAX_BODY_BYTES) {
     return (request.read() as Buffer | null) ?? Buffer.alloc(0);
   }
+  // Of a closed connection, no event is left to wait for.
+  if (request.destroyed) throw aborted(request.errored);
+  return arriving.during(request.callerId, (hold) => receiveBytes(request, hold));
+}
+
+/** @param hold throws if the next N bytes must not be kept */
+function receiveBytes(request: Request, hold: (bytes: number) => void): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // One buffer for all chunks: a chunk of one byte takes 400 bytes.
     let bytes = Buffer.alloc(0);
@@ -65,6 +64,11 @@ async function readBytes(request: Request): Promise<Buffer> {
     const onData = (chunk: Buffer) => {
       const end = length + chunk.length;
       if (end > MAX_BODY_BYTES) return settle(payloadTooLarge());
+      try {
+        hold(chunk.length);
+      } catch (error) {
+        return settle(error as Error);
+      }
       if (end > bytes.length)
         bytes = Buffer.concat([bytes], Math.min(Math.max(end, 2 * bytes.length), MAX_BODY_BYTES));
       chunk.copy(bytes, length);
@@ -79,6 +83,11 @@ async function readBytes(request: Request): Promise<Buffer> {
     request.on('data', onData);
     for (const event of END_EVENTS) request.on(event, settle);
   });
+}
+
+/** Returns the 413 for a body over MAX_BODY_BYTES. */
+function payloadTooLarge(): ServiceError {
+  return new ServiceError('payload_too_large', PUBLIC_MESSAGES.payloadTooLarge);
 }
 
 /** The client disconnected while it was sending the body. Only the log shows this error. */

@@ -2,9 +2,9 @@ import type { Type } from '@nestjs/common';
 import { ValidationTypes } from 'class-validator';
 import {
   isNestedRule,
+  nestedClasses,
   type Rule,
   rulesOf,
-  typeMetadataOf,
   validatedProperties,
 } from './dto-metadata.js';
 
@@ -68,15 +68,6 @@ function propertyProblem(dto: Type, property: string): string | undefined {
 function checksOnlyTheArray({ type, name = '', each }: Rule): boolean {
   if (type === ValidationTypes.CONDITIONAL_VALIDATION) return true;
   return type === ValidationTypes.CUSTOM_VALIDATION && !each && ARRAY_RULES.test(name);
-}
-
-/** Returns the classes that `@Type()` names for a property. */
-function nestedClasses(dto: Type, property: string): Type[] {
-  const metadata = typeMetadataOf(dto, property);
-  if (!metadata?.typeFunction) return [];
-  const type = metadata.typeFunction({ newObject: {}, object: {}, property }) as Type;
-  const subTypes = metadata.options.discriminator?.subTypes.map(({ value }) => value as Type);
-  return subTypes ?? [type];
 }
 
 /** Returns the properties of a class that the compiler or `@ApiProperty()` makes known. */

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
-import { Transform } from 'class-transformer';
+import { Transform, type TransformFnParams } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { valueTransform } from './dto-metadata.js';
+import { readsOnlyItsValue } from './dto-metadata.js';
 import { INT64_MAX, INT64_MIN, isInt64 } from './int64.js';
 
 const CANONICAL_DECIMAL = /^(?:0|-?[1-9]\d{0,14})$/;
@@ -66,7 +66,9 @@ function hasLength(text: string, min: number, max: number): boolean {
 
 /** Converts a value before its rule checks it. The conversion keeps a value that is invalid. */
 function convert(conversion: (value: unknown) => unknown): PropertyDecorator {
-  return Transform(valueTransform(conversion), { toClassOnly: true });
+  const transform = ({ value }: TransformFnParams): unknown => conversion(value);
+  readsOnlyItsValue.add(transform);
+  return Transform(transform, { toClassOnly: true });
 }
 
 function rule(

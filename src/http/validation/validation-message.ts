@@ -3,20 +3,15 @@ import type { ValidationError } from 'class-validator';
 /** How class-validator begins the message of a rule with `{ each: true }`. */
 const EACH = 'each value in ';
 
-/** An array can have thousands of invalid items. */
+/** An array can have hundreds of invalid items. */
 const MAX_PROPERTIES = 50;
 
 /**
- * Returns the message of a 400: one sentence that lists the first 50 invalid properties, in the
- * order of `properties`, and the values that they accept. Nested ones are paths: `items.0.name`.
+ * Returns the message of a 400: one sentence that lists the first 50 invalid properties and the
+ * values that they accept. Nested ones are paths: `items.0.name`.
  */
-export function validationMessage(
-  errors: readonly ValidationError[],
-  properties: readonly string[],
-): string {
-  const messages = errors
-    .toSorted((a, b) => properties.indexOf(a.property) - properties.indexOf(b.property))
-    .flatMap((error) => messagesOf(error, ''));
+export function validationMessage(errors: readonly ValidationError[]): string {
+  const messages = errors.flatMap((error) => messagesOf(error, ''));
   const listed = messages.slice(0, MAX_PROPERTIES);
   if (messages.length > listed.length) listed.push(`and ${messages.length - listed.length} more`);
   return `${listed.join('; ')}.`;

@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { type Description, type Operation, type ParameterObject } from '../http/description.js';
 import { schemaViolations, type Schema } from '../http/json-schema.js';
@@ -93,9 +93,7 @@ export function encoded(body: Buffer): fc.Arbitrary<EncodedBody> {
     .record({
       coding: fc.constantFrom<[[string, string][], Buffer]>(
         [[], body],
-        [[['Content-Encoding', 'gzip']], gzipSync(body)],
-        [[['content-encoding', 'GZIP']], gzipSync(body)],
-        [[['Content-Encoding', 'br']], brotliCompressSync(body)],
+        [[['content-encoding', 'Identity']], body],
       ),
       chunkBytes: fc.option(fc.integer({ min: 1, max: 64 }), { nil: undefined }),
     })
@@ -104,22 +102,10 @@ export function encoded(body: Buffer): fc.Arbitrary<EncodedBody> {
 
 /** Returns the body in codings that the service does not accept or that contradict the header. */
 function wronglyEncoded(body: Buffer): fc.Arbitrary<EncodedBody> {
-  const gzip = gzipSync(body);
-  const brotli = brotliCompressSync(body);
   return fc
     .record({
       coding: fc.constantFrom('gzip', 'br', 'deflate', 'identity', 'gzip, br', 'zstd', ''),
-      bytes: fc.constantFrom(
-        body,
-        gzip,
-        brotli,
-        deflateSync(body),
-        gzip.subarray(0, -4),
-        brotli.subarray(0, -1),
-        Buffer.concat([gzip, body]),
-        Buffer.concat([gzip, gzip]),
-        gzipSync(gzip),
-      ),
+      bytes: fc.constantFrom(body, gzipSync(body), brotliCompressSync(body)),
       chunkBytes: fc.option(fc.integer({ min: 1, max: 64 }), { nil: undefined }),
     })
     .map(({ coding, bytes, chunkBytes }) => ({

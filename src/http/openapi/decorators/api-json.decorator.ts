@@ -26,7 +26,7 @@ export function ApiJsonBody(
   return ApiBody({
     type,
     required: true,
-    description: `${description} At most ${MAX_BODY_BYTES.toLocaleString('en-US')} bytes; gzip and br encodings are accepted.`,
+    description: `${description} At most ${MAX_BODY_BYTES.toLocaleString('en-US')} bytes, not compressed.`,
     ...(examples && { examples }),
   });
 }

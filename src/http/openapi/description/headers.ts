@@ -62,8 +62,8 @@ export const RESPONSE_HEADERS = {
   ),
   Allow: always('The methods that the path allows.', 'GET, POST, HEAD, OPTIONS'),
   'Accept-Encoding': sometimes(
-    'The supported encodings of request bodies. Present if the encoding of the request is not supported.',
-    'gzip, br',
+    'The supported encodings of request bodies. Present if the body has a `Content-Encoding`.',
+    'identity',
   ),
   'Idempotent-Replayed': sometimes(
     'Present if this is the stored response to an earlier request with the same `Idempotency-Key`.',

@@ -1,0 +1,121 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { ApiClient } from '../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createOwner } from '../harness/database/factories.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import { type BuiltService, startBuiltService } from '../harness/service/service.js';
+import { metric, untilMetric } from '../harness/service/metrics.js';
+
+const MAX_BYTES = 102_400;
+/** A quarter of 1 MiB: two bodies that lack one byte, and a part of a third. */
+const SHARE_OF_A_CALLER = 262_144;
+const PET = '{"name":"Frank","categoryId":1}';
+
+let database: TestDatabase;
+let service: BuiltService;
+let port: number;
+let keys: string[];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  service = await startBuiltService({
+    DATABASE_URL: database.url,
+    METRICS_PORT: '0',
+    MAX_ARRIVING_MEBIBYTES: '1',
+  });
+  port = Number(new URL(service.url).port);
+  keys = await Promise.all(
+    Array.from({ length: 6 }, async () => (await createOwner(database)).key),
+  );
+});
+afterAll(async () => {
+  await service.stop();
+  await database.close();
+});
+
+function head(key: string): string {
+  return [
+    'POST /v1/pets HTTP/1.1',
+    'Host: pets',
+    'Content-Type: application/json',
+    `Authorization: Bearer ${key}`,
+    `Content-Length: ${MAX_BYTES}`,
+    '',
+    '',
+  ].join('\r\n');
+}
+
+/** Sends a body of 100 KiB except for its last byte. */
+const park = (key: string): Promise<RawConnection> =>
+  RawConnection.open({ port }, head(key) + PET + ' '.repeat(MAX_BYTES - PET.length - 1));
+
+/** Fills the memory for bodies with those of four callers. */
+async function fill(): Promise<RawConnection[]> {
+  const parked: RawConnection[] = [];
+  for (const key of keys.slice(0, 4)) parked.push(await park(key), await park(key));
+  await untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes === 8 * (MAX_BYTES - 1));
+  return parked;
+}
+
+async function expectReleased(): Promise<void> {
+  await untilMetric(service, 'pets_arriving_bodies', (count) => count === 0);
+  expect(await metric(service, 'pets_arriving_body_bytes')).toBe(0);
+}
+
+afterEach(expectReleased);
+
+test('POST /v1/pets › 503 for a third body of a caller whose bodies do not end, and 201 for others', async () => {
+  const [hostile = '', other = ''] = keys;
+  const parked = [await park(hostile), await park(hostile)];
+  await untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes === 2 * (MAX_BYTES - 1));
+
+  const third = await park(hostile);
+  const { status, headers, text } = await third.response();
+
+  expect([status, headers['retry-after'], headers['connection']]).toEqual([503, '2', 'close']);
+  expect(JSON.parse(text)).toMatchObject({ code: 'service_unavailable' });
+  const late = await park(other);
+  await untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes === 3 * (MAX_BYTES - 1));
+  expect((await late.write('\n').response()).status).toBe(201);
+  expect(await metric(service, 'pets_arriving_body_bytes')).toBeLessThan(SHARE_OF_A_CALLER);
+  for (const connection of [...parked, third, late]) connection.close();
+});
+
+test('POST /v1/pets › 503 for every body that arrives in part over the bound, 201 for a complete one', async () => {
+  const shed = 'pets_shed_total{bound="arriving_bodies"}';
+  const before = await metric(service, shed);
+  const parked = await fill();
+  const last = [await park(keys[4]!), await park(keys[5]!), await park(keys[5]!)];
+  await untilMetric(service, shed, (count) => count > before);
+
+  const complete = await new ApiClient(service, keys[5]).post('/v1/pets', PET);
+  expect(complete.status).toBe(201);
+  const statuses = await Promise.all(
+    last.map(async (connection) => (await connection.write('\n').response()).status),
+  );
+  expect(statuses.toSorted()).toEqual([201, 201, 503]);
+  for (const connection of [...parked, ...last]) connection.close();
+});
+
+test('POST /v1/pets › a body that is not complete counts until its connection closes', async () => {
+  const parked = await fill();
+  expect(await metric(service, 'pets_arriving_bodies')).toBe(8);
+
+  for (const connection of parked) connection.close();
+  await expectReleased();
+});
+
+test('POST /v1/pets › connections that close at any moment leave nothing behind', async () => {
+  const [key = ''] = keys;
+  for (let round = 0; round < 20; round++) {
+    const connections = await Promise.all(
+      Array.from({ length: 20 }, () => RawConnection.open({ port })),
+    );
+    for (const [index, connection] of connections.entries()) {
+      connection.write(head(key) + ' '.repeat(index * 500));
+      if (index % 2 === 0) connection.close();
+    }
+    await delay(round % 5);
+    for (const connection of connections) connection.close();
+  }
+});

@@ -1,0 +1,107 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { Measured } from '../harness/processes/measure-input.mjs';
+import { holds } from '../harness/fuzz/property.js';
+
+const MAX_BYTES = 102_400;
+const MAX_VALUES = 10_000;
+const MAX_CPU_MS = 10;
+/** One of them is within the limit even if other processes slow this one down. */
+const ATTEMPTS = 30;
+
+/** The text of a DTO around the place of a value. */
+const PLACES: [string, string, string][] = [
+  ['NewPet', '{"name":"Frank","categoryId":7,"unknown":', '}'],
+  ['NewPet', '{"categoryId":7,"name":', '}'],
+  ['NewPet', '{"name":"Frank","categoryId":', '}'],
+  ...['buyer', 'people', 'names', 'shape', 'lines', 'notes', 'anything', 'unknown'].map(
+    (name): [string, string, string] => ['Order', `{"${name}":`, '}'],
+  ),
+  ['Order', '{"buyer":{"number":1,"first":', '}}'],
+  ['Order', '{"people":[{"title":', '}]}'],
+  ['Order', '{"people":[{"unknown":', '}]}'],
+  ['Order', '{"names":{"a":{"first":', '}}}'],
+  ['Person', '{"unknown":', '}'],
+];
+
+const LEAVES = [
+  ...['1', '1e18', '1e-400', '12345678901234567', '-5.00000000000000001', '2e299', '9'.repeat(99)],
+  ...['""', '"text"', '"\\n"', 'null', '{}', '[]', '{"first":"a","number":1}', '{"first":1}'],
+  ...['{"first":"circle","number":1,"radius":2}', `${'['.repeat(20)}${']'.repeat(20)}`],
+];
+
+const CONTAINERS: Record<string, (leaf: string, name: string) => string> = {
+  '[]': (leaf) => leaf,
+  '{}': (leaf, name) => `"${name}":${leaf}`,
+  '[{}]': (leaf, name) => `{"${name}":${leaf}}`,
+  '[[]] ': (leaf) => `[${leaf},${leaf},${leaf}]`,
+};
+
+const LONG_VALUES = [
+  `"${'a'.repeat(MAX_BYTES - 100)}"`,
+  `"${'\\u0061'.repeat(17_000)}"`,
+  `"${'\\"'.repeat(51_000)}"`,
+  '9'.repeat(MAX_BYTES - 100),
+  `1e${'9'.repeat(MAX_BYTES - 100)}`,
+];
+
+/** Returns a value with as many leaves as the limits of a body allow. */
+function filled(container: string, leaf: string, maxBytes: number, salt: number): string {
+  const part = CONTAINERS[container]!;
+  const parts: string[] = [];
+  let bytes = 2;
+  let values = 5;
+  for (;;) {
+    const next = part(leaf, `${salt.toString(36)}${parts.length.toString(36)}`);
+    bytes += next.length + 1;
+    values += (next.match(/[,:[]|\{(?!\})/g)?.length ?? 0) + 1;
+    if (bytes > maxBytes || values > MAX_VALUES) break;
+    parts.push(next);
+  }
+  return container.startsWith('{') ? `{${parts.join(',')}}` : `[${parts.join(',')}]`;
+}
+
+let measuring: ChildProcess;
+let outcomes: string[] = [];
+
+// In a process of its own: the globals of Jest's are slow.
+beforeAll(() => (measuring = fork(join(__dirname, '../harness/processes/measure-input.mjs'))));
+afterAll(() => measuring.kill());
+
+async function expectFast(dto: string, create: (salt: number) => string): Promise<void> {
+  let leastMs = Infinity;
+  for (let attempt = 0; attempt < ATTEMPTS && leastMs > MAX_CPU_MS; attempt++) {
+    const text = create(attempt);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_BYTES);
+    const measured = once(measuring, 'message') as Promise<[Measured]>;
+    measuring.send({ dto, text });
+    const [{ cpuMs, outcome }] = await measured;
+    outcomes.push(outcome);
+    leastMs = Math.min(leastMs, cpuMs);
+  }
+  expect(leastMs).toBeLessThanOrEqual(MAX_CPU_MS);
+}
+
+beforeEach(() => (outcomes = []));
+
+test('a body of 100 KiB takes at most 10 ms, whatever its values are and where they stand', async () => {
+  const shapes = fc.record({
+    place: fc.constantFrom(...PLACES),
+    container: fc.constantFrom(...Object.keys(CONTAINERS)),
+    leaf: fc.constantFrom(...LEAVES),
+  });
+  await holds(shapes, async ({ place: [dto, before, after], container, leaf }) => {
+    const maxBytes = MAX_BYTES - before.length - after.length;
+    await expectFast(dto, (salt) => before + filled(container, leaf, maxBytes, salt) + after);
+  });
+  expect(outcomes).toEqual(expect.arrayContaining(['accepted', 'invalid_request']));
+  expect(outcomes.filter((outcome) => !/^(?:accepted|invalid_request)$/.test(outcome))).toEqual([]);
+});
+
+test.each(PLACES)('%p takes at most 10 ms for a long string or number in %s', async (...place) => {
+  const [dto, before, after] = place;
+  for (const value of LONG_VALUES) await expectFast(dto, () => before + value + after);
+  expect(outcomes.filter((outcome) => !/^(?:accepted|invalid_request)$/.test(outcome))).toEqual([]);
+});
