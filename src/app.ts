@@ -82,9 +82,10 @@ function setUp(
   );
   protocolErrors.attach(server);
   // A shed request is not counted. Its response shows the window state of its client address.
-  const setRateLimitHeaders: SetRateLimitHeaders = async (request, response) => {
-    const headers = await limiter.peekForAddress(request.clientAddress);
-    for (const [name, value] of headers) response.setHeader(name, value);
+  const setRateLimitHeaders: SetRateLimitHeaders = (request, response) => {
+    for (const [name, value] of limiter.peekForAddress(request.clientAddress))
+      response.setHeader(name, value);
+    return Promise.resolve();
   };
   const pool = app.get(BoundedPool);
   const authenticator = app.get(Authenticator);
@@ -94,7 +95,7 @@ function setUp(
     pool,
     // Every request in progress may need a place in a connection pool or its queue.
     databasePlaces: (pool.maxWaiting + poolSize) * (1 + replicaUrls.length),
-    hasCachedKey: (request) => authenticator.hasCachedKey(request),
+    hasValidKey: (request) => authenticator.hasValidKey(request),
     setRateLimitHeaders,
   });
   const metrics = app.get(ServiceMetrics);

@@ -83,6 +83,8 @@ async function start(
   if (settings.database.migrateOnStart) {
     const migrations = await migrate(database, settings.database);
     if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
+  } else {
+    await requireCurrentSchema(settings, database);
   }
   const app = await createApp({ settings, clock: new SystemClock(), database }, logger);
   app.get(ServiceMetrics).observeProcess(VERSION, output);

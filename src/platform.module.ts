@@ -3,6 +3,7 @@ import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { AppModule } from './app.module.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { AuthModule } from './auth/auth.module.js';
+import { IdentifyCallerGuard } from './auth/identify-caller.guard.js';
 import type { Clock } from './config/clock.js';
 import type { Settings } from './config/settings.js';
 import type { DatabaseLocation } from './database/database-location.js';
@@ -50,6 +51,7 @@ export function platformModule(environment: AppEnvironment, linkBase: LinkBase):
       UnmatchedModule,
     ],
     providers: [
+      { provide: APP_GUARD, useClass: IdentifyCallerGuard },
       // Runs before authentication, so that a 401 is counted and has the rate limit headers.
       { provide: APP_GUARD, useClass: PlanThrottlerGuard },
       { provide: APP_GUARD, useClass: ApiKeyGuard },

@@ -24,14 +24,15 @@ export class RateLimiter {
 
   /** Counts one request, or rejects it. */
   async consume(budget: Budget): Promise<RateLimitDecision> {
-    return this.record(budget, await this.storage.consume(budget));
+    const decision = await this.storage.consume(budget);
+    increment(this.decisions, `${budget.plan} ${outcomeOf(decision)}`);
+    if (decision.banBegins) increment(this.bans, budget.plan);
+    return decision;
   }
 
-  /** Adds a decision to the metrics. Returns it. */
-  record({ plan }: Budget, decision: RateLimitDecision): RateLimitDecision {
-    increment(this.decisions, `${plan} ${outcomeOf(decision)}`);
-    if (decision.banBegins) increment(this.bans, plan);
-    return decision;
+  /** Returns the decision on a request without counting it. */
+  peek(budget: Budget): Promise<RateLimitDecision> {
+    return this.storage.peek(budget);
   }
 
   /** Counts a request for its client address, when no caller has been identified. */
@@ -43,9 +44,9 @@ export class RateLimiter {
     };
   }
 
-  /** Returns the rate limit headers of a client address without counting a request. */
-  async peekForAddress(address: string | undefined): Promise<AddressDecision['headers']> {
-    return limitHeaders(await this.storage.peek(this.addressBudget(address)));
+  /** Returns the rate limit headers of a client address from the memory of this process. */
+  peekForAddress(address: string | undefined): [name: string, value: string][] {
+    return limitHeaders(this.storage.peekLocal(this.addressBudget(address)));
   }
 
   /** Returns the budget of an API key's owner, with the ban policy of the API key. */

@@ -9,6 +9,7 @@ import { APPLICATION_NAMES } from '../../database/pools/client-config.js';
 import { DatabaseLocation } from '../../database/database-location.js';
 import { MARK_SERVICE_SESSION } from '../../database/schema/service-sessions.js';
 import { KEY_CHANGES_CHANNEL } from '../administration/administration.repository.js';
+import { IssuedKeys } from './issued-keys.js';
 import { KeyCache } from './key-cache.js';
 
 const RECONNECT_AFTER_MS = 1_000;
@@ -27,6 +28,7 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
 
   constructor(
     private readonly cache: KeyCache,
+    private readonly issuedKeys: IssuedKeys,
     private readonly location: DatabaseLocation,
   ) {}
 
@@ -54,14 +56,17 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
     client.on('notification', ({ payload = '' }) => {
       // Anything may have changed if the payload is not the id of an owner.
       const ownerId = /^\d{1,19}$/.test(payload) ? BigInt(payload) : undefined;
-      this.cache.invalidate({ ownerId, atMs: performance.now() });
+      this.cache.invalidate(ownerId);
+      // Until the rollout of this release has ended, keys without a proof may be issued.
+      this.issuedKeys.readHashes(ownerId).catch(() => this.listenAgain(client));
     });
     try {
       await client.connect();
       await client.query(MARK_SERVICE_SESSION);
       await client.query(`LISTEN ${KEY_CHANGES_CHANNEL}`);
       // Changes may have been missed while there was no connection.
-      this.cache.invalidate({});
+      this.cache.invalidate();
+      await this.issuedKeys.readHashes();
     } catch (error) {
       this.logger.warn({ msg: 'not listening for changes of API keys', err: error });
       this.listenAgain(client);

@@ -1,10 +1,12 @@
 import { CreateStore1795132800000 } from './1795132800000-create-store.js';
 import { KeepFirstAnswers1795219200000 } from './1795219200000-keep-first-answers.js';
 import { AddOutboxEvents1795305600000 } from './1795305600000-add-outbox-events.js';
+import { AddKeySecret1795395600000 } from './1795395600000-add-key-secret.js';
 
 /** All migrations, oldest first. */
 export const migrations = [
   CreateStore1795132800000,
   KeepFirstAnswers1795219200000,
   AddOutboxEvents1795305600000,
+  AddKeySecret1795395600000,
 ];

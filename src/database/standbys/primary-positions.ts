@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { LookupPools } from '../pools/lookup-pools.js';
+import type { LookupPool } from '../pools/lookup-pool.js';
 
 /** How old the result of a standby may be. */
 const MAX_STALENESS_MS = 5_000;
@@ -42,7 +42,7 @@ export class PrimaryPositions {
 
   /** @param horizonMs rows that are this much older than a position are settled */
   constructor(
-    private readonly lookups: LookupPools,
+    private readonly lookups: LookupPool,
     private readonly horizonMs: number,
   ) {}
 
@@ -71,7 +71,7 @@ export class PrimaryPositions {
     const askedAtMs = performance.now();
     try {
       const values = [this.horizonMs / 1000];
-      const rows = await this.lookups.query<PrimaryPosition>('cached', POSITION, values);
+      const rows = await this.lookups.query<PrimaryPosition>(POSITION, values);
       const oldestMs = askedAtMs - MAX_STALENESS_MS;
       this.positions = [
         ...rows.map((position) => ({ ...position, askedAtMs })),

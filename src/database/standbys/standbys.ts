@@ -5,7 +5,7 @@ import type { PipelinedStatements } from '../pipelining/pipelined-statements.js'
 import type { Parameter, RowMapper } from '../pipelining/statement-batch.js';
 import { BoundedPool } from '../pools/bounded-pool.js';
 import { APPLICATION_NAMES, connectionConfig } from '../pools/client-config.js';
-import type { LookupPools } from '../pools/lookup-pools.js';
+import type { LookupPool } from '../pools/lookup-pool.js';
 import { type PrimaryPosition, PrimaryPositions } from './primary-positions.js';
 import { RowChanges } from './row-changes.js';
 import { Standby, type StandbyQuery } from './standby.js';
@@ -110,7 +110,7 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
 export function createStandbys(
   { database: settings }: Settings,
   primary: PipelinedStatements,
-  lookups: LookupPools,
+  lookups: LookupPool,
   dataSource: DataSource,
 ): Standbys {
   const use = {

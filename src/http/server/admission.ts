@@ -12,8 +12,8 @@ interface AdmissionInputs {
   pool: { readonly isSaturated: boolean };
   /** How many requests can have a connection of a pool, or a place in its queue. */
   databasePlaces: number;
-  /** Whether the cache contains the request's API key and the key is valid. */
-  hasCachedKey(request: Request): boolean;
+  /** Whether the request's API key is valid, as far as this is known without a query. */
+  hasValidKey(request: Request): boolean;
   setRateLimitHeaders: SetRateLimitHeaders;
 }
 
@@ -56,7 +56,7 @@ export class Admission {
     if (all >= this.bounds.maxRequestsInProgress) return 'requests_in_progress';
     if (this.inputs.pool.isSaturated || all >= this.inputs.databasePlaces) return 'database_queue';
     if (unauthenticated < this.bounds.maxUnauthenticatedRequests) return undefined;
-    return this.inputs.hasCachedKey(request) ? undefined : 'unauthenticated_requests';
+    return this.inputs.hasValidKey(request) ? undefined : 'unauthenticated_requests';
   }
 
   private async reject(

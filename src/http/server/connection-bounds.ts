@@ -17,7 +17,7 @@ export type ConnectionBounds = ReturnType<typeof connectionBounds>;
 export function connectionBounds({ bounds, database, server }: Settings) {
   const descriptorLimit = openFilesLimit();
   const { poolSize, replicaUrls, lookupPoolSize } = database;
-  const databaseConnections = poolSize * (1 + replicaUrls.length) + 2 * lookupPoolSize;
+  const databaseConnections = poolSize * (1 + replicaUrls.length) + lookupPoolSize;
   const available = descriptorLimit - RESERVED_DESCRIPTORS - databaseConnections;
   const maxConnections = bounds.maxConnections ?? Math.min(available, MAX_DEFAULT_CONNECTIONS);
   if (maxConnections > available || maxConnections < 1) {
