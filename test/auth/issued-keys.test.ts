@@ -130,10 +130,18 @@ describe('an API key that an earlier release issued', () => {
   });
 
   describe('while the service runs', () => {
+    let relay: Relay;
     beforeAll(async () => {
-      service = await startService({ database });
+      relay = await startRelay(database.url);
+      service = await startService({
+        database: { ...database, url: relay.url },
+        env: { DATABASE_DIRECT_URL: database.url },
+      });
     });
-    afterAll(() => service.close());
+    afterAll(async () => {
+      await service.close();
+      await relay.close();
+    });
 
     test.each<[string, (ownerId: string) => string]>([
       ['its owner', (ownerId) => ownerId],
@@ -144,6 +152,16 @@ describe('an API key that an earlier release issued', () => {
       expect((await ask(key)()).status).toBe(401);
       await notifyChange(database, payload(owner.id));
       await askUntil(ask(key), ({ status }) => status === 404);
+    });
+
+    test('GET /v1/nothing › 404 after the database could not be read when the change was notified', async () => {
+      const owner = await createOwner(database);
+      const { key } = await createKey(database, owner.id, { isEarlier: true });
+      relay.cut();
+      await notifyChange(database, owner.id);
+      expect((await ask(key)()).status).toBe(401);
+      relay.restore();
+      await askUntil(ask(key), ({ status }) => status === 404, 10_000);
     });
 
     test('GET /v1/nothing › 404 after the service listens again', async () => {

@@ -58,7 +58,7 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
       const ownerId = /^\d{1,19}$/.test(payload) ? BigInt(payload) : undefined;
       this.cache.invalidate(ownerId);
       // Until the rollout of this release has ended, keys without a proof may be issued.
-      this.issuedKeys.readHashes(ownerId).catch(() => this.listenAgain(client));
+      void this.issuedKeys.refresh(ownerId);
     });
     try {
       await client.connect();
@@ -66,7 +66,7 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
       await client.query(`LISTEN ${KEY_CHANGES_CHANNEL}`);
       // Changes may have been missed while there was no connection.
       this.cache.invalidate();
-      await this.issuedKeys.readHashes();
+      void this.issuedKeys.refresh();
     } catch (error) {
       this.logger.warn({ msg: 'not listening for changes of API keys', err: error });
       this.listenAgain(client);
