@@ -88,7 +88,7 @@ export class Overload implements NestMiddleware {
     const busy = this.requestsInProgress - waiting;
     if (busy >= this.bounds.maxRequestsInProgress) return 'requests_in_progress';
     if (busy < this.bounds.maxUnauthenticatedRequests) return undefined;
-    return this.authenticator.hasCachedKey(request) ? undefined : 'unauthenticated_requests';
+    return this.authenticator.hasValidKey(request) ? undefined : 'unauthenticated_requests';
   }
 
   private reject(request: Request, response: Response, bound: keyof Overload['shed']): void {

@@ -1,6 +1,7 @@
 import type { CanActivate, NestMiddleware, Type } from '@nestjs/common';
 import { AccessLog } from './access-log.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
+import { IdentifyCallerGuard } from './auth/identify-caller.guard.js';
 import { JsonBodyGuard } from './http/body/json-body.guard.js';
 import { RequestContext } from './http/request/request-context.js';
 import { Cors } from './http/routing/cors.js';
@@ -28,7 +29,9 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
 
 /** The guards of every route, in this order. A path or method without a route passes them, too. */
 export const GUARDS: readonly Type<CanActivate>[] = [
-  // 429 over a limit. Runs before authentication, so that a 401 is counted and has the headers.
+  // Identifies the owner of an API key, or the client address.
+  IdentifyCallerGuard,
+  // 429 over a limit. Runs before ApiKeyGuard, so that a 401 is counted and has the headers.
   PlanThrottlerGuard,
   // 401 without a valid API key.
   ApiKeyGuard,

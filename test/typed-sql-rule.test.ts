@@ -11,8 +11,8 @@ const TYPED = `${MANAGER}
 import { queryRows } from '../database/sql.js';
 export const rows = (manager: EntityManager): Promise<unknown> => queryRows(manager, 'SELECT 1');
 `;
-const OTHER_QUERY = `import type { LookupPools } from '../database/pools/lookup-pools.js';
-export const rows = (pools: LookupPools): Promise<unknown> => pools.query('cached', 'SELECT 1');
+const OTHER_QUERY = `import type { LookupPool } from '../database/pools/lookup-pool.js';
+export const rows = (pool: LookupPool): Promise<unknown> => pool.query('SELECT 1');
 `;
 const RAW_QUERY_ERROR =
   'database/typed-sql: Use queryRows() or changeRows() of src/database/sql.ts: query() returns [rows, count] for UPDATE and DELETE.';

@@ -1,5 +1,6 @@
 // @ts-check
-import { generateKey } from '#dist/auth/key-format.js';
+import { randomBytes } from 'node:crypto';
+import { KeyMaker } from '#dist/auth/key-format.js';
 import { Keyset } from '#dist/http/paging/keyset.js';
 import { PageQuery } from '#dist/http/paging/page-query.dto.js';
 
@@ -114,7 +115,8 @@ export async function listScenarios(database, { caller, rejected }) {
       title: 'unknown API key (401)',
       feature: 'keys',
       path: '/v1/pets',
-      key: generateKey(),
+      // Of another store.
+      key: new KeyMaker(randomBytes(32)).create(),
       status: 401,
     },
     {

@@ -91,7 +91,7 @@ const megabytes = (bytes) => `${Math.round(bytes / 1e6)} MB`;
 if (!globalThis.gc) throw new Error('Run this program with node --expose-gc.');
 const clock = new ManualClock();
 const before = usedBytes();
-const storage = new InProcessStorage(clock, 10);
+const storage = new InProcessStorage(clock);
 
 await consumeEach(storage, 1_000, owner);
 const nsWith1000 = await nanosecondsPerDecision(storage, 1_000);

@@ -1,6 +1,6 @@
 // @ts-check
 import { setTimeout as delay } from 'node:timers/promises';
-import { generateKey, hashKey, keyHint } from '#dist/auth/key-format.js';
+import { hashKey, keyHint, KeyMaker } from '#dist/auth/key-format.js';
 import { freePort } from '../processes/ports.mjs';
 import { startRedis } from '../processes/redis.mjs';
 import { SoakClient } from './client.mjs';
@@ -69,9 +69,10 @@ export function terminateConnections(database) {
  * @throws if the service still accepts the API key after the limit
  */
 export async function revokeKey(database, port) {
-  const key = generateKey();
+  const secrets = await database.query('SELECT secret FROM key_secret');
+  const key = new KeyMaker(secrets.rows[0].secret).create();
   const { rows } = await database.query(
-    `INSERT INTO api_keys (owner_id, hash, hint) SELECT min(id), $1, $2 FROM owners WHERE name = 'caller' RETURNING id`,
+    `INSERT INTO api_keys (owner_id, hash, hint, has_proof) SELECT min(id), $1, $2, true FROM owners WHERE name = 'caller' RETURNING id`,
     [Buffer.from(hashKey(key), 'hex'), keyHint(key)],
   );
   const client = new SoakClient(port);

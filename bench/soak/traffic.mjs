@@ -1,11 +1,13 @@
 // @ts-check
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { generateKey } from '#dist/auth/key-format.js';
+import { KeyMaker } from '#dist/auth/key-format.js';
 import { SoakClient } from './client.mjs';
 
 /** @typedef {import('./client.mjs').SoakResponse} SoakResponse */
 
+/** A store that is not under test. */
+const OTHER_STORE = new KeyMaker(randomBytes(32));
 const PAUSE_MS = 5;
 const SLOW_BYTE_INTERVAL_MS = 100;
 /** Too many for a slow client to send before the timeout. */
@@ -195,7 +197,7 @@ export class SoakTraffic {
   }
 
   async #unknownKey() {
-    return [(await this.#send('/v1/pets', { key: generateKey() })).status];
+    return [(await this.#send('/v1/pets', { key: OTHER_STORE.create() })).status];
   }
 
   /** @param {number} count */

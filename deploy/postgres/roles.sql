@@ -2,7 +2,7 @@
 --
 --   pets_owner    owns the tables. Migrations and operators' commands use it.
 --   pets_service  owns nothing. The replicas use it. It can read and write the tables of features. It can only read
---                 owners, API keys (and set last_used_at), the audit trail and the list of migrations.
+--                 owners, API keys (and set last_used_at), their secret, the audit trail and the list of migrations.
 --
 -- Run it as a superuser in the database of the service, which must contain nothing else:
 --
@@ -55,7 +55,7 @@ DO $$
 DECLARE
   name text;
 BEGIN
-  FOREACH name IN ARRAY ARRAY['owners', 'api_keys', 'operator_actions', 'migrations'] LOOP
+  FOREACH name IN ARRAY ARRAY['owners', 'api_keys', 'key_secret', 'operator_actions', 'migrations'] LOOP
     IF to_regclass(name) IS NOT NULL THEN
       EXECUTE format('REVOKE INSERT, UPDATE, DELETE ON %s FROM pets_service', name);
     END IF;

@@ -43,6 +43,10 @@ export class ApiKey {
   @Column('text')
   hint!: string;
 
+  /** Whether the API key proves itself. false: an earlier release issued it. */
+  @Column('boolean', { name: 'has_proof', default: false })
+  hasProof!: boolean;
+
   /** How often the lineage was unbanned. A ban that was recorded with a lower count is void. */
   @Column('integer', { name: 'unban_count', default: 0 })
   unbanCount!: number;

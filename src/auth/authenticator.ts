@@ -5,44 +5,48 @@ import type { LoggedCaller } from '../http/request/access-log.js';
 import type { Request } from '../http/request/request.js';
 import type { CachedKey } from './cached-key.js';
 import type { Caller } from './caller.js';
+import { IssuedKeys } from './key-cache/issued-keys.js';
 import { KeyCache } from './key-cache/key-cache.js';
+import { LastUsed } from './key-cache/last-used.js';
 import { hashKey, hasKeyForm } from './key-format.js';
-import { LastUsed } from './last-used.js';
 
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
 const SCHEME = /^bearer(?: +|$)/i;
+
+const MISSING: Caller = { kind: 'anonymous', reason: 'missing' };
+const INVALID: Caller = { kind: 'anonymous', reason: 'invalid' };
 
 /** Identifies the caller of a request. */
 @Injectable()
 export class Authenticator {
   constructor(
     private readonly cache: KeyCache,
+    private readonly issuedKeys: IssuedKeys,
     private readonly lastUsed: LastUsed,
     private readonly clock: Clock,
   ) {}
 
-  /** Whether the cached state of the request's API key is valid. Has no side effects. */
-  hasCachedKey(request: IncomingMessage): boolean {
+  /**
+   * Whether the request's API key is valid as far as this is known without a query: its cached
+   * state is valid, or the store has issued it. Has no side effects.
+   */
+  hasValidKey(request: IncomingMessage): boolean {
     const token = bearerToken(request);
-    const key = hasKeyForm(token) ? this.cache.peek(hashKey(token)) : undefined;
-    return key !== undefined && isUsable(key, this.clock.now());
+    if (!hasKeyForm(token)) return false;
+    const hash = hashKey(token);
+    const key = this.cache.peek(hash);
+    return key ? isUsable(key, this.clock.now()) : this.issuedKeys.has(token, hash);
   }
 
   /**
-   * Returns the caller of a request. Never rejects: an unidentified caller is anonymous.
-   *
-   * @param reserveLookup returns whether a lookup of an API key that is not in the cache may run
+   * Returns the caller of a request. Never rejects: an unidentified caller is anonymous. Only an
+   * API key that the store has issued causes a query.
    */
-  async identify(
-    request: IncomingMessage,
-    reserveLookup: (hash: string) => Promise<boolean>,
-  ): Promise<Caller> {
+  async identify(request: IncomingMessage): Promise<Caller> {
     const token = bearerToken(request);
-    if (!token) return { kind: 'anonymous', reason: 'missing' };
-    if (!hasKeyForm(token)) return { kind: 'anonymous', reason: 'invalid' };
+    if (!hasKeyForm(token)) return token ? INVALID : MISSING;
     const hash = hashKey(token);
-    if (this.cache.needsLookup(hash) && !(await reserveLookup(hash)))
-      return { kind: 'anonymous', reason: 'unverified' };
+    if (!this.cache.peek(hash) && !this.issuedKeys.has(token, hash)) return INVALID;
     let key: CachedKey | null;
     try {
       key = await this.cache.get(hash);
@@ -50,7 +54,7 @@ export class Authenticator {
       return { kind: 'anonymous', reason: 'unavailable', cause };
     }
     const nowMs = this.clock.now();
-    if (!key) return { kind: 'anonymous', reason: 'invalid' };
+    if (!key) return INVALID;
     if (!isUsable(key, nowMs)) return { kind: 'anonymous', reason: 'invalid', rejectedKey: key };
     this.lastUsed.note(key.id, nowMs);
     return { kind: 'key', key };

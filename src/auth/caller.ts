@@ -5,10 +5,9 @@ export interface AnonymousCaller {
   kind: 'anonymous';
   /**
    * missing: no bearer token was sent. invalid: malformed, unknown, expired or revoked.
-   * unverified: the address exceeded its limit of lookups, so the API key was not looked up.
    * unavailable: the lookup failed because the database is unavailable.
    */
-  reason: 'missing' | 'invalid' | 'unverified' | 'unavailable';
+  reason: 'missing' | 'invalid' | 'unavailable';
   /** The expired or revoked API key, for the log. */
   rejectedKey?: CachedKey;
   /** Why the lookup failed. */
@@ -20,7 +19,7 @@ export type Caller = { kind: 'key'; key: CachedKey; reason?: undefined } | Anony
 
 declare module 'express-serve-static-core' {
   interface Request {
-    /** Set by PlanThrottlerGuard; undefined on public routes. */
+    /** Set by IdentifyCallerGuard; undefined on routes that need no caller. */
     caller?: Caller;
   }
 }

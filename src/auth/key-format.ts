@@ -1,23 +1,65 @@
 import { hash, randomInt } from 'node:crypto';
-import { crc32 } from 'node:zlib';
 
 const PREFIX = 'aas_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
-const CHECKSUM_LENGTH = 6;
-const KEY = /^aas_[0-9A-Za-z]{36}$/;
+const PROOF_LENGTH = 6;
+const FORM = /^aas_[0-9A-Za-z]{36}$/;
+const BLOCK_BYTES = 64;
+const HASH_BYTES = 32;
 
-/** Returns a new API key: `aas_`, 30 random base62 characters, and their checksum. */
-export function generateKey(): string {
-  let key = PREFIX;
-  for (let index = 0; index < RANDOM_LENGTH; index++)
-    key += ALPHABET.charAt(randomInt(ALPHABET.length));
-  return key + checksum(key);
+/**
+ * Creates and verifies the API keys of a store. It computes the HMAC as RFC 2104 defines it, because
+ * an object of `createHmac` for each made-up key costs a quarter of the CPU of its 401.
+ */
+export class KeyMaker {
+  readonly #inner = Buffer.alloc(BLOCK_BYTES + PREFIX.length + RANDOM_LENGTH, 0x36);
+  readonly #outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES, 0x5c);
+
+  /** @param secret of the store, at most 64 bytes */
+  constructor(secret: Uint8Array) {
+    for (const pad of [this.#inner, this.#outer])
+      for (const [index, byte] of secret.entries())
+        pad.writeUInt8(pad.readUInt8(index) ^ byte, index);
+  }
+
+  /** Returns a new API key: `aas_`, 30 random base62 characters, and their proof. */
+  create(): string {
+    let key = PREFIX;
+    for (let index = 0; index < RANDOM_LENGTH; index++)
+      key += ALPHABET.charAt(randomInt(ALPHABET.length));
+    return key + this.proofOf(key);
+  }
+
+  /** Whether a text with the form of an API key ends with the proof of this store. */
+  verify(key: string): boolean {
+    const proof = this.proofOf(key);
+    const start = key.length - PROOF_LENGTH;
+    let difference = 0;
+    // In constant time, without the buffers that timingSafeEqual needs.
+    for (let index = 0; index < PROOF_LENGTH; index++)
+      difference |= proof.charCodeAt(index) ^ key.charCodeAt(start + index);
+    return difference === 0;
+  }
+
+  /** Returns the first 35 bits of the HMAC-SHA-256 as six base62 digits, most significant first. */
+  private proofOf(key: string): string {
+    this.#inner.write(key, BLOCK_BYTES, 'latin1');
+    this.#outer.write(hash('sha256', this.#inner), BLOCK_BYTES, 'hex');
+    const mac = hash('sha256', this.#outer);
+    let rest = Math.floor(Number.parseInt(mac.slice(0, 10), 16) / 2 ** 5);
+    let digits = '';
+    for (let index = 0; index < PROOF_LENGTH; index++) {
+      digits = ALPHABET.charAt(rest % ALPHABET.length) + digits;
+      rest = Math.floor(rest / ALPHABET.length);
+    }
+    return digits;
+  }
 }
 
-/** Whether a text has the form and the checksum of an API key. Needs no lookup. */
+/** Whether a text has the form of an API key. */
 export function hasKeyForm(text: string): boolean {
-  return KEY.test(text) && text.endsWith(checksum(text.slice(0, -CHECKSUM_LENGTH)));
+  return FORM.test(text);
 }
 
 /** Returns the SHA-256 of an API key in hex. Only the hash is stored. */
@@ -28,15 +70,4 @@ export function hashKey(key: string): string {
 /** Returns the part of an API key by which operators identify it. */
 export function keyHint(key: string): string {
   return `${key.slice(0, PREFIX.length + 4)}…${key.slice(-4)}`;
-}
-
-/** Returns the CRC-32 of the text as six base62 digits, most significant first. */
-function checksum(text: string): string {
-  let rest = crc32(text);
-  let digits = '';
-  for (let index = 0; index < CHECKSUM_LENGTH; index++) {
-    digits = ALPHABET.charAt(rest % ALPHABET.length) + digits;
-    rest = Math.floor(rest / ALPHABET.length);
-  }
-  return digits;
 }

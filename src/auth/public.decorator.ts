@@ -4,7 +4,13 @@ import { perRoute } from '../http/request/request-context.js';
 
 const PUBLIC = 'public';
 
-/** Makes a route or a controller public: it requires no API key, and no request is counted. */
+/** The metadata of `@SkipThrottle()`, which @nestjs/throttler does not export. */
+const SKIP_THROTTLE = 'THROTTLER:SKIPdefault';
+
+/**
+ * Makes a route or a controller public: it requires no API key. A request is counted for the owner
+ * of a valid API key, otherwise for its address. `@SkipThrottle()` turns that off.
+ */
 export const Public = (): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(PUBLIC, true), ApiSecurity({}));
 
@@ -13,7 +19,20 @@ export const isPublic = perRoute((context) =>
   isPublicHandler(context.getClass(), context.getHandler()),
 );
 
+/** Whether the caller is needed: for the rate limit, or because the route requires an API key. */
+export const needsCaller = perRoute((context) => {
+  const [controller, handler] = [context.getClass(), context.getHandler()];
+  return !isPublicHandler(controller, handler) || !isUncounted(controller, handler);
+});
+
 /** Whether a handler, or its controller, is `@Public()`. */
 export function isPublicHandler(controller: object, handler: object): boolean {
   return Reflect.hasMetadata(PUBLIC, handler) || Reflect.hasMetadata(PUBLIC, controller);
+}
+
+/** Whether `@SkipThrottle()` applies to a handler. Its own decorator takes precedence. */
+export function isUncounted(controller: object, handler: object): boolean {
+  const isSkipped: unknown =
+    Reflect.getMetadata(SKIP_THROTTLE, handler) ?? Reflect.getMetadata(SKIP_THROTTLE, controller);
+  return isSkipped === true;
 }

@@ -28,9 +28,8 @@ export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters
   const connection = new RedisConnection(redis.address, redis.commandTimeoutMs);
   const peek = async (key: BudgetKey): Promise<RateLimitDecision> => {
     const budget = ownerBudget(key, { afterRejections: 0, lengthMs: 0 });
-    const mode = { name: 'peek' } as const;
-    const reply = await runLimitScript(connection, redis.prefix, budget, mode);
-    return parseReply(budget, mode, reply).decision;
+    const reply = await runLimitScript(connection, redis.prefix, budget, 'peek');
+    return parseReply(budget, reply).decision;
   };
   try {
     await connection.open();

@@ -33,8 +33,6 @@ export function readBounds(read: EnvironmentReader) {
     maxArrivingBytes: maxArrivingMebibytes * BYTES_PER_MEBIBYTE,
     /** Documentation downloads in progress. */
     maxDocsDownloads: read.integer('MAX_DOCS_DOWNLOADS', 100, { min: 1, max: 1_000_000 }),
-    /** Lookups of API keys outside the cache that wait for a database connection. */
-    maxQueuedKeyLookups: read.integer('MAX_QUEUED_KEY_LOOKUPS', 100, { min: 1, max: 100_000 }),
     /** API keys in the cache. */
     maxCachedKeys: read.integer('KEY_CACHE_SIZE', 100_000, { min: 1, max: 10_000_000 }),
   };

@@ -12,7 +12,5 @@ export function readLimitSettings(read: EnvironmentReader) {
     banAfterRejections: read.optionalInteger('BAN_AFTER_REFUSALS', { ...REQUESTS, min: 0 }),
     /** How long a ban lasts. 0: never ban. */
     banMs: read.seconds('BAN_SECONDS', 300, { min: 0, max: 31_536_000 }),
-    /** Lookups of API keys per second for a client address over its anonymous limit. */
-    keyLookupsPerSecond: read.integer('KEY_LOOKUPS_PER_SECOND', 10, { min: 1, max: 1_000_000 }),
   };
 }

@@ -7,7 +7,7 @@ import { BoundedPool } from './pools/bounded-pool.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseErrors } from './database-errors.js';
 import { DatabaseLocation } from './database-location.js';
-import { LookupPools } from './pools/lookup-pools.js';
+import { LookupPool } from './pools/lookup-pool.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
 import { Transactions } from './transactions.js';
 
@@ -30,7 +30,7 @@ export class DatabaseModule {
         { provide: DatabaseLocation, useValue: location },
         { provide: ErrorTranslator, useClass: DatabaseErrors },
         { provide: BoundedPool, inject: [DataSource], useFactory: poolOf },
-        LookupPools,
+        LookupPool,
         PipelinedStatements,
         {
           provide: Transactions,
@@ -43,7 +43,7 @@ export class DatabaseModule {
         BoundedPool,
         DatabaseLocation,
         ErrorTranslator,
-        LookupPools,
+        LookupPool,
         PipelinedStatements,
         Transactions,
       ],

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../config/settings.js';
-import { LookupPools } from '../database/pools/lookup-pools.js';
+import { LookupPool } from '../database/pools/lookup-pool.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
 
 /** Whether this replica can serve requests, and the checks that decide it. */
@@ -23,7 +23,7 @@ export class Readiness {
   private databaseCheck: Promise<'up' | 'down'> | undefined;
 
   constructor(
-    private readonly pools: LookupPools,
+    private readonly lookups: LookupPool,
     private readonly limits: LimitStorage,
     private readonly settings: Settings,
   ) {}
@@ -55,8 +55,8 @@ export class Readiness {
   private async database(): Promise<'up' | 'down'> {
     // Concurrent probes share one query, because anyone can send any number of probes. It uses a
     // connection for lookups of API keys, because those that serve requests can all be busy.
-    this.databaseCheck ??= this.pools
-      .query('cached', 'SELECT 1')
+    this.databaseCheck ??= this.lookups
+      .query('SELECT 1')
       .then(
         () => 'up' as const,
         () => 'down' as const,

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { BoundedPool } from '../database/pools/bounded-pool.js';
-import { LookupPools } from '../database/pools/lookup-pools.js';
+import { LookupPool } from '../database/pools/lookup-pool.js';
 import { ServiceMetrics } from './service-metrics.js';
 
 /** Registers the metrics of the connection pools. */
 @Injectable()
 export class DatabaseMetrics {
-  constructor(metrics: ServiceMetrics, pool: BoundedPool, { cached, uncached }: LookupPools) {
+  constructor(metrics: ServiceMetrics, pool: BoundedPool, lookups: LookupPool) {
     metrics.gauge(
       'db_client_connection_count',
       'Connections of the pool, by state',
@@ -35,15 +35,13 @@ export class DatabaseMetrics {
     );
     metrics.gauge(
       'pets_key_lookups_pending',
-      'Lookups that wait for a connection, by whether the API key is in the cache',
-      () => ({ cached: cached.waitingCount, uncached: uncached.waitingCount }),
-      ['key'],
+      'Lookups of API keys that wait for a connection',
+      () => lookups.pending,
     );
     metrics.counter(
       'pets_key_lookups_rejected_total',
-      'Lookups that failed because the queue was full, by whether the API key is in the cache',
-      () => ({ cached: cached.rejected, uncached: uncached.rejected }),
-      ['key'],
+      'Lookups of API keys that failed because the queue was full',
+      () => lookups.rejected,
     );
   }
 }

@@ -1,12 +1,12 @@
-import { type Clock, MINUTE_MS, SECOND_MS } from '../config/clock.js';
+import { type Clock, MINUTE_MS } from '../config/clock.js';
 import {
   type BanPolicy,
   type Budget,
   LimitStorage,
+  type Quota,
   type QuotaState,
   type RateLimitDecision,
   type Rejections,
-  type Reservation,
 } from './limit-storage.js';
 import { WindowTable } from './window-table.js';
 
@@ -27,23 +27,15 @@ export function endOfBan(
 
 /** Counts in the memory of this process. Every decision is synchronous, and therefore atomic. */
 export class InProcessStorage extends LimitStorage {
+  /** The windows of all requests, and those of routes with `@Throttle()` by their own keys. */
   private readonly tables = {
     owner: new WindowTable(2),
     address: new WindowTable(1, MAX_ADDRESSES),
   };
-  /** The windows of routes with `@Throttle()`, by owner or address and route. */
-  private readonly routes = {
-    owner: new WindowTable(1),
-    address: new WindowTable(1, MAX_ADDRESSES),
-  };
-  private readonly lookups = new WindowTable(1, MAX_ADDRESSES);
   private readonly bans = new Bans();
   override readonly circuit = undefined;
 
-  constructor(
-    private readonly clock: Clock,
-    private readonly lookupsPerSecond: number,
-  ) {
+  constructor(private readonly clock: Clock) {
     super();
   }
 
@@ -52,27 +44,20 @@ export class InProcessStorage extends LimitStorage {
   }
 
   override peek(budget: Budget): Promise<RateLimitDecision> {
-    return Promise.resolve(this.read(budget));
+    return Promise.resolve(this.peekLocal(budget));
   }
 
-  override peekLocally(budget: Budget): RateLimitDecision {
-    return this.read(budget);
-  }
-
-  override reserve(address: Budget): Promise<Reservation> {
-    const decision = this.count(address);
-    const mayLookUp = decision.allowed || this.countLookup(address.id, decision.nowMs);
-    return Promise.resolve({ decision, mayLookUp });
-  }
-
-  override refund(address: Budget, reserved: RateLimitDecision): Promise<RateLimitDecision> {
-    if (!reserved.allowed) return Promise.resolve(reserved);
-    const { nowMs, windows } = this.read(address);
-    const [window] = windows;
-    if (window && window.used > 0 && window.endsAtMs === reserved.windows[0]?.endsAtMs) {
-      this.set(address, 0, nowMs, { ...window, used: window.used - 1 });
-    }
-    return this.peek(address);
+  override peekLocal({ kind, id, quotas, ban }: Budget): RateLimitDecision {
+    const nowMs = this.clock.now();
+    const windows = quotas.map((quota, index): QuotaState => {
+      const [key, window] = place(id, quota, index);
+      const { used, endsAtMs } = this.tables[kind].read(key, window, nowMs, quota.lengthMs);
+      return { quota, used, endsAtMs };
+    });
+    const bannedUntilMs = ban && this.bans.endOf(ban, nowMs);
+    return bannedUntilMs === undefined
+      ? { allowed: windows.every(({ used, quota }) => used < quota.limit), nowMs, windows }
+      : { allowed: false, nowMs, windows, bannedUntilMs };
   }
 
   /** Replaces the state of a budget by its state in Redis, to continue from if Redis fails. */
@@ -82,29 +67,12 @@ export class InProcessStorage extends LimitStorage {
   }
 
   private set({ kind, id }: Budget, index: number, nowMs: number, state: QuotaState): void {
-    const { route } = state.quota;
-    if (route === undefined) this.tables[kind].set(id, index, nowMs, state);
-    else this.routes[kind].set(routeKey(id, route), 0, nowMs, state);
-  }
-
-  private read({ kind, id, quotas, ban }: Budget): RateLimitDecision {
-    const nowMs = this.clock.now();
-    const windows = quotas.map((quota, index): QuotaState => {
-      const { route, lengthMs } = quota;
-      const { used, endsAtMs } =
-        route === undefined
-          ? this.tables[kind].read(id, index, nowMs, lengthMs)
-          : this.routes[kind].read(routeKey(id, route), 0, nowMs, lengthMs);
-      return { quota, used, endsAtMs };
-    });
-    const bannedUntilMs = ban && this.bans.endOf(ban, nowMs);
-    return bannedUntilMs === undefined
-      ? { allowed: windows.every(({ used, quota }) => used < quota.limit), nowMs, windows }
-      : { allowed: false, nowMs, windows, bannedUntilMs };
+    const [key, window] = place(id, state.quota, index);
+    this.tables[kind].set(key, window, nowMs, state);
   }
 
   private count(budget: Budget): RateLimitDecision {
-    const before = this.read(budget);
+    const before = this.peekLocal(budget);
     const { allowed, nowMs } = before;
     if (allowed) {
       const windows = before.windows.map(({ quota, used, endsAtMs }, index): QuotaState => {
@@ -118,19 +86,11 @@ export class InProcessStorage extends LimitStorage {
     const bannedUntilMs = this.bans.recordRejection(budget.ban, nowMs);
     return bannedUntilMs === undefined ? before : { ...before, bannedUntilMs, banBegins: true };
   }
-
-  /** Counts a lookup for an address over its budget. Returns false at the limit of this second. */
-  private countLookup(id: string, nowMs: number): boolean {
-    const { used, endsAtMs } = this.lookups.read(id, 0, nowMs, SECOND_MS);
-    if (used >= this.lookupsPerSecond) return false;
-    this.lookups.set(id, 0, nowMs, { used: used + 1, endsAtMs });
-    return true;
-  }
 }
 
-/** Ids contain no space. */
-function routeKey(id: string, route: string): string {
-  return `${id} ${route}`;
+/** Returns the key and the index of a window in its table. Ids contain no space. */
+function place(id: string, { route }: Quota, index: number): [key: string, window: number] {
+  return route === undefined ? [id, index] : [`${id} ${route}`, 0];
 }
 
 /** Rejected requests and bans, by lineage. */

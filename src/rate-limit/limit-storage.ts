@@ -85,15 +85,7 @@ export interface RateLimitDecision {
   readonly banBegins?: boolean;
 }
 
-/** A request that was counted for its address before its API key is looked up. */
-export interface Reservation {
-  /** Includes this request if it is allowed. */
-  readonly decision: RateLimitDecision;
-  /** Whether the lookup may run: within the budget, or as one of a few per second over it. */
-  readonly mayLookUp: boolean;
-}
-
-/** Counts requests against budgets. Every method is atomic. */
+/** Counts requests in budgets. Every method is atomic. */
 export abstract class LimitStorage {
   /** Reports whether Redis is used. Undefined if the service runs without Redis. */
   abstract readonly circuit: Circuit | undefined;
@@ -104,15 +96,6 @@ export abstract class LimitStorage {
   /** Returns the decision on a request without counting it. */
   abstract peek(budget: Budget): Promise<RateLimitDecision>;
 
-  /** As `peek`, from the memory of this process: the last state that it has read. */
-  abstract peekLocally(budget: Budget): RateLimitDecision;
-
-  /** Counts a request in the budget or, over it, as one of a few lookups of API keys per second. */
-  abstract reserve(address: Budget): Promise<Reservation>;
-
-  /**
-   * Removes a reserved request from the budget, unless it was not counted or its window has ended.
-   * Returns the state of the budget. @param reserved the decision of the reservation
-   */
-  abstract refund(address: Budget, reserved: RateLimitDecision): Promise<RateLimitDecision>;
+  /** Like `peek`, but from the memory of this process. Redis may know of more requests. */
+  abstract peekLocal(budget: Budget): RateLimitDecision;
 }

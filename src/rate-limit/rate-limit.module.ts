@@ -17,9 +17,9 @@ import { RateLimiter } from './rate-limiter.js';
 })
 export class RateLimitModule {}
 
-async function createStorage({ redis, limits }: Settings, clock: Clock): Promise<LimitStorage> {
-  if (!redis) return new InProcessStorage(clock, limits.keyLookupsPerSecond);
+async function createStorage({ redis }: Settings, clock: Clock): Promise<LimitStorage> {
+  if (!redis) return new InProcessStorage(clock);
   // Loaded only if needed, because loading the Redis client takes long.
   const { RedisStorage } = await import('./redis/redis-storage.js');
-  return new RedisStorage(redis, clock, limits.keyLookupsPerSecond);
+  return new RedisStorage(redis, clock);
 }

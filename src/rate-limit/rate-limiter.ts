@@ -30,14 +30,15 @@ export class RateLimiter extends AddressLimits {
 
   /** Counts one request, or rejects it. */
   async consume(budget: Budget): Promise<RateLimitDecision> {
-    return this.record(budget, await this.storage.consume(budget));
+    const decision = await this.storage.consume(budget);
+    increment(this.decisions, `${budget.plan} ${outcomeOf(decision)}`);
+    if (decision.banBegins) increment(this.bans, budget.plan);
+    return decision;
   }
 
-  /** Adds a decision to the metrics. Returns it. */
-  record({ plan }: Budget, decision: RateLimitDecision): RateLimitDecision {
-    increment(this.decisions, `${plan} ${outcomeOf(decision)}`);
-    if (decision.banBegins) increment(this.bans, plan);
-    return decision;
+  /** Returns the decision on a request without counting it. */
+  peek(budget: Budget): Promise<RateLimitDecision> {
+    return this.storage.peek(budget);
   }
 
   override async consumeForAddress(address: string | undefined): Promise<AddressDecision> {
@@ -48,9 +49,9 @@ export class RateLimiter extends AddressLimits {
     };
   }
 
-  /** Returns the rate limit headers of a client address without counting a request. */
+  /** Returns the rate limit headers of a client address from the memory of this process. */
   peekForAddress(address: string | undefined): LimitHeaders {
-    return limitHeaders(this.storage.peekLocally(this.addressBudget(address)));
+    return limitHeaders(this.storage.peekLocal(this.addressBudget(address)));
   }
 
   /** Returns the budget of an API key's owner, with the ban policy of the API key. */

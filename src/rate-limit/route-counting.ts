@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { DiscoveryService, type ModulesContainer } from '@nestjs/core';
+import { isPublicHandler, isUncounted } from '../auth/public.decorator.js';
 import { SECOND_MS } from '../config/clock.js';
 import { ApiRouteLimit } from '../http/openapi/decorators/api-route-limit.decorator.js';
 import { perRoute } from '../http/request/request-context.js';
@@ -21,7 +22,7 @@ export function readRouteCounting(
 ): { isSkipped: boolean; quota: Quota | undefined } {
   const read = (key: string): unknown =>
     Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
-  const isSkipped = read('THROTTLER:SKIPdefault') === true;
+  const isSkipped = isUncounted(controller, handler);
   const hasLimit = [handler, controller].some((target) =>
     Reflect.hasMetadata('THROTTLER:LIMITdefault', target),
   );
@@ -40,9 +41,10 @@ export function readRouteCounting(
 /** Adds the limits of `@Throttle()` to the interface description. Call it before that is made. */
 export function describeRouteLimits(modules: ModulesContainer): void {
   for (const { controller, name, method } of routeHandlers(new DiscoveryService(modules))) {
-    const { quota } = readRouteCounting(controller, method);
-    if (!quota) continue;
-    const describe = ApiRouteLimit({ limit: quota.limit, seconds: quota.lengthMs / SECOND_MS });
-    describe(controller.prototype as object, name, { value: method });
+    const { isSkipped, quota } = readRouteCounting(controller, method);
+    const hasNoHeaders = isSkipped && isPublicHandler(controller, method);
+    if (!quota && !hasNoHeaders) continue;
+    const limit = quota ? { limit: quota.limit, seconds: quota.lengthMs / SECOND_MS } : 'none';
+    ApiRouteLimit(limit)(controller.prototype as object, name, { value: method });
   }
 }

@@ -1,4 +1,3 @@
-import { isPublicHandler } from '../auth/public.decorator.js';
 import { SECOND_MS } from '../config/clock.js';
 import type { RouteHandler } from '../http/request/route-handlers.js';
 import { readRouteCounting } from './route-counting.js';
@@ -27,11 +26,6 @@ export function routeLimitProblems({ controller, name, method }: RouteHandler): 
     }
     if (!(Number.isSafeInteger(lengthMs) && lengthMs > 0 && lengthMs % SECOND_MS === 0)) {
       problems.push('The ttl of @Throttle() must be whole seconds, in milliseconds: 60_000.');
-    }
-    if (isPublicHandler(controller, method)) {
-      problems.push(
-        '@Throttle() has no effect on a @Public() route: its requests are not counted. Remove one of them.',
-      );
     }
   }
   return problems.map((problem) => `${controller.name}.${name}: ${problem}`);

@@ -1,4 +1,4 @@
-import { generateKey } from '../../src/auth/key-format.js';
+import { unknownKey } from '../harness/database/api-keys.js';
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
 import { limitsOf } from '../harness/rate-limit/limits.js';
@@ -77,12 +77,12 @@ describe('GET /v1/pets', () => {
   });
 
   it('401 for an invalid key, even with a valid key in the query', async () => {
-    const response = await authorized(`Bearer ${generateKey()}`, `/v1/pets?api_key=${owner.key}`);
+    const response = await authorized(`Bearer ${unknownKey()}`, `/v1/pets?api_key=${owner.key}`);
     expect(response).toMatchObject({ status: 401, json: { code: 'invalid_api_key' } });
   });
 
   const invalid: [string, (key: string) => string | Promise<string>][] = [
-    ['unknown', () => generateKey()],
+    ['unknown', () => unknownKey()],
     [
       'revoked',
       async () => (await createKey(service.database, owner.id, { revokedAtMs: START_MS - 1 })).key,
@@ -124,7 +124,7 @@ describe('GET /v1/pets', () => {
   it.each(invalid)('401 with the same response for a key that is %s', async (_, makeKey) => {
     const [response, other] = [
       await authorized(`Bearer ${await makeKey(owner.key)}`),
-      await authorized(`Bearer ${generateKey()}`),
+      await authorized(`Bearer ${unknownKey()}`),
     ];
     expect(response.status).toBe(401);
     expect(response.text).toBe(
@@ -144,7 +144,7 @@ describe('GET /v1/pets', () => {
 
   it('401 for any number of keys sets the rate limit headers of the address', async () => {
     const before = limitsOf(await send(service, '/v1/pets'));
-    const after = limitsOf(await authorized(`Bearer ${generateKey()}`));
+    const after = limitsOf(await authorized(`Bearer ${unknownKey()}`));
     expect(after).toEqual({ ...before, limit: ADDRESS_LIMIT, remaining: before.remaining - 1 });
   });
 });
@@ -170,7 +170,7 @@ describe.each(anything)('%s %s', (method, path) => {
   });
 
   it('401 with an invalid one', async () => {
-    const response = await new ApiClient(service, generateKey()).send(path, { method });
+    const response = await new ApiClient(service, unknownKey()).send(path, { method });
     expect(response).toMatchObject({ status: 401, json: { code: 'invalid_api_key' } });
     expect(limitsOf(response).limit).toBe(ADDRESS_LIMIT);
   });

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { LastUsed } from '../../src/auth/last-used.js';
+import { LastUsed } from '../../src/auth/key-cache/last-used.js';
 import type { KeyLookupRepository } from '../../src/auth/key-cache/key-lookup.repository.js';
 import { ApiClient } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';

@@ -89,6 +89,10 @@ describe('a usage error', () => {
   test.each([
     ['a tab', 'a\tb'],
     ['an escape sequence', 'a\u001b[31m'],
+    ['a right-to-left override', 'a\u202eb'],
+    ['a zero-width joiner', 'a\u200db'],
+    ['a line separator', 'a\u2028b'],
+    ['a private character', 'a\ue000b'],
     ['256 characters', 'x'.repeat(256)],
     ['only white space', '  '],
   ])('the name of an owner cannot have %s', async (_, name) => {

@@ -1,4 +1,4 @@
-import { generateKey } from '../../src/auth/key-format.js';
+import { unknownKey } from '../harness/database/api-keys.js';
 import { BoundedPool, DatabaseQueueFullError } from '../../src/database/pools/bounded-pool.js';
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
@@ -96,7 +96,7 @@ describe('while every connection is busy and the queue is full', () => {
         await client.post(
           '/v1/pets',
           { name: 'Frank', categoryId: 1 },
-          { 'Idempotency-Key': generateKey() },
+          { 'Idempotency-Key': unknownKey() },
         ),
       ]) {
         expect(expectError(rejected, 503, 'service_unavailable')).toBe(

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type QueryResultRow } from 'pg';
-import { generateKey } from '../../src/auth/key-format.js';
+import { unknownKey } from '../harness/database/api-keys.js';
 import { Cli } from '../harness/processes/command.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
@@ -89,11 +89,7 @@ const programs = findPostgresPrograms();
     }
     expect((await api.get('/v1/pets?limit=1&status=available')).json).toEqual([json]);
     expect((await api.get(`/v1/pets/${json.id}`)).json).toEqual(json);
-    expectError(
-      await new ApiClient(service, generateKey()).get('/v1/pets'),
-      401,
-      'invalid_api_key',
-    );
+    expectError(await new ApiClient(service, unknownKey()).get('/v1/pets'), 401, 'invalid_api_key');
     expect((await send(service, '/health/ready')).status).toBe(200);
 
     const other = new ApiClient(service, second!.key);
@@ -146,6 +142,8 @@ const programs = findPostgresPrograms();
     'UPDATE owners SET plan = $$business$$',
     'UPDATE api_keys SET revoked_at = NULL',
     'DELETE FROM api_keys',
+    'INSERT INTO key_secret VALUES ($$x$$)',
+    'DELETE FROM key_secret',
     'DELETE FROM migrations',
     'SET ROLE pets_owner',
     'COPY (SELECT 1) TO PROGRAM $$true$$',

@@ -1,4 +1,4 @@
-import { generateKey } from '../../src/auth/key-format.js';
+import { unknownKey } from '../harness/database/api-keys.js';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { type DatabaseLock, holdPets } from '../harness/database/database-lock.js';
 import { expectError } from '../harness/http/error-response.js';
@@ -99,7 +99,7 @@ describe('when nothing in the server limits the time, as behind a pooler', () =>
   afterAll(() => service.close());
 
   it('GET /v1/pets › 503, and the next request does not wait for the late response', async () => {
-    const otherClient = new ApiClient(service, generateKey());
+    const otherClient = new ApiClient(service, unknownKey());
     await whileAnimalsAreLocked(async () => {
       expectUnavailable(await api.get('/v1/pets'));
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generateKey, hashKey } from '../../src/auth/key-format.js';
+import { hashKey } from '../../src/auth/key-format.js';
+import { keyMakerOf } from '../harness/database/api-keys.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { DatabaseRelay } from '../harness/database/database-relay.js';
 import { expectError } from '../harness/http/error-response.js';
@@ -61,10 +62,11 @@ interface Health {
 
   /** Creates `count` valid keys, which no service has cached. */
   async function createKeys(count: number): Promise<string[]> {
-    const keys = Array.from({ length: count }, () => generateKey());
+    const maker = await keyMakerOf(server);
+    const keys = Array.from({ length: count }, () => maker.create());
     await server.query(
-      `INSERT INTO api_keys (owner_id, hash, hint)
-       SELECT $1, decode(hash, 'hex'), '' FROM unnest($2::text[]) AS hash`,
+      `INSERT INTO api_keys (owner_id, hash, hint, has_proof)
+       SELECT $1, decode(hash, 'hex'), '', true FROM unnest($2::text[]) AS hash`,
       [owner.id, keys.map(hashKey)],
     );
     return keys;

@@ -54,9 +54,8 @@ test('every setting has a default', () => {
       anonymousRequestsPerMinute: 300,
       banAfterRejections: undefined,
       banMs: 300_000,
-      keyLookupsPerSecond: 10,
     },
-    bounds: { maxQueuedKeyLookups: 100, maxCachedKeys: 100_000 },
+    bounds: { maxCachedKeys: 100_000 },
     logging: { level: 'info', clientAddress: 'full', bufferBytes: 4_194_304 },
   });
 });
@@ -159,8 +158,6 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['MAX_UNSENT_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', '1.5'],
   ['MAX_ARRIVING_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', 'none'],
   ['DATABASE_LOOKUP_POOL_SIZE', /integer from 1 to 100/, '0', '101', 'many'],
-  ['MAX_QUEUED_KEY_LOOKUPS', /integer from 1 to 100000/, '0', '100001', 'many'],
-  ['KEY_LOOKUPS_PER_SECOND', /integer from 1 to 1000000/, '0', '1000001', 'many'],
   ['KEY_CACHE_SIZE', /integer from 1 to 10000000/, '0', '10000001', 'many'],
   ['READINESS_TIMEOUT_SECONDS', /seconds from 0.05 to 60/, '0', '61'],
   ['MIGRATE_ON_START', /true or false/, 'yes', '1', 'TRUE'],

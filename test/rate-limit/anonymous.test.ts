@@ -1,4 +1,4 @@
-import { generateKey } from '../../src/auth/key-format.js';
+import { unknownKey } from '../harness/database/api-keys.js';
 import { type ApiResponse, send } from '../harness/http/client.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
 import {
@@ -90,7 +90,7 @@ describe('a request without a valid key', () => {
     const requests: RequestOptions[] = [
       { method: 'POST' },
       { path: '/v1/nothing', key: 'malformed' },
-      { path: '/nothing', key: generateKey() },
+      { path: '/nothing', key: unknownKey() },
       { path: '/v1/%ff', method: 'OPTIONS' },
       { method: 'HEAD', key },
     ];

@@ -2,20 +2,20 @@ import { Bans, InProcessStorage } from '../../src/rate-limit/in-process-storage.
 import type { BanPolicy, Budget } from '../../src/rate-limit/limit-storage.js';
 import { address, owner, START_MS } from '../harness/rate-limit/limit-model.js';
 import { DAY_MS, MINUTE_MS } from '../harness/rate-limit/limits.js';
-import { itKeepsTheRules, LOOKUPS_PER_SECOND } from '../harness/rate-limit/storage-rules.js';
+import { itKeepsTheRules } from '../harness/rate-limit/storage-rules.js';
 
 describe('counters in the process', () => {
   itKeepsTheRules(
     () => {
       let nowMs = START_MS;
-      const storage = new InProcessStorage({ now: () => nowMs }, LOOKUPS_PER_SECOND);
+      const storage = new InProcessStorage({ now: () => nowMs });
       return Promise.resolve({ storage, setClock: (ms) => void (nowMs = ms) });
     },
     { seeds: 12, length: 3_000 },
   );
 
   it('hold at most 200,000 addresses, and every owner', async () => {
-    const storage = new InProcessStorage({ now: () => START_MS }, LOOKUPS_PER_SECOND);
+    const storage = new InProcessStorage({ now: () => START_MS });
     const ids = Array.from({ length: 250_000 }, (_, index) => String(index));
     for (const id of ids) {
       await storage.consume(address(id, 5));
@@ -34,7 +34,7 @@ describe('counters in the process', () => {
 
   it('continue from the state of the shared counters, including a ban', async () => {
     let nowMs = START_MS;
-    const create = () => new InProcessStorage({ now: () => nowMs }, LOOKUPS_PER_SECOND);
+    const create = () => new InProcessStorage({ now: () => nowMs });
     const [shared, storage] = [create(), create()];
     const ban = { lineageId: '1', unbanCount: 0, afterRejections: 3, lengthMs: 300_000 };
     const budget: Budget = { ...owner('1', 2, 5), ban };

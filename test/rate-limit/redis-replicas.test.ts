@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { generateKey, hashKey } from '../../src/auth/key-format.js';
+import { hashKey } from '../../src/auth/key-format.js';
+import { unknownKey } from '../harness/database/api-keys.js';
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createOwner, type TestOwner } from '../harness/database/factories.js';
@@ -154,25 +155,18 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
     );
   });
 
-  it('together look up at most the limit of an address of 3,000 unknown keys, and ten per second over it', async () => {
-    const keys = Array.from({ length: 3_000 }, generateKey);
-    const owner = await createOwner(database);
-    const cached = ofKey(replicas, owner.key);
-    await sequentially(REPLICAS, cached);
-    const startedAt = performance.now();
-    const all = keys.map((key, index) =>
-      send(replicas[index % REPLICAS]!, '/v1/pets', {
-        headers: { 'X-Forwarded-For': '192.0.2.2', Authorization: `Bearer ${key}` },
-      }),
+  it('401 for as many unknown keys as an address may send, 429 for the others, without a lookup', async () => {
+    const keys = Array.from({ length: 300 }, unknownKey);
+    const responses = await Promise.all(
+      keys.map((key, index) =>
+        send(replicas[index % REPLICAS]!, '/v1/pets', {
+          headers: { 'X-Forwarded-For': '192.0.2.2', Authorization: `Bearer ${key}` },
+        }),
+      ),
     );
-    const known = await inParallel(20, cached);
-    expect(known.map(({ status }) => status)).toEqual(known.map(() => 404));
-    const responses = codes(await Promise.all(all));
-    const seconds = Math.ceil((performance.now() - startedAt) / 1_000) + 1;
-    expect(responses).toEqual({ invalid_api_key: 40, rate_limit_exceeded: 2_960 });
+    expect(codes(responses)).toEqual({ invalid_api_key: 40, rate_limit_exceeded: 260 });
     const lookedUp = keys.filter((key) => relay.timesSent(Buffer.from(hashKey(key), 'hex')) > 0);
-    expect(lookedUp.length).toBeGreaterThanOrEqual(50);
-    expect(lookedUp.length).toBeLessThanOrEqual(40 + 10 * seconds);
+    expect(lookedUp).toEqual([]);
   });
 
   describe('send Redis one command for', () => {
@@ -210,7 +204,7 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
         'with an unknown key',
         () =>
           send(replicas[0]!, '/v1/pets', {
-            headers: { ...address(13), Authorization: `Bearer ${generateKey()}` },
+            headers: { ...address(13), Authorization: `Bearer ${unknownKey()}` },
           }),
       ],
     ])('a request %s', async (_, ask) => {
@@ -224,10 +218,9 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
       expect(await commandsOf(() => sequentially(9, () => client.get('/v1/pets')))).toBe(9);
     });
 
-    it('and three commands in two round trips for a valid key that is not in the cache', async () => {
+    it('a request with a valid key that is not in the cache', async () => {
       const { key } = await createOwner(database);
       const client = new ApiClient(replicas[0]!, key);
-      expect(await commandsOf(() => client.get('/v1/pets'))).toBe(3);
       expect(await commandsOf(() => client.get('/v1/pets'))).toBe(1);
     });
   });

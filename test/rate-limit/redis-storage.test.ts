@@ -9,11 +9,7 @@ import {
 } from '../harness/processes/redis.js';
 import { owner, START_MS } from '../harness/rate-limit/limit-model.js';
 import { DAY_MS, MINUTE_MS } from '../harness/rate-limit/limits.js';
-import {
-  itKeepsTheRules,
-  LOOKUPS_PER_SECOND,
-  type StorageUnderTest,
-} from '../harness/rate-limit/storage-rules.js';
+import { itKeepsTheRules, type StorageUnderTest } from '../harness/rate-limit/storage-rules.js';
 
 describeWithRedisClock('counters in Redis', () => {
   let redis: RedisServer;
@@ -42,7 +38,6 @@ describeWithRedisClock('counters in Redis', () => {
     const storage = new RedisStorage(
       { ...settings, prefix, commandTimeoutMs: 5_000 },
       { now: () => nowMs },
-      LOOKUPS_PER_SECOND,
     );
     await storage.onModuleInit();
     storages.push(storage);

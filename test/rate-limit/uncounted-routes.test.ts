@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ApiClient, send } from '../harness/http/client.js';
+import { unknownKey } from '../harness/database/api-keys.js';
 import { createOwner } from '../harness/database/factories.js';
 import { sequentially, rateLimitHeaders, limitsOf } from '../harness/rate-limit/limits.js';
 import { startService, type TestService } from '../harness/service/service.js';
@@ -69,7 +70,7 @@ it.each(['/v1/plain/counted', '/v1/uncounted/counted'])(
   },
 );
 
-it.each(['/v1/plain/open', '/v1/open/open', '/health/live'])(
+it.each(['/v1/plain/free', '/health/live'])(
   'GET %s › 200 for every caller, without rate limit headers',
   async (path) => {
     const client = await newClient(1);
@@ -84,3 +85,37 @@ it.each(['/v1/plain/open', '/v1/open/open', '/health/live'])(
     expect((await client.get('/v1/plain/counted')).status).toBe(200);
   },
 );
+
+describe.each(['/v1/plain/open', '/v1/open/open'])('@Public() on GET %s', (path) => {
+  it('200 with a valid key, counted for its owner', async () => {
+    const client = await newClient(5);
+    expect(limitsOf(await client.get(path))).toMatchObject({ limit: 5, remaining: 4 });
+    expect(limitsOf(await client.get('/v1/plain/counted')).remaining).toBe(3);
+  });
+
+  it('200 without a valid key, counted for the address', async () => {
+    const { remaining } = limitsOf(await send(service, path));
+    const responses = [
+      await send(service, path),
+      await new ApiClient(service, unknownKey()).get(path),
+      await new ApiClient(service, 'malformed').get(path),
+    ];
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(responses.map((response) => limitsOf(response).remaining)).toEqual(
+      [1, 2, 3].map((used) => remaining - used),
+    );
+  });
+
+  it('429 over the limit of the owner', async () => {
+    const client = await newClient(1);
+    expect((await client.get(path)).status).toBe(200);
+    expect((await client.get(path)).status).toBe(429);
+  });
+});
+
+it('GET of a @Public() route with @Throttle() › 429 over the limit of the route', async () => {
+  const client = await newClient(5);
+  expect((await client.get('/v1/plain/limited')).status).toBe(200);
+  expect((await client.get('/v1/plain/limited')).status).toBe(429);
+  expect((await client.get('/v1/plain/open')).status).toBe(200);
+});

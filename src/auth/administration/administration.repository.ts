@@ -1,6 +1,6 @@
 import { changeRows, queryRows, type StatementRunner } from '../../database/sql.js';
 import type { ApiKey } from '../api-key.entity.js';
-import { hashKey, keyHint } from '../key-format.js';
+import { hashKey, keyHint, KeyMaker } from '../key-format.js';
 import type { Owner } from '../owner.entity.js';
 import type { StoredPlan } from '../plan.js';
 import { AdministrationError } from './administration-error.js';
@@ -34,8 +34,8 @@ const SELECT_KEYS = `
 const LIST_KEYS = `${SELECT_KEYS} WHERE $1::text IS NULL OR owner.name = $1 ORDER BY key.id`;
 
 const INSERT_KEY = `
-  INSERT INTO api_keys (owner_id, hash, hint, expires_at)
-  SELECT id, $2, $3, now() + $4::float8 * interval '1 millisecond' FROM owners WHERE name = $1
+  INSERT INTO api_keys (owner_id, hash, hint, has_proof, expires_at)
+  SELECT id, $2, $3, true, now() + $4::float8 * interval '1 millisecond' FROM owners WHERE name = $1
   RETURNING id`;
 
 /** Every change of a lineage locks its first key, so that it includes keys of concurrent rotations. */
@@ -46,8 +46,8 @@ const LOCK_LINEAGE = `
 
 /** The newest key of the lineage gives the lifetime. Rotation has shortened that of all others. */
 const INSERT_SUCCESSOR = `
-  INSERT INTO api_keys (owner_id, first_key_id, hash, hint, unban_count, expires_at)
-  SELECT old.owner_id, $2::bigint, $3, $4, old.unban_count,
+  INSERT INTO api_keys (owner_id, first_key_id, hash, hint, has_proof, unban_count, expires_at)
+  SELECT old.owner_id, $2::bigint, $3, $4, true, old.unban_count,
          now() + make_interval(secs => extract(epoch FROM newest.expires_at - newest.created_at)::float8)
     FROM api_keys AS old
     JOIN LATERAL (SELECT expires_at, created_at FROM api_keys
@@ -92,7 +92,8 @@ const SET_PLAN = `
   RETURNING previous.plan`;
 
 /** An API key as operators see it. */
-export interface KeyRecord extends StoredPlan, Omit<ApiKey, 'firstKeyId' | 'hash' | 'owner'> {
+export interface KeyRecord
+  extends StoredPlan, Omit<ApiKey, 'firstKeyId' | 'hasProof' | 'hash' | 'owner'> {
   /** The owner's name. */
   readonly owner: string;
   /** The first key of the rotation lineage, which may be this key. */
@@ -123,6 +124,11 @@ export class AdministrationRepository {
     return this.database.transaction((database) => work(new AdministrationRepository(database)));
   }
 
+  async getKeyMaker(): Promise<KeyMaker> {
+    const row = await this.first<{ secret: Buffer }>('SELECT secret FROM key_secret', []);
+    return new KeyMaker(row?.secret ?? fail('The table key_secret is empty.'));
+  }
+
   async getKey(id: bigint): Promise<KeyRecord> {
     const key = await this.first<KeyRecord>(`${SELECT_KEYS} WHERE key.id = $1`, [id]);
     return key ?? fail(`The key ${id} does not exist.`);
@@ -131,7 +137,7 @@ export class AdministrationRepository {
   async getKeyByText(key: string): Promise<KeyRecord> {
     const sql = `${SELECT_KEYS} WHERE key.hash = $1`;
     const record = await this.first<KeyRecord>(sql, [hashOf(key)]);
-    return record ?? fail('The key is well-formed, but this store did not issue it.');
+    return record ?? fail('This store did not issue this API key. It may be mistyped.');
   }
 
   /** Returns the keys of an owner, or all keys, in the order of their creation. */
@@ -171,11 +177,8 @@ export class AdministrationRepository {
   }
 
   /** Creates an owner. Returns false if the name is taken. */
-  async insertOwner(
-    name: string,
-    { plan, limitPerMinute, limitPerDay }: StoredPlan,
-  ): Promise<boolean> {
-    return (await this.firstId(INSERT_OWNER, [name, plan, limitPerMinute, limitPerDay])) !== null;
+  async insertOwner(name: string, plan: StoredPlan): Promise<boolean> {
+    return (await this.firstId(INSERT_OWNER, [name, ...columnsOf(plan)])) !== null;
   }
 
   async getOwner(name: string): Promise<OwnerRecord> {
@@ -190,11 +193,8 @@ export class AdministrationRepository {
   }
 
   /** Returns the owner's previous plan, or null if the owner does not exist. */
-  async setPlan(
-    name: string,
-    { plan, limitPerMinute, limitPerDay }: StoredPlan,
-  ): Promise<string | null> {
-    const values = [name, plan, limitPerMinute, limitPerDay];
+  async setPlan(name: string, plan: StoredPlan): Promise<string | null> {
+    const values = [name, ...columnsOf(plan)];
     return (await this.first<{ plan: string }>(SET_PLAN, values))?.plan ?? null;
   }
 
@@ -216,6 +216,10 @@ export class AdministrationRepository {
   private async firstId(sql: string, values: unknown[]): Promise<bigint | null> {
     return (await this.first<{ id: bigint }>(sql, values))?.id ?? null;
   }
+}
+
+function columnsOf({ plan, limitPerMinute, limitPerDay }: StoredPlan): unknown[] {
+  return [plan, limitPerMinute, limitPerDay];
 }
 
 function hashOf(key: string): Buffer {

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../config/clock.js';
-import { generateKey, hasKeyForm } from '../key-format.js';
+import { hasKeyForm } from '../key-format.js';
 import type { StoredPlan } from '../plan.js';
 import { AdministrationError } from './administration-error.js';
 import type { AdministrationRepository, KeyRecord } from './administration.repository.js';
@@ -41,8 +41,8 @@ export class KeyAdministration {
    */
   async issue({ owner, plan, lifetimeMs }: NewKey): Promise<IssuedKey> {
     const name = toOwnerName(owner);
-    const key = generateKey();
     return this.repository.inTransaction(async (repository) => {
+      const key = (await repository.getKeyMaker()).create();
       const isNewOwner = plan !== undefined && (await repository.insertOwner(name, plan));
       const keyId = await repository.insertKey(name, key, lifetimeMs);
       if (keyId === null) {
@@ -78,8 +78,8 @@ export class KeyAdministration {
    * @throws AdministrationError if the key has expired or was revoked
    */
   async rotate(keyId: bigint, overlapMs = DAY_MS): Promise<RotatedKey> {
-    const key = generateKey();
     return this.repository.inTransaction(async (repository) => {
+      const key = (await repository.getKeyMaker()).create();
       const firstKeyId = await repository.lockLineage(keyId);
       const { successorId: earlierSuccessorId } = await repository.getKey(keyId);
       const newKeyId = await repository.insertSuccessor(keyId, firstKeyId, key);
@@ -125,9 +125,7 @@ export class KeyAdministration {
   async inspect(key: bigint | string): Promise<KeyRecord> {
     if (typeof key === 'bigint') return this.repository.getKey(key);
     if (!hasKeyForm(key)) {
-      throw new AdministrationError(
-        'This is not an API key. Its form or checksum is wrong, so it may be mistyped or truncated.',
-      );
+      throw new AdministrationError('This is not an API key. It may be mistyped or truncated.');
     }
     return this.repository.getKeyByText(key);
   }

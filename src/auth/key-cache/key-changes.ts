@@ -8,6 +8,7 @@ import pg from 'pg';
 import { APPLICATION_NAMES } from '../../database/pools/client-config.js';
 import { DatabaseLocation } from '../../database/database-location.js';
 import { KEY_CHANGES_CHANNEL } from '../administration/administration.repository.js';
+import { IssuedKeys } from './issued-keys.js';
 import { KeyCache } from './key-cache.js';
 
 const RECONNECT_AFTER_MS = 1_000;
@@ -26,6 +27,7 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
 
   constructor(
     private readonly cache: KeyCache,
+    private readonly issuedKeys: IssuedKeys,
     private readonly location: DatabaseLocation,
   ) {}
 
@@ -53,13 +55,16 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
     client.on('notification', ({ payload = '' }) => {
       // Anything may have changed if the payload is not the id of an owner.
       const ownerId = /^\d{1,19}$/.test(payload) ? BigInt(payload) : undefined;
-      this.cache.invalidate({ ownerId, atMs: performance.now() });
+      this.cache.invalidate(ownerId);
+      // Until the rollout of this release has ended, keys without a proof may be issued.
+      void this.issuedKeys.refresh(ownerId);
     });
     try {
       await client.connect();
       await client.query(`LISTEN ${KEY_CHANGES_CHANNEL}`);
       // Changes may have been missed while there was no connection.
-      this.cache.invalidate({});
+      this.cache.invalidate();
+      void this.issuedKeys.refresh();
     } catch (error) {
       this.logger.warn({ msg: 'not listening for changes of API keys', err: error });
       this.listenAgain(client);

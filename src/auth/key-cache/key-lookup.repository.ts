@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { LookupPools } from '../../database/pools/lookup-pools.js';
+import { LookupPool } from '../../database/pools/lookup-pool.js';
 import type { CachedKey } from '../cached-key.js';
 import { limitsOf, type StoredPlan } from '../plan.js';
 
@@ -12,6 +12,11 @@ const FIND_BY_HASH = `
     JOIN owners AS owner ON owner.id = key.owner_id
    WHERE key.hash = $1`;
 
+const HASHES_PER_QUERY = 50_000;
+const LIST_HASHES_WITHOUT_PROOF = `
+  SELECT id, encode(hash, 'hex') AS hash FROM api_keys WHERE NOT has_proof AND id > $1`;
+const IN_ORDER = `ORDER BY id LIMIT ${HASHES_PER_QUERY}`;
+
 /** A use is stored to the minute, which may have begun before the API key was created. */
 const SAVE_LAST_USED = `
   UPDATE api_keys AS key
@@ -19,46 +24,50 @@ const SAVE_LAST_USED = `
     FROM unnest($1::bigint[], $2::timestamptz[]) AS used (id, at)
    WHERE key.id = used.id AND (key.last_used_at IS NULL OR key.last_used_at < used.at)`;
 
-type KeyRow = StoredPlan &
-  Pick<CachedKey, 'id' | 'ownerId' | 'firstKeyId' | 'unbanCount' | 'revoked'> & {
-    expiresAt: Date | null;
-  };
+type KeyRow = StoredPlan & Omit<CachedKey, 'limits' | 'expiresAtMs'> & { expiresAt: Date | null };
 
 /** The queries on API keys for serving requests. */
 @Injectable()
 export class KeyLookupRepository {
-  constructor(private readonly pools: LookupPools) {}
+  constructor(private readonly pool: LookupPool) {}
 
-  /**
-   * Returns the state of the API key with this SHA-256 in hex, or null if it does not exist. Lookups
-   * of API keys that are not in the cache use separate connections.
-   */
-  async findByHash(hash: string, isCached: boolean): Promise<CachedKey | null> {
-    const kind = isCached ? 'cached' : 'uncached';
-    const [row] = await this.pools.query<KeyRow>(kind, FIND_BY_HASH, [Buffer.from(hash, 'hex')]);
+  /** Returns the state of the API key with this SHA-256 in hex, or null if it does not exist. */
+  async findByHash(hash: string): Promise<CachedKey | null> {
+    const [row] = await this.pool.query<KeyRow>(FIND_BY_HASH, [Buffer.from(hash, 'hex')]);
     if (!row) return null;
     const { id, ownerId, plan, firstKeyId, unbanCount, expiresAt, revoked } = row;
     const expiresAtMs = expiresAt?.getTime();
-    return {
-      id,
-      ownerId,
-      plan,
-      limits: limitsOf(row),
-      firstKeyId,
-      unbanCount,
-      expiresAtMs,
-      revoked,
-    };
+    const limits = limitsOf(row);
+    return { id, ownerId, plan, limits, firstKeyId, unbanCount, expiresAtMs, revoked };
+  }
+
+  /** Returns the secret with which the store creates the proofs of its API keys. */
+  async getKeySecret(): Promise<Buffer> {
+    const [row] = await this.pool.query<{ secret: Buffer }>('SELECT secret FROM key_secret');
+    if (!row) throw new Error('The table key_secret is empty. Restore it from a backup.');
+    return row.secret;
+  }
+
+  /** Returns hashes in hex, in batches. @param ownerId undefined: of the keys of all owners */
+  async *listHashesWithoutProof(ownerId?: bigint): AsyncGenerator<string[]> {
+    const [condition, values] =
+      ownerId === undefined ? ['', []] : [' AND owner_id = $2', [ownerId]];
+    const sql = `${LIST_HASHES_WITHOUT_PROOF}${condition} ${IN_ORDER}`;
+    for (let lastId: bigint | undefined = 0n; lastId !== undefined;) {
+      const rows: { id: bigint; hash: string }[] = await this.pool.query(sql, [lastId, ...values]);
+      yield rows.map(({ hash }) => hash);
+      lastId = rows[HASHES_PER_QUERY - 1]?.id;
+    }
   }
 
   /** Whether an API key was ever issued. */
   async hasKeys(): Promise<boolean> {
-    return (await this.pools.query('uncached', 'SELECT FROM api_keys LIMIT 1')).length > 0;
+    return (await this.pool.query('SELECT FROM api_keys LIMIT 1')).length > 0;
   }
 
   /** Stores the times, since the epoch by key id, that are later than the stored ones. */
   async saveLastUsed(usedAtMs: ReadonlyMap<bigint, number>): Promise<void> {
     const times = [...usedAtMs.values()].map((ms) => new Date(ms));
-    await this.pools.query('cached', SAVE_LAST_USED, [[...usedAtMs.keys()], times]);
+    await this.pool.query(SAVE_LAST_USED, [[...usedAtMs.keys()], times]);
   }
 }

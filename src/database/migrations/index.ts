@@ -2,10 +2,12 @@ import type { MigrationInterface } from 'typeorm';
 import { CreateStore1795132800000 } from './1795132800000-create-store.js';
 import { KeepFirstAnswers1795219200000 } from './1795219200000-keep-first-answers.js';
 import { AddOutboxEvents1795305600000 } from './1795305600000-add-outbox-events.js';
+import { AddKeySecret1795395600000 } from './1795395600000-add-key-secret.js';
 
 /** All migrations, oldest first. They need no `down`, because a schema only goes forward. */
 export const migrations: (new () => Pick<MigrationInterface, 'name' | 'up'>)[] = [
   CreateStore1795132800000,
   KeepFirstAnswers1795219200000,
   AddOutboxEvents1795305600000,
+  AddKeySecret1795395600000,
 ];

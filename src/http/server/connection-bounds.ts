@@ -16,7 +16,7 @@ export type ConnectionBounds = ReturnType<typeof connectionBounds>;
  */
 export function connectionBounds({ bounds, database, server }: Settings) {
   const descriptorLimit = openFilesLimit();
-  const databaseConnections = database.poolSize + 2 * database.lookupPoolSize;
+  const databaseConnections = database.poolSize + database.lookupPoolSize;
   const available = descriptorLimit - RESERVED_DESCRIPTORS - databaseConnections;
   const maxConnections = bounds.maxConnections ?? Math.min(available, MAX_DEFAULT_CONNECTIONS);
   if (maxConnections > available || maxConnections < 1) {

@@ -10,14 +10,11 @@ import { hash } from 'node:crypto';
  *
  * ARGV: the mode; the number of windows; the ban's unban count, its number of rejections and its
  * length; the limits of the windows; their lengths; their names; the name of the lineage, if any.
- * The modes are
- *   consume  count one request in all windows or in none; count a rejection in the lineage
- *   peek     count nothing
- *   reserve  count one request in the first window or, if it is full, one lookup in the second
- *   refund   remove one request from the first window if the window still ends at ARGV[3]
+ * The mode `consume` counts one request in all windows or in none, and a rejection in the lineage.
+ * The mode `peek` counts nothing.
  *
- * Returns the outcome (0: rejected, 1: allowed, 2: rejected, and a ban starts, 3: rejected, but the
- * lookup may run), the time, the two numbers of each window, and the four of the lineage, if any.
+ * Returns the outcome (0: rejected, 1: allowed, 2: rejected, and a ban starts), the time, the two
+ * numbers of each window, and the four of the lineage, if any.
  */
 const BODY = `
 local key, mode, count = KEYS[1], ARGV[1], tonumber(ARGV[2])
@@ -28,14 +25,13 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local stored = redis.call('HMGET', key, unpack(ARGV, first))
 
-local used, ends, starts = {}, {}, false
+local used, ends, allowed, starts = {}, {}, 1, false
 for i = 1, count do
   local u, e = string.match(stored[i] or '', '^(%d+) (%d+)$')
   used[i], ends[i] = tonumber(u or 0), tonumber(e or 0)
   if ends[i] <= now then used[i], ends[i], starts = 0, now + ARGV[5 + count + i], true end
+  if used[i] >= tonumber(ARGV[5 + i]) then allowed = 0 end
 end
-
-local function hasRoom(i) return used[i] < tonumber(ARGV[5 + i]) end
 
 local function parseLineage(text)
   local r, m, b, n = string.match(text or '', '^(%d+) (%d+) (%d+) (%d+)$')
@@ -46,25 +42,15 @@ local function expireAt(at)
   if at > redis.call('PEXPIRETIME', key) then redis.call('PEXPIREAT', key, at) end
 end
 
-local function countIn(from, to)
+local function countRequest()
   local fields = {}
-  for i = from, to do
+  for i = 1, count do
     used[i] = used[i] + 1
     fields[#fields + 1] = ARGV[first + i - 1]
     fields[#fields + 1] = used[i] .. ' ' .. string.format('%.0f', ends[i])
   end
   redis.call('HSET', key, unpack(fields))
-  if starts then expireAt(math.max(unpack(ends, from, to))) end
-end
-
-local function refund()
-  used[1] = used[1] - 1
-  if used[1] > 0 then
-    redis.call('HSET', key, ARGV[first], used[1] .. ' ' .. string.format('%.0f', ends[1]))
-  else
-    redis.call('HDEL', key, ARGV[first])
-    ends[1] = now + ARGV[5 + count + 1]
-  end
+  if starts then expireAt(math.max(unpack(ends))) end
 end
 
 -- Deletes some lineages whose minute and ban have ended whenever one is added.
@@ -94,21 +80,10 @@ local function reject()
   return bans
 end
 
-local banned = rejections and rejections[4] >= unbans and rejections[3] > now
-local allowed = 0
-if mode == 'reserve' then
-  if hasRoom(1) then countIn(1, 1) allowed = 1
-  elseif hasRoom(2) then countIn(2, 2) allowed = 3 end
-elseif mode == 'refund' then
-  if used[1] > 0 and ends[1] == tonumber(ARGV[3]) then refund() end
-  if hasRoom(1) then allowed = 1 end
-elseif not banned then
-  allowed = 1
-  for i = 1, count do if not hasRoom(i) then allowed = 0 end end
-  if mode == 'consume' then
-    if allowed == 1 then countIn(1, count)
-    elseif lineage and reject() then allowed = 2 end
-  end
+if rejections and rejections[4] >= unbans and rejections[3] > now then allowed = 0
+elseif mode == 'consume' then
+  if allowed == 1 then countRequest()
+  elseif lineage and reject() then allowed = 2 end
 end
 
 local reply = { allowed, now }

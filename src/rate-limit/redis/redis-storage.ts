@@ -2,20 +2,13 @@ import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/c
 import { type Clock, MINUTE_MS } from '../../config/clock.js';
 import type { RedisSettings } from '../../config/redis-settings.js';
 import { InProcessStorage } from '../in-process-storage.js';
-import {
-  type Budget,
-  LimitStorage,
-  type RateLimitDecision,
-  type Reservation,
-} from '../limit-storage.js';
+import { type Budget, LimitStorage, type RateLimitDecision } from '../limit-storage.js';
 import { Circuit } from './circuit.js';
-import { type LimitMode, type LimitReply, parseReply, runLimitScript } from './limit-call.js';
+import { type LimitMode, parseReply, runLimitScript } from './limit-call.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisFailure } from './redis-failure.js';
 import { serverWarnings } from './server-warnings.js';
 
-const CONSUME: LimitMode = { name: 'consume' };
-const PEEK: LimitMode = { name: 'peek' };
 /** The budget that probes read until a command for another budget has failed. */
 const PROBE_BUDGET: Budget = {
   kind: 'owner',
@@ -33,7 +26,6 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   private readonly logger = new Logger(RedisStorage.name);
   private readonly connection: RedisConnection;
   private readonly fallback: InProcessStorage;
-  private readonly reserveMode: LimitMode;
   private readonly loggedWarnings = new Set<string>();
   /** How far Redis's clock is ahead of ours, in milliseconds. */
   private clockOffsetMs = 0;
@@ -44,12 +36,9 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   constructor(
     private readonly settings: RedisSettings,
     private readonly clock: Clock,
-    lookupsPerSecond: number,
   ) {
     super();
-    this.reserveMode = { name: 'reserve', lookupsPerSecond };
-    const redisClock = { now: () => clock.now() + this.clockOffsetMs };
-    this.fallback = new InProcessStorage(redisClock, lookupsPerSecond);
+    this.fallback = new InProcessStorage({ now: () => clock.now() + this.clockOffsetMs });
     this.connection = new RedisConnection(settings.address, settings.commandTimeoutMs);
     this.connection.onConnected(() => void this.checkServer());
     this.connection.onLost((failure) => this.circuit.open(failure));
@@ -67,30 +56,19 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   }
 
   override async consume(budget: Budget): Promise<RateLimitDecision> {
-    return (await this.tryRedis(budget, CONSUME))?.decision ?? this.fallback.consume(budget);
+    return (await this.tryRedis(budget, 'consume')) ?? this.fallback.consume(budget);
   }
 
   override async peek(budget: Budget): Promise<RateLimitDecision> {
-    return (await this.tryRedis(budget, PEEK))?.decision ?? this.fallback.peek(budget);
+    return (await this.tryRedis(budget, 'peek')) ?? this.fallback.peek(budget);
   }
 
-  override peekLocally(budget: Budget): RateLimitDecision {
-    return this.fallback.peekLocally(budget);
-  }
-
-  override async reserve(address: Budget): Promise<Reservation> {
-    return (await this.tryRedis(address, this.reserveMode)) ?? this.fallback.reserve(address);
-  }
-
-  override async refund(address: Budget, reserved: RateLimitDecision): Promise<RateLimitDecision> {
-    if (!reserved.allowed) return reserved;
-    const endsAtMs = reserved.windows[0]?.endsAtMs ?? 0;
-    const reply = await this.tryRedis(address, { name: 'refund', endsAtMs });
-    return reply?.decision ?? this.fallback.refund(address, reserved);
+  override peekLocal(budget: Budget): RateLimitDecision {
+    return this.fallback.peekLocal(budget);
   }
 
   /** Returns undefined if Redis is unavailable. Then the request does not wait for it. */
-  private async tryRedis(budget: Budget, mode: LimitMode): Promise<LimitReply | undefined> {
+  private async tryRedis(budget: Budget, mode: LimitMode): Promise<RateLimitDecision | undefined> {
     if (this.circuit.isOpen) return undefined;
     try {
       return await this.runScript(budget, mode);
@@ -106,19 +84,18 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   }
 
   /** @throws RedisFailure */
-  private async runScript(budget: Budget, mode: LimitMode): Promise<LimitReply> {
+  private async runScript(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
     const values = await runLimitScript(this.connection, this.settings.prefix, budget, mode);
-    const reply = parseReply(budget, mode, values);
-    const { decision, rejections } = reply;
+    const { decision, rejections } = parseReply(budget, values);
     this.circuit.recordReply();
     this.clockOffsetMs = decision.nowMs - this.clock.now();
     this.fallback.setState(budget, decision, rejections);
-    return reply;
+    return decision;
   }
 
   private async probe(): Promise<void> {
     try {
-      await this.runScript(this.failedBudget, PEEK);
+      await this.runScript(this.failedBudget, 'peek');
     } catch (error) {
       // Redis without free memory still counts owners.
       if (!(error instanceof RedisFailure && error.reason === 'memory')) throw error;

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Plan } from '../../../src/config/plans.js';
-import { generateKey, hashKey, keyHint } from '../../../src/auth/key-format.js';
+import { hashKey, keyHint } from '../../../src/auth/key-format.js';
+import { earlierKey, keyMakerOf } from './api-keys.js';
 import type { TestDatabase } from './database.js';
 
 interface OwnerOptions {
@@ -41,23 +42,26 @@ interface KeyOptions {
   expiresAtMs?: number;
   revokedAtMs?: number;
   firstKeyId?: string;
+  /** As the previous release issues it: without a proof. */
+  isEarlier?: boolean;
 }
 
 /** Creates another key of an owner. */
 export async function createKey(
   database: TestDatabase,
   ownerId: string,
-  { expiresAtMs, revokedAtMs, firstKeyId }: KeyOptions = {},
+  { expiresAtMs, revokedAtMs, firstKeyId, isEarlier = false }: KeyOptions = {},
 ): Promise<{ key: string; keyId: string }> {
-  const key = generateKey();
+  const key = isEarlier ? earlierKey() : (await keyMakerOf(database)).create();
   const [row] = await database.query<{ id: string }>(
-    `INSERT INTO api_keys (owner_id, first_key_id, hash, hint, expires_at, revoked_at)
-     VALUES ($1, $2, $3, $4, $5, $6) RETURNING id`,
+    `INSERT INTO api_keys (owner_id, first_key_id, hash, hint, has_proof, expires_at, revoked_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
     [
       ownerId,
       firstKeyId ?? null,
       Buffer.from(hashKey(key), 'hex'),
       keyHint(key),
+      !isEarlier,
       expiresAtMs === undefined ? null : new Date(expiresAtMs),
       revokedAtMs === undefined ? null : new Date(revokedAtMs),
     ],

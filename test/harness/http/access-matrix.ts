@@ -1,4 +1,4 @@
-import { generateKey } from '../../../src/auth/key-format.js';
+import { unknownKey } from '../database/api-keys.js';
 import { ERRORS, type ErrorCode } from '../../../src/errors/catalogue.js';
 import { createKey, createOwner } from '../database/factories.js';
 import { START_MS, type TestService } from '../service/service.js';
@@ -63,7 +63,7 @@ export async function callersOf({ database }: TestService): Promise<Caller[]> {
     },
     withKey('a malformed key', 'not-a-key', 'invalid_api_key'),
     withKey('a key with a wrong checksum', wrongChecksum, 'invalid_api_key'),
-    withKey('an unknown key', generateKey(), 'invalid_api_key'),
+    withKey('an unknown key', unknownKey(), 'invalid_api_key'),
     withKey('an expired key', expired.key, 'invalid_api_key'),
     withKey('a revoked key', revoked.key, 'invalid_api_key'),
     withKey('a banned key', banned.key, 'api_key_banned'),

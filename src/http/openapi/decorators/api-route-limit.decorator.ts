@@ -9,7 +9,7 @@ export interface RouteLimit {
 /** Passes the limit to `describeOperation`, which does not publish this extension. */
 export const ROUTE_LIMIT = 'x-route-limit';
 
-/** Describes the rate limit of an operation. */
-export function ApiRouteLimit(limit: RouteLimit): MethodDecorator {
+/** Describes the rate limit of an operation. @param limit 'none': no limit, and no headers */
+export function ApiRouteLimit(limit: RouteLimit | 'none'): MethodDecorator {
   return ApiExtension(ROUTE_LIMIT, limit);
 }

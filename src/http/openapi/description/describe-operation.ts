@@ -14,12 +14,13 @@ import {
   type ErrorExamples,
   errorResponse,
   EVERY_OPERATION,
+  LIMITED_OPERATION,
   OPERATION_WITH_BODY,
   shared,
 } from './errors.js';
 import {
-  EVERY_PUBLIC_RESPONSE,
   EVERY_RESPONSE,
+  EVERY_UNLIMITED_RESPONSE,
   requestHeaders,
   type ResponseHeader,
   responseHeaders,
@@ -28,7 +29,7 @@ import {
 /** An operation with the extensions of the decorators. They are not published. */
 export type DecoratedOperation = OperationObject & {
   [TAG]?: Tag;
-  [ROUTE_LIMIT]?: RouteLimit;
+  [ROUTE_LIMIT]?: RouteLimit | 'none';
   [DEPRECATION_EXTENSION]?: Deprecation;
 };
 
@@ -55,7 +56,7 @@ export function describeOperation(method: string, decorated: DecoratedOperation)
   const {
     [TAG]: tag,
     [DEPRECATION_EXTENSION]: deprecation,
-    [ROUTE_LIMIT]: routeLimit,
+    [ROUTE_LIMIT]: limit,
     ...rest
   } = decorated;
   const { errors, operation } = takeErrors(rest);
@@ -63,10 +64,13 @@ export function describeOperation(method: string, decorated: DecoratedOperation)
   const { parameters = [], requestBody, responses, ...extensions } = others;
   const isRead = method === 'get';
   const isIdempotent = 'idempotency_key_reused' in errors;
+  const routeLimit = limit === 'none' ? undefined : limit;
   const isPublic = security?.some((scheme) => Object.keys(scheme).length === 0) ?? false;
 
   const headersOf = (status: number): ResponseHeader[] => [
-    ...(isPublic && !BEFORE_ROUTING.includes(status) ? EVERY_PUBLIC_RESPONSE : EVERY_RESPONSE),
+    ...(limit === 'none' && !BEFORE_ROUTING.includes(status)
+      ? EVERY_UNLIMITED_RESPONSE
+      : EVERY_RESPONSE),
     ...(isRead && status === 200 ? (['ETag', 'Vary'] as const) : []),
     ...(isIdempotent && status < 300 ? (['Idempotent-Replayed'] as const) : []),
     ...(deprecation && !BEFORE_DEPRECATION.includes(status) ? DEPRECATION_HEADERS : []),
@@ -74,6 +78,7 @@ export function describeOperation(method: string, decorated: DecoratedOperation)
   const messages = {
     ...EVERY_OPERATION,
     ...(!isPublic && AUTHENTICATED_OPERATION),
+    ...(limit !== 'none' && LIMITED_OPERATION),
     ...(requestBody && OPERATION_WITH_BODY),
     ...(deprecation && { endpoint_removed: removalMessage(deprecation) }),
     ...errors,

@@ -27,7 +27,8 @@ const OUTLINE: Omit<OpenAPIObject, 'paths'> = {
         type: 'http',
         scheme: 'bearer',
         bearerFormat: 'API key',
-        description: 'The API key: `aas_` and 36 letters and digits. The last six are a checksum.',
+        description:
+          'The API key: `aas_` and 36 letters and digits. The last six prove that this store issued it.',
       },
     },
   },

@@ -20,6 +20,10 @@ export const EVERY_OPERATION: ErrorExamples = {
 export const AUTHENTICATED_OPERATION: ErrorExamples = {
   missing_api_key: PUBLIC_MESSAGES.missingApiKey,
   invalid_api_key: PUBLIC_MESSAGES.invalidApiKey,
+};
+
+/** The additional errors of an operation whose requests are counted. */
+export const LIMITED_OPERATION: ErrorExamples = {
   rate_limit_exceeded: PUBLIC_MESSAGES.rateLimitExceeded(30),
   api_key_banned: PUBLIC_MESSAGES.apiKeyBanned(300),
 };
@@ -105,12 +109,17 @@ export function byStatus(messages: ErrorExamples): Map<number, ErrorExamples> {
 /** The responses that operations share, by the name of their component. */
 export const SHARED_RESPONSES: Readonly<Record<string, ResponseObject>> = {
   ...Object.fromEntries(
-    [...byStatus({ ...EVERY_OPERATION, ...AUTHENTICATED_OPERATION, ...OPERATION_WITH_BODY })].map(
-      ([status, messages]) => [
-        (STATUS_CODES[status] ?? '').replaceAll(' ', ''),
-        errorResponse(status, messages),
-      ],
-    ),
+    [
+      ...byStatus({
+        ...EVERY_OPERATION,
+        ...AUTHENTICATED_OPERATION,
+        ...LIMITED_OPERATION,
+        ...OPERATION_WITH_BODY,
+      }),
+    ].map(([status, messages]) => [
+      (STATUS_CODES[status] ?? '').replaceAll(' ', ''),
+      errorResponse(status, messages),
+    ]),
   ),
   ExpectationFailed: {
     ...errorResponse(417, { invalid_request: PUBLIC_MESSAGES.unsupportedExpect }),

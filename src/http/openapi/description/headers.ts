@@ -87,8 +87,8 @@ export const RESPONSE_HEADERS = {
 
 export type ResponseHeader = keyof typeof RESPONSE_HEADERS;
 
-/** The headers of every response of a `@Public()` route. */
-export const EVERY_PUBLIC_RESPONSE = [
+/** The headers of every response of a route that is `@Public()` and `@SkipThrottle()`. */
+export const EVERY_UNLIMITED_RESPONSE = [
   'X-Request-Id',
   'X-Content-Type-Options',
   'Cache-Control',
@@ -96,7 +96,7 @@ export const EVERY_PUBLIC_RESPONSE = [
 
 /** The headers of every response of every other route. */
 export const EVERY_RESPONSE = [
-  ...EVERY_PUBLIC_RESPONSE,
+  ...EVERY_UNLIMITED_RESPONSE,
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',

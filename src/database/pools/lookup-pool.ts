@@ -17,27 +17,22 @@ const LASTING_PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=o
 const SERVER_TIMEOUTS = new Set(['57014', '55P03']);
 const TOO_MANY_CONNECTIONS = '53300';
 
-/** Whether a lookup is for an API key in the cache (or readiness), or one that may be made up. */
-export type LookupKind = 'cached' | 'uncached';
-
 /**
- * Connections for key lookups and readiness, which stay usable while those that serve requests are
- * busy. API keys that are not in the cache have separate connections and a separate queue, so that
- * unauthenticated callers delay nobody else. Connections are opened on first use and then kept.
+ * Connections for lookups of API keys and readiness, which stay usable while those that serve
+ * requests are busy. They are opened on first use and then kept.
  */
 @Injectable()
-export class LookupPools implements OnApplicationShutdown {
-  readonly cached: BoundedPool;
-  readonly uncached: BoundedPool;
+export class LookupPool implements OnApplicationShutdown {
+  private readonly pool: BoundedPool;
   private unreachableAtMs = -Infinity;
 
   /** @param requests the pool that serves requests */
   constructor(
     location: DatabaseLocation,
-    { database, bounds }: Settings,
+    { database }: Settings,
     private readonly requests: BoundedPool,
   ) {
-    const config = {
+    this.pool = new BoundedPool({
       ...connectionConfig(location.requests, database, {
         forRequests: true,
         applicationName: APPLICATION_NAMES.lookups,
@@ -46,15 +41,23 @@ export class LookupPools implements OnApplicationShutdown {
       min: database.lookupPoolSize,
       // A connection pooler rejects start-up parameters that it does not know.
       ...(!database.usesConnectionPooler && { options: LASTING_PLANS }),
-    };
-    this.cached = new BoundedPool(config);
-    this.uncached = new BoundedPool({ ...config, maxWaiting: bounds.maxQueuedKeyLookups });
+    });
     // An idle connection broke. The next lookup opens another one.
-    for (const pool of [this.cached, this.uncached]) pool.on('error', () => undefined);
+    this.pool.on('error', () => undefined);
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all([this.cached.end(), this.uncached.end()]);
+    await this.pool.end();
+  }
+
+  /** The number of lookups that wait for a connection. */
+  get pending(): number {
+    return this.pool.waitingCount;
+  }
+
+  /** How many lookups failed because the queue was full. */
+  get rejected(): number {
+    return this.pool.rejected;
   }
 
   /**
@@ -62,14 +65,10 @@ export class LookupPools implements OnApplicationShutdown {
    *
    * @throws DatabaseQueueFullError at once when too many lookups wait; otherwise what pg throws
    */
-  async query<Row extends object>(
-    kind: LookupKind,
-    sql: string,
-    values: unknown[] = [],
-  ): Promise<Row[]> {
+  async query<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {
     const startedAtMs = performance.now();
     try {
-      return await this.run<Row>(kind, sql, values);
+      return await this.run<Row>(sql, values);
     } catch (error) {
       if (isUnreachable(error) && !this.hasRespondedSince(startedAtMs)) {
         this.unreachableAtMs = performance.now();
@@ -86,19 +85,15 @@ export class LookupPools implements OnApplicationShutdown {
   }
 
   /** Whether any query has succeeded since a time of `performance.now()`, also of a request. */
-  hasRespondedSince(ms: number): boolean {
-    return [this.cached, this.uncached, this.requests].some((pool) => pool.respondedAtMs >= ms);
+  private hasRespondedSince(ms: number): boolean {
+    return [this.pool, this.requests].some(({ respondedAtMs }) => respondedAtMs >= ms);
   }
 
-  private async run<Row extends object>(
-    kind: LookupKind,
-    sql: string,
-    values: unknown[],
-  ): Promise<Row[]> {
+  private async run<Row extends object>(sql: string, values: unknown[]): Promise<Row[]> {
     try {
-      return (await this[kind].query<Row>(sql, values)).rows;
+      return (await this.pool.query<Row>(sql, values)).rows;
     } catch (error) {
-      if (kind === 'uncached' || codeOf(error) !== TOO_MANY_CONNECTIONS) throw error;
+      if (codeOf(error) !== TOO_MANY_CONNECTIONS) throw error;
       // The server has no connection left for us, but those that serve requests are open.
       return (await this.requests.query<Row>(sql, values)).rows;
     }

@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { MINUTE_MS } from '../config/clock.js';
-import { BackgroundJob } from '../database/background-job.js';
-import { KeyLookupRepository } from './key-cache/key-lookup.repository.js';
+import { MINUTE_MS } from '../../config/clock.js';
+import { BackgroundJob } from '../../database/background-job.js';
+import { KeyLookupRepository } from './key-lookup.repository.js';
 
 const WRITE_INTERVAL_MS = 15_000;
 /** API keys per statement. A statement takes a small part of its time limit. */
