@@ -10,7 +10,7 @@ import { BoundedPool } from './database/pools/bounded-pool.js';
 import { EventsModule } from './events/events.module.js';
 import { cors } from './http/routing/cors.js';
 import { LinkBase } from './http/routing/link-base.js';
-import { serveInterfaceDescription } from './http/openapi/serve-description.js';
+import { serveDocumentation } from './http/openapi/serve-documentation.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { currentRequestIds, requestContext } from './http/request/request-context.js';
 import type { SetRateLimitHeaders } from './http/request/request.js';
@@ -112,8 +112,8 @@ function setUp(
   app.use(admission.admit);
   app.use(responseDeadline(settings.database));
   describeRouteLimits(app.get(ModulesContainer));
-  const downloads = serveInterfaceDescription(app, environment, setRateLimitHeaders);
-  observeBounds(metrics, connections, admission, downloads);
+  serveDocumentation(app, environment);
+  observeBounds(metrics, connections, admission);
 }
 
 /** Modules that features import and whose own log lines need no request id. */

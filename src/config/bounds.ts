@@ -30,8 +30,6 @@ export function readBounds(read: EnvironmentReader) {
     maxUnsentBytes: maxUnsentMebibytes * BYTES_PER_MEBIBYTE,
     /** Request bodies that are decompressed at the same time. */
     maxDecompressions: read.integer('MAX_DECOMPRESSIONS', 2, { min: 1, max: 64 }),
-    /** Documentation downloads in progress. */
-    maxDocsDownloads: read.integer('MAX_DOCS_DOWNLOADS', 100, { min: 1, max: 1_000_000 }),
     /** Lookups of API keys outside the cache that wait for a database connection. */
     maxQueuedKeyLookups: read.integer('MAX_QUEUED_KEY_LOOKUPS', 100, { min: 1, max: 100_000 }),
     /** API keys in the cache. */

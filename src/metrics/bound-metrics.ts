@@ -1,14 +1,12 @@
-import type { DownloadLimit } from '../http/openapi/download-limit.js';
 import type { Admission } from '../http/server/admission.js';
 import type { Connections } from '../http/server/connections.js';
 import type { ServiceMetrics } from './service-metrics.js';
 
-/** Registers the metrics of the bounds on connections, requests and downloads. */
+/** Registers the metrics of the bounds on connections and requests. */
 export function observeBounds(
   metrics: ServiceMetrics,
   connections: Connections,
   admission: Admission,
-  downloads: DownloadLimit,
 ): void {
   metrics.gauge('pets_connections', 'Open client connections', () => connections.size);
   metrics.gauge(
@@ -31,10 +29,5 @@ export function observeBounds(
     'Requests that got 503 and connections that were closed because a bound was reached, by bound',
     () => ({ ...admission.shed, ...connections.closed }),
     ['bound'],
-  );
-  metrics.counter(
-    'pets_docs_downloads_rejected_total',
-    'Requests for the documentation that MAX_DOCS_DOWNLOADS rejected',
-    () => downloads.rejected,
   );
 }

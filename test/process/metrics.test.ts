@@ -2,7 +2,6 @@ import { generateKey } from '../../src/auth/key-format.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createOwner, createPets } from '../harness/database/factories.js';
-import { askUntil, inParallel } from '../harness/rate-limit/limits.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 const DURATION = 'http_server_request_duration_seconds';
@@ -19,7 +18,6 @@ beforeAll(async () => {
     DATABASE_URL: database.url,
     DATABASE_REPLICA_URLS: `${database.url}, postgres://127.0.0.1:1/missing`,
     METRICS_PORT: '0',
-    MAX_DOCS_DOWNLOADS: '1',
   });
   metrics = { url: String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']) };
   client = new ApiClient(service, (await createOwner(database)).key);
@@ -60,7 +58,6 @@ test('GET /metrics is Prometheus text on the metrics listener', async () => {
     'db_client_connection_pending_requests',
     'pets_limit_decisions_total',
     'pets_deprecated_requests_total',
-    'pets_docs_downloads_rejected_total',
     'pets_key_lookups_total',
     DURATION,
   ]) {
@@ -185,18 +182,4 @@ test('callers cannot add labels', async () => {
   for (const labels of after.keys()) {
     expect(labels).toMatch(/^(GET|HEAD|POST|_OTHER) (unmatched|\/v1\/pets(\/:petId)?) \d{3}$/);
   }
-});
-
-test('GET /docs › each 503 over MAX_DOCS_DOWNLOADS is counted', async () => {
-  let rejected = 0;
-  await askUntil(
-    async () => {
-      const [first, second] = await inParallel(2, () => send(service, '/docs'));
-      rejected += [first, second].filter((response) => response?.status === 503).length;
-      return second!;
-    },
-    () => rejected > 0,
-  );
-  const { text } = await send(metrics, '/metrics');
-  expect(text).toMatch(new RegExp(`^pets_docs_downloads_rejected_total ${rejected}$`, 'm'));
 });

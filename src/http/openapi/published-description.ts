@@ -1,15 +1,17 @@
 import type { INestApplication } from '@nestjs/common';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import type { RequestHandler } from 'express';
 import { dump } from 'js-yaml';
 import type { Clock } from '../../config/clock.js';
 import type { BaseAddresses } from '../../config/server-settings.js';
 import { describeInterface, readRoutes, sunsetsOf } from './description/document.js';
-import { StaticContent } from './static-content.js';
+import { textSender } from './text-sender.js';
 
-/** Publishes each operation until its sunset. Caches the texts until an operation is removed. */
+/** Publishes each operation until its sunset. Creates the texts when an operation is removed. */
 export class PublishedDescription {
   private readonly routes;
   private readonly sunsets;
-  private cached: { removed: number; json: StaticContent; yaml: StaticContent } | undefined;
+  private published: { removed: number; json: RequestHandler; yaml: RequestHandler } | undefined;
 
   constructor(
     app: INestApplication,
@@ -18,22 +20,27 @@ export class PublishedDescription {
   ) {
     this.routes = readRoutes(app);
     this.sunsets = sunsetsOf(this.routes);
+    this.current();
   }
 
-  /** Returns the description without the operations that are removed now, in both formats. */
-  current(): { json: StaticContent; yaml: StaticContent } {
+  /** Returns the handlers that send the description without the operations that are removed now. */
+  current(): { json: RequestHandler; yaml: RequestHandler } {
     const nowMs = this.clock.now();
     const removed = this.sunsets.filter((sunset) => sunset <= nowMs).length;
-    if (this.cached?.removed !== removed) {
-      const json = JSON.stringify(describeInterface(this.routes, this.addresses, nowMs));
-      const yaml = dump(JSON.parse(json), { lineWidth: -1 });
-      this.cached = {
+    if (this.published?.removed !== removed) {
+      const description = describeInterface(this.routes, this.addresses, nowMs);
+      this.published = {
         removed,
-        json: new StaticContent('application/json', json),
+        json: textSender('application/json', JSON.stringify(description)),
         // RFC 9512
-        yaml: new StaticContent('application/yaml', yaml),
+        yaml: textSender('application/yaml', toYaml(description)),
       };
     }
-    return this.cached;
+    return this.published;
   }
+}
+
+/** Returns the description in YAML, without properties that are undefined. */
+export function toYaml(description: OpenAPIObject): string {
+  return dump(JSON.parse(JSON.stringify(description)), { lineWidth: -1 });
 }
