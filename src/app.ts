@@ -22,7 +22,6 @@ import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { observeBounds } from './metrics/bound-metrics.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
-import { describeRouteLimits } from './rate-limit/route-counting.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
 /**
@@ -111,7 +110,6 @@ function setUp(
   app.use(protocolErrors.rejectInvalid);
   app.use(admission.admit);
   app.use(responseDeadline(settings.database));
-  describeRouteLimits(app.get(ModulesContainer));
   serveDocumentation(app, environment);
   observeBounds(metrics, connections, admission);
 }

@@ -1,5 +1,10 @@
 import type { BaseAddresses } from '../../config/server-settings.js';
 
+const HOW_TO_GET_KEY =
+  'Every operation needs an API key. The operator of this service issues one with <code>pets keys issue</code>. Select Authorize and paste it.';
+const DEMO_KEY_IS_SET =
+  'The demo API key of this service is filled in. Open an operation and select Execute.';
+
 /**
  * Returns the page. It fills in the API key, or says where one comes from. Its URLs are relative to
  * /docs, so that a proxy can add a path prefix.
@@ -28,26 +33,12 @@ export function docsPage(demoKey?: string): string {
 `;
 }
 
-const HOW_TO_GET_KEY =
-  'Every operation needs an API key. The operator of this service issues one with <code>pets keys issue</code>. Select Authorize and paste it.';
-const DEMO_KEY_IS_SET =
-  'The demo API key of this service is filled in. Open an operation and select Execute.';
-
 /**
- * Returns the Content-Security-Policy of the page. The page loads files from this origin only and
- * sends requests to this origin and the base addresses. Swagger UI's style sheet contains icons as
- * `data:` URLs.
+ * Returns the Content-Security-Policy of the page. It loads files from this origin only and sends
+ * requests to this origin and the base addresses. Swagger UI's style sheet has `data:` icons.
  */
 export function contentSecurityPolicy({ publicUrl, stagingUrl }: BaseAddresses): string {
   const origins = [publicUrl, stagingUrl].flatMap((url) => (url ? [new URL(url).origin] : []));
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    ["connect-src 'self'", ...new Set(origins)].join(' '),
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
+  const targets = ["'self'", ...new Set(origins)].join(' ');
+  return `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src ${targets}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }

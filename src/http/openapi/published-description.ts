@@ -1,17 +1,22 @@
+import { gzipSync } from 'node:zlib';
 import type { INestApplication } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { RequestHandler } from 'express';
 import { dump } from 'js-yaml';
 import type { Clock } from '../../config/clock.js';
 import type { BaseAddresses } from '../../config/server-settings.js';
+import { entityTag } from '../response/send-json.js';
 import { describeInterface, readRoutes, sunsetsOf } from './description/document.js';
-import { textSender } from './text-sender.js';
+
+interface Handlers extends Record<'json' | 'yaml', RequestHandler> {
+  /** The number of removed operations. */
+  removed: number;
+}
 
 /** Publishes each operation until its sunset. Creates the texts when an operation is removed. */
 export class PublishedDescription {
   private readonly routes;
-  private readonly sunsets;
-  private published: { removed: number; json: RequestHandler; yaml: RequestHandler } | undefined;
+  private published: Handlers | undefined;
 
   constructor(
     app: INestApplication,
@@ -19,28 +24,39 @@ export class PublishedDescription {
     private readonly clock: Clock,
   ) {
     this.routes = readRoutes(app);
-    this.sunsets = sunsetsOf(this.routes);
     this.current();
   }
 
   /** Returns the handlers that send the description without the operations that are removed now. */
-  current(): { json: RequestHandler; yaml: RequestHandler } {
+  current(): Handlers {
     const nowMs = this.clock.now();
-    const removed = this.sunsets.filter((sunset) => sunset <= nowMs).length;
-    if (this.published?.removed !== removed) {
-      const description = describeInterface(this.routes, this.addresses, nowMs);
-      this.published = {
-        removed,
-        json: textSender('application/json', JSON.stringify(description)),
-        // RFC 9512
-        yaml: textSender('application/yaml', toYaml(description)),
-      };
-    }
-    return this.published;
+    const removed = sunsetsOf(this.routes).filter((sunset) => sunset <= nowMs).length;
+    if (this.published?.removed === removed) return this.published;
+    const description = describeInterface(this.routes, this.addresses, nowMs);
+    const json = textSender('application/json', JSON.stringify(description));
+    // RFC 9512
+    const yaml = textSender('application/yaml', toYaml(description));
+    return (this.published = { removed, json, yaml });
   }
 }
 
 /** Returns the description in YAML, without properties that are undefined. */
 export function toYaml(description: OpenAPIObject): string {
   return dump(JSON.parse(JSON.stringify(description)), { lineWidth: -1 });
+}
+
+/** Returns a handler that sends a text, compressed if the client accepts gzip, or responds 304. */
+export function textSender(mediaType: string, text: string): RequestHandler {
+  const plain = Buffer.from(text);
+  const compressed = gzipSync(plain);
+  // Weak, because both encodings have it.
+  const tag = `W/${entityTag(plain)}`;
+  return (request, response) => {
+    const acceptsGzip = request.acceptsEncodings('gzip') !== false;
+    if (acceptsGzip) response.setHeader('Content-Encoding', 'gzip');
+    response.setHeader('Content-Type', mediaType);
+    response.setHeader('ETag', tag);
+    response.setHeader('Cache-Control', 'no-cache');
+    response.vary('Accept-Encoding').send(acceptsGzip ? compressed : plain);
+  };
 }

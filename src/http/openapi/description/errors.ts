@@ -1,9 +1,7 @@
-import type { HeadersObject, ReferenceObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
-import { STATUS_CODES } from 'node:http';
-import { isDeepStrictEqual } from 'node:util';
+import type { HeadersObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
 import { ERROR_CODES, ERRORS, type ErrorCode, isGeneric } from '../../../errors/catalogue.js';
 import { PUBLIC_MESSAGES } from '../../../errors/public-messages.js';
-import { EVERY_RESPONSE, optionalHeader, type ResponseHeader, responseHeaders } from './headers.js';
+import { type ResponseHeader, responseHeaders } from './headers.js';
 
 /** An example message for each of some error codes. */
 export type ErrorExamples = Partial<Record<ErrorCode, string>>;
@@ -32,6 +30,12 @@ export const OPERATION_WITH_BODY: ErrorExamples = {
   unsupported_media_type: PUBLIC_MESSAGES.unsupportedContentType,
 };
 
+/** The errors of a path or method that no operation has. */
+const NO_OPERATION: ErrorExamples = {
+  route_not_found: PUBLIC_MESSAGES.routeNotFound,
+  method_not_allowed: PUBLIC_MESSAGES.methodNotAllowed('GET, POST, HEAD, OPTIONS'),
+};
+
 /** Headers that errors have in addition to those of every response. */
 const HEADER_OF_CODE: Partial<Record<ErrorCode, ResponseHeader>> = {
   missing_api_key: 'WWW-Authenticate',
@@ -44,25 +48,41 @@ const HEADER_OF_CODE: Partial<Record<ErrorCode, ResponseHeader>> = {
   service_unavailable: 'Retry-After',
 };
 
+/** Groups errors by their HTTP status, and adds those that have a status of their own. */
+export function byStatus(messages: ErrorExamples): Map<string, ErrorExamples> {
+  const groups = new Map([
+    ['417', { invalid_request: PUBLIC_MESSAGES.unsupportedExpect }],
+    ['default', NO_OPERATION],
+  ]);
+  for (const code of ERROR_CODES.filter((each) => messages[each] !== undefined)) {
+    const status = String(ERRORS[code].status);
+    groups.set(status, { ...groups.get(status), [code]: messages[code] });
+  }
+  return groups;
+}
+
 /**
- * Describes an error response, with an example for each code. Without `status`, each example has
- * the status of its code. `headers` are those of every response of the operation.
+ * Describes the error response of a status, with an example for each code.
+ *
+ * @param headers those of every response of the operation with this status
  */
 export function errorResponse(
-  status: number | undefined,
+  status: string,
   messages: ErrorExamples,
-  headers: readonly ResponseHeader[] = EVERY_RESPONSE,
+  headers: HeadersObject,
 ): ResponseObject {
   const codes = Object.keys(messages) as ErrorCode[];
   const examples = codes.map((code) => {
     const message = messages[code] ?? '';
-    const value = { code, message, status: status ?? ERRORS[code].status };
-    // The message of a generic code says more than its description.
-    return [code, { summary: isGeneric(code) ? message : ERRORS[code].when, value }] as const;
+    const value = { code, message, status: Number(status) || ERRORS[code].status };
+    // The message of a generic code, or with another status, says more than its description.
+    const usesMessage = isGeneric(code) || status === '417';
+    return [code, { summary: usesMessage ? message : ERRORS[code].when, value }] as const;
   });
+  const names = codes.flatMap((code) => HEADER_OF_CODE[code] ?? []);
   return {
-    description: oneOf(examples.map(([, { summary }]) => summary)),
-    headers: { ...responseHeaders(...headers), ...headersOf(codes) },
+    description: examples.map(([, { summary }]) => summary).join(' Or: '),
+    headers: { ...headers, ...responseHeaders(...names) },
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Error' },
@@ -72,64 +92,6 @@ export function errorResponse(
   };
 }
 
-/** Returns the headers of the codes. A header that not every code has is optional. */
-function headersOf(codes: readonly ErrorCode[]): HeadersObject {
-  const names = codes.map((code) => HEADER_OF_CODE[code]);
-  const headers = [...new Set(names)].map((name) => {
-    if (name === undefined) return {};
-    return names.every((other) => other === name) ? responseHeaders(name) : optionalHeader(name);
-  });
-  return Object.assign({}, ...headers) as HeadersObject;
-}
-
-/** Joins sentences to one: "No route matches the path, or the path does not allow the method." */
-function oneOf([first = '', ...others]: readonly string[]): string {
-  return others.reduce(
-    (text, other) =>
-      `${text.replace(/\.$/, '')}, or ${other.charAt(0).toLowerCase()}${other.slice(1)}`,
-    first,
-  );
-}
-
-/** Groups the codes by their HTTP status, in the order of the catalogue. */
-export function byStatus(messages: ErrorExamples): Map<number, ErrorExamples> {
-  const groups = new Map<number, ErrorExamples>();
-  for (const code of ERROR_CODES) {
-    if (messages[code] === undefined) continue;
-    const { status } = ERRORS[code];
-    groups.set(status, { ...groups.get(status), [code]: messages[code] });
-  }
-  return groups;
-}
-
-/** The responses that operations share, by the name of their component. */
-export const SHARED_RESPONSES: Readonly<Record<string, ResponseObject>> = {
-  ...Object.fromEntries(
-    [...byStatus({ ...EVERY_OPERATION, ...AUTHENTICATED_OPERATION, ...OPERATION_WITH_BODY })].map(
-      ([status, messages]) => [
-        (STATUS_CODES[status] ?? '').replaceAll(' ', ''),
-        errorResponse(status, messages),
-      ],
-    ),
-  ),
-  ExpectationFailed: {
-    ...errorResponse(417, { invalid_request: PUBLIC_MESSAGES.unsupportedExpect }),
-    description: 'The request has an `Expect` header other than `100-continue`.',
-  },
-  NoSuchOperation: errorResponse(undefined, {
-    route_not_found: PUBLIC_MESSAGES.routeNotFound,
-    method_not_allowed: PUBLIC_MESSAGES.methodNotAllowed('GET, POST, HEAD, OPTIONS'),
-  }),
-};
-
-/** Returns a reference to the shared response that equals a response, otherwise the response. */
-export function shared(response: ResponseObject): ResponseObject | ReferenceObject {
-  const name = Object.keys(SHARED_RESPONSES).find((component) =>
-    isDeepStrictEqual(SHARED_RESPONSES[component], response),
-  );
-  return name === undefined ? response : { $ref: `#/components/responses/${name}` };
-}
-
 /** Describes the body of every error response. @param codes the values of its `code` */
 export function errorSchema(codes: readonly ErrorCode[]): SchemaObject {
   const example = { code: 'route_not_found', message: PUBLIC_MESSAGES.routeNotFound, status: 404 };
@@ -137,21 +99,9 @@ export function errorSchema(codes: readonly ErrorCode[]): SchemaObject {
     type: 'object',
     description: 'The body of every error response. It has exactly these three fields.',
     properties: {
-      code: {
-        description: 'The kind of error, for programs. The set of codes is closed.',
-        type: 'string',
-        enum: [...codes],
-      },
-      message: {
-        description: 'An explanation for people. The wording can change.',
-        type: 'string',
-      },
-      status: {
-        description: 'The HTTP status of the response.',
-        type: 'integer',
-        minimum: 400,
-        maximum: 599,
-      },
+      code: { type: 'string', enum: [...codes], description: 'For programs. The set is closed.' },
+      message: { type: 'string', description: 'For people. The wording can change.' },
+      status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status.' },
     },
     required: Object.keys(example),
     additionalProperties: false,
