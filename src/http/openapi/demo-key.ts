@@ -24,7 +24,7 @@ export function demoKeyFor(request: Request, settings: ServerSettings): string |
   const { localAddress = '', localPort, remoteAddress = '' } = socket;
   const port = localPort === 80 ? '' : `:${localPort}`;
   const address = localAddress.includes(':') ? `[${localAddress}]` : localAddress;
-  const isFromHere =
+  const isLocal =
     settings.publicUrl === undefined &&
     settings.trustProxy === 0 &&
     LOOPBACK.test(settings.host) &&
@@ -34,5 +34,5 @@ export function demoKeyFor(request: Request, settings: ServerSettings): string |
     [`localhost${port}`, `${address}${port}`].includes(headers.host ?? '') &&
     [undefined, 'none', 'same-origin'].includes(headers['sec-fetch-site']) &&
     !Object.keys(headers).some((name) => FOREIGN_HEADER.test(name));
-  return isFromHere ? (request.app.get(SETTING) as string | undefined) : undefined;
+  return isLocal ? (request.app.get(SETTING) as string | undefined) : undefined;
 }

@@ -1,17 +1,14 @@
 import type { BaseAddresses } from '../../config/server-settings.js';
 
-const HOW_TO_GET_KEY =
-  'Every operation needs an API key. The operator of this service issues one with <code>pets keys issue</code>. Select Authorize and paste it.';
-const DEMO_KEY_IS_SET =
-  'The demo API key of this service is filled in. Open an operation and select Execute.';
-
 /**
  * Returns the page. It fills in the API key, or says where one comes from. Its URLs are relative to
  * /docs, so that a proxy can add a path prefix.
  */
 export function docsPage(demoKey?: string): string {
-  const meta = demoKey === undefined ? '' : `<meta name="demo-api-key" content="${demoKey}">`;
-  const notice = demoKey === undefined ? HOW_TO_GET_KEY : DEMO_KEY_IS_SET;
+  const meta = demoKey ? `<meta name="demo-api-key" content="${demoKey}">` : '';
+  const notice = demoKey
+    ? 'The demo API key of this service is filled in. Open an operation and select Execute.'
+    : 'Every operation needs an API key. The operator of this service issues one with <code>pets keys issue</code>. Select Authorize and paste it.';
   return `<!doctype html>
 <html lang="en">
   <head>
@@ -24,7 +21,7 @@ export function docsPage(demoKey?: string): string {
   </head>
   <body>
     <noscript>This page needs JavaScript. The interface description: <a href="openapi.yaml">openapi.yaml</a>.</noscript>
-    <p class="notice">${notice}</p>
+    <div class="swagger-ui"><p class="notice wrapper">${notice}</p></div>
     <div id="swagger-ui"></div>
     <script src="docs/swagger-ui-bundle.js"></script>
     <script type="module" src="docs/start-swagger-ui.js"></script>

@@ -6,17 +6,13 @@ import { dump } from 'js-yaml';
 import type { Clock } from '../../config/clock.js';
 import type { BaseAddresses } from '../../config/server-settings.js';
 import { entityTag } from '../response/send-json.js';
-import { describeInterface, readRoutes, sunsetsOf } from './description/document.js';
-
-interface Handlers extends Record<'json' | 'yaml', RequestHandler> {
-  /** The number of removed operations. */
-  removed: number;
-}
+import { describeInterface, readRoutes, removedAt } from './description/document.js';
 
 /** Publishes each operation until its sunset. Creates the texts when an operation is removed. */
 export class PublishedDescription {
   private readonly routes;
-  private published: Handlers | undefined;
+  private removed = -1;
+  private handlers!: Record<'json' | 'yaml', RequestHandler>;
 
   constructor(
     app: INestApplication,
@@ -28,15 +24,16 @@ export class PublishedDescription {
   }
 
   /** Returns the handlers that send the description without the operations that are removed now. */
-  current(): Handlers {
+  current(): Record<'json' | 'yaml', RequestHandler> {
     const nowMs = this.clock.now();
-    const removed = sunsetsOf(this.routes).filter((sunset) => sunset <= nowMs).length;
-    if (this.published?.removed === removed) return this.published;
+    const removed = removedAt(this.routes, nowMs);
+    if (this.removed === removed) return this.handlers;
+    this.removed = removed;
     const description = describeInterface(this.routes, this.addresses, nowMs);
     const json = textSender('application/json', JSON.stringify(description));
     // RFC 9512
     const yaml = textSender('application/yaml', toYaml(description));
-    return (this.published = { removed, json, yaml });
+    return (this.handlers = { json, yaml });
   }
 }
 

@@ -14,10 +14,9 @@ import { PublishedDescription, textSender } from './published-description.js';
 const COMPRESSED_FILES = fileURLToPath(new URL('./compressed', import.meta.url));
 
 /**
- * Serves the interface description at `/openapi.json` and `/openapi.yaml`, and Swagger UI at
- * `/docs`. Call it before the application is initialized: Express then matches these routes before
- * the controllers. They do not pass the guards, so they need no API key and are not counted. With
- * `DOCS=false`, their paths get 404.
+ * Serves the interface description and Swagger UI, or 404 with `DOCS=false`. Call it before the
+ * application is initialized: Express then matches these routes before the controllers. They do not
+ * pass the guards, so they need no API key and are not counted.
  */
 export function serveDocumentation(
   app: NestExpressApplication,

@@ -41,9 +41,11 @@ const page = SwaggerUIBundle({
 
 /** Accepts an API key that was pasted with its scheme: Swagger UI adds `Bearer` once more. */
 function withoutRepeatedScheme(request: { headers: { Authorization?: string } }): object {
-  const { headers } = request;
-  const authorization = headers.Authorization?.replace(/^(?:Bearer\s+)+/i, 'Bearer ').trim();
-  if (authorization !== undefined) headers.Authorization = authorization;
+  const authorization = request.headers.Authorization?.replace(
+    /^(?:Bearer\s+)+/i,
+    'Bearer ',
+  ).trim();
+  if (authorization !== undefined) request.headers.Authorization = authorization;
   return request;
 }
 

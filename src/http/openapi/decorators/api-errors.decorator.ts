@@ -18,12 +18,10 @@ export function ApiErrors(messages: ErrorExamples): ClassDecorator & MethodDecor
 export function takeErrors(decorated: OperationObject) {
   const entries = Object.entries(decorated);
   const errors = entries.filter(([name]) => name.startsWith(EXTENSION));
+  const operation = entries.filter((entry) => !errors.includes(entry));
+  const messages = errors.map(([name, text]) => [name.slice(EXTENSION.length), text as string]);
   return {
-    errors: Object.fromEntries(
-      errors.map(([name, text]) => [name.slice(EXTENSION.length), text]),
-    ) as ErrorExamples,
-    operation: Object.fromEntries(
-      entries.filter((entry) => !errors.includes(entry)),
-    ) as unknown as OperationObject,
+    errors: Object.fromEntries(messages) as ErrorExamples,
+    operation: Object.fromEntries(operation) as unknown as OperationObject,
   };
 }

@@ -3,12 +3,10 @@ import { ApiExtraModels, ApiOkResponse, ApiSchema, getSchemaPath } from '@nestjs
 import { MAX_PAGE_SIZE } from '../../paging/page-query.dto.js';
 import { responseHeaders } from '../description/headers.js';
 
-type Example = Readonly<Record<string, unknown>>;
-
 /** Describes the schema of a DTO class. `@ApiProperty()` describes its properties. */
 export function ApiModel(options: {
   description: string;
-  example: Example;
+  example: object;
   additionalProperties?: boolean;
 }): ClassDecorator {
   return ApiSchema(options);
@@ -17,7 +15,7 @@ export function ApiModel(options: {
 /** Describes the response of an operation that returns a Page. `name` is that of its schema. */
 export function ApiPage(
   item: Type,
-  { name, ...texts }: { name: string; description: string; example: readonly Example[] },
+  { name, ...texts }: { name: string; description: string; example: readonly object[] },
 ): MethodDecorator {
   const items = { $ref: getSchemaPath(item) };
   // @nestjs/swagger describes a class as an object. This replaces its properties with items.

@@ -16,9 +16,6 @@ export type Responses = Record<string, ResponseObject | ReferenceObject>;
 /** An operation with the extension of `@Deprecated()`, which is not published. */
 export type DecoratedOperation = OperationObject & { [DEPRECATION_EXTENSION]?: Deprecation };
 
-const NOT_MODIFIED = 'The representation has not changed since the caller received it. No body.';
-
-const READ = ['ETag', 'Vary'] as const;
 const DEPRECATED = ['Deprecation', 'Sunset', 'Link'] as const;
 
 /** Responses that are sent before the route is known. The default is 404 or 405. */
@@ -29,9 +26,8 @@ const BEFORE_DEPRECATION = [...BEFORE_ROUTING, '401', '413', '415', '429'];
 
 /**
  * Adds to an operation what the pipeline does for every operation: request headers, headers of
- * every response, entity tags, idempotency keys, deprecations, and errors.
- *
- * @param shared the responses of all operations by name, to which this adds
+ * every response, entity tags, idempotency keys, deprecations, and errors. Adds to the `shared`
+ * responses of all operations.
  */
 export function describeOperation(
   method: string,
@@ -48,7 +44,7 @@ export function describeOperation(
     const everyResponse = isUncounted ? headers.EVERY_PUBLIC_RESPONSE : headers.EVERY_RESPONSE;
     return headers.responseHeaders(
       ...(Object.keys(everyResponse) as headers.ResponseHeader[]),
-      ...(isRead && status === '200' ? READ : []),
+      ...(isRead && status === '200' ? (['ETag', 'Vary'] as const) : []),
       ...(isIdempotent && status.startsWith('2') ? (['Idempotent-Replayed'] as const) : []),
       ...(deprecation && !BEFORE_DEPRECATION.includes(status) ? DEPRECATED : []),
     );
@@ -70,7 +66,7 @@ export function describeOperation(
     } else {
       const all = { ...headersOf(status), ...response.headers };
       responses[status] = { ...response, headers: all };
-      if ('ETag' in all) responses[304] = { description: NOT_MODIFIED, headers: all };
+      if ('ETag' in all) responses[304] = { description: 'Not changed. No body.', headers: all };
     }
   }
   for (const [status, messages] of errorsByStatus) {
@@ -95,13 +91,8 @@ export function describeOperation(
 }
 
 function removalOf({ since, sunset, replacement }: Deprecation, description = '') {
-  const [from, until] = [since, sunset].map((date) =>
-    date.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' }),
-  );
-  const notice = `**Deprecated** since ${from}, removed on ${until}. After that date the response is 410. ${replacement}`;
-  return {
-    deprecated: true,
-    description: `${description}\n\n${notice}`.trim(),
-    'x-sunset': sunset.toISOString(),
-  };
+  const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+  const notice = `**Deprecated** since ${dates.format(since)}, removed on ${dates.format(sunset)}. After that date the response is 410. ${replacement}`;
+  const text = `${description}\n\n${notice}`.trim();
+  return { deprecated: true, description: text, 'x-sunset': sunset.toISOString() };
 }

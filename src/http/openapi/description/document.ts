@@ -13,15 +13,13 @@ import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.js';
 import { serviceDescription } from './service-description.js';
 
 const VERSION_PATH = '/v1';
-
-const API_KEY = '`aas_` and 36 letters and digits.';
-
+const CONTACT = { name: 'The operator of this service' };
 const OUTLINE = new DocumentBuilder()
   .setOpenAPIVersion('3.0.3')
   .setTitle('Animal Adoption Store Service')
   .setVersion('1.0.0')
   .setLicense('MIT', 'https://opensource.org/license/mit')
-  .addBearerAuth({ type: 'http', bearerFormat: 'API key', description: API_KEY }, 'apiKey')
+  .addBearerAuth({ type: 'http', bearerFormat: 'API key' }, 'apiKey')
   .addSecurityRequirements('apiKey')
   .build();
 
@@ -30,9 +28,10 @@ export function readRoutes(app: INestApplication): OpenAPIObject {
   return SwaggerModule.createDocument(app, OUTLINE);
 }
 
-/** Returns when the operations are removed, in milliseconds since the epoch. */
-export function sunsetsOf(routes: OpenAPIObject): number[] {
-  return Object.values(routes.paths).flatMap((item) => Object.values(item).map(sunsetOf));
+/** Returns how many operations are removed at `nowMs`. */
+export function removedAt({ paths }: OpenAPIObject, nowMs: number): number {
+  const sunsets = Object.values(paths).flatMap((item) => Object.values(item).map(sunsetOf));
+  return sunsets.filter((sunset) => sunset <= nowMs).length;
 }
 
 /** Describes the interface as OpenAPI 3.0, without operations that are removed before `nowMs`. */
@@ -56,10 +55,9 @@ export function describeInterface(
   }
   const text = JSON.stringify([paths, responses]);
   const codes = ERROR_CODES.filter((code) => !isGeneric(code) || text.includes(`"code":"${code}"`));
-  const contact = { name: 'The operator of this service' };
   return {
     ...routes,
-    info: { ...routes.info, contact, description: serviceDescription(codes) },
+    info: { ...routes.info, contact: CONTACT, description: serviceDescription(codes) },
     servers: servers(settings, VERSION_PATH),
     tags: [...tags].map((name) => ({ name })),
     paths,
@@ -81,6 +79,7 @@ function servers({ publicUrl, stagingUrl }: BaseAddresses, path: string) {
   const production = publicUrl
     ? { url: publicUrl + path, description: 'Production' }
     : { url: path || '/', description: 'This server' };
-  if (stagingUrl === undefined) return [production];
-  return [production, { url: stagingUrl + path, description: 'Staging' }];
+  return stagingUrl
+    ? [production, { url: stagingUrl + path, description: 'Staging' }]
+    : [production];
 }

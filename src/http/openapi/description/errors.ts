@@ -30,12 +30,6 @@ export const OPERATION_WITH_BODY: ErrorExamples = {
   unsupported_media_type: PUBLIC_MESSAGES.unsupportedContentType,
 };
 
-/** The errors of a path or method that no operation has. */
-const NO_OPERATION: ErrorExamples = {
-  route_not_found: PUBLIC_MESSAGES.routeNotFound,
-  method_not_allowed: PUBLIC_MESSAGES.methodNotAllowed('GET, POST, HEAD, OPTIONS'),
-};
-
 /** Headers that errors have in addition to those of every response. */
 const HEADER_OF_CODE: Partial<Record<ErrorCode, ResponseHeader>> = {
   missing_api_key: 'WWW-Authenticate',
@@ -48,11 +42,13 @@ const HEADER_OF_CODE: Partial<Record<ErrorCode, ResponseHeader>> = {
   service_unavailable: 'Retry-After',
 };
 
-/** Groups errors by their HTTP status, and adds those that have a status of their own. */
+/** Groups errors by their HTTP status, and adds those of a path or method that no operation has. */
 export function byStatus(messages: ErrorExamples): Map<string, ErrorExamples> {
-  const groups = new Map([
-    ['417', { invalid_request: PUBLIC_MESSAGES.unsupportedExpect }],
-    ['default', NO_OPERATION],
+  const { routeNotFound: route_not_found, methodNotAllowed, unsupportedExpect } = PUBLIC_MESSAGES;
+  const method_not_allowed = methodNotAllowed('GET, POST, HEAD, OPTIONS');
+  const groups = new Map<string, ErrorExamples>([
+    ['417', { invalid_request: unsupportedExpect }],
+    ['default', { route_not_found, method_not_allowed }],
   ]);
   for (const code of ERROR_CODES.filter((each) => messages[each] !== undefined)) {
     const status = String(ERRORS[code].status);
@@ -61,11 +57,7 @@ export function byStatus(messages: ErrorExamples): Map<string, ErrorExamples> {
   return groups;
 }
 
-/**
- * Describes the error response of a status, with an example for each code.
- *
- * @param headers those of every response of the operation with this status
- */
+/** Describes an error response: the headers of every response, and an example for each code. */
 export function errorResponse(
   status: string,
   messages: ErrorExamples,
@@ -75,7 +67,6 @@ export function errorResponse(
   const examples = codes.map((code) => {
     const message = messages[code] ?? '';
     const value = { code, message, status: Number(status) || ERRORS[code].status };
-    // The message of a generic code, or with another status, says more than its description.
     const usesMessage = isGeneric(code) || status === '417';
     return [code, { summary: usesMessage ? message : ERRORS[code].when, value }] as const;
   });

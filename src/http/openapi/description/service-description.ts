@@ -12,8 +12,6 @@ A store of individual animals that are available for adoption. Clients list, add
 Requests and responses are JSON in UTF-8, including errors. Request bodies must not be compressed. Identifiers are
 64-bit integers. Use a parser that keeps all of their digits: JavaScript's \`JSON.parse\` rounds integers above 2^53.
 
-Every operation needs an API key: \`Authorization: Bearer <API_KEY>\`. Without a valid API key, the response is 401.
-
 ## Rate limits
 
 The plan of the API key's owner limits the number of requests, counted over all of the owner's API keys. There are two
