@@ -31,13 +31,12 @@ export class PublishedDescription {
     this.removed = removed;
     const description = describeInterface(this.routes, this.addresses, nowMs);
     const json = textSender('application/json', JSON.stringify(description));
-    // RFC 9512
     const yaml = textSender('application/yaml', toYaml(description));
     return (this.handlers = { json, yaml });
   }
 }
 
-/** Returns the description in YAML, without properties that are undefined. */
+/** Returns the description in YAML (RFC 9512), without properties that are undefined. */
 export function toYaml(description: OpenAPIObject): string {
   return dump(JSON.parse(JSON.stringify(description)), { lineWidth: -1 });
 }

@@ -79,7 +79,6 @@ function servers({ publicUrl, stagingUrl }: BaseAddresses, path: string) {
   const production = publicUrl
     ? { url: publicUrl + path, description: 'Production' }
     : { url: path || '/', description: 'This server' };
-  return stagingUrl
-    ? [production, { url: stagingUrl + path, description: 'Staging' }]
-    : [production];
+  const staging = { url: `${stagingUrl}${path}`, description: 'Staging' };
+  return stagingUrl ? [production, staging] : [production];
 }
