@@ -98,7 +98,7 @@ export default {
     ),
     boundary(
       'http/openapi',
-      ['config', 'errors', 'logging'].map(folder).concat(PIPELINE),
+      ['config', 'errors', 'logging', 'http/paging'].map(folder).concat(PIPELINE),
       'The interface description is made from the pipeline and the routes, for any feature.',
     ),
     boundary(
@@ -108,14 +108,7 @@ export default {
     ),
     boundary(
       'rate-limit',
-      [
-        folder('config'),
-        folder('errors'),
-        CALLER,
-        PUBLIC,
-        REQUEST,
-        folder('http/openapi/decorators'),
-      ],
+      [folder('config'), folder('errors'), CALLER, PUBLIC, REQUEST],
       'Limits count callers: they know the caller and whether a route is public, not how keys are stored.',
     ),
     boundary(

@@ -1,9 +1,11 @@
 // @ts-check
 // Compiles src/ to dist/ as `nest build` does: TypeScript with the plugins of nest-cli.json. The Nest
 // CLI itself is not installed, because its code generators do not support Node 20.
-import { readFileSync, rmSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import ts from 'typescript';
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
@@ -39,7 +41,28 @@ async function compile() {
   );
   const { diagnostics } = program.emit(undefined, undefined, undefined, undefined, { before });
   report(diagnostics);
+  compressDocs();
   return diagnostics.length > 0 ? 1 : 0;
+}
+
+/**
+ * Writes the files of the page /docs as the service sends them: compressed with gzip, under the
+ * names that the page uses.
+ */
+function compressDocs() {
+  const swaggerUi = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+  const files = [
+    join(swaggerUi, 'favicon-32x32.png'),
+    join(swaggerUi, 'swagger-ui.css'),
+    join(swaggerUi, 'swagger-ui-bundle.js'),
+    join(ROOT, 'src/http/openapi/browser/page.css'),
+    join(ROOT, 'dist/http/openapi/browser/start-swagger-ui.js'),
+  ];
+  const folder = join(ROOT, 'dist/http/openapi/compressed/docs');
+  mkdirSync(folder, { recursive: true });
+  for (const file of files) {
+    writeFileSync(join(folder, basename(file)), gzipSync(readFileSync(file), { level: 9 }));
+  }
 }
 
 /**
@@ -65,6 +88,7 @@ export async function watchSources(onCompiled) {
     if (errors.length > 0) return;
     const before = plugins.map(({ plugin, options }) => plugin.before(options, program));
     builder.emit(undefined, undefined, undefined, undefined, { before });
+    compressDocs();
     onCompiled();
   };
   const watch = ts.createWatchProgram(host);

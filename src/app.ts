@@ -7,13 +7,12 @@ import { AppModule } from './app.module.js';
 import { type AppEnvironment, platformModule, VERSIONING } from './platform.module.js';
 import { EventsModule } from './events/events.module.js';
 import { LinkBase } from './http/routing/link-base.js';
-import { serveInterfaceDescription } from './http/openapi/serve-description.js';
+import { serveDocumentation } from './http/openapi/serve-documentation.js';
 import { currentRequestIds, RequestContext } from './http/request/request-context.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { MIDDLEWARE } from './pipeline.js';
-import { describeRouteLimits } from './rate-limit/route-counting.js';
 
 /**
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
@@ -59,8 +58,7 @@ function setUp(app: NestExpressApplication, environment: AppEnvironment, logger:
     app.use(middleware.use.bind(middleware));
   }
   app.get(RequestContext).identifiesLogs = hasLoggers(app, environment.features ?? [AppModule]);
-  describeRouteLimits(app.get(ModulesContainer));
-  serveInterfaceDescription(app, environment);
+  serveDocumentation(app, environment);
 }
 
 /** Modules that features import and whose own log lines need no request id. */

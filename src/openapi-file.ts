@@ -1,12 +1,12 @@
 import 'reflect-metadata';
-import { ModulesContainer, NestFactory } from '@nestjs/core';
+import { NestFactory } from '@nestjs/core';
 import { platformModule, VERSIONING } from './platform.module.js';
 import { Settings } from './config/settings.js';
-import { PublishedDescription } from './http/openapi/published-description.js';
+import { describeInterface, readRoutes } from './http/openapi/description/document.js';
+import { toYaml } from './http/openapi/published-description.js';
 import { createLogger } from './logging/logger.js';
 import { LinkBase } from './http/routing/link-base.js';
 import { PetsModule } from './pets/pets.module.js';
-import { describeRouteLimits } from './rate-limit/route-counting.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
 
 /**
@@ -28,7 +28,5 @@ export async function openapiFile(): Promise<string> {
     { preview: true, logger: ['error'], abortOnError: false },
   );
   app.enableVersioning(VERSIONING);
-  describeRouteLimits(app.get(ModulesContainer));
-  const description = new PublishedDescription(app, settings.server, clock);
-  return description.current().yaml.body.toString();
+  return toYaml(describeInterface(readRoutes(app), settings.server, clock.now()));
 }

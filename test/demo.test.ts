@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { Cli } from './harness/processes/command.js';
 import { makeCluster } from './harness/processes/embedded-user.js';
 import { ApiClient, send } from './harness/http/client.js';
+import { RawConnection } from './harness/http/raw-connection.js';
 import {
   type BuiltService,
   spawnBuiltService,
@@ -100,44 +101,76 @@ describe('with only DATA_DIR set, from the first start', () => {
     await stopAll(dataDir);
   });
 
-  test('GET /docs › the demo API key only for requests from this machine', async () => {
+  test('GET /docs › 200 with the demo API key for a browser on this machine, and for nobody else', async () => {
     const { url } = await start(dataDir);
-    const { host, port } = new URL(url);
-    const page = async (headers: Record<string, string>): Promise<string> => {
-      const response = await send({ url }, '/docs', { headers });
-      const hasKey = response.text.includes(key);
-      expect(response.headers['cache-control']).toBe(hasKey ? 'no-store' : 'no-cache');
-      return hasKey ? 'key' : 'no key';
+    const port = Number(new URL(url).port);
+    const own = `Host: 127.0.0.1:${port}`;
+    /** Returns whether the response to a request of these lines contains the key. */
+    const hasKey = async (...lines: string[]): Promise<boolean> => {
+      const head = [...lines, 'Connection: close', '', ''].join('\r\n');
+      const { status, headers, text } = await RawConnection.exchange({ port }, head);
+      expect(status).toBe(200);
+      const found = text.includes(key);
+      expect(headers['cache-control']).toBe(found ? 'no-store' : 'no-cache');
+      return found;
     };
-    for (const name of [
-      host,
-      `localhost:${port}`,
-      `LOCALHOST:${port}`,
-      'localhost',
-      `[::1]:${port}`,
+    const get = 'GET /docs HTTP/1.1';
+    for (const lines of [
+      [get, own],
+      [get, `Host: localhost:${port}`],
+      ['GET /docs?x=1 HTTP/1.1', own],
+      [get, own, 'Sec-Fetch-Site: none'],
+      [get, own, 'Sec-Fetch-Site: same-origin'],
+      [get, own, 'Accept-Encoding: gzip', 'User-Agent: x', 'Sec-Fetch-Mode: navigate'],
     ])
-      expect([name, await page({ Host: name })]).toEqual([name, 'key']);
-    for (const headers of [
-      { Host: `pets.example:${port}` },
-      { Host: `127.0.0.1.pets.example:${port}` },
-      { Host: `localhost.pets.example:${port}` },
-      { Host: `192.0.2.1:${port}` },
-      { 'X-Forwarded-For': '192.0.2.1' },
-      { 'X-Real-IP': '192.0.2.1' },
-      { Forwarded: 'for=192.0.2.1' },
-      { Via: '1.1 proxy' },
-      { Origin: 'https://app.example.org' },
-    ]) {
-      expect([headers, await page({ Host: host, ...headers })]).toEqual([headers, 'no key']);
-    }
+      expect([lines, await hasKey(...lines)]).toEqual([lines, true]);
+    for (const lines of [
+      ['GET /docs HTTP/1.0', own],
+      [`GET http://127.0.0.1:${port}/docs HTTP/1.1`, own],
+      ...[
+        '127.0.0.1',
+        'localhost',
+        'localhost:80',
+        `127.0.0.2:${port}`,
+        `[::1]:${port}`,
+        `192.0.2.1:${port}`,
+        `pets.example:${port}`,
+        `localhost.pets.example:${port}`,
+        `127.0.0.1.pets.example:${port}`,
+        `localhost:${port}0`,
+      ].map((host) => [get, `Host: ${host}`]),
+      ...[
+        'Origin: https://app.example.org',
+        `Origin: http://127.0.0.1:${port}`,
+        'Sec-Fetch-Site: cross-site',
+        'Sec-Fetch-Site: same-site',
+        'Forwarded: for=192.0.2.1',
+        'Via: 1.1 proxy',
+        'X-Forwarded-For: 192.0.2.1',
+        'X-Forwarded-Proto: https',
+        'X-Forwarded-Host: pets.example',
+        'X-Real-IP: 192.0.2.1',
+        'X-Client-IP: 192.0.2.1',
+        'X-Request-Id: 1',
+        'X-Amzn-Trace-Id: Root=1',
+        'X-Envoy-External-Address: 192.0.2.1',
+        'True-Client-IP: 192.0.2.1',
+        'CF-Connecting-IP: 192.0.2.1',
+        'CDN-Loop: cdn.example',
+        'Fastly-Client-IP: 192.0.2.1',
+        'Proxy-Connection: keep-alive',
+      ].map((header) => [get, own, header]),
+    ])
+      expect([lines, await hasKey(...lines)]).toEqual([lines, false]);
     await stopAll(dataDir);
   });
 
-  test.each([{ TRUST_PROXY: '1' }, { HOST: '0.0.0.0' }])(
-    'GET /docs › no demo API key with %p',
+  test.each([{ TRUST_PROXY: '1' }, { PUBLIC_URL: 'http://127.0.0.1' }, { HOST: '0.0.0.0' }])(
+    'GET /docs › 200 without the demo API key with %p',
     async (env) => {
       const { url } = await start(dataDir, env);
-      const { text } = await send({ url }, '/docs', { headers: { Host: 'localhost' } });
+      const headers = { Host: `127.0.0.1:${new URL(url).port}` };
+      const { text } = await send({ url }, '/docs', { headers });
       expect(text).toContain('pets keys issue');
       expect(text).not.toContain(key);
       await stopAll(dataDir);

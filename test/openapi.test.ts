@@ -242,7 +242,7 @@ describe('the interface description', () => {
       'page.css',
       'swagger-ui-bundle.js',
       'favicon-32x32.png',
-      'start.js',
+      'start-swagger-ui.js',
     ].map((name) => `/docs/${name}`);
 
     it.each(['/openapi.json', '/openapi.yaml', '/docs', ...DOCS_FILES])(

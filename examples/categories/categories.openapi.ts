@@ -8,15 +8,11 @@ import {
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
 import { ApiInt64Param, ApiJsonBody } from '../http/openapi/decorators/api-json.decorator.js';
-import { ApiList, ApiPage } from '../http/openapi/decorators/api-model.decorator.js';
-import { ApiTag } from '../http/openapi/decorators/api-tag.decorator.js';
-import { MAX_PAGE_SIZE } from '../http/paging/page-query.dto.js';
+import { ApiPage } from '../http/openapi/decorators/api-model.decorator.js';
 import { CATEGORY_NAME_TAKEN, CATEGORY_NOT_FOUND } from './categories.errors.js';
 import { Category } from './category.entity.js';
 import { CategoryChanges } from './dto/category-changes.dto.js';
 import { NewCategory } from './dto/new-category.dto.js';
-
-const TAG = { name: 'Categories', description: 'Categories of animals.' };
 
 const CATS = { id: 1, name: 'Cats', description: 'Felis catus.' };
 const DOGS = { id: 2, name: 'Dogs', description: null };
@@ -24,22 +20,18 @@ const DOGS = { id: 2, name: 'Dogs', description: null };
 const INVALID_NAME =
   'name must be a string of 1 to 100 characters, at least one of them not white space, without NUL or lone surrogates.';
 
-@ApiList(Category, {
-  description: 'A page of categories, in ascending order of name.',
-  maxItems: MAX_PAGE_SIZE,
-  example: [CATS, DOGS],
-})
-class Categories {}
-
 export function DescribeListCategories(): MethodDecorator {
   return applyDecorators(
-    ApiTag(TAG),
     ApiOperation({
       operationId: 'listCategories',
       summary: 'List categories',
       description: 'Returns a page of categories in ascending order of name, ignoring case.',
     }),
-    ApiPage({ type: Categories, description: 'A page of categories.', example: [CATS, DOGS] }),
+    ApiPage(Category, {
+      name: 'Categories',
+      description: 'A page of categories.',
+      example: [CATS, DOGS],
+    }),
     ApiErrors({
       invalid_request: 'limit must be an integer from 1 to 100.',
       invalid_cursor: PUBLIC_MESSAGES.invalidCursor,
@@ -49,7 +41,6 @@ export function DescribeListCategories(): MethodDecorator {
 
 export function DescribeCreateCategory(): MethodDecorator {
   return applyDecorators(
-    ApiTag(TAG),
     ApiOperation({
       operationId: 'createCategory',
       summary: 'Add a category',
@@ -67,7 +58,6 @@ export function DescribeCreateCategory(): MethodDecorator {
 
 export function DescribeGetCategory(): MethodDecorator {
   return applyDecorators(
-    ApiTag(TAG),
     ApiOperation({
       operationId: 'getCategory',
       summary: 'Get a category',
@@ -81,7 +71,6 @@ export function DescribeGetCategory(): MethodDecorator {
 
 export function DescribeUpdateCategory(): MethodDecorator {
   return applyDecorators(
-    ApiTag(TAG),
     ApiOperation({
       operationId: 'updateCategory',
       summary: 'Change a category',
@@ -100,7 +89,6 @@ export function DescribeUpdateCategory(): MethodDecorator {
 
 export function DescribeDeleteCategory(): MethodDecorator {
   return applyDecorators(
-    ApiTag(TAG),
     ApiOperation({
       operationId: 'deleteCategory',
       summary: 'Delete a category',

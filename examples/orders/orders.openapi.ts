@@ -2,19 +2,15 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
 import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
 import { ApiInt64Param, ApiJsonBody } from '../http/openapi/decorators/api-json.decorator.js';
-import { ApiTag } from '../http/openapi/decorators/api-tag.decorator.js';
 import { PET_NOT_FOUND, PET_SOLD } from '../pets/pets.errors.js';
 import { NewOrder } from './dto/new-order.dto.js';
 import { Order } from './order.entity.js';
 import { ORDER_NOT_FOUND } from './orders.errors.js';
 
-const TAG = { name: 'Orders', description: 'Sales of animals.' };
-
 const EXAMPLE = { id: 1, petId: 1, confirmedAt: null };
 
 export function DescribeCreateOrder(): MethodDecorator {
   return applyDecorators(
-    ApiTag(TAG),
     ApiOperation({
       operationId: 'createOrder',
       summary: 'Buy an animal',
@@ -32,7 +28,6 @@ export function DescribeCreateOrder(): MethodDecorator {
 
 export function DescribeGetOrder(): MethodDecorator {
   return applyDecorators(
-    ApiTag(TAG),
     ApiOperation({
       operationId: 'getOrder',
       summary: 'Get an order',

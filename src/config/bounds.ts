@@ -31,8 +31,6 @@ export function readBounds(read: EnvironmentReader) {
     maxUnsentBytes: maxUnsentMebibytes * BYTES_PER_MEBIBYTE,
     /** Bytes of request bodies that have arrived in part, over all connections. */
     maxArrivingBytes: maxArrivingMebibytes * BYTES_PER_MEBIBYTE,
-    /** Documentation downloads in progress. */
-    maxDocsDownloads: read.integer('MAX_DOCS_DOWNLOADS', 100, { min: 1, max: 1_000_000 }),
     /** API keys in the cache. */
     maxCachedKeys: read.integer('KEY_CACHE_SIZE', 100_000, { min: 1, max: 10_000_000 }),
   };

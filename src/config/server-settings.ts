@@ -24,6 +24,8 @@ export function readServerSettings(read: EnvironmentReader) {
     /** Express's `trust proxy`: the number of proxies, or their addresses. */
     trustProxy: trustProxy(read),
     corsOrigins: corsOrigins(read),
+    /** Whether the service serves the documentation and the interface description. */
+    docs: read.boolean('DOCS', true),
     headersTimeoutMs: read.seconds('HEADERS_TIMEOUT_SECONDS', 10, { min: 0.1, max: 600 }),
     requestTimeoutMs: read.seconds('REQUEST_TIMEOUT_SECONDS', 30, TIMEOUT),
     // Common load balancers drop an idle connection after 60 s. If the service closed it first, the

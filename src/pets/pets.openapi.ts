@@ -3,35 +3,23 @@ import { ApiCreatedResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
 import { ApiInt64Param, ApiJsonBody } from '../http/openapi/decorators/api-json.decorator.js';
-import { ApiList, ApiPage } from '../http/openapi/decorators/api-model.decorator.js';
-import { ApiTag } from '../http/openapi/decorators/api-tag.decorator.js';
-import { MAX_PAGE_SIZE } from '../http/paging/page-query.dto.js';
+import { ApiPage } from '../http/openapi/decorators/api-model.decorator.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import { Pet } from './pet.entity.js';
 import { PET_NOT_FOUND } from './pets.errors.js';
 
-const TAG = { name: 'Pets', description: 'Individual animals that are available for adoption.' };
-
 const FRANK = { id: 1, name: 'Frank', categoryId: 1, status: 'available' };
 const MINKA = { id: 2, name: 'Minka', categoryId: 2, status: 'pending' };
 
-@ApiList(Pet, {
-  description: 'A page of animals, in ascending order of id.',
-  maxItems: MAX_PAGE_SIZE,
-  example: [FRANK, MINKA],
-})
-class Pets {}
-
 export function DescribeListPets(): MethodDecorator {
   return applyDecorators(
-    ApiTag(TAG),
     ApiOperation({
       operationId: 'listPets',
       summary: 'List animals',
       description:
         'Returns a page of animals in ascending order of id, optionally only those with one status.',
     }),
-    ApiPage({ type: Pets, description: 'A page of animals.', example: [FRANK, MINKA] }),
+    ApiPage(Pet, { name: 'Pets', description: 'A page of animals.', example: [FRANK, MINKA] }),
     ApiErrors({
       invalid_request: 'limit must be an integer from 1 to 100.',
       invalid_cursor: PUBLIC_MESSAGES.invalidCursor,
@@ -41,7 +29,6 @@ export function DescribeListPets(): MethodDecorator {
 
 export function DescribeCreatePet(): MethodDecorator {
   return applyDecorators(
-    ApiTag(TAG),
     ApiOperation({
       operationId: 'createPet',
       summary: 'Add an animal',
@@ -72,7 +59,6 @@ export function DescribeCreatePet(): MethodDecorator {
 
 export function DescribeGetPet(): MethodDecorator {
   return applyDecorators(
-    ApiTag(TAG),
     ApiOperation({
       operationId: 'getPet',
       summary: 'Get an animal',

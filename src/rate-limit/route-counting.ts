@@ -1,10 +1,6 @@
 import type { Type } from '@nestjs/common';
-import { DiscoveryService, type ModulesContainer } from '@nestjs/core';
-import { isPublicHandler, isUncounted } from '../auth/public.decorator.js';
-import { SECOND_MS } from '../config/clock.js';
-import { ApiRouteLimit } from '../http/openapi/decorators/api-route-limit.decorator.js';
+import { isUncounted } from '../auth/public.decorator.js';
 import { perRoute } from '../http/request/request-context.js';
-import { routeHandlers } from '../http/request/route-handlers.js';
 import type { Quota } from './limit-storage.js';
 
 /** Returns how the requests to the route are counted. RouteChecks has checked the decorators. */
@@ -36,15 +32,4 @@ export function readRouteCounting(
       route: `${controller.name}.${(handler as Type).name}`,
     },
   };
-}
-
-/** Adds the limits of `@Throttle()` to the interface description. Call it before that is made. */
-export function describeRouteLimits(modules: ModulesContainer): void {
-  for (const { controller, name, method } of routeHandlers(new DiscoveryService(modules))) {
-    const { isSkipped, quota } = readRouteCounting(controller, method);
-    const hasNoHeaders = isSkipped && isPublicHandler(controller, method);
-    if (!quota && !hasNoHeaders) continue;
-    const limit = quota ? { limit: quota.limit, seconds: quota.lengthMs / SECOND_MS } : 'none';
-    ApiRouteLimit(limit)(controller.prototype as object, name, { value: method });
-  }
 }

@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { send } from '../harness/http/client.js';
@@ -25,20 +25,16 @@ afterAll(async () => {
   await database.close();
 });
 
-test('GET /docs and its files › 200 while npm ci replaces the packages and a build replaces dist', async () => {
+test('GET /docs and its files › 200 while npm ci replaces the packages', async () => {
   // Empty, because Node would look for removed files in the folder above.
   for (const file of readdirSync(project.path(ASSETS)))
     writeFileSync(join(project.path(ASSETS), file), '');
-  rmSync(project.path('dist'), { recursive: true });
   const { text } = await send(service, '/docs');
   const files = [...text.matchAll(/(?:src|href)="(docs\/[^"]+)"/g)].map(([, path]) => `/${path}`);
   expect(files.length).toBeGreaterThanOrEqual(5);
   for (const path of ['/docs', '/openapi.json', '/openapi.yaml', ...files]) {
-    for (const encoding of ['identity', 'br']) {
-      const headers = { 'Accept-Encoding': encoding };
-      const response = await send(service, path, { headers });
-      expect([path, encoding, response.status]).toEqual([path, encoding, 200]);
-      expect(response.text).not.toBe('');
-    }
+    const response = await send(service, path);
+    expect([path, response.status]).toEqual([path, 200]);
+    expect(response.text).not.toBe('');
   }
 });

@@ -71,6 +71,7 @@ test.each<[name: string, value: string, group: keyof Settings, read: object]>([
   ['PUBLIC_URL', 'https://host/store/', 'server', { publicUrl: 'https://host/store' }],
   ['STAGING_URL', 'http://staging:8080', 'server', { stagingUrl: 'http://staging:8080' }],
   ['MIGRATE_ON_START', 'false', 'database', { migrateOnStart: false }],
+  ['DOCS', 'false', 'server', { docs: false }],
   ['TRUST_PROXY', '2', 'server', { trustProxy: 2 }],
   ['TRUST_PROXY', '10.0.0.0/8, ::1', 'server', { trustProxy: ['10.0.0.0/8', '::1'] }],
   ['BAN_AFTER_REFUSALS', '0', 'limits', { banAfterRejections: 0 }],
@@ -161,6 +162,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['KEY_CACHE_SIZE', /integer from 1 to 10000000/, '0', '10000001', 'many'],
   ['READINESS_TIMEOUT_SECONDS', /seconds from 0.05 to 60/, '0', '61'],
   ['MIGRATE_ON_START', /true or false/, 'yes', '1', 'TRUE'],
+  ['DOCS', /true or false/, 'yes', '1', 'TRUE'],
   [
     'TRUST_PROXY',
     /number of proxies, or their addresses/,

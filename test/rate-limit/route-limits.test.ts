@@ -115,18 +115,6 @@ describe('GET of a route with @Throttle()', () => {
     expect(response.status).toBe(429);
     expect(response.headers['ratelimit']).toBe('"minute";r=18;t=60, "route";r=0;t=10');
   });
-
-  it('is described with its limit', async () => {
-    const { json } = await send(service, '/openapi.json');
-    const { paths } = json as unknown as {
-      paths: Record<string, { get: { description?: string } }>;
-    };
-    expect(paths['/reports/monthly']?.get.description).toBe(
-      'Allows 2 requests per 10 seconds, in addition to the limits of the plan. The rate limit headers call this window `route`.',
-    );
-    expect(paths['/free/read']?.get.description).toBeUndefined();
-    expect(JSON.stringify(json)).not.toContain('x-route-limit');
-  });
 });
 
 describeWithRedisClock('GET of a route with @Throttle() and REDIS_URL', () => {

@@ -7,7 +7,7 @@ export const PUBLIC_PATHS: readonly string[] = [
   '/docs/',
   '/docs/favicon-32x32.png',
   '/docs/page.css',
-  '/docs/start.js',
+  '/docs/start-swagger-ui.js',
   '/docs/swagger-ui-bundle.js',
   '/docs/swagger-ui.css',
   '/health/live',

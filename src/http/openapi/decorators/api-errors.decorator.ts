@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiExtension, type OperationObject } from '@nestjs/swagger';
 import type { ErrorExamples } from '../description/errors.js';
 
-/** An extension for each code, so that several decorators add to each other. Not published. */
+/** The prefix of an extension for each code, so that several decorators add to each other. */
 const EXTENSION = 'x-error-';
 
 /**
@@ -16,14 +16,12 @@ export function ApiErrors(messages: ErrorExamples): ClassDecorator & MethodDecor
 
 /** Separates the errors that `@ApiErrors()` declares from the operation. */
 export function takeErrors(decorated: OperationObject) {
-  const errors: Record<string, unknown> = {};
-  const operation: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(decorated)) {
-    if (name.startsWith(EXTENSION)) errors[name.slice(EXTENSION.length)] = value;
-    else operation[name] = value;
-  }
+  const entries = Object.entries(decorated);
+  const errors = entries.filter(([name]) => name.startsWith(EXTENSION));
+  const operation = entries.filter((entry) => !errors.includes(entry));
+  const messages = errors.map(([name, text]) => [name.slice(EXTENSION.length), text as string]);
   return {
-    errors: errors as ErrorExamples,
-    operation: operation as typeof decorated & typeof operation,
+    errors: Object.fromEntries(messages) as ErrorExamples,
+    operation: Object.fromEntries(operation) as unknown as OperationObject,
   };
 }

@@ -1,15 +1,12 @@
-import { ApiBody, ApiParam, ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
+import { ApiBody, ApiParam, ApiProperty } from '@nestjs/swagger';
 import { MAX_BODY_BYTES } from '../../../errors/public-messages.js';
 import type { Type } from '@nestjs/common';
 
 const INT64 = { type: 'integer', format: 'int64' } as const;
 
 /** Describes a DTO property that is a 64-bit integer. `@IsInt64()` validates it. */
-export function ApiInt64(
-  description: string,
-  options: Pick<ApiPropertyOptions, 'required' | 'example'> = {},
-): PropertyDecorator {
-  return ApiProperty({ ...INT64, description, example: 1, ...options } as ApiPropertyOptions);
+export function ApiInt64(description: string): PropertyDecorator {
+  return ApiProperty({ ...INT64, description, example: 1 });
 }
 
 /** Describes a path parameter that is a 64-bit integer. */

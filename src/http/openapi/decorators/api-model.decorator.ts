@@ -1,40 +1,29 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiSchema, getSchemaPath } from '@nestjs/swagger';
+import { MAX_PAGE_SIZE } from '../../paging/page-query.dto.js';
 import { responseHeaders } from '../description/headers.js';
 
-type Example = Readonly<Record<string, unknown>>;
-
-interface ModelOptions {
-  /** The name of the schema, if it differs from the name of the class. */
-  name?: string;
-  description: string;
-  /** A complete object. */
-  example: Example;
-  /** Whether an object can have properties that the class does not have. */
-  additionalProperties?: boolean;
-}
-
 /** Describes the schema of a DTO class. `@ApiProperty()` describes its properties. */
-export function ApiModel(options: ModelOptions): ClassDecorator {
+export function ApiModel(options: {
+  description: string;
+  example: object;
+  additionalProperties?: boolean;
+}): ClassDecorator {
   return ApiSchema(options);
 }
 
-/** Describes a class as a JSON array of models, for the `type` of a response. */
-export function ApiList(
+/** Describes the response of an operation that returns a Page. `name` is that of its schema. */
+export function ApiPage(
   item: Type,
-  options: { description: string; maxItems: number; example: readonly Example[] },
-): ClassDecorator {
+  { name, ...texts }: { name: string; description: string; example: readonly object[] },
+): MethodDecorator {
   const items = { $ref: getSchemaPath(item) };
   // @nestjs/swagger describes a class as an object. This replaces its properties with items.
-  const schema = { ...options, type: 'array', items, properties: undefined };
-  return applyDecorators(ApiExtraModels(item), ApiSchema(schema));
-}
-
-/** Describes the response of an operation that returns a Page. The type has `@ApiList()`. */
-export function ApiPage(options: {
-  type: Type;
-  description: string;
-  example: readonly Example[];
-}): MethodDecorator {
-  return ApiOkResponse({ ...options, headers: responseHeaders('NextPageLink') });
+  const array = { type: 'array', items, maxItems: MAX_PAGE_SIZE, properties: undefined };
+  class PageOfItems extends Array<unknown> {}
+  ApiSchema({ name, ...texts, ...array })(PageOfItems);
+  return applyDecorators(
+    ApiExtraModels(item),
+    ApiOkResponse({ ...texts, type: PageOfItems, headers: responseHeaders('Link') }),
+  );
 }

@@ -1,49 +1,37 @@
 import type { INestApplication } from '@nestjs/common';
-import { type OpenAPIObject, type PathItemObject, SwaggerModule } from '@nestjs/swagger';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { BaseAddresses } from '../../../config/server-settings.js';
 import { ERROR_CODES, isGeneric } from '../../../errors/catalogue.js';
 import { DEPRECATION_EXTENSION } from '../../routing/deprecation.js';
-import { TAG, type Tag } from '../decorators/api-tag.decorator.js';
-import { type DecoratedOperation, describeOperation } from './describe-operation.js';
-import { errorSchema, SHARED_RESPONSES } from './errors.js';
+import {
+  type DecoratedOperation,
+  describeOperation,
+  type Responses,
+} from './describe-operation.js';
+import { errorSchema } from './errors.js';
 import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.js';
 import { serviceDescription } from './service-description.js';
 
 const VERSION_PATH = '/v1';
-
-// Not from a DocumentBuilder, which adds an empty contact.
-const OUTLINE: Omit<OpenAPIObject, 'paths'> = {
-  openapi: '3.0.3',
-  info: {
-    title: 'Animal Adoption Store Service',
-    version: '1.0.0',
-    contact: { name: 'The operator of this service' },
-    license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
-  },
-  security: [{ apiKey: [] }],
-  components: {
-    securitySchemes: {
-      apiKey: {
-        type: 'http',
-        scheme: 'bearer',
-        bearerFormat: 'API key',
-        description:
-          'The API key: `aas_` and 36 letters and digits. The last six prove that this store issued it.',
-      },
-    },
-  },
-};
+const CONTACT = { name: 'The operator of this service' };
+const OUTLINE = new DocumentBuilder()
+  .setOpenAPIVersion('3.0.3')
+  .setTitle('Animal Adoption Store Service')
+  .setVersion('1.0.0')
+  .setLicense('MIT', 'https://opensource.org/license/mit')
+  .addBearerAuth({ type: 'http', bearerFormat: 'API key' }, 'apiKey')
+  .addSecurityRequirements('apiKey')
+  .build();
 
 /** Returns what the decorators say about all routes. `app` does not need to be initialized. */
 export function readRoutes(app: INestApplication): OpenAPIObject {
   return SwaggerModule.createDocument(app, OUTLINE);
 }
 
-/** Returns when the operations are removed, in milliseconds since the epoch. */
-export function sunsetsOf(routes: OpenAPIObject): number[] {
-  return Object.values(routes.paths).flatMap((pathItem) =>
-    operationsOf(pathItem).map(([, operation]) => sunsetOf(operation)),
-  );
+/** Returns how many operations are removed at `nowMs`. */
+export function removedAt({ paths }: OpenAPIObject, nowMs: number): number {
+  const sunsets = Object.values(paths).flatMap((item) => Object.values(item).map(sunsetOf));
+  return sunsets.filter((sunset) => sunset <= nowMs).length;
 }
 
 /** Describes the interface as OpenAPI 3.0, without operations that are removed before `nowMs`. */
@@ -52,55 +40,35 @@ export function describeInterface(
   settings: BaseAddresses,
   nowMs: number,
 ): OpenAPIObject {
-  const tags = new Map<string, Tag>();
-  const paths: OpenAPIObject['paths'] = {};
+  const tags = new Set<string>();
+  const paths: Record<string, Record<string, unknown>> = {};
+  const responses: Responses = {};
   for (const [path, pathItem] of Object.entries(routes.paths)) {
-    const operations = operationsOf(pathItem).filter(
-      ([, operation]) => sunsetOf(operation) > nowMs,
-    );
-    if (operations.length === 0) continue;
-    for (const [, { [TAG]: tag }] of operations) if (tag) tags.set(tag.name, tag);
     const isVersioned = path.startsWith(`${VERSION_PATH}/`);
-    paths[isVersioned ? path.slice(VERSION_PATH.length) : path] = {
-      ...(isVersioned ? {} : { servers: servers(settings, '') }),
-      ...Object.fromEntries(
-        operations.map(([method, operation]) => [method, describeOperation(method, operation)]),
-      ),
-    };
+    for (const [method, operation] of Object.entries(pathItem) as [string, DecoratedOperation][]) {
+      if (sunsetOf(operation) <= nowMs) continue;
+      operation.tags?.forEach((tag) => tags.add(tag));
+      const item = (paths[isVersioned ? path.slice(VERSION_PATH.length) : path] ??= {});
+      if (!isVersioned) item['servers'] = servers(settings, '');
+      item[method] = describeOperation(method, operation, responses);
+    }
   }
-  const pathsText = JSON.stringify(paths);
-  const responses = used('responses', SHARED_RESPONSES, pathsText);
-  const text = pathsText + JSON.stringify(responses);
+  const text = JSON.stringify([paths, responses]);
   const codes = ERROR_CODES.filter((code) => !isGeneric(code) || text.includes(`"code":"${code}"`));
   return {
-    openapi: routes.openapi,
-    info: { ...routes.info, description: serviceDescription(codes) },
+    ...routes,
+    info: { ...routes.info, contact: CONTACT, description: serviceDescription(codes) },
     servers: servers(settings, VERSION_PATH),
-    security: routes.security ?? [],
-    tags: [...tags.values()],
+    tags: [...tags].map((name) => ({ name })),
     paths,
     components: {
       ...routes.components,
       schemas: { ...routes.components?.schemas, Error: errorSchema(codes) },
-      parameters: used('parameters', REQUEST_HEADERS, text),
+      parameters: REQUEST_HEADERS,
       responses,
-      headers: used('headers', RESPONSE_HEADERS, text),
+      headers: RESPONSE_HEADERS,
     },
   };
-}
-
-/** Returns the components that a text in JSON refers to. */
-function used<Component>(
-  kind: string,
-  components: Readonly<Record<string, Component>>,
-  text: string,
-): Record<string, Component> {
-  const isUsed = ([name]: [string, Component]) => text.includes(`"#/components/${kind}/${name}"`);
-  return Object.fromEntries(Object.entries(components).filter(isUsed));
-}
-
-function operationsOf(pathItem: PathItemObject) {
-  return Object.entries(pathItem) as [string, DecoratedOperation][];
 }
 
 function sunsetOf({ [DEPRECATION_EXTENSION]: deprecation }: DecoratedOperation): number {
@@ -108,10 +76,9 @@ function sunsetOf({ [DEPRECATION_EXTENSION]: deprecation }: DecoratedOperation):
 }
 
 function servers({ publicUrl, stagingUrl }: BaseAddresses, path: string) {
-  const production =
-    publicUrl === undefined
-      ? { url: path || '/', description: 'This server' }
-      : { url: publicUrl + path, description: 'Production' };
-  if (stagingUrl === undefined) return [production];
-  return [production, { url: stagingUrl + path, description: 'Staging' }];
+  const production = publicUrl
+    ? { url: publicUrl + path, description: 'Production' }
+    : { url: path || '/', description: 'This server' };
+  const staging = { url: `${stagingUrl}${path}`, description: 'Staging' };
+  return stagingUrl ? [production, staging] : [production];
 }
