@@ -7,12 +7,11 @@ import { AppModule } from './app.module.js';
 import { type AppEnvironment, platformModule, VERSIONING } from './platform.module.js';
 import { EventsModule } from './events/events.module.js';
 import { LinkBase } from './http/routing/link-base.js';
-import { serveDocumentation } from './http/openapi/serve-documentation.js';
 import { currentRequestIds, RequestContext } from './http/request/request-context.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
 import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { NestLogger } from './logging/nest-logger.js';
-import { MIDDLEWARE } from './pipeline.js';
+import { DOCUMENTATION, MIDDLEWARE } from './pipeline.js';
 
 /**
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
@@ -58,7 +57,7 @@ function setUp(app: NestExpressApplication, environment: AppEnvironment, logger:
     app.use(middleware.use.bind(middleware));
   }
   app.get(RequestContext).identifiesLogs = hasLoggers(app, environment.features ?? [AppModule]);
-  serveDocumentation(app, environment);
+  DOCUMENTATION(app, environment);
 }
 
 /** Modules that features import and whose own log lines need no request id. */

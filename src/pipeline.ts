@@ -3,17 +3,21 @@ import { AccessLog } from './access-log.js';
 import { ApiKeyGuard } from './auth/api-key.guard.js';
 import { IdentifyCallerGuard } from './auth/identify-caller.guard.js';
 import { JsonBodyGuard } from './http/body/json-body.guard.js';
+import { serveDocumentation } from './http/openapi/serve-documentation.js';
 import { RequestContext } from './http/request/request-context.js';
+import { ErrorFilter } from './http/response/error.filter.js';
 import { Cors } from './http/routing/cors.js';
 import { Connections } from './http/server/connections.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
+import { ValidationPipe } from './http/validation/validation.pipe.js';
 import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
 import { Overload } from './overload.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 
-/** The steps of every request before the router, in this order. */
+// Every step of a request, in order. The first step that rejects it determines the response.
+
 export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
-  // Processes one request of a connection at a time.
+  // Processes one request of a connection at a time. Closes connections over a bound.
   Connections,
   // Identifies the request, and sets the headers of every response.
   RequestContext,
@@ -21,22 +25,36 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
   AccessLog,
   // Sets the headers for scripts of other origins.
   Cors,
-  // 400 or 417 for a request that HTTP does not allow.
+  // 400, 408, 413, 417 or 431 for a request that HTTP does not allow.
   ProtocolErrors,
   // 503 over a bound.
   Overload,
 ];
 
-/** The guards of every route, in this order. A path or method without a route passes them, too. */
+/** Responds to requests for the documentation, which pass no guard. 404 with `DOCS=false`. */
+export const DOCUMENTATION = serveDocumentation;
+
+// The router chooses the handler. A path or method without a route leads to UnmatchedController.
+
 export const GUARDS: readonly Type<CanActivate>[] = [
-  // Identifies the owner of an API key, or the client address.
+  // Identifies the owner of an API key, or the client address. Rejects nothing.
   IdentifyCallerGuard,
   // 429 over a limit. Runs before ApiKeyGuard, so that a 401 is counted and has the headers.
   PlanThrottlerGuard,
-  // 401 without a valid API key.
+  // 401 without a valid API key, 503 if its state cannot be read. `@Public()` routes pass.
   ApiKeyGuard,
   // 400 for a malformed Idempotency-Key.
   IdempotencyKeyGuard,
-  // 415, 413 or 400 for a body that cannot be read. No body is read before this step.
+  // 415, 413, 400 or 503 for a body that cannot be read. No body is read before this step.
   JsonBodyGuard,
+  // Guards of a controller or a handler follow, such as that of `@Deprecated()`: 410.
 ];
+
+/** 400 that lists every invalid property of a DTO. */
+export const PIPE = ValidationPipe;
+
+// The handler runs: controller, service, repository. 404 or 405 for what no route serves, 409 or
+// 422 for a used Idempotency-Key. ServiceAdapter.reply sends its result: JSON, ETag, Link, 304.
+
+/** Sends every exception as an Error. */
+export const FILTER = ErrorFilter;

@@ -10,13 +10,11 @@ import { DatabaseModule } from './database/database.module.js';
 import { EnvironmentModule } from './environment.module.js';
 import { HealthModule } from './health/health.module.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
-import { ErrorFilter } from './http/response/error.filter.js';
 import type { LinkBase } from './http/routing/link-base.js';
 import { UnmatchedModule } from './http/routing/unmatched.module.js';
 import { Connections } from './http/server/connections.js';
-import { ValidationPipe } from './http/validation/validation.pipe.js';
 import { MetricsModule } from './metrics/metrics.module.js';
-import { GUARDS, MIDDLEWARE } from './pipeline.js';
+import { FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 import { RouteChecks } from './route-checks.js';
 
@@ -56,8 +54,8 @@ export function platformModule(
     providers: [
       ...MIDDLEWARE.filter((step) => step !== Connections),
       ...GUARDS.map((guard) => ({ provide: APP_GUARD, useClass: guard })),
-      { provide: APP_PIPE, useClass: ValidationPipe },
-      { provide: APP_FILTER, useClass: ErrorFilter },
+      { provide: APP_PIPE, useClass: PIPE },
+      { provide: APP_FILTER, useClass: FILTER },
       ArrivingBodies,
       RouteChecks,
     ],

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { FOUNDATIONS } from '../.dependency-cruiser.js';
-import { ERROR_CODES, ERRORS, type ErrorCode, isGeneric } from '../src/errors/catalogue.js';
 
 const ROOT = join(__dirname, '..');
 const PAGE = 'docs/architecture.md';
@@ -34,40 +33,6 @@ function linksIn(text: string): string[] {
   );
 }
 
-/** Returns the file that each imported name of a source file comes from. */
-function importsOf(file: string): Map<string, string> {
-  const files = new Map<string, string>();
-  for (const [, names = '', from = ''] of read(file).matchAll(
-    /import (?:type )?\{([^}]*)\} from '(\.[^']+)\.js'/g,
-  )) {
-    const path = `${normalize(join(dirname(file), from))}.ts`;
-    for (const name of names.split(',')) files.set(name.replace(/\btype\b/, '').trim(), path);
-  }
-  return files;
-}
-
-/** Returns the files of the middleware in src/app.ts, in the order in which it is registered. */
-function middlewareFiles(): string[] {
-  const source = read('src/app.ts');
-  const imports = importsOf('src/app.ts');
-  const registered = [...source.matchAll(/\bapp\.use\(\s*(\w+)|\b(serve\w+)\(app/g)];
-  return registered.map(([, used, called]) => {
-    const name = used ?? called ?? '';
-    // A local constant or function: the class that it creates or returns.
-    const local = new RegExp(`(?:const ${name} = new|function ${name}\\([^]*?\\):) (\\w+)`);
-    return imports.get(name) ?? imports.get(local.exec(source)?.[1] ?? '') ?? name;
-  });
-}
-
-/** Returns the files of the guards, the pipe and the filter, in the order in which they are registered. */
-function providerFiles(): string[] {
-  const file = 'src/platform.module.ts';
-  const imports = importsOf(file);
-  return [...read(file).matchAll(/provide: APP_\w+, useClass: (\w+)/g)].map(
-    ([, name = '']) => imports.get(name) ?? name,
-  );
-}
-
 /** Returns the folders in a folder of the project at any depth, relative to src. */
 function foldersIn(path: string): string[] {
   return readdirSync(join(ROOT, path), { withFileTypes: true })
@@ -95,8 +60,6 @@ function importedFolders(folder: string): string[] {
 }
 
 const page = read(PAGE);
-const pipeline = section('## The request pipeline');
-const steps = tableOf(pipeline);
 const folders = section('## Folders');
 const folderRows = tableOf(folders.slice(0, folders.indexOf('### Subfolders')));
 const topFolders = foldersOf().filter((folder) => !folder.includes('/'));
@@ -110,39 +73,6 @@ test('every file and folder that the page links to exists', () => {
 test('every folder of src is in one of the tables', () => {
   const links = linksIn(folders).map((link) => relative('src', link));
   expect(foldersOf().filter((folder) => !links.includes(folder))).toEqual([]);
-});
-
-test('each step has files, a reason and its rejections', () => {
-  for (const cells of steps) {
-    expect(cells).toEqual(Array(4).fill(expect.stringMatching(/\S/)));
-    expect(linksIn(cells[1] ?? '')).not.toEqual([]);
-  }
-});
-
-test('the steps and their files are in the order in which the code registers them', () => {
-  const registered = [...middlewareFiles(), ...providerFiles()];
-  expect(registered.length).toBeGreaterThan(10);
-  const documented = steps.flatMap(([, files = '']) => linksIn(files));
-  expect(documented.filter((file) => registered.includes(file))).toEqual(registered);
-});
-
-test('the diagram of the pipeline shows the steps in the order of the table', () => {
-  const diagram = pipeline.replace(/^ *subgraph .*$/gm, '');
-  const names = [...diagram.matchAll(/\w\["([^"]+)"\]/g)].map(([, name]) => name);
-  expect(names).toEqual(steps.map(([name]) => name));
-});
-
-test('the steps reject with every error code, each with its status', () => {
-  const rejections = steps.flatMap(([, , rejects = '']) => [
-    ...rejects.matchAll(/(\d{3}) `(\w+)`/g),
-  ]);
-  const codes = rejections.map(([, , code]) => code as ErrorCode);
-  expect([...new Set(codes)].sort()).toEqual(ERROR_CODES.filter((code) => !isGeneric(code)).sort());
-  for (const [, status, code] of rejections) {
-    // An unsupported Expect header has the code of an invalid request, and a status of its own.
-    if (status !== '417')
-      expect([code, Number(status)]).toEqual([code, ERRORS[code as ErrorCode].status]);
-  }
 });
 
 test('the diagram of the folders shows every folder once', () => {

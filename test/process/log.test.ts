@@ -155,7 +155,7 @@ test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
       expect.stringMatching(/^ {2}curl -H /),
       expect.stringMatching(/^… INFO: GET \/v1\/pets 200 \d+\.\d ms$/),
       expect.stringMatching(
-        /^… INFO: GET \/v1\/pets\/1%0AINFO%1B\[31m 401 missing_api_key \d+\.\d ms$/,
+        /^… INFO: GET \/v1\/pets\/1%0AINFO%1B%5B31m 401 missing_api_key \d+\.\d ms$/,
       ),
       expect.stringMatching(/^… INFO: stopping/),
       '… INFO: stopped',

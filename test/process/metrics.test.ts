@@ -3,7 +3,6 @@ import { ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
-import { askUntil, inParallel } from '../harness/rate-limit/limits.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 const DURATION = 'http_server_request_duration_seconds';
@@ -59,7 +58,6 @@ test('GET /metrics is Prometheus text on the metrics listener', async () => {
     'db_client_connection_pending_requests',
     'pets_limit_decisions_total',
     'pets_deprecated_requests_total',
-    'pets_docs_downloads_rejected_total',
     'pets_key_lookups_total',
     DURATION,
   ]) {
@@ -179,18 +177,4 @@ test('callers cannot add labels', async () => {
   for (const labels of after.keys()) {
     expect(labels).toMatch(/^(GET|HEAD|POST|_OTHER) (unmatched|\/v1\/pets(\/:petId)?) \d{3}$/);
   }
-});
-
-test('GET /docs › each 503 over MAX_DOCS_DOWNLOADS is counted', async () => {
-  let rejected = 0;
-  await askUntil(
-    async () => {
-      const [first, second] = await inParallel(2, () => send(service, '/docs'));
-      rejected += [first, second].filter((response) => response?.status === 503).length;
-      return second!;
-    },
-    () => rejected > 0,
-  );
-  const { text } = await send(metrics, '/metrics');
-  expect(text).toMatch(new RegExp(`^pets_docs_downloads_rejected_total ${rejected}$`, 'm'));
 });

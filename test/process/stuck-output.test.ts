@@ -27,7 +27,7 @@ const MAIN = join(__dirname, '../../dist/main.js');
 const SMALL_BUFFER = { LOG_BUFFER_BYTES: '65536' };
 /** So long that 150 lines fill a pipe (64 KiB) and the smallest buffer. */
 const LONG_PATH = `/nope/${'x'.repeat(2_000)}`;
-const REQUESTS = 150;
+const REQUESTS = 700;
 /** Far above the time of a start or a shutdown on a busy machine. */
 const WAIT_LIMIT_MS = 20_000;
 
