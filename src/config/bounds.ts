@@ -16,11 +16,6 @@ export function readBounds(read: EnvironmentReader) {
     maxConnections: read.optionalInteger('MAX_CONNECTIONS', CONNECTIONS),
     /** Connections of one client address; undefined: half of all. */
     maxConnectionsPerAddress: read.optionalInteger('MAX_CONNECTIONS_PER_ADDRESS', CONNECTIONS),
-    /** Requests of one connection whose response is not completely sent. */
-    maxRequestsPerConnection: read.integer('MAX_REQUESTS_PER_CONNECTION', 16, {
-      min: 1,
-      max: 1_000,
-    }),
     /** Requests in progress, over all connections. */
     maxRequestsInProgress,
     /** Requests in progress without a valid API key, or whose API key is not checked yet. */

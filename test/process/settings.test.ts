@@ -153,7 +153,6 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['DATABASE_QUEUE_SIZE', /integer from 1 to 100000/, '0', '100001', 'many'],
   ['MAX_CONNECTIONS', /integer from 1 to 1000000/, '0', '1000001', 'many'],
   ['MAX_CONNECTIONS_PER_ADDRESS', /integer from 1 to 1000000/, '0', '1000001', 'many'],
-  ['MAX_REQUESTS_PER_CONNECTION', /integer from 1 to 1000/, '0', '1001', '-1'],
   ['MAX_REQUESTS_IN_PROGRESS', /integer from 1 to 100000/, '0', '100001', '1e3'],
   ['MAX_UNAUTHENTICATED_REQUESTS', /integer from 1 to 100000/, '0', '100001', 'all'],
   ['MAX_UNSENT_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', '1.5'],
