@@ -3,7 +3,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { SERVICE } from '../comparison/peers.mjs';
+import { PEERS, SERVICE } from '../comparison/peers.mjs';
 import { killOnExit } from '../processes/child-processes.mjs';
 import { PeerProcess } from '../processes/peer-process.mjs';
 import { HealthProbe } from './health-probe.mjs';
@@ -42,14 +42,30 @@ const OVERLOAD_FACTOR = 4;
 const SECONDS = { warmUp: 15, peak: 6, overload: 15 };
 
 /**
- * Measures the peak goodput of lists, then three kinds of overload.
+ * Measures the peak goodput of lists, then three kinds of overload. The first one is also measured
+ * for a bare `node:http` server, which shows what many busy connections cost in Node.
  *
  * @param {import('../processes/environment.mjs').Environment} environment
  * @param {AbortSignal} signal stops the measurement
  * @returns {Promise<Overload>}
  */
 export async function measureOverload(environment, signal) {
-  const peer = await PeerProcess.start(SERVICE, environment, signal);
+  const service = await measurePeer(SERVICE, Infinity, environment, signal);
+  const bare = PEERS.find(({ name }) => name === 'node-http') ?? SERVICE;
+  const { phases } = await measurePeer(bare, 1, environment, signal);
+  const ofBare = phases.map((phase) => ({ ...phase, title: `node:http: ${phase.title}` }));
+  return { ...service, phases: [...service.phases, ...ofBare] };
+}
+
+/**
+ * @param {import('../comparison/peers.mjs').Peer} definition
+ * @param {number} count how many kinds of overload
+ * @param {import('../processes/environment.mjs').Environment} environment
+ * @param {AbortSignal} signal
+ * @returns {Promise<Overload>}
+ */
+async function measurePeer(definition, count, environment, signal) {
+  const peer = await PeerProcess.start(definition, environment, signal);
   const generator = fork(LOAD_GENERATOR, { serialization: 'advanced', signal });
   killOnExit(generator);
   generator.on('error', () => undefined);
@@ -69,8 +85,8 @@ export async function measureOverload(environment, signal) {
     const peakP99Ms = percentile(before.acceptedMs, 0.99);
     /** @type {OverloadPhase[]} */
     const phases = [];
-    for (const { title, load } of overloads(peakPerSecond)) {
-      console.log(`Overload: ${title}`);
+    for (const { title, load } of overloads(peakPerSecond).slice(0, count)) {
+      console.log(`Overload of ${definition.name}: ${title}`);
       const memoryBefore = residentBytes(peer.pid);
       const probe = new HealthProbe(peer.port, peer.pid);
       const result = await run({ ...load, seconds: SECONDS.overload });
