@@ -78,15 +78,17 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
     const request = this.connections.requestOf(socket);
     if (!request) {
       void this.sendOnSocket(socket, error);
-    } else if (request.complete) {
-      // The message was sent before the response to the previous one.
-      lingerAfterResponse(request.res as Response);
-    } else {
-      // The error is in the body. It rejects the request only if the service reads the body. If
-      // not, the request gets its own response.
-      request.bodyFailure = error;
-      request.emit('bodyFailure', error);
+      return;
     }
+    // The error is in the body, or in a message that the client sent before the response.
+    if (!request.complete) {
+      // It rejects the request only if the service reads the body. The stream ends without an
+      // error, which would close the connection.
+      request.bodyFailure = error;
+      request.complete = true;
+      request.push(null);
+    }
+    lingerAfterResponse(request.res as Response);
   }
 
   private async sendOnSocket(socket: Socket, error: ServiceError): Promise<void> {
