@@ -1,7 +1,7 @@
 import { MAX_BODY_BYTES, PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { hasBody } from '../request/request-context.js';
-import type { Request, Response } from '../request/request.js';
+import type { Request } from '../request/request.js';
 import type { ArrivingBodies } from './arriving-bodies.js';
 
 /**
@@ -18,15 +18,19 @@ const JSON_MEDIA_TYPE =
  */
 export async function readJsonBody(
   request: Request,
-  response: Response,
   arriving: ArrivingBodies,
 ): Promise<Buffer | undefined> {
   if (!hasBody(request)) return undefined;
   checkMediaType(request);
   if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw payloadTooLarge();
-  if (request.expectsContinue) response.writeContinue();
-  const bytes = await readBytes(request, arriving);
-  return bytes.length === 0 ? undefined : bytes;
+  if (request.expectsContinue) request.res?.writeContinue();
+  // A small body often arrives together with the head.
+  const isComplete = request.complete && request.readableLength <= MAX_BODY_BYTES;
+  const bytes = isComplete
+    ? (request.read() as Buffer | null)
+    : await receiveBytes(request, arriving);
+  if (request.bodyFailure) throw request.bodyFailure;
+  return bytes?.length ? bytes : undefined;
 }
 
 function checkMediaType({ headers }: Request): void {
@@ -39,16 +43,6 @@ function checkMediaType({ headers }: Request): void {
   const acceptEncoding = { 'Accept-Encoding': 'identity' };
   const message = PUBLIC_MESSAGES.unsupportedContentEncoding;
   throw new ServiceError('unsupported_media_type', message, { headers: acceptEncoding });
-}
-
-async function readBytes(request: Request, arriving: ArrivingBodies): Promise<Buffer> {
-  // A small body often arrives together with the head.
-  const isComplete = request.complete && request.readableLength <= MAX_BODY_BYTES;
-  const bytes = isComplete
-    ? ((request.read() as Buffer | null) ?? Buffer.alloc(0))
-    : await receiveBytes(request, arriving);
-  if (request.bodyFailure) throw request.bodyFailure;
-  return bytes;
 }
 
 async function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffer> {
