@@ -8,7 +8,7 @@ import { holds } from '../harness/fuzz/property.js';
 const MAX_BYTES = 102_400;
 const MAX_VALUES = 10_000;
 const MAX_CPU_MS = 10;
-/** One of them is within the limit even if other processes slow this one down. */
+/** One of them is within the limit even if the garbage collector runs in the others. */
 const ATTEMPTS = 30;
 
 /** The text of a DTO around the place of a value. */

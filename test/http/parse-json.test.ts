@@ -146,7 +146,7 @@ describe('parseJson', () => {
     expect(parse(text)).toEqual(value);
   });
 
-  it.each(['{"__proto__":{"a":1}}', '{"__proto__":{"a":1e0}}'])(
+  it.each(['{"__proto__":{"a":1}}', '{"__proto__":{"a":1e18}}'])(
     'creates an ordinary property from %s',
     (text) => {
       const value = parse(text) as object;
@@ -182,6 +182,8 @@ describe('parseJson', () => {
 
   it.each([
     '01e18',
+    '-05',
+    '-01e18',
     '[1e18e1]',
     '[1e18 1]',
     '{1e18:1}',

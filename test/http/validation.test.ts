@@ -310,6 +310,35 @@ class Linked {
   next?: Linked;
 }
 
+class Album {
+  @ValidateNested({ each: true })
+  @NestedType(() => Shape, {
+    discriminator: { property: 'kind', subTypes: [{ name: 'circle', value: Circle }] },
+    keepDiscriminatorProperty: true,
+  })
+  shapes!: Shape[];
+
+  @IsOptional()
+  @ValidateNested({ each: true })
+  @NestedType(() => Album)
+  parts?: Album[];
+}
+
+test.each([null, 1, 'circle', [], [null]])(
+  '400 for %j in an array whose items have a discriminator',
+  async (item) => {
+    const circle = { kind: 'circle', radius: 1 };
+
+    expect(await outcome({ shapes: [circle] }, Album)).toEqual({ dto: { shapes: [circle] } });
+    expect(await outcome({ shapes: [circle, item] }, Album)).toEqual({
+      message: 'each item of shapes must be an object.',
+    });
+    expect(await outcome({ shapes: [], parts: [{ shapes: [item] }] }, Album)).toEqual({
+      message: 'each item of parts.0.shapes must be an object.',
+    });
+  },
+);
+
 const name = fc.record(
   {
     first: fc.oneof({ weight: 9, arbitrary: fc.string() }, fc.integer()),

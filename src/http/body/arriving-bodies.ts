@@ -25,40 +25,24 @@ export class ArrivingBodies {
   }
 
   /**
-   * Counts a request and its bytes until `receive` has ended.
+   * Counts more bytes of a body. Release them when the body is complete or rejected.
    *
-   * @param receive calls `hold` with the length of each chunk. `hold` throws the 503 of a body that
-   *   does not fit
+   * @throws ServiceError service_unavailable if they do not fit
    */
-  async during<Result>(
-    callerId: string,
-    receive: (hold: (bytes: number) => void) => Promise<Result>,
-  ): Promise<Result> {
-    let held = 0;
-    this.count++;
-    try {
-      return await receive((bytes) => {
-        if (!this.fits(callerId, bytes)) {
-          this.rejected++;
-          throw serviceOverloaded('limit reached: arriving_bodies');
-        }
-        held += bytes;
-        this.add(callerId, bytes);
-      });
-    } finally {
-      this.count--;
-      this.add(callerId, -held);
+  hold(callerId: string, bytes: number): void {
+    const ofCaller = (this.bytesByCaller.get(callerId) ?? 0) + bytes;
+    if (this.bytes + bytes > this.maxBytes || ofCaller > this.maxBytes * SHARE_OF_A_CALLER) {
+      this.rejected++;
+      throw serviceOverloaded('limit reached: arriving_bodies');
     }
-  }
-
-  private fits(callerId: string, bytes: number): boolean {
-    const ofCaller = (this.bytesByCaller.get(callerId) ?? 0) + bytes;
-    return this.bytes + bytes <= this.maxBytes && ofCaller <= this.maxBytes * SHARE_OF_A_CALLER;
-  }
-
-  private add(callerId: string, bytes: number): void {
-    const ofCaller = (this.bytesByCaller.get(callerId) ?? 0) + bytes;
     this.bytes += bytes;
+    this.bytesByCaller.set(callerId, ofCaller);
+  }
+
+  /** Counts the bytes of a body no longer. */
+  release(callerId: string, bytes: number): void {
+    const ofCaller = (this.bytesByCaller.get(callerId) ?? 0) - bytes;
+    this.bytes -= bytes;
     if (ofCaller > 0) this.bytesByCaller.set(callerId, ofCaller);
     else this.bytesByCaller.delete(callerId);
   }

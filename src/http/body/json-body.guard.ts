@@ -24,7 +24,7 @@ export class JsonBodyGuard implements CanActivate {
     const response = responseOf(context);
     const startedAt = performance.now();
     if (hasBodyParameter(context)) {
-      const bytes = await readJsonBody(request, response, this.arriving);
+      const bytes = await readJsonBody(request, this.arriving);
       request.body = bytes && parseJson(bytes);
     }
     startResponseDeadline(response, this.settings.database, performance.now() - startedAt);

@@ -5,13 +5,13 @@ import { ServiceError } from '../../errors/service-error.js';
 const MAX_DEPTH = 32;
 const MAX_VALUES = 10_000;
 const MAX_NUMBER_LENGTH = 100;
-/** A double holds every number of 15 digits, and a token of this length with more has no exponent. */
-const MAX_SHORT_LENGTH = 16;
 
 /** sign, integer digits, fraction digits, exponent (RFC 8259, section 6) */
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-/** Matches at every digit or minus, so that the scan takes linear time. */
-const LIKE_A_NUMBER = /[\d.eE+-]+/y;
+/** Other numbers have at most 15 digits and no exponent, so that a double holds them. */
+const MAY_BE_INEXACT = /[\d.]{16}|\d[eE]|-0/;
+/** Matches at every quotation mark, so that a search takes linear time. */
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"?|[-\d][-+.\deE]*/gs;
 
 /** Larger numbers stand for exact numbers, and those that a client sends are marked as well. */
 const MAX_UNMARKED = 1e299;
@@ -27,27 +27,20 @@ export function parseJson(bytes: Buffer): unknown {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     throw malformedJson('begins with a byte order mark');
   }
-  const exact: (number | bigint)[] = [];
-  const text = markNumbers(bytes.toString('utf8'), exact);
+  const text = bytes.toString('utf8');
+  checkSize(text);
   try {
-    const value: unknown = JSON.parse(text);
-    return exact.length === 0 ? value : withExactNumbers(value, exact);
+    return MAY_BE_INEXACT.test(text) ? parseExactly(text) : JSON.parse(text);
   } catch (error) {
     throw malformedJson('cannot be parsed', error);
   }
 }
 
 /**
- * Returns JSON with other numbers, the marks, in place of those that a double does not hold. The
- * native parser then decides whether the text is valid, because a mark is valid in the same places.
- *
- * @param exact gets the exact value of each mark
  * @throws ServiceError malformed_json if the text is nested too deep for the native parser, or has
  *   so many values that parsing takes long
  */
-function markNumbers(text: string, exact: (number | bigint)[]): string {
-  const marked: string[] = [];
-  let copiedTo = 0;
+function checkSize(text: string): void {
   let depth = 0;
   let values = 0;
   let inString = false;
@@ -67,46 +60,42 @@ function markNumbers(text: string, exact: (number | bigint)[]): string {
       if (isFirst && ++depth > MAX_DEPTH) {
         throw malformedJson(`is nested deeper than ${MAX_DEPTH} levels`);
       }
-      if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
-        LIKE_A_NUMBER.lastIndex = index;
-        LIKE_A_NUMBER.test(text);
-        const end = LIKE_A_NUMBER.lastIndex;
-        const token = text.slice(index, end);
-        const double = Number(token);
-        const value = exactNumber(token);
-        if ((!Object.is(value, double) || isMark(double)) && NUMBER.test(token)) {
-          marked.push(text.slice(copiedTo, index), `${exact.push(value) + 1}e299`);
-          copiedTo = end;
-        }
-        index = end - 1;
-      }
     }
   }
   if (values > MAX_VALUES) {
     const max = MAX_VALUES.toLocaleString('en-US');
     throw malformedJson(`has more than ${max} members and elements in total`);
   }
-  return marked.join('') + text.slice(copiedTo);
 }
 
-function isMark(number: number): boolean {
-  return Math.abs(number) > MAX_UNMARKED;
+/**
+ * Parses JSON with other numbers, the marks, in place of those that a double does not hold. The
+ * native parser decides whether the text is valid, because a mark is valid in the same places.
+ */
+function parseExactly(text: string): unknown {
+  const exact: (number | bigint)[] = [];
+  const marked = text.replace(STRING_OR_NUMBER, (token) => {
+    if (token.startsWith('"')) return token;
+    const value = exactNumber(token);
+    if (Object.is(value, Number(token)) && !isMark(value)) return token;
+    return NUMBER.test(token) ? `${exact.push(value) + 1}e299` : token;
+  });
+  const value: unknown = JSON.parse(marked);
+  return exact.length === 0 ? value : withExactNumbers(value, exact);
+}
+
+function isMark(value: unknown): value is number {
+  return typeof value === 'number' && Math.abs(value) > MAX_UNMARKED;
 }
 
 /** Returns a value with exact numbers in place of the marks. It changes objects in place. */
 function withExactNumbers(value: unknown, exact: readonly (number | bigint)[]): unknown {
-  if (typeof value === 'number')
-    return isMark(value) ? exact[Math.round(value / MAX_UNMARKED) - 2] : value;
+  if (isMark(value)) return exact[Math.round(value / MAX_UNMARKED) - 2];
   // A copy: one bigint in an array of doubles would convert the whole array.
   if (Array.isArray(value)) return value.map((item) => withExactNumbers(item, exact));
   if (typeof value === 'object' && value !== null) {
     const members = value as Record<string, unknown>;
-    for (const name of Object.keys(members)) {
-      const member = withExactNumbers(members[name], exact);
-      // An assignment to `__proto__` would create no member.
-      if (name === '__proto__') Object.defineProperty(members, name, { value: member });
-      else members[name] = member;
-    }
+    for (const name of Object.keys(members)) members[name] = withExactNumbers(members[name], exact);
   }
   return value;
 }
@@ -119,16 +108,16 @@ export function exactNumber(token: string): number | bigint {
   if (token.length > MAX_NUMBER_LENGTH) return NaN;
   const double = Number(token);
   if (!Number.isInteger(double) || Math.abs(double) > 2 ** 63) return double;
+  if (!MAY_BE_INEXACT.test(token)) return double;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(token) ?? [];
   const isSafe = Number.isSafeInteger(double);
-  if (isSafe && double !== 0 && token.length <= MAX_SHORT_LENGTH) return double;
-  const [, sign = '', whole = '', fraction = '', exponentText = '0'] = NUMBER.exec(token) ?? [];
-  const digits = (whole + fraction).replace(/^0+/, '');
-  if (digits === '') return 0;
-  const significant = digits.replace(/0+$/, '');
-  // The value is significant × 10^scale, and the last digit of `significant` is not 0.
-  const scale = Number(exponentText) - fraction.length + (digits.length - significant.length);
-  if (scale < 0) return NaN;
-  return isSafe ? double : BigInt(sign + significant + '0'.repeat(scale));
+  // A double holds n × 10^10 up to 2^63, because n × 5^10 is at most 2^53. This is fast.
+  if (!isSafe && fraction === '' && Number(exponent) >= 10) return BigInt(double);
+  const point = Math.max(0, whole.length + Number(exponent));
+  const digits = whole + fraction;
+  if (/[1-9]/.test(digits.slice(point))) return NaN;
+  // The sum turns -0 into 0.
+  return isSafe ? double + 0 : BigInt(sign + digits.slice(0, point).padEnd(point, '0'));
 }
 
 /** Returns the 400 for a body that cannot be parsed. @param problem completes "The request body …" */

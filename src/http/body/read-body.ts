@@ -1,7 +1,7 @@
 import { MAX_BODY_BYTES, PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { hasBody } from '../request/request-context.js';
-import type { Request, Response } from '../request/request.js';
+import type { Request } from '../request/request.js';
 import type { ArrivingBodies } from './arriving-bodies.js';
 
 /**
@@ -18,15 +18,19 @@ const JSON_MEDIA_TYPE =
  */
 export async function readJsonBody(
   request: Request,
-  response: Response,
   arriving: ArrivingBodies,
 ): Promise<Buffer | undefined> {
   if (!hasBody(request)) return undefined;
   checkMediaType(request);
   if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw payloadTooLarge();
-  if (request.expectsContinue) response.writeContinue();
-  const bytes = await readBytes(request, arriving);
-  return bytes.length === 0 ? undefined : bytes;
+  if (request.expectsContinue) request.res?.writeContinue();
+  // A small body often arrives together with the head.
+  const isComplete = request.complete && request.readableLength <= MAX_BODY_BYTES;
+  const bytes = isComplete
+    ? (request.read() as Buffer | null)
+    : await receiveBytes(request, arriving);
+  if (request.bodyFailure) throw request.bodyFailure;
+  return bytes?.length ? bytes : undefined;
 }
 
 function checkMediaType({ headers }: Request): void {
@@ -41,56 +45,35 @@ function checkMediaType({ headers }: Request): void {
   throw new ServiceError('unsupported_media_type', message, { headers: acceptEncoding });
 }
 
-/** After one of these events, no more of a body arrives. */
-const END_EVENTS = ['end', 'error', 'close', 'bodyFailure'];
-
-async function readBytes(request: Request, arriving: ArrivingBodies): Promise<Buffer> {
-  if (request.bodyFailure) throw request.bodyFailure;
-  // A small body often arrives together with the head.
-  if (request.complete && request.readableLength <= MAX_BODY_BYTES) {
-    return (request.read() as Buffer | null) ?? Buffer.alloc(0);
-  }
-  // Of a closed connection, no event is left to wait for.
-  if (request.destroyed) throw aborted(request.errored);
-  return arriving.during(request.callerId, (hold) => receiveBytes(request, hold));
-}
-
-/** @param hold throws if the next N bytes must not be kept */
-function receiveBytes(request: Request, hold: (bytes: number) => void): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    // One buffer for all chunks: a chunk of one byte takes 400 bytes.
-    let bytes = Buffer.alloc(0);
-    let length = 0;
-    const onData = (chunk: Buffer) => {
+async function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffer> {
+  // One buffer for all chunks: a chunk of one byte takes 400 bytes.
+  let bytes = Buffer.alloc(0);
+  let length = 0;
+  arriving.count++;
+  try {
+    // After an error, the connection stays open for the response.
+    const chunks = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    for await (const chunk of chunks) {
       const end = length + chunk.length;
-      if (end > MAX_BODY_BYTES) return settle(payloadTooLarge());
-      try {
-        hold(chunk.length);
-      } catch (error) {
-        return settle(error as Error);
-      }
+      if (end > MAX_BODY_BYTES) throw payloadTooLarge();
+      arriving.hold(request.callerId, chunk.length);
       if (end > bytes.length)
         bytes = Buffer.concat([bytes], Math.min(Math.max(end, 2 * bytes.length), MAX_BODY_BYTES));
       chunk.copy(bytes, length);
       length = end;
-    };
-    const settle = (error?: Error) => {
-      request.off('data', onData);
-      for (const event of END_EVENTS) request.off(event, settle);
-      if (request.readableEnded) resolve(bytes.subarray(0, length));
-      else reject(error instanceof ServiceError ? error : aborted(error));
-    };
-    request.on('data', onData);
-    for (const event of END_EVENTS) request.on(event, settle);
-  });
+    }
+    return bytes.subarray(0, length);
+  } catch (cause) {
+    if (cause instanceof ServiceError) throw cause;
+    // The client disconnected. Only the log shows this error.
+    throw new ServiceError('invalid_request', 'The request body ended early.', { cause });
+  } finally {
+    arriving.count--;
+    arriving.release(request.callerId, length);
+  }
 }
 
 /** Returns the 413 for a body over MAX_BODY_BYTES. */
 function payloadTooLarge(): ServiceError {
   return new ServiceError('payload_too_large', PUBLIC_MESSAGES.payloadTooLarge);
-}
-
-/** The client disconnected while it was sending the body. Only the log shows this error. */
-function aborted(cause: unknown): ServiceError {
-  return new ServiceError('invalid_request', 'The request body ended early.', { cause });
 }

@@ -19,7 +19,7 @@ declare module 'express-serve-static-core' {
     callerId: string;
     /** The client waits for `100 Continue` before it sends the body. */
     expectsContinue: boolean;
-    /** Why the rest of the body cannot arrive. The `bodyFailure` event reports it. */
+    /** Why the rest of the body cannot arrive. */
     bodyFailure: ServiceError | undefined;
     /** Throws if the handler must not return this result. Set by a guard of the route. */
     checkResult?: (result: unknown) => void;

@@ -57,12 +57,8 @@ export function sendError(response: Response, error: ServiceError): void {
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
   response.removeHeader('etag');
   response.setHeader('Cache-Control', 'no-store');
-  endWithJson(response, errorBody(error));
-}
-
-/** Returns the Error body as JSON text. */
-export function errorBody({ code, message, status }: ServiceError): string {
-  return jsonText({ code, message, status });
+  const { code, message, status } = error;
+  endWithJson(response, jsonText({ code, message, status }));
 }
 
 function endWithJson(response: Response, body: string | Buffer): void {

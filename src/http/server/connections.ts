@@ -50,7 +50,6 @@ class Connection {
 }
 
 const CHECK_INTERVAL_MS = 1_000;
-const LOG_INTERVAL_MS = 10_000;
 /** Random, so that the clients do not return all at once. */
 const SHED_PAUSE_MS = { min: 400, max: 900 };
 
@@ -66,7 +65,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
   private readonly byAddress = new Map<string, Set<Connection>>();
   /** Connections without a request in progress, longest idle first. */
   private readonly idle = new Set<Connection>();
-  private loggedAtMs = -Infinity;
   private unlogged = 0;
 
   readonly bounds: ConnectionBounds;
@@ -112,7 +110,10 @@ export class Connections implements NestMiddleware, OnModuleInit {
     // The connection is closed, or closes after the previous response.
     if (!connection || !socket.writable) return;
     if (connection.response) {
-      this.closeAfterResponse(socket, connection.response);
+      this.closed.pipelined_requests++;
+      stopParsing(socket);
+      socket.pause();
+      lingerAfterResponse(connection.response);
       return;
     }
     connection.response = response;
@@ -216,13 +217,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
     if (sameAddress?.size === 0) this.byAddress.delete(address);
   }
 
-  private closeAfterResponse(socket: Socket, response: Response): void {
-    this.closed.pipelined_requests++;
-    stopParsing(socket);
-    socket.pause();
-    lingerAfterResponse(response);
-  }
-
   private check(nowMs: number): void {
     let unread = 0;
     let unsentBytes = 0;
@@ -246,15 +240,11 @@ export class Connections implements NestMiddleware, OnModuleInit {
       this.closed.unsent_responses++;
       connection.socket.destroy();
     }
-    this.log(nowMs);
-  }
-
-  private log(nowMs: number): void {
-    if (this.unlogged === 0 || nowMs - this.loggedAtMs < LOG_INTERVAL_MS) return;
-    const msg = 'too many connections, closed idle or new connections';
-    this.logger.warn({ msg, closed: this.unlogged, connections: this.size });
-    this.loggedAtMs = nowMs;
-    this.unlogged = 0;
+    if (this.unlogged > 0) {
+      const msg = 'too many connections, closed idle or new connections';
+      this.logger.warn({ msg, closed: this.unlogged, connections: this.size });
+      this.unlogged = 0;
+    }
   }
 }
 

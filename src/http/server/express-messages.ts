@@ -1,14 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
-import express, { type Express } from 'express';
+import express from 'express';
 import type { Response } from '../request/request.js';
 import { SmallChunks } from './small-chunks.js';
-
-/** An Express application, and the classes with which its HTTP server creates messages. */
-export interface ExpressMessages {
-  app: Express;
-  IncomingMessage: typeof IncomingMessage;
-  ServerResponse: typeof ServerResponse;
-}
 
 /**
  * Creates requests and responses with Express's prototypes. Express otherwise replaces the
@@ -20,8 +13,9 @@ export interface ExpressMessages {
  * without these classes then, and call `beforeHead` from a patched `writeHead`.
  *
  * @param beforeHead called before the head of each response is written
+ * @returns the application, and the classes with which its HTTP server creates messages
  */
-export function createExpressMessages(beforeHead: (response: Response) => void): ExpressMessages {
+export function createExpressMessages(beforeHead: (response: Response) => void) {
   const app = express();
   class ExpressRequest extends IncomingMessage {
     private chunks: SmallChunks | undefined;

@@ -1,4 +1,4 @@
-import { METHODS, STATUS_CODES, type Server } from 'node:http';
+import { IncomingMessage, METHODS, type Server, ServerResponse } from 'node:http';
 import { isIPv6, type Socket } from 'node:net';
 import { Inject, Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
@@ -11,7 +11,7 @@ import { loggedAddress } from '../request/access-log.js';
 import { AddressLimits } from '../request/address-limits.js';
 import { hasBody, requestId } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
-import { errorBody, sendError } from '../response/send-json.js';
+import { sendError } from '../response/send-json.js';
 import { Connections } from './connections.js';
 import { lingerAfterResponse, lingerThenDestroy } from './lingering-close.js';
 
@@ -62,9 +62,8 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
   }
 
   private async reject(request: Request, response: Response, error: ServiceError): Promise<void> {
-    const { headers, rejection } = await this.limits.consumeForAddress(
-      request.socket.remoteAddress,
-    );
+    const { remoteAddress } = request.socket;
+    const { headers, rejection } = await this.limits.consumeForAddress(remoteAddress);
     for (const [name, value] of headers) response.setHeader(name, value);
     // What follows may be a part of this message.
     response.setHeader('Connection', 'close');
@@ -78,50 +77,36 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
     const request = this.connections.requestOf(socket);
     if (!request) {
       void this.sendOnSocket(socket, error);
-    } else if (request.complete) {
-      // The message was sent before the response to the previous one.
-      lingerAfterResponse(request.res as Response);
-    } else {
-      // The error is in the body. It rejects the request only if the service reads the body. If
-      // not, the request gets its own response.
-      request.bodyFailure = error;
-      request.emit('bodyFailure', error);
+      return;
     }
+    // The error is in the body, or in a message that the client sent before the response.
+    if (!request.complete) {
+      // It rejects the request only if the service reads the body. The stream ends without an
+      // error, which would close the connection.
+      request.bodyFailure = error;
+      request.complete = true;
+      request.push(null);
+    }
+    lingerAfterResponse(request.res as Response);
   }
 
   private async sendOnSocket(socket: Socket, error: ServiceError): Promise<void> {
-    const { remoteAddress } = socket;
+    const clientAddress = loggedAddress(socket.remoteAddress, this.settings.logging.clientAddress);
+    const request = new IncomingMessage(socket) as Request;
+    const response = new ServerResponse(request) as Response;
     try {
-      const { headers, rejection = error } = await this.limits.consumeForAddress(remoteAddress);
+      response.assignSocket(socket);
+      response.once('finish', () => lingerThenDestroy(socket));
       const id = requestId(undefined);
-      const { status, code } = rejection;
-      const clientAddress = loggedAddress(remoteAddress, this.settings.logging.clientAddress);
+      response.setHeader('X-Request-Id', id).setHeader('X-Content-Type-Options', 'nosniff');
+      await this.reject(request, response, error);
+      const { status, code } = request.failure ?? error;
       this.logger.info({ requestId: id, status, code, clientAddress }, 'malformed request');
-      if (!socket.writable) return;
-      socket.write(rawResponse(rejection, { 'X-Request-Id': id, ...Object.fromEntries(headers) }));
-      lingerThenDestroy(socket);
     } catch (cause) {
       this.logger.error({ err: cause }, 'failed to respond to a malformed request');
       socket.destroy();
     }
   }
-}
-
-/** Returns an error response as the text of an HTTP message. */
-function rawResponse(error: ServiceError, extraHeaders: Record<string, string>): string {
-  const body = errorBody(error);
-  const headers = {
-    Date: new Date().toUTCString(),
-    'X-Content-Type-Options': 'nosniff',
-    ...extraHeaders,
-    ...error.headers,
-    'Cache-Control': 'no-store',
-    'Content-Type': 'application/json',
-    'Content-Length': Buffer.byteLength(body),
-    Connection: 'close',
-  };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`;
 }
 
 function violation(request: Request): ServiceError | undefined {

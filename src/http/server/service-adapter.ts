@@ -2,7 +2,7 @@ import http from 'node:http';
 import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
 import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import { createExpressMessages, type ExpressMessages } from './express-messages.js';
+import { createExpressMessages } from './express-messages.js';
 import type { Settings } from '../../config/settings.js';
 import type { LinkBase } from '../routing/link-base.js';
 import { allowPrivateCaching, sendJson, sendNothing } from '../response/send-json.js';
@@ -18,7 +18,7 @@ const CONNECTIONS_CHECK_MS = 1_000;
 
 /** Express with exact paths, lossless JSON, limited connections and fast creation of messages. */
 export class ServiceAdapter extends ExpressAdapter {
-  private readonly express: ExpressMessages;
+  private readonly express;
   private endsConnections = false;
   private readonly writes = new BatchedWrites();
 
@@ -94,7 +94,7 @@ export class ServiceAdapter extends ExpressAdapter {
   /** Overrides ExpressAdapter.reply to send the result of a handler as JSON or StreamableFile. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     // The response deadline has passed, and the service has sent a 503.
-    if (response.headersSent) return undefined;
+    if (response.headersSent) return;
     if (statusCode !== undefined) response.statusCode = statusCode;
     const { req: request } = response;
     request.checkResult?.(body);
@@ -108,17 +108,13 @@ export class ServiceAdapter extends ExpressAdapter {
       for (const [name, value] of Object.entries(body.headers)) response.setHeader(name, value);
     }
     const text = response.statusCode === 204 ? '' : textOf(body);
-    if (text === '') {
-      sendNothing(response);
-      return undefined;
-    }
+    if (text === '') return sendNothing(response);
     if (body instanceof Page && body.next) {
       const url = `${this.linkBase.urlOf(request.path)}?${writeQuery(body.next)}`;
       // RFC 8288. In addition to the Link of a deprecated route.
       response.appendHeader('Link', `<${url}>; rel="next"`);
     }
-    sendJson(request, response, text);
-    return undefined;
+    return sendJson(request, response, text);
   }
 
   /** Overrides ExpressAdapter.redirect, which also sends an HTML page. */

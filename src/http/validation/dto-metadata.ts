@@ -66,39 +66,35 @@ function rankOf({ name = '', each }: Rule): number {
  * first and those of items last. class-validator stops at the first one that fails.
  */
 function sortedRules(dto: Type): Rule[] {
-  const collect = (): Rule[] => collectRules(dto, '', false, false);
   const base = Object.getPrototypeOf(dto) as Type | null;
   const inherited = base?.prototype ? rulesOf(base) : [];
-  requireNestedObjects(collect());
-  const rules = collect();
+  requireNestedObjects(dto);
+  const rules = collectRules(dto, '', false, false);
   const properties = [...inherited, ...rules].map(({ propertyName }) => propertyName);
   const positionOf = ({ propertyName }: Rule): number => properties.indexOf(propertyName);
   return rules.toSorted((a, b) => positionOf(a) - positionOf(b) || rankOf(a) - rankOf(b));
 }
 
 /**
- * Adds a rule to each nested DTO of a class: the value is an object, or a list of objects. Without
- * it, `@ValidateNested()` accepts a missing value, and arrays at any depth.
+ * Adds a rule to each nested DTO that a class declares: the value is an object, or a list of objects.
+ * Without it, `@ValidateNested()` accepts a missing value, and arrays at any depth.
  */
-function requireNestedObjects(rules: readonly Rule[]): void {
-  for (const { target, propertyName, each } of rules.filter(isNestedRule)) {
-    // The class that declares the property: rules of a subclass would replace those of this class.
-    const { prototype } = target as { prototype: object };
+function requireNestedObjects(dto: Type): void {
+  const prototype = dto.prototype as object;
+  for (const rule of collectRules(dto, '', false, false).filter(isNestedRule)) {
+    const { target, propertyName, each } = rule;
     const declared = Reflect.getMetadata('design:type', prototype, propertyName) as unknown;
-    if (declared === Map || declared === Set) continue;
-    const isList = each || declared === Array;
-    const hasRule = rules.some(
-      (rule) =>
-        rule.propertyName === propertyName && rule.name === 'isObject' && rule.each === isList,
-    );
-    if (!hasRule) IsObject({ each: isList })(prototype, propertyName);
+    if (target !== dto || declared === Map || declared === Set) continue;
+    IsObject({ each: each || declared === Array })(prototype, propertyName);
   }
 }
 
+/** What `@Type()` declares for a property. */
+export type TypeMetadata = ReturnType<typeof defaultMetadataStorage.findTypeMetadata>;
+
 /** Returns what `@Type()` declares for a property, or undefined if it has no such decorator. */
-export function typeMetadataOf(dto: Type, property: string) {
-  return defaultMetadataStorage.findTypeMetadata(dto, property) as
-    ReturnType<typeof defaultMetadataStorage.findTypeMetadata> | undefined;
+export function typeMetadataOf(dto: Type, property: string): TypeMetadata | undefined {
+  return defaultMetadataStorage.findTypeMetadata(dto, property);
 }
 
 /** Returns the classes that `@Type()` names for a property. */

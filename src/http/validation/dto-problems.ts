@@ -46,27 +46,23 @@ function propertyProblem(dto: Type, property: string): string | undefined {
   if (rules.length === 0) {
     return 'has no validation rule and would be removed from every request. Add one, such as @IsString(), or @Allow() for any value.';
   }
-  if (rules.every(({ type }) => type === ValidationTypes.CONDITIONAL_VALIDATION)) {
+  const checks = rules.filter(({ type }) => type !== ValidationTypes.CONDITIONAL_VALIDATION);
+  if (checks.length === 0) {
     return 'is optional and otherwise accepts any value. Add a rule, such as @IsString(), or @Allow() for any value.';
   }
   const declared = Reflect.getMetadata('design:type', dto.prototype as object, property) as unknown;
-  if (rules.some(isNestedRule)) {
-    const [nested] = nestedClasses(dto, property);
-    if (!nested) return 'has @ValidateNested() and needs @Type(() => …) with the class.';
-    if (rulesOf(nested).length > 0) return undefined;
-    return `has the class ${nested.name}, which has no validation rule.`;
+  const isNested = checks.some(isNestedRule);
+  const hasDto = nestedClasses(dto, property).some(isDto);
+  if (isNested ? !hasDto : hasDto || isDto(declared)) {
+    return 'needs @ValidateNested() and @Type(() => …) with a class that has a validation rule.';
   }
-  if (isDto(declared) || nestedClasses(dto, property).some(isDto)) {
-    return 'is a DTO and needs @ValidateNested() and @Type(() => …) with the class.';
-  }
-  if (declared === Array && rules.every(checksOnlyTheArray)) {
+  if (declared === Array && checks.every(checksOnlyTheArray)) {
     return 'is an array whose items have no rule. Add one, such as @IsString({ each: true }), or @ValidateNested({ each: true }) and @Type(() => …).';
   }
   return undefined;
 }
 
 function checksOnlyTheArray({ type, name = '', each }: Rule): boolean {
-  if (type === ValidationTypes.CONDITIONAL_VALIDATION) return true;
   return type === ValidationTypes.CUSTOM_VALIDATION && !each && ARRAY_RULES.test(name);
 }
 

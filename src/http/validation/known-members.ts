@@ -3,8 +3,8 @@ import { ServiceError } from '../../errors/service-error.js';
 import {
   isNestedRule,
   mayReadOtherMembers,
-  nestedClasses,
   rulesOf,
+  type TypeMetadata,
   typeMetadataOf,
   validatedProperties,
 } from './dto-metadata.js';
@@ -29,27 +29,22 @@ export class KnownMembers {
   constructor(private readonly stripKeys: (value: unknown) => void) {}
 
   /**
-   * Returns a copy of an object, or of each object of an array, without the members that its class
-   * has no rule for. A value that is not a DTO and has too many members is empty in the copy, so
-   * that its rules can still reject it. Call `checkSize` after the validation.
+   * Returns a copy of an object without the members that its class has no rule for. A value that is
+   * not a DTO and has too many members is empty in the copy, so that its rules can still reject it.
+   * Call `checkSize` after the validation.
    *
    * @throws ServiceError invalid_request if the DTOs have too many properties
    */
-  of(value: unknown, dto: Type): unknown {
-    if (Array.isArray(value)) return value.map((item) => this.of(item, dto));
-    if (!isObject(value)) return value;
-    const { properties, nested, weights, readsOthers } = membersOf(dto);
+  of(value: JsonObject, dto: Type): JsonObject {
+    const { properties, nested, readsOthers } = membersOf(dto);
     const names = readsOthers ? Object.keys(value) : properties;
     // A missing property is validated as well.
-    this.values += Math.max(names.length, properties.length);
-    this.checkSize();
+    this.count(Math.max(names.length, properties.length));
     const known: JsonObject = {};
     for (const name of names) {
       if (!Object.hasOwn(value, name) || name === '__proto__') continue;
-      const member = value[name];
-      const nestedType = nested.get(name);
-      if (nestedType) known[name] = this.of(member, nestedType(value));
-      else known[name] = this.boundedValue(member, weights.get(name));
+      const type = nested.get(name);
+      known[name] = type ? this.ofNested(value[name], type, value) : this.boundedValue(value[name]);
     }
     return known;
   }
@@ -62,12 +57,38 @@ export class KnownMembers {
     throw new ServiceError('invalid_request', message);
   }
 
-  /** @param weight for nested DTOs, the number of properties that are validated for each member */
-  private boundedValue(value: unknown, weight?: number): unknown {
+  private count(values: number): void {
+    this.values += values;
+    this.checkSize();
+  }
+
+  private ofNested(
+    value: unknown,
+    type: TypeMetadata,
+    parent: JsonObject,
+    isItem = false,
+  ): unknown {
+    // class-transformer fails for null where it looks for a discriminator. False is as invalid.
+    const copyItem = (item: unknown) => this.ofNested(item ?? false, type, parent, true);
+    const isMap = type.reflectedType === Map && !isItem;
+    if (isMap && typeof value === 'object') this.count(Object.keys(value ?? {}).length);
+    if (Array.isArray(value)) return value.map(copyItem);
+    if (!isObject(value)) return value;
+    if (isMap) {
+      const entries = Object.entries(value).map(([name, item]) => [name, copyItem(item)]);
+      return Object.fromEntries(entries);
+    }
+    const { property, subTypes } = type.options.discriminator ?? { property: '', subTypes: [] };
+    const subType = subTypes.find(({ name }) => name === value[property]);
+    const options = { newObject: {}, object: parent, property: type.propertyName };
+    const known = this.of(value, (subType?.value ?? type.typeFunction(options)) as Type);
+    // class-transformer chooses the class by it.
+    return subType ? { ...known, [property]: subType.name } : known;
+  }
+
+  private boundedValue(value: unknown): unknown {
     if (typeof value !== 'object' || value === null) return value;
-    let size = sizeOf(value, MAX_VALUES);
-    // class-validator creates an error object for each item, also for a string.
-    if (weight !== undefined) size = weight * Math.max(size, Object.keys(value).length);
+    const size = sizeOf(value, MAX_VALUES);
     this.values += size;
     if (this.values > MAX_VALUES) return Array.isArray(value) ? [] : {};
     if (size > 0) this.stripKeys(value);
@@ -100,21 +121,10 @@ function membersOf(dto: Type) {
 }
 
 function readMembers(dto: Type) {
-  const nested = new Map<string, (parent: JsonObject) => Type>();
-  const weights = new Map<string, number>();
+  const nested = new Map<string, TypeMetadata>();
   for (const { propertyName: property } of rulesOf(dto).filter(isNestedRule)) {
     const metadata = typeMetadataOf(dto, property);
-    if (!metadata?.typeFunction) continue;
-    const { typeFunction, options } = metadata;
-    // The members of a Map have any name. A discriminator chooses the class during the conversion.
-    if (metadata.reflectedType === Map || options.discriminator) {
-      const sizes = nestedClasses(dto, property).map((type) => validatedProperties(type).length);
-      weights.set(property, Math.max(1, ...sizes));
-    } else {
-      const typeOf = (object: JsonObject) => typeFunction({ newObject: {}, object, property });
-      nested.set(property, typeOf as (parent: JsonObject) => Type);
-    }
+    if (metadata?.typeFunction) nested.set(property, metadata);
   }
-  const readsOthers = mayReadOtherMembers(dto);
-  return { properties: validatedProperties(dto), nested, weights, readsOthers };
+  return { properties: validatedProperties(dto), nested, readsOthers: mayReadOtherMembers(dto) };
 }

@@ -7,44 +7,23 @@ import {
 } from '@nestjs/common/internal';
 import { dtoProblems, isDto } from './dto-problems.js';
 
-/** The parameter decorators that pass input of the client, and what to write instead. */
-const DECORATORS: Readonly<Record<string, { name: string; advice: string }>> = {
-  [RouteParamtypes.BODY]: {
-    name: '@Body',
-    advice:
-      'Use a DTO class, imported as a value: @Body() body: NewItem. Use a property for a list.',
-  },
-  [RouteParamtypes.QUERY]: {
-    name: '@Query',
-    advice: "Use a DTO class: @Query() query: ListItemsQuery. Or add a pipe: @Query('name', …).",
-  },
-  [RouteParamtypes.PARAM]: {
-    name: '@Param',
-    advice: "Add a pipe: @Param('itemId', new Int64Pipe(itemNotFound)). Or use a DTO class.",
-  },
-  [RouteParamtypes.HEADERS]: {
-    name: '@Headers',
-    advice: 'NestJS runs no pipe on headers. Validate it in a decorator: createParamDecorator().',
-  },
-  [RouteParamtypes.HOST]: {
-    name: '@HostParam',
-    advice: 'Validate it in a decorator: createParamDecorator().',
-  },
-  [RouteParamtypes.COOKIES]: { name: '@Cookies', advice: 'Add a pipe.' },
-  [RouteParamtypes.SIGNED_COOKIES]: { name: '@SignedCookies', advice: 'Add a pipe.' },
+/** The parameter decorators that pass input of the client. */
+const DECORATORS: Readonly<Record<string, string>> = {
+  [RouteParamtypes.BODY]: '@Body',
+  [RouteParamtypes.QUERY]: '@Query',
+  [RouteParamtypes.PARAM]: '@Param',
+  [RouteParamtypes.HEADERS]: '@Headers',
+  [RouteParamtypes.HOST]: '@HostParam',
+  [RouteParamtypes.COOKIES]: '@Cookies',
+  [RouteParamtypes.SIGNED_COOKIES]: '@SignedCookies',
 };
 
-const ONLY_JSON = 'is undefined: the service accepts only JSON bodies.';
+const USE_A_DTO =
+  'Use a DTO class, imported as a value, with a property for a list. Or add a pipe.';
+const USE_A_DECORATOR =
+  'NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
 
-/** The parameter decorators whose value this service never sets. */
-const UNSUPPORTED: Readonly<Record<string, string>> = {
-  [RouteParamtypes.SESSION]: '@Session() is undefined: the service has no sessions.',
-  [RouteParamtypes.FILE]: `@UploadedFile() ${ONLY_JSON}`,
-  [RouteParamtypes.FILES]: `@UploadedFiles() ${ONLY_JSON}`,
-  [RouteParamtypes.RAW_BODY]: `@RawBody() ${ONLY_JSON}`,
-};
-
-type Pipe = object & { expectedType?: unknown };
+type Pipe = (object | Type) & { expectedType?: unknown };
 
 type Parameters = Record<string, { index: number; data?: unknown; pipes?: readonly Pipe[] }>;
 
@@ -63,36 +42,37 @@ export function handlerProblems(controller: Type, name: string): string[] {
     ([key, { index, data, pipes = [] }]) => {
       const [kind = ''] = key.split(':');
       const isValidated = [...handlerPipes, ...pipes].some(validates);
-      const problems = parameterProblems(kind, data, types[index], isValidated);
+      const problems = parameterProblems(DECORATORS[kind], data, types[index], isValidated);
       return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
     },
   );
 }
 
-function parameterProblems(kind: string, data: unknown, type: unknown, hasPipe: boolean): string[] {
-  if (UNSUPPORTED[kind] !== undefined) return [UNSUPPORTED[kind]];
-  const decorator = DECORATORS[kind];
-  // The request, the response, and what the author's own decorators return.
-  if (!decorator) return [];
-  if (isPipeable(kind) && isDto(type)) return dtoProblems(type);
-  if (isPipeable(kind) && hasPipe) return [];
+/** @param decorator undefined for the request, the response, and decorators of the author */
+function parameterProblems(
+  decorator: string | undefined,
+  data: unknown,
+  type: unknown,
+  hasPipe: boolean,
+): string[] {
+  if (decorator === undefined) return [];
   const argument = typeof data === 'string' ? `'${data}'` : '';
+  const unvalidated = `${decorator}(${argument}) is not validated`;
+  if (decorator === '@Headers' || decorator === '@HostParam') {
+    return [`${unvalidated}. ${USE_A_DECORATOR}`];
+  }
+  if (isDto(type)) return dtoProblems(type);
   // A segment of the path is always one string.
-  if (decorator.name === '@Param' && argument && type === String) return [];
+  if (hasPipe || (decorator === '@Param' && argument && type === String)) return [];
   const isClass = /^class\b/.test(String(type));
   const reason = isClass ? `: ${(type as Type).name} has no validation rule` : '';
-  return [`${decorator.name}(${argument}) is not validated${reason}. ${decorator.advice}`];
-}
-
-/** NestJS runs pipes on these. */
-function isPipeable(kind: string): boolean {
-  return kind !== String(RouteParamtypes.HEADERS) && kind !== String(RouteParamtypes.HOST);
+  return [`${unvalidated}${reason}. ${USE_A_DTO}`];
 }
 
 /** Every pipe validates, except DefaultValuePipe and a ValidationPipe without `expectedType`. */
 function validates(pipe: Pipe): boolean {
-  const type = typeof pipe === 'function' ? (pipe as Type) : (pipe.constructor as Type);
-  if (type === DefaultValuePipe) return false;
-  const isNestPipe = type === NestValidationPipe || type.prototype instanceof NestValidationPipe;
-  return !isNestPipe || pipe.expectedType !== undefined;
+  const instance =
+    typeof pipe === 'function' ? (Object.create(pipe.prototype as object) as object) : pipe;
+  if (instance instanceof DefaultValuePipe) return false;
+  return !(instance instanceof NestValidationPipe) || pipe.expectedType !== undefined;
 }

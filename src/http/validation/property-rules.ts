@@ -59,8 +59,7 @@ export function IsOptionalMember(): PropertyDecorator {
 function hasLength(text: string, min: number, max: number): boolean {
   // A code point is one or two UTF-16 units, so most texts need no counting.
   if (text.length < min || text.length > max * 2) return false;
-  if (text.length <= max && text.length >= min * 2) return true;
-  const { length } = [...text];
+  const { length } = text.length > max || text.length < min * 2 ? [...text] : text;
   return length >= min && length <= max;
 }
 

@@ -43,7 +43,7 @@ export class ValidationPipe extends NestValidationPipe {
     }
     // NestJS' own method takes twice as long, because it expects other values than JSON.
     const members = new KnownMembers((member) => this.stripProtoKeys(member));
-    const known = members.of(value ?? {}, metatype) as object;
+    const known = members.of(value ?? {}, metatype);
     const dto = classTransformer.plainToInstance(metatype, known) as object;
     const errors = await this.validate(dto, this.validatorOptions);
     if (errors.length > 0) throw new ServiceError('invalid_request', validationMessage(errors));
