@@ -14,8 +14,10 @@ import {
   ParseIntPipe,
   Post,
   Query,
+  RawBody,
   Req,
   Res,
+  UploadedFile,
   UsePipes,
   ValidationPipe,
 } from '@nestjs/common';
@@ -157,6 +159,10 @@ class InvalidController {
   header(@Headers('x-tenant') _tenant: string) {}
   @Get()
   headers(@Headers() _headers: Record<string, string>) {}
+  @Post()
+  file(@UploadedFile() _file: unknown) {}
+  @Post()
+  rawBody(@RawBody() _body: Buffer) {}
   @Get()
   two(@Param('id') _id: number, @Query('a') _a: string) {}
 }
@@ -188,6 +194,11 @@ describe('a parameter that is not validated', () => {
         "@Headers('x-tenant') is not validated. NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().",
       ],
     ],
+    [
+      'file',
+      [expect.stringMatching(/^@UploadedFile\(\) is undefined: .*JSON bodies\.$/) as string],
+    ],
+    ['rawBody', [expect.stringMatching(/^@RawBody\(\) is undefined: .*JSON bodies\.$/) as string]],
     ['headers', [expect.stringMatching(/^@Headers\(\) is not validated\./) as string]],
   ])('%s', (name, problems) => {
     expect(

@@ -23,6 +23,14 @@ const USE_A_DTO =
 const USE_A_DECORATOR =
   'NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
 
+/** The parameter decorators whose value this service never sets. */
+const NEVER_SET: Readonly<Record<string, string>> = {
+  [RouteParamtypes.SESSION]: '@Session',
+  [RouteParamtypes.FILE]: '@UploadedFile',
+  [RouteParamtypes.FILES]: '@UploadedFiles',
+  [RouteParamtypes.RAW_BODY]: '@RawBody',
+};
+
 type Pipe = (object | Type) & { expectedType?: unknown };
 
 type Parameters = Record<string, { index: number; data?: unknown; pipes?: readonly Pipe[] }>;
@@ -41,6 +49,10 @@ export function handlerProblems(controller: Type, name: string): string[] {
   return Object.entries((parameters ?? {}) as Parameters).flatMap(
     ([key, { index, data, pipes = [] }]) => {
       const [kind = ''] = key.split(':');
+      if (NEVER_SET[kind] !== undefined) {
+        const reason = 'the service has no sessions and accepts only JSON bodies';
+        return [`${controller.name}.${name}: ${NEVER_SET[kind]}() is undefined: ${reason}.`];
+      }
       const isValidated = [...handlerPipes, ...pipes].some(validates);
       const problems = parameterProblems(DECORATORS[kind], data, types[index], isValidated);
       return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
