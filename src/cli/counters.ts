@@ -18,7 +18,7 @@ export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters
   const { redis } = new Settings();
   if (!redis) return { problem: NO_REDIS };
   // Loaded here, because most commands do not need the Redis client.
-  const [{ ownerBudget }, { parseReply, runLimitScript }, { RedisConnection }, { RedisFailure }] =
+  const [{ ownerBudget }, { decideInRedis }, { RedisConnection }, { RedisFailure }] =
     await Promise.all([
       import('../rate-limit/limit-storage.js'),
       import('../rate-limit/redis/limit-call.js'),
@@ -28,8 +28,7 @@ export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters
   const connection = new RedisConnection(redis.address, redis.commandTimeoutMs);
   const peek = async (key: BudgetKey): Promise<RateLimitDecision> => {
     const budget = ownerBudget(key, { afterRejections: 0, lengthMs: 0 });
-    const reply = await runLimitScript(connection, redis.prefix, budget, 'peek');
-    return parseReply(budget, reply).decision;
+    return (await decideInRedis(connection, redis.prefix, budget, 'peek')).decision;
   };
   try {
     await connection.open();

@@ -1,7 +1,6 @@
-import { Bans, InProcessStorage } from '../../src/rate-limit/in-process-storage.js';
-import type { BanPolicy, Budget } from '../../src/rate-limit/limit-storage.js';
+import { InProcessStorage } from '../../src/rate-limit/in-process-storage.js';
+import type { Budget } from '../../src/rate-limit/limit-storage.js';
 import { address, owner, START_MS } from '../harness/rate-limit/limit-model.js';
-import { DAY_MS, MINUTE_MS } from '../harness/rate-limit/limits.js';
 import { itKeepsTheRules } from '../harness/rate-limit/storage-rules.js';
 
 describe('counters in the process', () => {
@@ -56,37 +55,5 @@ describe('counters in the process', () => {
       allowed: true,
       windows: [{ used: 0 }, { used: 0 }],
     });
-  });
-});
-
-describe('bans', () => {
-  const policy = (lineageId: string, unbanCount = 0, lengthMs = 300_000): BanPolicy => ({
-    lineageId,
-    unbanCount,
-    afterRejections: 2,
-    lengthMs,
-  });
-
-  it('evict ended entries while new ones are added', () => {
-    const bans = new Bans();
-    for (let index = 0; index < 1_000; index++)
-      bans.recordRejection(policy(`old ${index}`), START_MS);
-    for (let index = 0; index < 500; index++)
-      bans.recordRejection(policy(`new ${index}`), START_MS + MINUTE_MS);
-    expect(bans.size).toBe(500);
-  });
-
-  it('evict ended entries that come after long bans', () => {
-    const bans = new Bans();
-    for (const lineageId of ['one', 'two', 'three']) {
-      bans.recordRejection(policy(lineageId, 0, DAY_MS), START_MS);
-      bans.recordRejection(policy(lineageId, 0, DAY_MS), START_MS);
-    }
-    for (let index = 0; index < 1_000; index++)
-      bans.recordRejection(policy(`old ${index}`), START_MS);
-    for (let index = 0; index < 600; index++)
-      bans.recordRejection(policy(`new ${index}`), START_MS + MINUTE_MS);
-    expect(bans.size).toBe(603);
-    expect(bans.endOf(policy('one', 0, DAY_MS), START_MS + MINUTE_MS)).toBe(START_MS + DAY_MS);
   });
 });

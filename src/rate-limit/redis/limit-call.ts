@@ -1,46 +1,36 @@
 import { endOfBan } from '../in-process-storage.js';
-import type { Budget, RateLimitDecision, Rejections } from '../limit-storage.js';
-import { LIMIT_SCRIPTS } from './limit-script.js';
+import type { Budget, RateLimitDecision } from '../limit-storage.js';
 import type { RedisConnection } from './redis-connection.js';
 
 /** Whether the script counts the request, see limit-script.ts. */
 export type LimitMode = 'consume' | 'peek';
 
-/** Runs the script for a budget. Returns the numbers to parse. @throws RedisFailure */
-export function runLimitScript(
+/**
+ * Decides on a request for a budget. Also returns the rejections of its lineage, if there are any.
+ *
+ * @throws RedisFailure
+ */
+export async function decideInRedis(
   connection: RedisConnection,
   prefix: string,
-  budget: Budget,
+  { kind, id, quotas, ban }: Budget,
   mode: LimitMode,
-): Promise<number[]> {
-  const { kind, id, quotas, ban } = budget;
-  const call: (string | number)[] = [mode, quotas.length];
-  if (ban) call.push(ban.unbanCount, ban.afterRejections, ban.lengthMs);
-  else call.push(0, 0, 0);
-  for (const { limit } of quotas) call.push(limit);
-  for (const { lengthMs } of quotas) call.push(lengthMs);
-  for (const { name, route } of quotas) call.push(route === undefined ? name : `route:${route}`);
-  if (ban) call.push(`ban:${ban.lineageId}`);
-  return connection.run(LIMIT_SCRIPTS[kind], `${prefix}{${kind}:${id}}`, call);
-}
-
-/**
- * Returns the decision, and the rejections of the budget's lineage if there are any.
- *
- * @param reply the numbers that the script returned for this budget
- */
-export function parseReply(
-  { quotas, ban }: Budget,
-  reply: readonly number[],
-): { decision: RateLimitDecision; rejections: Rejections | undefined } {
-  const at = (index: number): number => reply[index] ?? 0;
-  const windows = quotas.map((quota, window) => ({
-    quota,
-    used: at(2 * window + 2),
-    endsAtMs: at(2 * window + 3),
-  }));
-  const [outcome, nowMs, rest] = [at(0), at(1), 2 + 2 * windows.length];
-  const rejections = reply.length > rest ? parseRejections(reply.slice(rest)) : undefined;
+) {
+  const { unbanCount, afterRejections, lengthMs } = ban ?? NO_BAN;
+  const values = [
+    ...[mode, quotas.length, unbanCount, afterRejections, lengthMs],
+    ...quotas.map(({ limit }) => limit),
+    ...quotas.map((quota) => quota.lengthMs),
+    ...quotas.map(({ name, route }) => (route === undefined ? name : `route:${route}`)),
+    ...(ban ? [`ban:${ban.lineageId}`] : []),
+  ];
+  const reply = await connection.decide(kind, `${prefix}{${kind}:${id}}`, values);
+  const [outcome, nowMs = 0, ...numbers] = reply;
+  const windows = quotas.map((quota, index) => {
+    const [used = 0, endsAtMs = 0] = numbers.slice(2 * index);
+    return { quota, used, endsAtMs };
+  });
+  const rejections = parseRejections(numbers.slice(2 * quotas.length));
   const bannedUntilMs = ban && endOfBan(ban, rejections, nowMs);
   const decision: RateLimitDecision = {
     allowed: outcome === 1,
@@ -52,11 +42,8 @@ export function parseReply(
   return { decision, rejections };
 }
 
-function parseRejections([
-  count = 0,
-  windowEndsAtMs = 0,
-  bannedUntilMs = 0,
-  unbanCount = 0,
-]: readonly number[]): Rejections {
-  return { count, windowEndsAtMs, bannedUntilMs, unbanCount };
+const NO_BAN = { unbanCount: 0, afterRejections: 0, lengthMs: 0 };
+
+function parseRejections([count, windowEndsAtMs = 0, bannedUntilMs = 0, unbanCount = 0]: number[]) {
+  return count === undefined ? undefined : { count, windowEndsAtMs, bannedUntilMs, unbanCount };
 }

@@ -1,9 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, ReplyError } from 'ioredis';
 import type { RedisAddress } from '../../config/redis-settings.js';
-import type { LimitScript } from './limit-script.js';
+import type { Budget } from '../limit-storage.js';
+import { LIMIT_SCRIPTS } from './limit-script.js';
 import { CONNECT_TIMEOUT_MS, createRedisClient } from './redis-client.js';
 import { RedisFailure } from './redis-failure.js';
+
+/** The commands that ioredis adds to a client for LIMIT_SCRIPTS. */
+type Scripts = Record<
+  Budget['kind'],
+  (key: string, ...values: (string | number)[]) => Promise<number[]>
+>;
 
 /** Runs scripts on a Redis server or Cluster, each in bounded time. Reconnects automatically. */
 export class RedisConnection {
@@ -16,6 +23,8 @@ export class RedisConnection {
     private readonly timeoutMs: number,
   ) {
     this.client = createRedisClient(address);
+    for (const [name, lua] of Object.entries(LIMIT_SCRIPTS))
+      this.client.defineCommand(name, { lua, numberOfKeys: 1 });
     // Without a listener, ioredis prints errors. These events explain why the next command fails.
     const record = (error: unknown): void => this.recordError(error);
     this.client.on('error', record).on('node error', record);
@@ -41,24 +50,15 @@ export class RedisConnection {
     this.client.disconnect();
   }
 
-  /** Runs a script on one key. @throws RedisFailure */
-  run(script: LimitScript, key: string, values: (string | number)[]): Promise<number[]> {
-    return this.withTimeout(this.evaluate(script, key, values));
+  /** Runs one of LIMIT_SCRIPTS on a key. @throws RedisFailure */
+  decide(kind: Budget['kind'], key: string, values: (string | number)[]): Promise<number[]> {
+    return this.withTimeout((this.client as unknown as Scripts)[kind](key, ...values));
   }
 
   /** Returns the reply of each master to INFO. @throws RedisFailure */
   info(): Promise<string[]> {
     const servers = this.client instanceof Cluster ? this.client.nodes('master') : [this.client];
     return this.withTimeout(Promise.all(servers.map((server) => server.info())));
-  }
-
-  private async evaluate({ sha1, text }: LimitScript, key: string, values: (string | number)[]) {
-    try {
-      return (await this.client.evalsha(sha1, 1, key, ...values)) as number[];
-    } catch (error) {
-      if (!isReply(error, 'NOSCRIPT')) throw error;
-      return (await this.client.eval(text, 1, key, ...values)) as number[];
-    }
   }
 
   private withTimeout<Value>(reply: Promise<Value>): Promise<Value> {
@@ -83,7 +83,8 @@ export class RedisConnection {
   }
 
   private failureOf(error: unknown): RedisFailure {
-    if (isReply(error, 'OOM')) return new RedisFailure('memory', { cause: error });
+    if (error instanceof ReplyError && (error as Error).message.startsWith('OOM '))
+      return new RedisFailure('memory', { cause: error });
     if (isAuthenticationError(error)) this.recordError(error);
     else if (error instanceof ReplyError) return new RedisFailure('refusal', { cause: error });
     return this.connectionFailure();
@@ -109,8 +110,4 @@ function isAuthenticationError(error: unknown): boolean {
     error instanceof ReplyError &&
     /^(?:WRONGPASS|NOAUTH) |^ERR Protocol error: unauthenticated/.test((error as Error).message)
   );
-}
-
-function isReply(error: unknown, code: string): boolean {
-  return error instanceof ReplyError && (error as Error).message.startsWith(`${code} `);
 }

@@ -4,10 +4,9 @@ import type { RedisSettings } from '../../config/redis-settings.js';
 import { InProcessStorage } from '../in-process-storage.js';
 import { type Budget, LimitStorage, type RateLimitDecision } from '../limit-storage.js';
 import { Circuit } from './circuit.js';
-import { type LimitMode, parseReply, runLimitScript } from './limit-call.js';
+import { decideInRedis, type LimitMode } from './limit-call.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisFailure } from './redis-failure.js';
-import { serverWarnings } from './server-warnings.js';
 
 /** The budget that probes read until a command for another budget has failed. */
 const PROBE_BUDGET: Budget = {
@@ -16,6 +15,8 @@ const PROBE_BUDGET: Budget = {
   id: 'none',
   quotas: [{ name: 'minute', limit: 1, lengthMs: MINUTE_MS }],
 };
+
+const SAFE_POLICY = 'noeviction';
 
 /**
  * Counts in Redis, with one command per decision, on Redis's clock. It copies each state that it
@@ -26,12 +27,12 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   private readonly logger = new Logger(RedisStorage.name);
   private readonly connection: RedisConnection;
   private readonly fallback: InProcessStorage;
-  private readonly loggedWarnings = new Set<string>();
+  private loggedPolicy: string | undefined;
   /** How far Redis's clock is ahead of ours, in milliseconds. */
   private clockOffsetMs = 0;
   /** The budget that failed last. In a Cluster, it leads the probe to the node that failed. */
   private failedBudget = PROBE_BUDGET;
-  override readonly circuit = new Circuit(() => this.probe());
+  override readonly circuit = new Circuit(() => this.decide(this.failedBudget, 'peek'));
 
   constructor(
     private readonly settings: RedisSettings,
@@ -71,47 +72,38 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   private async tryRedis(budget: Budget, mode: LimitMode): Promise<RateLimitDecision | undefined> {
     if (this.circuit.isOpen) return undefined;
     try {
-      return await this.runScript(budget, mode);
+      return await this.decide(budget, mode);
     } catch (error) {
       if (!(error instanceof RedisFailure)) throw error;
-      this.circuit.recordFailure(error);
       // Only addresses fail for lack of memory. This process counts them until Redis has memory.
-      if (error.reason === 'memory') return undefined;
-      this.failedBudget = budget;
-      this.circuit.open(error);
+      if (error.reason !== 'memory') this.failedBudget = budget;
+      this.circuit.recordFailure(error);
       return undefined;
     }
   }
 
   /** @throws RedisFailure */
-  private async runScript(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
-    const values = await runLimitScript(this.connection, this.settings.prefix, budget, mode);
-    const { decision, rejections } = parseReply(budget, values);
+  private async decide(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
+    const { prefix } = this.settings;
+    const { decision, rejections } = await decideInRedis(this.connection, prefix, budget, mode);
     this.circuit.recordReply();
     this.clockOffsetMs = decision.nowMs - this.clock.now();
     this.fallback.setState(budget, decision, rejections);
     return decision;
   }
 
-  private async probe(): Promise<void> {
-    try {
-      await this.runScript(this.failedBudget, 'peek');
-    } catch (error) {
-      // Redis without free memory still counts owners.
-      if (!(error instanceof RedisFailure && error.reason === 'memory')) throw error;
-    }
-  }
-
-  /** Logs each warning once. A user with an ACL may lack the permission for INFO. */
+  /** Logs an eviction policy once. A user with an ACL may lack the permission for INFO. */
   private async checkServer(): Promise<void> {
     try {
-      for (const warning of (await this.connection.info()).flatMap(serverWarnings)) {
-        if (!this.loggedWarnings.has(warning)) this.logger.warn({ msg: warning });
-        this.loggedWarnings.add(warning);
+      for (const info of await this.connection.info()) {
+        const policy = /^maxmemory_policy:(.*?)\r?$/m.exec(info)?.[1] ?? SAFE_POLICY;
+        if (policy === SAFE_POLICY || policy === this.loggedPolicy) continue;
+        this.loggedPolicy = policy;
+        const msg = `Redis evicts keys (maxmemory-policy ${policy}): owners can lose their counters when memory is short. Set maxmemory-policy noeviction.`;
+        this.logger.warn({ msg });
       }
     } catch (error) {
-      const msg = 'Redis did not report its version and eviction policy';
-      this.logger.debug({ msg, err: error });
+      this.logger.debug({ msg: 'Redis did not report its eviction policy', err: error });
     }
   }
 }
