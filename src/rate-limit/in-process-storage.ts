@@ -3,6 +3,7 @@ import { ExpiringMap } from './expiring-map.js';
 import {
   type BanPolicy,
   type Budget,
+  type LimitMode,
   LimitStorage,
   type Quota,
   type QuotaState,
@@ -40,12 +41,8 @@ export class InProcessStorage extends LimitStorage {
     super();
   }
 
-  override consume(budget: Budget): Promise<RateLimitDecision> {
-    return Promise.resolve(this.count(budget));
-  }
-
-  override peek(budget: Budget): Promise<RateLimitDecision> {
-    return Promise.resolve(this.peekLocal(budget));
+  override decide(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
+    return Promise.resolve(mode === 'consume' ? this.count(budget) : this.peekLocal(budget));
   }
 
   override peekLocal({ kind, id, quotas, ban }: Budget): RateLimitDecision {

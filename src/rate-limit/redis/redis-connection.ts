@@ -1,10 +1,32 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, ReplyError } from 'ioredis';
-import type { RedisAddress } from '../../config/redis-settings.js';
-import type { Budget } from '../limit-storage.js';
+import type { RedisSettings } from '../../config/redis-settings.js';
+import { endOfBan } from '../in-process-storage.js';
+import type { Budget, LimitMode, RateLimitDecision } from '../limit-storage.js';
 import { LIMIT_SCRIPTS } from './limit-script.js';
 import { CONNECT_TIMEOUT_MS, createRedisClient } from './redis-client.js';
-import { RedisFailure } from './redis-failure.js';
+
+const MESSAGES = {
+  timeout: 'Redis did not respond in time',
+  connection: 'Redis is unreachable',
+  authentication: 'Redis rejected the user name or password of REDIS_URL',
+  refusal: 'Redis rejected the command',
+  memory: 'Redis is out of memory',
+};
+
+/** A failed command. Log only the message of its cause, whose properties can contain a password. */
+export class RedisFailure extends Error {
+  override readonly name = 'RedisFailure';
+
+  constructor(
+    readonly reason: keyof typeof MESSAGES,
+    options?: ErrorOptions,
+  ) {
+    super(MESSAGES[reason], options);
+  }
+}
+
+const NO_BAN = { unbanCount: 0, afterRejections: 0, lengthMs: 0 };
 
 /** The commands that ioredis adds to a client for LIMIT_SCRIPTS. */
 type Scripts = Record<
@@ -17,12 +39,8 @@ export class RedisConnection {
   private readonly client: ReturnType<typeof createRedisClient>;
   private lastError: unknown;
 
-  /** @param timeoutMs how long a command may take */
-  constructor(
-    address: RedisAddress,
-    private readonly timeoutMs: number,
-  ) {
-    this.client = createRedisClient(address);
+  constructor(private readonly settings: RedisSettings) {
+    this.client = createRedisClient(settings.address);
     for (const [name, lua] of Object.entries(LIMIT_SCRIPTS))
       this.client.defineCommand(name, { lua, numberOfKeys: 1 });
     // Without a listener, ioredis prints errors. These events explain why the next command fails.
@@ -50,9 +68,39 @@ export class RedisConnection {
     this.client.disconnect();
   }
 
-  /** Runs one of LIMIT_SCRIPTS on a key. @throws RedisFailure */
-  decide(kind: Budget['kind'], key: string, values: (string | number)[]): Promise<number[]> {
-    return this.withTimeout((this.client as unknown as Scripts)[kind](key, ...values));
+  /**
+   * Decides on a request for a budget. Also returns the rejections of its lineage, if there are any.
+   *
+   * @throws RedisFailure
+   */
+  async decide({ kind, id, quotas, ban }: Budget, mode: LimitMode) {
+    const scripts = this.client as unknown as Scripts;
+    const { unbanCount, afterRejections, lengthMs } = ban ?? NO_BAN;
+    const reply = await this.withTimeout(
+      scripts[kind](
+        `${this.settings.prefix}{${kind}:${id}}`,
+        ...[mode, quotas.length, unbanCount, afterRejections, lengthMs],
+        ...quotas.map(({ limit }) => limit),
+        ...quotas.map((quota) => quota.lengthMs),
+        ...quotas.map(({ name, route }) => (route === undefined ? name : `route:${route}`)),
+        ...(ban ? [`ban:${ban.lineageId}`] : []),
+      ),
+    );
+    const [outcome, nowMs = 0, ...numbers] = reply;
+    const windows = quotas.map((quota, index) => {
+      const [used = 0, endsAtMs = 0] = numbers.slice(2 * index);
+      return { quota, used, endsAtMs };
+    });
+    const rejections = parseRejections(numbers.slice(2 * quotas.length));
+    const bannedUntilMs = ban && endOfBan(ban, rejections, nowMs);
+    const decision: RateLimitDecision = {
+      allowed: outcome === 1,
+      nowMs,
+      windows,
+      ...(bannedUntilMs !== undefined && { bannedUntilMs }),
+      ...(outcome === 2 && { banBegins: true }),
+    };
+    return { decision, rejections };
   }
 
   /** Returns the reply of each master to INFO. @throws RedisFailure */
@@ -66,7 +114,7 @@ export class RedisConnection {
       // A reply that arrived while this process was busy is read before the immediate runs.
       const timer = setTimeout(
         () => setImmediate(() => reject(new RedisFailure('timeout'))),
-        this.timeoutMs,
+        this.settings.commandTimeoutMs,
       );
       reply.then(
         (value) => {
@@ -110,4 +158,8 @@ function isAuthenticationError(error: unknown): boolean {
     error instanceof ReplyError &&
     /^(?:WRONGPASS|NOAUTH) |^ERR Protocol error: unauthenticated/.test((error as Error).message)
   );
+}
+
+function parseRejections([count, windowEndsAtMs = 0, bannedUntilMs = 0, unbanCount = 0]: number[]) {
+  return count === undefined ? undefined : { count, windowEndsAtMs, bannedUntilMs, unbanCount };
 }

@@ -2,11 +2,14 @@ import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/c
 import { type Clock, MINUTE_MS } from '../../config/clock.js';
 import type { RedisSettings } from '../../config/redis-settings.js';
 import { InProcessStorage } from '../in-process-storage.js';
-import { type Budget, LimitStorage, type RateLimitDecision } from '../limit-storage.js';
+import {
+  type Budget,
+  type LimitMode,
+  LimitStorage,
+  type RateLimitDecision,
+} from '../limit-storage.js';
 import { Circuit } from './circuit.js';
-import { decideInRedis, type LimitMode } from './limit-call.js';
-import { RedisConnection } from './redis-connection.js';
-import { RedisFailure } from './redis-failure.js';
+import { RedisConnection, RedisFailure } from './redis-connection.js';
 
 /** The budget that probes read until a command for another budget has failed. */
 const PROBE_BUDGET: Budget = {
@@ -32,15 +35,15 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   private clockOffsetMs = 0;
   /** The budget that failed last. In a Cluster, it leads the probe to the node that failed. */
   private failedBudget = PROBE_BUDGET;
-  override readonly circuit = new Circuit(() => this.decide(this.failedBudget, 'peek'));
+  override readonly circuit = new Circuit(() => this.decideInRedis(this.failedBudget, 'peek'));
 
   constructor(
-    private readonly settings: RedisSettings,
+    settings: RedisSettings,
     private readonly clock: Clock,
   ) {
     super();
     this.fallback = new InProcessStorage({ now: () => clock.now() + this.clockOffsetMs });
-    this.connection = new RedisConnection(settings.address, settings.commandTimeoutMs);
+    this.connection = new RedisConnection(settings);
     this.connection.onConnected(() => void this.checkServer());
     this.connection.onLost((failure) => this.circuit.open(failure));
   }
@@ -56,36 +59,27 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
     this.connection.close();
   }
 
-  override async consume(budget: Budget): Promise<RateLimitDecision> {
-    return (await this.tryRedis(budget, 'consume')) ?? this.fallback.consume(budget);
-  }
-
-  override async peek(budget: Budget): Promise<RateLimitDecision> {
-    return (await this.tryRedis(budget, 'peek')) ?? this.fallback.peek(budget);
+  /** If Redis is unavailable, the request does not wait for it. */
+  override async decide(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
+    if (this.circuit.isOpen) return this.fallback.decide(budget, mode);
+    try {
+      return await this.decideInRedis(budget, mode);
+    } catch (error) {
+      if (!(error instanceof RedisFailure)) throw error;
+      // Only addresses fail for lack of memory. This process counts them until Redis has memory.
+      if (error.reason !== 'memory') this.failedBudget = budget;
+      this.circuit.recordFailure(error);
+      return this.fallback.decide(budget, mode);
+    }
   }
 
   override peekLocal(budget: Budget): RateLimitDecision {
     return this.fallback.peekLocal(budget);
   }
 
-  /** Returns undefined if Redis is unavailable. Then the request does not wait for it. */
-  private async tryRedis(budget: Budget, mode: LimitMode): Promise<RateLimitDecision | undefined> {
-    if (this.circuit.isOpen) return undefined;
-    try {
-      return await this.decide(budget, mode);
-    } catch (error) {
-      if (!(error instanceof RedisFailure)) throw error;
-      // Only addresses fail for lack of memory. This process counts them until Redis has memory.
-      if (error.reason !== 'memory') this.failedBudget = budget;
-      this.circuit.recordFailure(error);
-      return undefined;
-    }
-  }
-
   /** @throws RedisFailure */
-  private async decide(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
-    const { prefix } = this.settings;
-    const { decision, rejections } = await decideInRedis(this.connection, prefix, budget, mode);
+  private async decideInRedis(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
+    const { decision, rejections } = await this.connection.decide(budget, mode);
     this.circuit.recordReply();
     this.clockOffsetMs = decision.nowMs - this.clock.now();
     this.fallback.setState(budget, decision, rejections);
