@@ -18,9 +18,10 @@ export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters
   const { redis } = new Settings();
   if (!redis) return { problem: NO_REDIS };
   // Loaded here, because most commands do not need the Redis client.
-  const [{ ownerBudget }, { RedisConnection, RedisFailure }] = await Promise.all([
+  const [{ ownerBudget }, { RedisConnection }, { RedisFailure }] = await Promise.all([
     import('../rate-limit/limit-storage.js'),
     import('../rate-limit/redis/redis-connection.js'),
+    import('../rate-limit/redis/redis-failure.js'),
   ]);
   const connection = new RedisConnection(redis);
   const peek = async (key: BudgetKey): Promise<RateLimitDecision> => {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { RedisFailure } from './redis-connection.js';
+import type { RedisFailure } from './redis-failure.js';
 
 const PROBE_INTERVAL_MS = 500;
 

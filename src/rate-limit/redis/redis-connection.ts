@@ -5,26 +5,7 @@ import { endOfBan } from '../in-process-storage.js';
 import type { Budget, LimitMode, RateLimitDecision } from '../limit-storage.js';
 import { LIMIT_SCRIPTS } from './limit-script.js';
 import { CONNECT_TIMEOUT_MS, createRedisClient } from './redis-client.js';
-
-const MESSAGES = {
-  timeout: 'Redis did not respond in time',
-  connection: 'Redis is unreachable',
-  authentication: 'Redis rejected the user name or password of REDIS_URL',
-  refusal: 'Redis rejected the command',
-  memory: 'Redis is out of memory',
-};
-
-/** A failed command. Log only the message of its cause, whose properties can contain a password. */
-export class RedisFailure extends Error {
-  override readonly name = 'RedisFailure';
-
-  constructor(
-    readonly reason: keyof typeof MESSAGES,
-    options?: ErrorOptions,
-  ) {
-    super(MESSAGES[reason], options);
-  }
-}
+import { RedisFailure } from './redis-failure.js';
 
 const NO_BAN = { unbanCount: 0, afterRejections: 0, lengthMs: 0 };
 

@@ -9,7 +9,8 @@ import {
   type RateLimitDecision,
 } from '../limit-storage.js';
 import { Circuit } from './circuit.js';
-import { RedisConnection, RedisFailure } from './redis-connection.js';
+import { RedisConnection } from './redis-connection.js';
+import { RedisFailure } from './redis-failure.js';
 
 /** The budget that probes read until a command for another budget has failed. */
 const PROBE_BUDGET: Budget = {
