@@ -23,7 +23,7 @@ export interface OperatorActionRecord extends OperatorAction {
 
 /** The audit trail: who changed what, and when. */
 export class OperatorActionsRepository {
-  constructor(private readonly database: Pick<StatementRunner, 'query'>) {}
+  constructor(private readonly database: StatementRunner) {}
 
   /** Records a change by the current operator. @param action the command, such as `db migrate` */
   async record(action: string, details: object): Promise<void> {
