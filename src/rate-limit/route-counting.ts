@@ -1,4 +1,4 @@
-import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/internal';
+import type { Type } from '@nestjs/common';
 import { isUncounted } from '../auth/public.decorator.js';
 import { perRoute } from '../http/request/request-context.js';
 import type { Quota } from './limit-storage.js';
@@ -13,7 +13,7 @@ export const routeCounting = perRoute((context) =>
  * caller. The decorators of the handler take precedence over those of the controller.
  */
 export function readRouteCounting(
-  controller: object,
+  controller: { readonly name: string },
   handler: object,
 ): { isSkipped: boolean; quota: Quota | undefined } {
   const read = (key: string): unknown =>
@@ -29,12 +29,7 @@ export function readRouteCounting(
       name: 'route',
       limit: read('THROTTLER:LIMITdefault') as number,
       lengthMs: read('THROTTLER:TTLdefault') as number,
-      // The path of the controller, the path of the handler, and the number of the method.
-      route: [
-        Reflect.getMetadata(PATH_METADATA, controller),
-        Reflect.getMetadata(PATH_METADATA, handler),
-        Reflect.getMetadata(METHOD_METADATA, handler),
-      ].join(' '),
+      route: `${controller.name}.${(handler as Type).name}`,
     },
   };
 }

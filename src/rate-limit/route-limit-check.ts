@@ -5,6 +5,7 @@ import { readRouteCounting } from './route-counting.js';
 /** The metadata of @nestjs/throttler, which it does not export: a prefix and a throttler's name. */
 const THROTTLER_METADATA = /^THROTTLER:(LIMIT|TTL|SKIP|BLOCK_DURATION|TRACKER|KEY_GENERATOR)(.*)$/;
 
+/** More than any route can serve in a day. */
 const MAX_LIMIT = 2 ** 32 - 1;
 
 /** The options of `@Throttle()` that have no effect, by the prefix of their metadata. */
@@ -40,5 +41,18 @@ function unsupportedOptions(target: object): string[] {
     const option = UNSUPPORTED[kind];
     if (option === undefined || Reflect.getMetadata(key, target) === undefined) return [];
     return [`@Throttle() does not support ${option}. It supports limit and ttl.`];
+  });
+}
+
+/** Limits are counted by the names of the controller and the handler. Returns those that clash. */
+export function sharedWindows(handlers: readonly RouteHandler[]): string[] {
+  const owners = new Map<string, object>();
+  return handlers.flatMap(({ controller, method }) => {
+    const route = readRouteCounting(controller, method).quota?.route;
+    if (route === undefined) return [];
+    const owner = owners.get(route) ?? controller;
+    owners.set(route, owner);
+    if (owner === controller) return [];
+    return [`${route}: another controller with @Throttle() has the same name. Rename one of them.`];
   });
 }
