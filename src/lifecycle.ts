@@ -4,7 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { EntityManager } from 'typeorm';
 import { createApp } from './app.js';
-import { KeyLookupRepository } from './auth/key-cache/key-lookup.repository.js';
+import { ApiKey } from './auth/api-key.entity.js';
 import { SystemClock } from './config/clock.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
@@ -103,7 +103,7 @@ function rethrow(error: unknown): never {
 /** Logs the command for the first API key if there is none. */
 async function reportMissingKeys(app: NestExpressApplication, logger: Logger): Promise<void> {
   try {
-    if (await app.get(KeyLookupRepository).hasKeys()) return;
+    if (await app.get(EntityManager).exists(ApiKey)) return;
     logger.info({ command: 'pets keys issue --owner NAME --plan free' }, 'no API keys yet');
   } catch (err) {
     // The service can serve requests as soon as the database is available again.

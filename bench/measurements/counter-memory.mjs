@@ -64,7 +64,7 @@ async function consumeEach(storage, count, budgetOf) {
   for (let id = 1; id <= count; id++) {
     const budget = budgetOf(id);
     const startedAt = performance.now();
-    await storage.consume(budget);
+    await storage.decide(budget, 'consume');
     longestMs = Math.max(longestMs, performance.now() - startedAt);
   }
   return longestMs;
@@ -79,9 +79,9 @@ async function nanosecondsPerDecision(storage, owners) {
   const budgets = Array.from({ length: DECISIONS }, () =>
     owner(1 + Math.floor(Math.random() * owners)),
   );
-  for (const budget of budgets.slice(0, DECISIONS / 4)) await storage.consume(budget);
+  for (const budget of budgets.slice(0, DECISIONS / 4)) await storage.decide(budget, 'consume');
   const startedAt = performance.now();
-  for (const budget of budgets) await storage.consume(budget);
+  for (const budget of budgets) await storage.decide(budget, 'consume');
   return Math.round(((performance.now() - startedAt) * 1e6) / DECISIONS);
 }
 

@@ -18,18 +18,15 @@ export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters
   const { redis } = new Settings();
   if (!redis) return { problem: NO_REDIS };
   // Loaded here, because most commands do not need the Redis client.
-  const [{ ownerBudget }, { parseReply, runLimitScript }, { RedisConnection }, { RedisFailure }] =
-    await Promise.all([
-      import('../rate-limit/limit-storage.js'),
-      import('../rate-limit/redis/limit-call.js'),
-      import('../rate-limit/redis/redis-connection.js'),
-      import('../rate-limit/redis/redis-failure.js'),
-    ]);
-  const connection = new RedisConnection(redis.address, redis.commandTimeoutMs);
+  const [{ ownerBudget }, { RedisConnection }, { RedisFailure }] = await Promise.all([
+    import('../rate-limit/limit-storage.js'),
+    import('../rate-limit/redis/redis-connection.js'),
+    import('../rate-limit/redis/redis-failure.js'),
+  ]);
+  const connection = new RedisConnection(redis);
   const peek = async (key: BudgetKey): Promise<RateLimitDecision> => {
     const budget = ownerBudget(key, { afterRejections: 0, lengthMs: 0 });
-    const reply = await runLimitScript(connection, redis.prefix, budget, 'peek');
-    return parseReply(budget, reply).decision;
+    return (await connection.decide(budget, 'peek')).decision;
   };
   try {
     await connection.open();

@@ -1,18 +1,22 @@
-import { AdministrationRepository } from '../auth/administration/administration.repository.js';
+import { DataSource, type EntityManager } from 'typeorm';
+import { ApiKey } from '../auth/api-key.entity.js';
 import { KeyAdministration } from '../auth/administration/key-administration.js';
 import { OperatorActionsRepository } from '../auth/administration/operator-actions.repository.js';
 import { OwnerAdministration } from '../auth/administration/owner-administration.js';
+import { KeySecret } from '../auth/key-cache/key-secret.entity.js';
+import { Owner } from '../auth/owner.entity.js';
 import type { DatabaseSettings } from '../config/database-settings.js';
 import { Settings } from '../config/settings.js';
+import { dataSourceOptions } from '../database/data-source-options.js';
 import {
   databaseExists,
   type DatabaseLocation,
   locateDatabase,
 } from '../database/database-location.js';
 import { type DatabaseTarget, databaseTarget } from '../database/database-target.js';
+import { migrate } from '../database/schema/migrate.js';
 import { migrationStatus } from '../database/schema/migration-status.js';
-import { PlainConnection } from '../database/plain-connection.js';
-import type { StatementRunner } from '../database/sql.js';
+import { APPLICATION_NAMES } from '../database/pools/client-config.js';
 import { CommandError } from './command-error.js';
 
 /** Adding a batch of animals or analyzing a large table may take minutes. */
@@ -30,7 +34,7 @@ export interface Store {
   readonly keys: KeyAdministration;
   readonly owners: OwnerAdministration;
   readonly actions: OperatorActionsRepository;
-  readonly database: StatementRunner;
+  readonly database: EntityManager;
   readonly target: DatabaseTarget;
 }
 
@@ -66,15 +70,23 @@ export async function withDatabase(
 /** Like withDatabase, with a connection. */
 export async function withConnection(
   options: DatabaseOptions,
-  work: (connection: PlainConnection, database: CommandDatabase) => Promise<void>,
+  work: (connection: EntityManager, database: CommandDatabase) => Promise<void>,
 ): Promise<void> {
   await withDatabase(options, async (database) => {
     const { location, settings } = database;
-    const connection = await PlainConnection.open(location.direct, settings, STATEMENT_TIMEOUT_MS);
+    const dataSource = new DataSource({
+      ...dataSourceOptions(location.direct, settings, {
+        applicationName: APPLICATION_NAMES.commands,
+        statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+        poolSize: 1,
+      }),
+      entities: [ApiKey, KeySecret, Owner],
+    });
+    await dataSource.initialize();
     try {
-      await work(connection, database);
+      await work(dataSource.manager, database);
     } finally {
-      await connection.close();
+      await dataSource.destroy();
     }
   });
 }
@@ -97,10 +109,9 @@ export async function withStore(
       }
       await migrateDatabase(database);
     }
-    const repository = new AdministrationRepository(connection);
     await work({
-      keys: new KeyAdministration(repository),
-      owners: new OwnerAdministration(repository),
+      keys: new KeyAdministration(connection),
+      owners: new OwnerAdministration(connection),
       actions: new OperatorActionsRepository(connection),
       database: connection,
       target: database.target,
@@ -110,8 +121,6 @@ export async function withStore(
 
 /** Executes all pending migrations and records it. Returns their names, oldest first. */
 export async function migrateDatabase({ location, settings }: CommandDatabase): Promise<string[]> {
-  // Loaded here, because loading TypeORM takes longer than most commands.
-  const { migrate } = await import('../database/schema/migrate.js');
   return migrate(location, settings, (database, migrations) =>
     new OperatorActionsRepository(database).record('db migrate', { migrations }),
   );

@@ -1,9 +1,7 @@
-/** Runs statements: TypeORM's EntityManager, or the PlainConnection of a command. */
+/** Runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
 export interface StatementRunner {
   /** Danger: UPDATE and DELETE return a pair. Use `queryRows` and `changeRows` instead. */
   query<Result>(sql: string, values?: unknown[]): Promise<Result>;
-  /** Does the work in one transaction. Transactions do not nest. */
-  transaction<Result>(work: (runner: StatementRunner) => Promise<Result>): Promise<Result>;
 }
 
 /** The rows of a statement and, for UPDATE and DELETE, their count. */
@@ -11,7 +9,7 @@ type QueryResult<Row> = Row[] | [rows: Row[], count: number];
 
 /** Returns the rows of a statement: of SELECT, or of RETURNING. */
 export async function queryRows<Row>(
-  runner: Pick<StatementRunner, 'query'>,
+  runner: StatementRunner,
   sql: string,
   values?: unknown[],
 ): Promise<Row[]> {
@@ -25,7 +23,7 @@ export async function queryRows<Row>(
  * @throws TypeError for other statements, after they ran. Use `queryRows` with RETURNING for these
  */
 export async function changeRows(
-  runner: Pick<StatementRunner, 'query'>,
+  runner: StatementRunner,
   sql: string,
   values?: unknown[],
 ): Promise<number> {

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { EntityManager } from 'typeorm';
 import { AdministrationError } from '../auth/administration/administration-error.js';
-import { AdministrationRepository } from '../auth/administration/administration.repository.js';
 import { KeyAdministration } from '../auth/administration/key-administration.js';
 import { readKeyFile, writeKeyFile } from './demo-key-file.js';
 import { addDemoAnimals } from './demo.repository.js';
@@ -16,23 +15,19 @@ export async function addDemo(manager: EntityManager, dataDir: string): Promise<
   const keyFile = join(dataDir, 'demo-key');
   await manager.transaction(async (transaction) => {
     if (!(await addDemoAnimals(transaction))) return;
-    const { key } = await issueKey(keysOf(transaction));
+    const { key } = await issueKey(new KeyAdministration(transaction));
     // Written before the commit. If the start is interrupted here, the next one replaces it.
     await writeKeyFile(keyFile, key);
   });
   const key = await readKeyFile(keyFile);
   if (key === null) return null;
   try {
-    const { status } = await keysOf(manager).inspect(key);
+    const { status } = await new KeyAdministration(manager).inspect(key);
     return status === 'active' || status === 'rotated' ? key : null;
   } catch (error) {
     if (error instanceof AdministrationError) return null;
     throw error;
   }
-}
-
-function keysOf(manager: EntityManager): KeyAdministration {
-  return new KeyAdministration(new AdministrationRepository(manager));
 }
 
 async function issueKey(keys: KeyAdministration) {

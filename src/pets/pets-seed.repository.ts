@@ -34,7 +34,7 @@ const INSERT_BATCH = `
  * the number of animals added so far. Then updates the planner's statistics. Returns the number.
  */
 export async function seedAnimals(
-  database: Pick<StatementRunner, 'query'>,
+  database: StatementRunner,
   animals: number,
   onBatch: (added: number) => void,
   signal?: AbortSignal,

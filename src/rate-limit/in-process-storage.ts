@@ -1,19 +1,18 @@
 import { type Clock, MINUTE_MS } from '../config/clock.js';
+import { ExpiringMap } from './expiring-map.js';
 import {
   type BanPolicy,
   type Budget,
+  type LimitMode,
   LimitStorage,
   type Quota,
   type QuotaState,
   type RateLimitDecision,
   type Rejections,
 } from './limit-storage.js';
-import { WindowTable } from './window-table.js';
 
 /** The highest number of counted addresses. Their memory is documented in docs/limits.md. */
 const MAX_ADDRESSES = 200_000;
-/** How many lineages are checked, and evicted if they have ended, whenever one is added. */
-const SWEEP_STEP = 2;
 
 /** Returns when the active ban ends, or undefined if there is none. */
 export function endOfBan(
@@ -25,36 +24,38 @@ export function endOfBan(
   return rejections.bannedUntilMs > nowMs ? rejections.bannedUntilMs : undefined;
 }
 
+/** Of the windows of all requests, or of one route: `used` and `endsAtMs` of each. Objects take more. */
+type Windows = number[];
+
 /** Counts in the memory of this process. Every decision is synchronous, and therefore atomic. */
 export class InProcessStorage extends LimitStorage {
-  /** The windows of all requests, and those of routes with `@Throttle()` by their own keys. */
-  private readonly tables = {
-    owner: new WindowTable(2),
-    address: new WindowTable(1, MAX_ADDRESSES),
+  private readonly windows = {
+    owner: new ExpiringMap<Windows>(endOfWindows),
+    address: new ExpiringMap<Windows>(endOfWindows, MAX_ADDRESSES),
   };
-  private readonly bans = new Bans();
+  /** By lineage. */
+  private readonly rejections = new ExpiringMap<Rejections>(endOfRejections);
   override readonly circuit = undefined;
 
   constructor(private readonly clock: Clock) {
     super();
   }
 
-  override consume(budget: Budget): Promise<RateLimitDecision> {
-    return Promise.resolve(this.count(budget));
-  }
-
-  override peek(budget: Budget): Promise<RateLimitDecision> {
-    return Promise.resolve(this.peekLocal(budget));
+  override decide(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
+    return Promise.resolve(mode === 'consume' ? this.count(budget) : this.peekLocal(budget));
   }
 
   override peekLocal({ kind, id, quotas, ban }: Budget): RateLimitDecision {
     const nowMs = this.clock.now();
     const windows = quotas.map((quota, index): QuotaState => {
-      const [key, window] = place(id, quota, index);
-      const { used, endsAtMs } = this.tables[kind].read(key, window, nowMs, quota.lengthMs);
-      return { quota, used, endsAtMs };
+      const [key, at] = place(id, quota, index);
+      const stored = this.windows[kind].get(key);
+      const endsAtMs = stored?.[at + 1] ?? 0;
+      return endsAtMs > nowMs
+        ? { quota, used: stored?.[at] ?? 0, endsAtMs }
+        : { quota, used: 0, endsAtMs: nowMs + quota.lengthMs };
     });
-    const bannedUntilMs = ban && this.bans.endOf(ban, nowMs);
+    const bannedUntilMs = ban && endOfBan(ban, this.rejections.get(ban.lineageId), nowMs);
     return bannedUntilMs === undefined
       ? { allowed: windows.every(({ used, quota }) => used < quota.limit), nowMs, windows }
       : { allowed: false, nowMs, windows, bannedUntilMs };
@@ -62,13 +63,18 @@ export class InProcessStorage extends LimitStorage {
 
   /** Replaces the state of a budget by its state in Redis, to continue from if Redis fails. */
   setState(budget: Budget, { nowMs, windows }: RateLimitDecision, rejections?: Rejections): void {
-    for (const [index, state] of windows.entries()) this.set(budget, index, nowMs, state);
-    if (budget.ban) this.bans.set(budget.ban.lineageId, rejections, nowMs);
+    for (const [index, state] of windows.entries()) this.setWindow(budget, index, nowMs, state);
+    if (budget.ban) this.rejections.set(budget.ban.lineageId, rejections, nowMs);
   }
 
-  private set({ kind, id }: Budget, index: number, nowMs: number, state: QuotaState): void {
-    const [key, window] = place(id, state.quota, index);
-    this.tables[kind].set(key, window, nowMs, state);
+  private setWindow({ kind, id }: Budget, index: number, nowMs: number, state: QuotaState): void {
+    const [key, at] = place(id, state.quota, index);
+    let stored = this.windows[kind].get(key);
+    // A window starts with its first request.
+    if (!stored && state.used === 0) return;
+    if (!stored) this.windows[kind].set(key, (stored = [0, 0, 0, 0]), nowMs);
+    stored[at] = state.used;
+    stored[at + 1] = state.used > 0 ? state.endsAtMs : 0;
   }
 
   private count(budget: Budget): RateLimitDecision {
@@ -77,45 +83,26 @@ export class InProcessStorage extends LimitStorage {
     if (allowed) {
       const windows = before.windows.map(({ quota, used, endsAtMs }, index): QuotaState => {
         const state = { quota, used: used + 1, endsAtMs };
-        this.set(budget, index, nowMs, state);
+        this.setWindow(budget, index, nowMs, state);
         return state;
       });
       return { allowed, nowMs, windows };
     }
     if (!budget.ban || before.bannedUntilMs !== undefined) return before;
-    const bannedUntilMs = this.bans.recordRejection(budget.ban, nowMs);
+    const bannedUntilMs = this.countRejection(budget.ban, nowMs);
     return bannedUntilMs === undefined ? before : { ...before, bannedUntilMs, banBegins: true };
   }
-}
 
-/** Returns the key and the index of a window in its table. Ids contain no space. */
-function place(id: string, { route }: Quota, index: number): [key: string, window: number] {
-  return route === undefined ? [id, index] : [`${id} ${route}`, 0];
-}
-
-/** Rejected requests and bans, by lineage. */
-export class Bans {
-  private readonly entries = new Map<string, Rejections>();
-
-  get size(): number {
-    return this.entries.size;
-  }
-
-  /** Returns when the active ban ends, or undefined if there is none. */
-  endOf(policy: BanPolicy, nowMs: number): number | undefined {
-    return endOfBan(policy, this.entries.get(policy.lineageId), nowMs);
-  }
-
-  /** Counts one rejected request. Returns the end of the ban that it starts, or undefined. */
-  recordRejection(
+  /** Returns the end of the ban that the rejection starts, or undefined. */
+  private countRejection(
     { lineageId, unbanCount, afterRejections, lengthMs }: BanPolicy,
     nowMs: number,
   ): number | undefined {
     if (afterRejections === 0 || lengthMs === 0) return undefined;
-    let rejections = this.entries.get(lineageId);
+    let rejections = this.rejections.get(lineageId);
     if (!rejections || rejections.unbanCount < unbanCount || rejections.windowEndsAtMs <= nowMs) {
       rejections = { count: 0, windowEndsAtMs: nowMs + MINUTE_MS, bannedUntilMs: 0, unbanCount };
-      this.set(lineageId, rejections, nowMs);
+      this.rejections.set(lineageId, rejections, nowMs);
     }
     if (++rejections.count < afterRejections) return undefined;
     rejections.bannedUntilMs = nowMs + lengthMs;
@@ -123,28 +110,17 @@ export class Bans {
     rejections.windowEndsAtMs = 0;
     return rejections.bannedUntilMs;
   }
+}
 
-  /** Replaces the entry of a lineage. @param rejections undefined: deletes it */
-  set(lineageId: string, rejections: Rejections | undefined, nowMs: number): void {
-    if (!rejections) {
-      this.entries.delete(lineageId);
-      return;
-    }
-    if (!this.entries.has(lineageId)) this.sweep(nowMs);
-    this.entries.set(lineageId, rejections);
-  }
+/** Returns the key of a window, and its place in Windows. Ids contain no space. */
+function place(id: string, { route }: Quota, index: number): [key: string, at: number] {
+  return route === undefined ? [id, 2 * index] : [`${id} ${route}`, 0];
+}
 
-  /** Evicts the oldest entries if they have ended, otherwise moves them to the end of the queue. */
-  private sweep(nowMs: number): void {
-    const oldest = this.entries.entries();
-    for (let step = 0; step < SWEEP_STEP; step++) {
-      const { value } = oldest.next();
-      if (!value) return;
-      const [lineageId, rejections] = value;
-      this.entries.delete(lineageId);
-      if (rejections.windowEndsAtMs > nowMs || rejections.bannedUntilMs > nowMs) {
-        this.entries.set(lineageId, rejections);
-      }
-    }
-  }
+function endOfWindows(windows: Windows): number {
+  return Math.max(windows[1] ?? 0, windows[3] ?? 0);
+}
+
+function endOfRejections({ windowEndsAtMs, bannedUntilMs }: Rejections): number {
+  return Math.max(windowEndsAtMs, bannedUntilMs);
 }

@@ -85,17 +85,17 @@ export interface RateLimitDecision {
   readonly banBegins?: boolean;
 }
 
+/** Whether a decision counts the request, or its rejection. */
+export type LimitMode = 'consume' | 'peek';
+
 /** Counts requests in budgets. Every method is atomic. */
 export abstract class LimitStorage {
   /** Reports whether Redis is used. Undefined if the service runs without Redis. */
   abstract readonly circuit: Circuit | undefined;
 
-  /** Counts one request in all windows of its budget, or rejects it and counts it in none. */
-  abstract consume(budget: Budget): Promise<RateLimitDecision>;
+  /** Counts one request in all windows of its budget or in none, if the mode is `consume`. */
+  abstract decide(budget: Budget, mode: LimitMode): Promise<RateLimitDecision>;
 
-  /** Returns the decision on a request without counting it. */
-  abstract peek(budget: Budget): Promise<RateLimitDecision>;
-
-  /** Like `peek`, but from the memory of this process. Redis may know of more requests. */
+  /** Peeks in the memory of this process. Redis may know of more requests. */
   abstract peekLocal(budget: Budget): RateLimitDecision;
 }

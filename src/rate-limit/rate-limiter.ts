@@ -30,7 +30,7 @@ export class RateLimiter extends AddressLimits {
 
   /** Counts one request, or rejects it. */
   async consume(budget: Budget): Promise<RateLimitDecision> {
-    const decision = await this.storage.consume(budget);
+    const decision = await this.storage.decide(budget, 'consume');
     increment(this.decisions, `${budget.plan} ${outcomeOf(decision)}`);
     if (decision.banBegins) increment(this.bans, budget.plan);
     return decision;
@@ -38,7 +38,7 @@ export class RateLimiter extends AddressLimits {
 
   /** Returns the decision on a request without counting it. */
   peek(budget: Budget): Promise<RateLimitDecision> {
-    return this.storage.peek(budget);
+    return this.storage.decide(budget, 'peek');
   }
 
   override async consumeForAddress(address: string | undefined): Promise<AddressDecision> {

@@ -5,7 +5,7 @@ import { readRouteCounting } from './route-counting.js';
 /** The metadata of @nestjs/throttler, which it does not export: a prefix and a throttler's name. */
 const THROTTLER_METADATA = /^THROTTLER:(LIMIT|TTL|SKIP|BLOCK_DURATION|TRACKER|KEY_GENERATOR)(.*)$/;
 
-/** Window tables count in 32 bits. */
+/** More than any route can serve in a day. */
 const MAX_LIMIT = 2 ** 32 - 1;
 
 /** The options of `@Throttle()` that have no effect, by the prefix of their metadata. */

@@ -1,7 +1,6 @@
-import { Bans, InProcessStorage } from '../../src/rate-limit/in-process-storage.js';
-import type { BanPolicy, Budget } from '../../src/rate-limit/limit-storage.js';
+import { InProcessStorage } from '../../src/rate-limit/in-process-storage.js';
+import type { Budget } from '../../src/rate-limit/limit-storage.js';
 import { address, owner, START_MS } from '../harness/rate-limit/limit-model.js';
-import { DAY_MS, MINUTE_MS } from '../harness/rate-limit/limits.js';
 import { itKeepsTheRules } from '../harness/rate-limit/storage-rules.js';
 
 describe('counters in the process', () => {
@@ -18,13 +17,13 @@ describe('counters in the process', () => {
     const storage = new InProcessStorage({ now: () => START_MS });
     const ids = Array.from({ length: 250_000 }, (_, index) => String(index));
     for (const id of ids) {
-      await storage.consume(address(id, 5));
-      await storage.consume(owner(id, 5, 5));
+      await storage.decide(address(id, 5), 'consume');
+      await storage.decide(owner(id, 5, 5), 'consume');
     }
     const held = async (budgets: Budget[]): Promise<number> => {
       let count = 0;
       for (const budget of budgets) {
-        if ((await storage.peek(budget)).windows[0]?.used === 1) count++;
+        if ((await storage.decide(budget, 'peek')).windows[0]?.used === 1) count++;
       }
       return count;
     };
@@ -38,55 +37,23 @@ describe('counters in the process', () => {
     const [shared, storage] = [create(), create()];
     const ban = { lineageId: '1', unbanCount: 0, afterRejections: 3, lengthMs: 300_000 };
     const budget: Budget = { ...owner('1', 2, 5), ban };
-    await shared.consume(budget);
+    await shared.decide(budget, 'consume');
     nowMs += 10_000;
-    const decision = await shared.consume(budget);
-    await storage.consume(budget);
+    const decision = await shared.decide(budget, 'consume');
+    await storage.decide(budget, 'consume');
     storage.setState(budget, decision);
-    expect(await storage.peek(budget)).toEqual(await shared.peek(budget));
+    expect(await storage.decide(budget, 'peek')).toEqual(await shared.decide(budget, 'peek'));
     const rejections = { count: 2, windowEndsAtMs: nowMs + 9_000, bannedUntilMs: 0, unbanCount: 0 };
     storage.setState(budget, decision, rejections);
-    expect(await storage.consume(budget)).toMatchObject({
+    expect(await storage.decide(budget, 'consume')).toMatchObject({
       banBegins: true,
       bannedUntilMs: nowMs + 300_000,
     });
     // The shared counters are empty now, so these become empty too.
-    storage.setState(budget, await create().peek(budget));
-    expect(await storage.peek(budget)).toMatchObject({
+    storage.setState(budget, await create().decide(budget, 'peek'));
+    expect(await storage.decide(budget, 'peek')).toMatchObject({
       allowed: true,
       windows: [{ used: 0 }, { used: 0 }],
     });
-  });
-});
-
-describe('bans', () => {
-  const policy = (lineageId: string, unbanCount = 0, lengthMs = 300_000): BanPolicy => ({
-    lineageId,
-    unbanCount,
-    afterRejections: 2,
-    lengthMs,
-  });
-
-  it('evict ended entries while new ones are added', () => {
-    const bans = new Bans();
-    for (let index = 0; index < 1_000; index++)
-      bans.recordRejection(policy(`old ${index}`), START_MS);
-    for (let index = 0; index < 500; index++)
-      bans.recordRejection(policy(`new ${index}`), START_MS + MINUTE_MS);
-    expect(bans.size).toBe(500);
-  });
-
-  it('evict ended entries that come after long bans', () => {
-    const bans = new Bans();
-    for (const lineageId of ['one', 'two', 'three']) {
-      bans.recordRejection(policy(lineageId, 0, DAY_MS), START_MS);
-      bans.recordRejection(policy(lineageId, 0, DAY_MS), START_MS);
-    }
-    for (let index = 0; index < 1_000; index++)
-      bans.recordRejection(policy(`old ${index}`), START_MS);
-    for (let index = 0; index < 600; index++)
-      bans.recordRejection(policy(`new ${index}`), START_MS + MINUTE_MS);
-    expect(bans.size).toBe(603);
-    expect(bans.endOf(policy('one', 0, DAY_MS), START_MS + MINUTE_MS)).toBe(START_MS + DAY_MS);
   });
 });

@@ -55,9 +55,9 @@ describeWithRedisClock('counters in Redis', () => {
 
   it('expire when the last window has ended, and not before', async () => {
     const { storage, setClock } = await create();
-    await storage.consume(owner('1', 5, 5));
+    await storage.decide(owner('1', 5, 5), 'consume');
     setClock(START_MS + MINUTE_MS + 1);
-    await storage.consume(owner('1', 5, 5));
+    await storage.decide(owner('1', 5, 5), 'consume');
     setClock(START_MS + DAY_MS - 1);
     expect(await redis.client.exists(key())).toBe(1);
     setClock(START_MS + DAY_MS + 1);
@@ -66,22 +66,24 @@ describeWithRedisClock('counters in Redis', () => {
 
   it('expire after a ban that ends later', async () => {
     const { storage, setClock } = await create();
-    for (let time = 0; time < 3; time++) await storage.consume(banned('a', 2 * DAY_MS));
+    for (let time = 0; time < 3; time++) await storage.decide(banned('a', 2 * DAY_MS), 'consume');
     setClock(START_MS + DAY_MS);
-    expect(await storage.consume(banned('b'))).toMatchObject({ allowed: true });
+    expect(await storage.decide(banned('b'), 'consume')).toMatchObject({ allowed: true });
     setClock(START_MS + 2 * DAY_MS - 1);
-    expect(await storage.peek(banned('a'))).toMatchObject({ bannedUntilMs: START_MS + 2 * DAY_MS });
+    expect(await storage.decide(banned('a'), 'peek')).toMatchObject({
+      bannedUntilMs: START_MS + 2 * DAY_MS,
+    });
     setClock(START_MS + 2 * DAY_MS + 1);
     expect(await redis.client.exists(key())).toBe(0);
   });
 
   it('do not derive the end of a window from the expiry of the Redis key', async () => {
     const { storage, setClock } = await create();
-    const before = await storage.consume(owner('1', 5, 5));
+    const before = await storage.decide(owner('1', 5, 5), 'consume');
     await redis.client.persist(key());
-    expect((await storage.peek(owner('1', 5, 5))).windows).toEqual(before.windows);
+    expect((await storage.decide(owner('1', 5, 5), 'peek')).windows).toEqual(before.windows);
     setClock(START_MS + DAY_MS);
-    expect((await storage.peek(owner('1', 5, 5))).windows).toMatchObject([
+    expect((await storage.decide(owner('1', 5, 5), 'peek')).windows).toMatchObject([
       { used: 0 },
       { used: 0 },
     ]);
@@ -89,9 +91,11 @@ describeWithRedisClock('counters in Redis', () => {
 
   it('delete ended lineages while new ones are added', async () => {
     const { storage, setClock } = await create();
-    for (let index = 0; index < 300; index++) await storage.consume(banned(`old ${index}`));
+    for (let index = 0; index < 300; index++)
+      await storage.decide(banned(`old ${index}`), 'consume');
     setClock(START_MS + MINUTE_MS);
-    for (let index = 0; index < 300; index++) await storage.consume(banned(`new ${index}`));
+    for (let index = 0; index < 300; index++)
+      await storage.decide(banned(`new ${index}`), 'consume');
     const names = await redis.client.hkeys(key());
     expect(names.filter((name) => name.startsWith('ban:new')).length).toBeGreaterThan(298);
     expect(names.filter((name) => name.startsWith('ban:old')).length).toBeLessThan(30);
@@ -99,8 +103,8 @@ describeWithRedisClock('counters in Redis', () => {
 
   it('use one Redis key and slot per budget, with REDIS_PREFIX', async () => {
     const { storage } = await create();
-    await storage.consume(banned('a'));
-    await storage.consume(banned('a'));
+    await storage.decide(banned('a'), 'consume');
+    await storage.decide(banned('a'), 'consume');
     expect(await redis.client.keys(`${prefix}*`)).toEqual([key()]);
     expect(Object.keys(await redis.client.hgetall(key())).sort()).toEqual([
       'ban:a',

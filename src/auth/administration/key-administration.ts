@@ -1,9 +1,51 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type EntityManager, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
-import { hasKeyForm } from '../key-format.js';
+import { queryRows } from '../../database/sql.js';
+import { ApiKey } from '../api-key.entity.js';
+import { KeySecret } from '../key-cache/key-secret.entity.js';
+import { hashKey, hasKeyForm, keyHint, KeyMaker } from '../key-format.js';
+import { Owner } from '../owner.entity.js';
 import type { StoredPlan } from '../plan.js';
 import { AdministrationError } from './administration-error.js';
-import type { AdministrationRepository, KeyRecord } from './administration.repository.js';
+import { OperatorActionsRepository } from './operator-actions.repository.js';
+import { OwnerAdministration } from './owner-administration.js';
 import { toOwnerName } from './owner-name.js';
+
+/** The audit trail records which key replaced which. The clock is that of the database. */
+const SELECT_KEYS = `
+  WITH rotation AS (
+    SELECT DISTINCT ON (old_id) (details ->> 'keyId')::bigint AS old_id,
+           (details ->> 'newKeyId')::bigint AS successor_id
+      FROM operator_actions
+     WHERE action = 'keys rotate'
+     ORDER BY old_id, id DESC)
+  SELECT key.id, key.owner_id AS "ownerId", owner.name AS owner, owner.plan,
+         owner.limit_per_minute AS "limitPerMinute", owner.limit_per_day AS "limitPerDay",
+         coalesce(key.first_key_id, key.id) AS "firstKeyId", key.unban_count AS "unbanCount", key.hint,
+         CASE WHEN key.revoked_at IS NOT NULL THEN 'revoked'
+              WHEN key.expires_at <= now() THEN 'expired'
+              WHEN rotation.successor_id IS NOT NULL THEN 'rotated'
+              ELSE 'active' END AS status,
+         key.created_at AS "createdAt", key.last_used_at AS "lastUsedAt",
+         key.expires_at AS "expiresAt", key.revoked_at AS "revokedAt",
+         rotation.successor_id AS "successorId"
+    FROM api_keys AS key
+    JOIN owners AS owner ON owner.id = key.owner_id
+    LEFT JOIN rotation ON rotation.old_id = key.id`;
+
+/** An API key as operators see it. */
+export interface KeyRecord
+  extends StoredPlan, Omit<ApiKey, 'firstKeyId' | 'hasProof' | 'hash' | 'owner'> {
+  /** The owner's name. */
+  readonly owner: string;
+  /** The first key of the rotation lineage, which may be this key. */
+  readonly firstKeyId: bigint;
+  /** rotated: another key replaces it, and it is valid until it expires. */
+  readonly status: 'active' | 'rotated' | 'expired' | 'revoked';
+  /** The latest key that replaced it. */
+  readonly successorId: bigint | null;
+}
 
 interface NewKey {
   /** The owner's name. */
@@ -32,41 +74,42 @@ export interface RotatedKey extends IssuedKey {
  * the API key or the owner does not exist.
  */
 export class KeyAdministration {
-  constructor(private readonly repository: AdministrationRepository) {}
+  constructor(private readonly database: EntityManager) {}
 
   /**
    * Issues an API key and creates its owner if the owner does not exist.
    *
    * @throws AdministrationError if a new owner has no plan, or an existing owner a different one
    */
-  async issue({ owner, plan, lifetimeMs }: NewKey): Promise<IssuedKey> {
-    const name = toOwnerName(owner);
-    return this.repository.inTransaction(async (repository) => {
-      const key = (await repository.getKeyMaker()).create();
-      const isNewOwner = plan !== undefined && (await repository.insertOwner(name, plan));
-      const keyId = await repository.insertKey(name, key, lifetimeMs);
-      if (keyId === null) {
+  async issue({ owner: text, plan, lifetimeMs }: NewKey): Promise<IssuedKey> {
+    const name = toOwnerName(text);
+    return this.database.transaction(async (transaction) => {
+      const isNewOwner = plan !== undefined && (await insertOwner(transaction, { name, ...plan }));
+      const owner = await transaction.findOneBy(Owner, { name });
+      if (!owner) {
         throw new AdministrationError(
           `The owner "${name}" does not exist. To create an owner, set --plan.`,
         );
       }
-      const created = await repository.getKey(keyId);
-      if (plan && !isSamePlan(created, plan)) {
+      if (plan && !isSamePlan(owner, plan)) {
         throw new AdministrationError(
-          `The owner "${name}" has the plan ${created.plan}${created.plan === plan.plan ? ' with different limits' : ''}. Omit --plan, or change the owner's plan with \`pets owners set-plan\`.`,
+          `The owner "${name}" has the plan ${owner.plan}${owner.plan === plan.plan ? ' with different limits' : ''}. Omit --plan, or change the owner's plan with \`pets owners set-plan\`.`,
         );
       }
-      const { ownerId, expiresAt } = created;
-      const details = { ownerId, keyId, owner: name, plan: created.plan, isNewOwner, expiresAt };
-      await repository.record('keys issue', details);
-      return { ...created, key };
+      const issued = await insertKey(transaction, { ownerId: owner.id }, lifetimeMs);
+      const { id: keyId, ownerId, expiresAt } = issued;
+      const details = { ownerId, keyId, owner: name, plan: owner.plan, isNewOwner, expiresAt };
+      await new OperatorActionsRepository(transaction).recordKeyChange('keys issue', details);
+      return issued;
     });
   }
 
-  /** Returns the API keys of an owner, or all. */
+  /** Returns the API keys of an owner, or all, in the order of their creation. */
   async list(owner?: string): Promise<KeyRecord[]> {
-    const keys = await this.repository.listKeys(owner);
-    if (owner !== undefined && keys.length === 0) await this.repository.getOwner(owner);
+    const sql = `${SELECT_KEYS} WHERE $1::text IS NULL OR owner.name = $1 ORDER BY key.id`;
+    const keys = await queryRows<KeyRecord>(this.database, sql, [owner ?? null]);
+    if (owner !== undefined && keys.length === 0)
+      await new OwnerAdministration(this.database).get(owner);
     return keys;
   }
 
@@ -78,63 +121,133 @@ export class KeyAdministration {
    * @throws AdministrationError if the key has expired or was revoked
    */
   async rotate(keyId: bigint, overlapMs = DAY_MS): Promise<RotatedKey> {
-    return this.repository.inTransaction(async (repository) => {
-      const key = (await repository.getKeyMaker()).create();
-      const firstKeyId = await repository.lockLineage(keyId);
-      const { successorId: earlierSuccessorId } = await repository.getKey(keyId);
-      const newKeyId = await repository.insertSuccessor(keyId, firstKeyId, key);
-      if (newKeyId === null) {
+    return this.database.transaction(async (transaction) => {
+      const old = await lockLineage(transaction, keyId);
+      const { firstKeyId, ownerId, owner, unbanCount, successorId: earlierSuccessorId } = old;
+      if (old.status === 'expired' || old.status === 'revoked') {
         throw new AdministrationError(
           `The key ${keyId} is expired or revoked. ${earlierSuccessorId === null ? 'Issue a new one with `pets keys issue`.' : `Its successor is key ${earlierSuccessorId}.`}`,
         );
       }
-      await repository.shortenKey(keyId, overlapMs);
-      const created = await repository.getKey(newKeyId);
-      const { expiresAt: oldKeyExpiresAt } = await repository.getKey(keyId);
-      const { ownerId, owner, expiresAt } = created;
+      // The newest key of the lineage gives the lifetime. Rotation has shortened that of all others.
+      const [newest] = await transaction.find(ApiKey, {
+        where: [{ id: firstKeyId }, { firstKeyId }],
+        order: { id: 'DESC' },
+        take: 1,
+      });
+      const lifetimeMs = newest?.expiresAt
+        ? newest.expiresAt.getTime() - newest.createdAt.getTime()
+        : undefined;
+      const issued = await insertKey(transaction, { ownerId, firstKeyId, unbanCount }, lifetimeMs);
+      // `least` ignores null.
+      const expiry = `least(expires_at, ${fromNow(overlapMs)})`;
+      await transaction.update(ApiKey, { id: keyId }, { expiresAt: () => expiry });
+      const { expiresAt: oldKeyExpiresAt } = await getKey(transaction, keyId);
+      const { id: newKeyId, expiresAt } = issued;
       const overlapSeconds = overlapMs / 1000;
       const details = { ownerId, keyId, newKeyId, owner, overlapSeconds, expiresAt };
-      await repository.record('keys rotate', details);
-      return { ...created, key, oldKeyExpiresAt, earlierSuccessorId };
+      await new OperatorActionsRepository(transaction).recordKeyChange('keys rotate', details);
+      return { ...issued, oldKeyExpiresAt, earlierSuccessorId };
     });
   }
 
   /** Revokes an API key. Nothing changes if it was already revoked. */
   async revoke(keyId: bigint): Promise<KeyRecord> {
-    return this.repository.inTransaction(async (repository) => {
-      const hasRevoked = await repository.revokeKey(keyId);
-      const key = await repository.getKey(keyId);
-      const { ownerId, owner } = key;
-      if (hasRevoked) await repository.record('keys revoke', { ownerId, keyId, owner });
+    return this.database.transaction(async (transaction) => {
+      const valid = { id: keyId, revokedAt: IsNull() };
+      const { affected } = await transaction.update(ApiKey, valid, { revokedAt: () => 'now()' });
+      const key = await getKey(transaction, keyId);
+      if (affected) await recordChange(transaction, 'keys revoke', key);
       return key;
     });
   }
 
   /** Lifts the ban, if any, of an API key and its whole rotation lineage. */
   async unban(keyId: bigint): Promise<KeyRecord> {
-    return this.repository.inTransaction(async (repository) => {
-      await repository.unbanLineage(await repository.lockLineage(keyId));
-      const key = await repository.getKey(keyId);
-      const { ownerId, owner } = key;
-      await repository.record('keys unban', { ownerId, keyId, owner });
+    return this.database.transaction(async (transaction) => {
+      const { firstKeyId } = await lockLineage(transaction, keyId);
+      const lineage = [{ id: firstKeyId }, { firstKeyId }];
+      await transaction.update(ApiKey, lineage, { unbanCount: () => 'unban_count + 1' });
+      const key = await getKey(transaction, keyId);
+      await recordChange(transaction, 'keys unban', key);
       return key;
     });
   }
 
   /** @param key the API key itself or its id */
   async inspect(key: bigint | string): Promise<KeyRecord> {
-    if (typeof key === 'bigint') return this.repository.getKey(key);
+    if (typeof key === 'bigint') return getKey(this.database, key);
     if (!hasKeyForm(key)) {
       throw new AdministrationError('This is not an API key. It may be mistyped or truncated.');
     }
-    return this.repository.getKeyByText(key);
+    const sql = `${SELECT_KEYS} WHERE key.hash = $1`;
+    const [record] = await queryRows<KeyRecord>(this.database, sql, [hashOf(key)]);
+    if (record) return record;
+    throw new AdministrationError('This store did not issue this API key. It may be mistyped.');
   }
 }
 
-function isSamePlan(one: StoredPlan, other: StoredPlan): boolean {
-  return (
-    one.plan === other.plan &&
-    one.limitPerMinute === other.limitPerMinute &&
-    one.limitPerDay === other.limitPerDay
-  );
+async function getKey(database: EntityManager, id: bigint): Promise<KeyRecord> {
+  const [key] = await queryRows<KeyRecord>(database, `${SELECT_KEYS} WHERE key.id = $1`, [id]);
+  if (key) return key;
+  throw new AdministrationError(`The key ${id} does not exist.`);
+}
+
+/** Locks the first key, as every change of the lineage does. So it includes concurrent rotations. */
+async function lockLineage(transaction: EntityManager, keyId: bigint): Promise<KeyRecord> {
+  const { firstKeyId } = await getKey(transaction, keyId);
+  const lock = { mode: 'for_no_key_update' } as const;
+  await transaction.findOne(ApiKey, { where: { id: firstKeyId }, lock });
+  return getKey(transaction, keyId);
+}
+
+/** Returns false if the name is taken. */
+async function insertOwner(
+  transaction: EntityManager,
+  owner: StoredPlan & { name: string },
+): Promise<boolean> {
+  const insert = transaction.createQueryBuilder().insert().into(Owner).values(owner).orIgnore();
+  const { raw } = (await insert.execute()) as { raw: unknown[] };
+  return raw.length > 0;
+}
+
+/** Creates an API key and stores its hash. */
+async function insertKey(
+  transaction: EntityManager,
+  columns: Partial<Pick<ApiKey, 'ownerId' | 'firstKeyId' | 'unbanCount'>>,
+  lifetimeMs: number | undefined,
+): Promise<IssuedKey> {
+  const [row] = await transaction.find(KeySecret);
+  if (!row) throw new AdministrationError('The table key_secret is empty.');
+  const key = new KeyMaker(row.secret).create();
+  await transaction.insert(ApiKey, {
+    ...columns,
+    hash: hashOf(key),
+    hint: keyHint(key),
+    hasProof: true,
+    ...(lifetimeMs !== undefined && { expiresAt: () => fromNow(lifetimeMs) }),
+  });
+  return { ...(await new KeyAdministration(transaction).inspect(key)), key };
+}
+
+async function recordChange(
+  transaction: EntityManager,
+  action: string,
+  { ownerId, id: keyId, owner }: KeyRecord,
+): Promise<void> {
+  const details = { ownerId, keyId, owner };
+  await new OperatorActionsRepository(transaction).recordKeyChange(action, details);
+}
+
+/** Returns SQL for a time on the database's clock. */
+function fromNow(ms: number): string {
+  return `now() + ${ms}::float8 * interval '1 millisecond'`;
+}
+
+function hashOf(key: string): Buffer {
+  return Buffer.from(hashKey(key), 'hex');
+}
+
+function isSamePlan({ plan, limitPerMinute, limitPerDay }: Owner, other: StoredPlan): boolean {
+  return isDeepStrictEqual({ plan, limitPerMinute, limitPerDay }, other);
 }

@@ -3,6 +3,9 @@ import { queryRows, type StatementRunner } from '../../database/sql.js';
 import type { OperatorAction } from './operator-action.entity.js';
 import { currentOperator } from './operator.js';
 
+/** The NOTIFY channel for changes of API keys, plans and bans. The payload is the owner's id. */
+export const KEY_CHANGES_CHANNEL = 'key_changes';
+
 const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
 
 const LIST = `
@@ -20,11 +23,21 @@ export interface OperatorActionRecord extends OperatorAction {
 
 /** The audit trail: who changed what, and when. */
 export class OperatorActionsRepository {
-  constructor(private readonly database: Pick<StatementRunner, 'query'>) {}
+  constructor(private readonly database: StatementRunner) {}
 
   /** Records a change by the current operator. @param action the command, such as `db migrate` */
   async record(action: string, details: object): Promise<void> {
     await queryRows(this.database, RECORD, [currentOperator(), action, stringify(details)]);
+  }
+
+  /** Records a change, such as `keys revoke`, and notifies the replicas when it is committed. */
+  async recordKeyChange(
+    action: string,
+    details: { ownerId: bigint; owner: string; [name: string]: unknown },
+  ): Promise<void> {
+    await this.record(action, details);
+    const payload = details.ownerId.toString();
+    await queryRows(this.database, 'SELECT pg_notify($1, $2)', [KEY_CHANGES_CHANNEL, payload]);
   }
 
   /** Returns all changes, or those of an owner, newest first. */

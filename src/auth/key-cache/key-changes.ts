@@ -5,9 +5,10 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import pg from 'pg';
+import { connectionOf } from '../../database/pipelining/service-client.js';
 import { APPLICATION_NAMES } from '../../database/pools/client-config.js';
 import { DatabaseLocation } from '../../database/database-location.js';
-import { KEY_CHANGES_CHANNEL } from '../administration/administration.repository.js';
+import { KEY_CHANGES_CHANNEL } from '../administration/operator-actions.repository.js';
 import { IssuedKeys } from './issued-keys.js';
 import { KeyCache } from './key-cache.js';
 
@@ -50,31 +51,32 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
       keepAlive: true,
     });
     this.client = client;
-    client.on('error', () => this.listenAgain(client));
-    client.on('end', () => this.listenAgain(client));
+    // The event 'end' follows every error.
+    client.on('error', () => undefined);
+    client.once('end', () => {
+      if (!this.stopped) this.timer = setTimeout(() => void this.listen(), RECONNECT_AFTER_MS);
+    });
     client.on('notification', ({ payload = '' }) => {
       // Anything may have changed if the payload is not the id of an owner.
       const ownerId = /^\d{1,19}$/.test(payload) ? BigInt(payload) : undefined;
       this.cache.invalidate(ownerId);
       // Until the rollout of this release has ended, keys without a proof may be issued.
-      void this.issuedKeys.refresh(ownerId);
+      this.readHashes(ownerId);
     });
     try {
       await client.connect();
       await client.query(`LISTEN ${KEY_CHANGES_CHANNEL}`);
       // Changes may have been missed while there was no connection.
       this.cache.invalidate();
-      void this.issuedKeys.refresh();
+      this.readHashes();
     } catch (error) {
       this.logger.warn({ msg: 'not listening for changes of API keys', err: error });
-      this.listenAgain(client);
+      connectionOf(client).stream.destroy();
     }
   }
 
-  private listenAgain(lost: pg.Client): void {
-    if (this.stopped || this.client !== lost) return;
-    this.client = undefined;
-    lost.end().catch(() => undefined);
-    this.timer = setTimeout(() => void this.listen(), RECONNECT_AFTER_MS);
+  /** If it fails, the next notification or connection repeats it. */
+  private readHashes(ownerId?: bigint): void {
+    this.issuedKeys.readHashes(ownerId).catch(() => undefined);
   }
 }

@@ -12,11 +12,6 @@ const FIND_BY_HASH = `
     JOIN owners AS owner ON owner.id = key.owner_id
    WHERE key.hash = $1`;
 
-const HASHES_PER_QUERY = 50_000;
-const LIST_HASHES_WITHOUT_PROOF = `
-  SELECT id, encode(hash, 'hex') AS hash FROM api_keys WHERE NOT has_proof AND id > $1`;
-const IN_ORDER = `ORDER BY id LIMIT ${HASHES_PER_QUERY}`;
-
 /** A use is stored to the minute, which may have begun before the API key was created. */
 const SAVE_LAST_USED = `
   UPDATE api_keys AS key
@@ -39,30 +34,6 @@ export class KeyLookupRepository {
     const expiresAtMs = expiresAt?.getTime();
     const limits = limitsOf(row);
     return { id, ownerId, plan, limits, firstKeyId, unbanCount, expiresAtMs, revoked };
-  }
-
-  /** Returns the secret with which the store creates the proofs of its API keys. */
-  async getKeySecret(): Promise<Buffer> {
-    const [row] = await this.pool.query<{ secret: Buffer }>('SELECT secret FROM key_secret');
-    if (!row) throw new Error('The table key_secret is empty. Restore it from a backup.');
-    return row.secret;
-  }
-
-  /** Returns hashes in hex, in batches. @param ownerId undefined: of the keys of all owners */
-  async *listHashesWithoutProof(ownerId?: bigint): AsyncGenerator<string[]> {
-    const [condition, values] =
-      ownerId === undefined ? ['', []] : [' AND owner_id = $2', [ownerId]];
-    const sql = `${LIST_HASHES_WITHOUT_PROOF}${condition} ${IN_ORDER}`;
-    for (let lastId: bigint | undefined = 0n; lastId !== undefined;) {
-      const rows: { id: bigint; hash: string }[] = await this.pool.query(sql, [lastId, ...values]);
-      yield rows.map(({ hash }) => hash);
-      lastId = rows[HASHES_PER_QUERY - 1]?.id;
-    }
-  }
-
-  /** Whether an API key was ever issued. */
-  async hasKeys(): Promise<boolean> {
-    return (await this.pool.query('SELECT FROM api_keys LIMIT 1')).length > 0;
   }
 
   /** Stores the times, since the epoch by key id, that are later than the stored ones. */

@@ -1,6 +1,9 @@
 import { type Command, Option } from 'commander';
-import type { KeyRecord } from '../../auth/administration/administration.repository.js';
-import type { IssuedKey, RotatedKey } from '../../auth/administration/key-administration.js';
+import type {
+  IssuedKey,
+  KeyRecord,
+  RotatedKey,
+} from '../../auth/administration/key-administration.js';
 import { limitsOf } from '../../auth/plan.js';
 import type { BudgetKey, RateLimitDecision } from '../../rate-limit/limit-storage.js';
 import {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { OwnerRecord } from '../../auth/administration/administration.repository.js';
+import type { OwnerRecord } from '../../auth/administration/owner-administration.js';
 import { limitsOf } from '../../auth/plan.js';
 import type { Plan } from '../../config/plans.js';
 import { parseOwner } from './option-values.js';

@@ -16,10 +16,7 @@ const LOCK_WAIT_MS = 60_000;
 const STATEMENT_TIMEOUT_MS = 3_600_000;
 
 /** Runs statements that record the names of executed migrations. */
-type RecordMigrations = (
-  database: Pick<StatementRunner, 'query'>,
-  migrations: readonly string[],
-) => Promise<void>;
+type RecordMigrations = (database: StatementRunner, migrations: readonly string[]) => Promise<void>;
 
 /**
  * Brings the schema up to date, one process at a time.

@@ -2,16 +2,14 @@ import { migrations } from '../migrations/index.js';
 import type { StatementRunner } from '../sql.js';
 
 /** Returns the names of the executed migrations, newest first, and of those that are not executed. */
-export async function migrationStatus(database: Pick<StatementRunner, 'query'>) {
+export async function migrationStatus(database: StatementRunner) {
   const executed = await executedMigrations(database);
   const pending = migrations.map(nameOf).filter((name) => !executed.includes(name));
   return { executed, pending };
 }
 
 /** Returns the names of the migrations that the schema has, newest first. */
-export async function executedMigrations(
-  database: Pick<StatementRunner, 'query'>,
-): Promise<string[]> {
+export async function executedMigrations(database: StatementRunner): Promise<string[]> {
   const [{ exists }] = await database.query<[{ exists: boolean }]>(
     `SELECT to_regclass('migrations') IS NOT NULL AS exists`,
   );

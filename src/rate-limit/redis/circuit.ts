@@ -10,7 +10,8 @@ const PROBE_INTERVAL_MS = 500;
  */
 export class Circuit {
   private readonly logger = new Logger(Circuit.name);
-  private closed = false;
+  /** Whether requests are counted in this process. */
+  isOpen = true;
   private stopped = false;
   private lastReplyAtMs = performance.now();
 
@@ -22,15 +23,11 @@ export class Circuit {
   };
 
   /** @param probe sends a command to Redis; throws RedisFailure, in bounded time */
-  constructor(private readonly probe: () => Promise<void>) {}
-
-  get isOpen(): boolean {
-    return !this.closed;
-  }
+  constructor(private readonly probe: () => Promise<unknown>) {}
 
   /** Returns the age of Redis's last reply in milliseconds, 0 while the circuit is closed. */
   lastReplyAgeMs(): number {
-    return this.closed ? 0 : performance.now() - this.lastReplyAtMs;
+    return this.isOpen ? performance.now() - this.lastReplyAtMs : 0;
   }
 
   /** Closes the circuit if a first probe succeeds. */
@@ -49,22 +46,23 @@ export class Circuit {
     this.lastReplyAtMs = performance.now();
   }
 
-  /** Counts a failure without opening the circuit. */
-  recordFailure({ reason }: RedisFailure): void {
-    this.statistics.failures[reason]++;
+  /** Counts a failure, and opens the circuit. Redis without free memory still counts owners. */
+  recordFailure(failure: RedisFailure): void {
+    this.statistics.failures[failure.reason]++;
+    if (failure.reason !== 'memory') this.open(failure);
   }
 
   /** Opens the circuit and starts probing. Does nothing if the circuit is open already. */
   open(failure: RedisFailure): void {
-    if (!this.closed || this.stopped) return;
-    this.closed = false;
+    if (this.isOpen || this.stopped) return;
+    this.isOpen = true;
     this.statistics.opened++;
     void this.probeUntilClosed(failure);
   }
 
   private close(): void {
     this.recordReply();
-    this.closed = true;
+    this.isOpen = false;
   }
 
   private async probeUntilClosed(reported: RedisFailure): Promise<void> {
@@ -96,7 +94,7 @@ export class Circuit {
     } catch (error) {
       const failure = error as RedisFailure;
       this.recordFailure(failure);
-      return failure;
+      return failure.reason === 'memory' ? undefined : failure;
     }
   }
 }

@@ -1,21 +1,29 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, ReplyError } from 'ioredis';
-import type { RedisAddress } from '../../config/redis-settings.js';
-import type { LimitScript } from './limit-script.js';
+import type { RedisSettings } from '../../config/redis-settings.js';
+import { endOfBan } from '../in-process-storage.js';
+import type { Budget, LimitMode, RateLimitDecision } from '../limit-storage.js';
+import { LIMIT_SCRIPTS } from './limit-script.js';
 import { CONNECT_TIMEOUT_MS, createRedisClient } from './redis-client.js';
 import { RedisFailure } from './redis-failure.js';
+
+const NO_BAN = { unbanCount: 0, afterRejections: 0, lengthMs: 0 };
+
+/** The commands that ioredis adds to a client for LIMIT_SCRIPTS. */
+type Scripts = Record<
+  Budget['kind'],
+  (key: string, ...values: (string | number)[]) => Promise<number[]>
+>;
 
 /** Runs scripts on a Redis server or Cluster, each in bounded time. Reconnects automatically. */
 export class RedisConnection {
   private readonly client: ReturnType<typeof createRedisClient>;
   private lastError: unknown;
 
-  /** @param timeoutMs how long a command may take */
-  constructor(
-    address: RedisAddress,
-    private readonly timeoutMs: number,
-  ) {
-    this.client = createRedisClient(address);
+  constructor(private readonly settings: RedisSettings) {
+    this.client = createRedisClient(settings.address);
+    for (const [name, lua] of Object.entries(LIMIT_SCRIPTS))
+      this.client.defineCommand(name, { lua, numberOfKeys: 1 });
     // Without a listener, ioredis prints errors. These events explain why the next command fails.
     const record = (error: unknown): void => this.recordError(error);
     this.client.on('error', record).on('node error', record);
@@ -41,9 +49,39 @@ export class RedisConnection {
     this.client.disconnect();
   }
 
-  /** Runs a script on one key. @throws RedisFailure */
-  run(script: LimitScript, key: string, values: (string | number)[]): Promise<number[]> {
-    return this.withTimeout(this.evaluate(script, key, values));
+  /**
+   * Decides on a request for a budget. Also returns the rejections of its lineage, if there are any.
+   *
+   * @throws RedisFailure
+   */
+  async decide({ kind, id, quotas, ban }: Budget, mode: LimitMode) {
+    const scripts = this.client as unknown as Scripts;
+    const { unbanCount, afterRejections, lengthMs } = ban ?? NO_BAN;
+    const reply = await this.withTimeout(
+      scripts[kind](
+        `${this.settings.prefix}{${kind}:${id}}`,
+        ...[mode, quotas.length, unbanCount, afterRejections, lengthMs],
+        ...quotas.map(({ limit }) => limit),
+        ...quotas.map((quota) => quota.lengthMs),
+        ...quotas.map(({ name, route }) => (route === undefined ? name : `route:${route}`)),
+        ...(ban ? [`ban:${ban.lineageId}`] : []),
+      ),
+    );
+    const [outcome, nowMs = 0, ...numbers] = reply;
+    const windows = quotas.map((quota, index) => {
+      const [used = 0, endsAtMs = 0] = numbers.slice(2 * index);
+      return { quota, used, endsAtMs };
+    });
+    const rejections = parseRejections(numbers.slice(2 * quotas.length));
+    const bannedUntilMs = ban && endOfBan(ban, rejections, nowMs);
+    const decision: RateLimitDecision = {
+      allowed: outcome === 1,
+      nowMs,
+      windows,
+      ...(bannedUntilMs !== undefined && { bannedUntilMs }),
+      ...(outcome === 2 && { banBegins: true }),
+    };
+    return { decision, rejections };
   }
 
   /** Returns the reply of each master to INFO. @throws RedisFailure */
@@ -52,21 +90,12 @@ export class RedisConnection {
     return this.withTimeout(Promise.all(servers.map((server) => server.info())));
   }
 
-  private async evaluate({ sha1, text }: LimitScript, key: string, values: (string | number)[]) {
-    try {
-      return (await this.client.evalsha(sha1, 1, key, ...values)) as number[];
-    } catch (error) {
-      if (!isReply(error, 'NOSCRIPT')) throw error;
-      return (await this.client.eval(text, 1, key, ...values)) as number[];
-    }
-  }
-
   private withTimeout<Value>(reply: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       // A reply that arrived while this process was busy is read before the immediate runs.
       const timer = setTimeout(
         () => setImmediate(() => reject(new RedisFailure('timeout'))),
-        this.timeoutMs,
+        this.settings.commandTimeoutMs,
       );
       reply.then(
         (value) => {
@@ -83,7 +112,8 @@ export class RedisConnection {
   }
 
   private failureOf(error: unknown): RedisFailure {
-    if (isReply(error, 'OOM')) return new RedisFailure('memory', { cause: error });
+    if (error instanceof ReplyError && (error as Error).message.startsWith('OOM '))
+      return new RedisFailure('memory', { cause: error });
     if (isAuthenticationError(error)) this.recordError(error);
     else if (error instanceof ReplyError) return new RedisFailure('refusal', { cause: error });
     return this.connectionFailure();
@@ -111,6 +141,6 @@ function isAuthenticationError(error: unknown): boolean {
   );
 }
 
-function isReply(error: unknown, code: string): boolean {
-  return error instanceof ReplyError && (error as Error).message.startsWith(`${code} `);
+function parseRejections([count, windowEndsAtMs = 0, bannedUntilMs = 0, unbanCount = 0]: number[]) {
+  return count === undefined ? undefined : { count, windowEndsAtMs, bannedUntilMs, unbanCount };
 }

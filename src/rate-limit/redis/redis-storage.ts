@@ -2,12 +2,15 @@ import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/c
 import { type Clock, MINUTE_MS } from '../../config/clock.js';
 import type { RedisSettings } from '../../config/redis-settings.js';
 import { InProcessStorage } from '../in-process-storage.js';
-import { type Budget, LimitStorage, type RateLimitDecision } from '../limit-storage.js';
+import {
+  type Budget,
+  type LimitMode,
+  LimitStorage,
+  type RateLimitDecision,
+} from '../limit-storage.js';
 import { Circuit } from './circuit.js';
-import { type LimitMode, parseReply, runLimitScript } from './limit-call.js';
 import { RedisConnection } from './redis-connection.js';
 import { RedisFailure } from './redis-failure.js';
-import { serverWarnings } from './server-warnings.js';
 
 /** The budget that probes read until a command for another budget has failed. */
 const PROBE_BUDGET: Budget = {
@@ -16,6 +19,8 @@ const PROBE_BUDGET: Budget = {
   id: 'none',
   quotas: [{ name: 'minute', limit: 1, lengthMs: MINUTE_MS }],
 };
+
+const SAFE_POLICY = 'noeviction';
 
 /**
  * Counts in Redis, with one command per decision, on Redis's clock. It copies each state that it
@@ -26,20 +31,20 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   private readonly logger = new Logger(RedisStorage.name);
   private readonly connection: RedisConnection;
   private readonly fallback: InProcessStorage;
-  private readonly loggedWarnings = new Set<string>();
+  private loggedPolicy: string | undefined;
   /** How far Redis's clock is ahead of ours, in milliseconds. */
   private clockOffsetMs = 0;
   /** The budget that failed last. In a Cluster, it leads the probe to the node that failed. */
   private failedBudget = PROBE_BUDGET;
-  override readonly circuit = new Circuit(() => this.probe());
+  override readonly circuit = new Circuit(() => this.decideInRedis(this.failedBudget, 'peek'));
 
   constructor(
-    private readonly settings: RedisSettings,
+    settings: RedisSettings,
     private readonly clock: Clock,
   ) {
     super();
     this.fallback = new InProcessStorage({ now: () => clock.now() + this.clockOffsetMs });
-    this.connection = new RedisConnection(settings.address, settings.commandTimeoutMs);
+    this.connection = new RedisConnection(settings);
     this.connection.onConnected(() => void this.checkServer());
     this.connection.onLost((failure) => this.circuit.open(failure));
   }
@@ -55,63 +60,45 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
     this.connection.close();
   }
 
-  override async consume(budget: Budget): Promise<RateLimitDecision> {
-    return (await this.tryRedis(budget, 'consume')) ?? this.fallback.consume(budget);
-  }
-
-  override async peek(budget: Budget): Promise<RateLimitDecision> {
-    return (await this.tryRedis(budget, 'peek')) ?? this.fallback.peek(budget);
+  /** If Redis is unavailable, the request does not wait for it. */
+  override async decide(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
+    if (this.circuit.isOpen) return this.fallback.decide(budget, mode);
+    try {
+      return await this.decideInRedis(budget, mode);
+    } catch (error) {
+      if (!(error instanceof RedisFailure)) throw error;
+      // Only addresses fail for lack of memory. This process counts them until Redis has memory.
+      if (error.reason !== 'memory') this.failedBudget = budget;
+      this.circuit.recordFailure(error);
+      return this.fallback.decide(budget, mode);
+    }
   }
 
   override peekLocal(budget: Budget): RateLimitDecision {
     return this.fallback.peekLocal(budget);
   }
 
-  /** Returns undefined if Redis is unavailable. Then the request does not wait for it. */
-  private async tryRedis(budget: Budget, mode: LimitMode): Promise<RateLimitDecision | undefined> {
-    if (this.circuit.isOpen) return undefined;
-    try {
-      return await this.runScript(budget, mode);
-    } catch (error) {
-      if (!(error instanceof RedisFailure)) throw error;
-      this.circuit.recordFailure(error);
-      // Only addresses fail for lack of memory. This process counts them until Redis has memory.
-      if (error.reason === 'memory') return undefined;
-      this.failedBudget = budget;
-      this.circuit.open(error);
-      return undefined;
-    }
-  }
-
   /** @throws RedisFailure */
-  private async runScript(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
-    const values = await runLimitScript(this.connection, this.settings.prefix, budget, mode);
-    const { decision, rejections } = parseReply(budget, values);
+  private async decideInRedis(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
+    const { decision, rejections } = await this.connection.decide(budget, mode);
     this.circuit.recordReply();
     this.clockOffsetMs = decision.nowMs - this.clock.now();
     this.fallback.setState(budget, decision, rejections);
     return decision;
   }
 
-  private async probe(): Promise<void> {
-    try {
-      await this.runScript(this.failedBudget, 'peek');
-    } catch (error) {
-      // Redis without free memory still counts owners.
-      if (!(error instanceof RedisFailure && error.reason === 'memory')) throw error;
-    }
-  }
-
-  /** Logs each warning once. A user with an ACL may lack the permission for INFO. */
+  /** Logs an eviction policy once. A user with an ACL may lack the permission for INFO. */
   private async checkServer(): Promise<void> {
     try {
-      for (const warning of (await this.connection.info()).flatMap(serverWarnings)) {
-        if (!this.loggedWarnings.has(warning)) this.logger.warn({ msg: warning });
-        this.loggedWarnings.add(warning);
+      for (const info of await this.connection.info()) {
+        const policy = /^maxmemory_policy:(.*?)\r?$/m.exec(info)?.[1] ?? SAFE_POLICY;
+        if (policy === SAFE_POLICY || policy === this.loggedPolicy) continue;
+        this.loggedPolicy = policy;
+        const msg = `Redis evicts keys (maxmemory-policy ${policy}): owners can lose their counters when memory is short. Set maxmemory-policy noeviction.`;
+        this.logger.warn({ msg });
       }
     } catch (error) {
-      const msg = 'Redis did not report its version and eviction policy';
-      this.logger.debug({ msg, err: error });
+      this.logger.debug({ msg: 'Redis did not report its eviction policy', err: error });
     }
   }
 }

@@ -50,8 +50,8 @@ export function itKeepsTheRules(
         const budget =
           random() < 0.3 ? caller : withRoute(caller, route, oneOf([1, 2, 5], random), lengthMs);
         const expected = model.consume(budget, nowMs);
-        const peeked = await storage.peek(budget);
-        const decision = await storage.consume(budget);
+        const peeked = await storage.decide(budget, 'peek');
+        const decision = await storage.decide(budget, 'consume');
         // An expect() for each step would take most of the time.
         if (!isDeepStrictEqual(decision, expected))
           expect({ step, decision }).toEqual({ step, decision: expected });
@@ -71,7 +71,7 @@ export function itKeepsTheRules(
     const { storage } = await create();
     const budget = owner('1', 2, 5);
     for (let time = 0; time < 3; time++) {
-      expect(await storage.peek(budget)).toEqual({
+      expect(await storage.decide(budget, 'peek')).toEqual({
         allowed: true,
         nowMs: START_MS,
         windows: budget.quotas.map((quota) => ({
@@ -86,17 +86,18 @@ export function itKeepsTheRules(
   it('count a request in the windows of all requests and of its route, or in none', async () => {
     const { storage } = await create();
     const toys = withRoute(owner('1', 3, 10), 'Toys.create', 1, 5_000);
-    const used = async (budget: Budget) => (await storage.peek(budget)).windows.map((w) => w.used);
-    expect(await storage.consume(toys)).toMatchObject({
+    const used = async (budget: Budget) =>
+      (await storage.decide(budget, 'peek')).windows.map((w) => w.used);
+    expect(await storage.decide(toys, 'consume')).toMatchObject({
       allowed: true,
       windows: [{ used: 1 }, { used: 1 }, { used: 1, endsAtMs: START_MS + 5_000 }],
     });
-    expect(await storage.consume(toys)).toMatchObject({ allowed: false });
+    expect(await storage.decide(toys, 'consume')).toMatchObject({ allowed: false });
     expect(await used(toys)).toEqual([1, 1, 1]);
     const notes = withRoute(owner('1', 3, 10), 'Notes.create', 9, 5_000);
-    await storage.consume(notes);
-    await storage.consume(owner('1', 3, 10));
-    expect(await storage.consume(notes)).toMatchObject({ allowed: false });
+    await storage.decide(notes, 'consume');
+    await storage.decide(owner('1', 3, 10), 'consume');
+    expect(await storage.decide(notes, 'consume')).toMatchObject({ allowed: false });
     expect(await used(notes)).toEqual([3, 3, 1]);
     expect(await used(withRoute(owner('2', 3, 10), 'Toys.create', 1, 5_000))).toEqual([0, 0, 0]);
     expect(await used(withRoute(address('1', 3), 'Toys.create', 1, 5_000))).toEqual([0, 0]);
@@ -105,14 +106,16 @@ export function itKeepsTheRules(
   it('allow no more requests to a route when many arrive at once', async () => {
     const { storage } = await create();
     const budget = withRoute(owner('1', 50, 100), 'Toys.create', 7, 5_000);
-    const decisions = await Promise.all(Array.from({ length: 100 }, () => storage.consume(budget)));
+    const decisions = await Promise.all(
+      Array.from({ length: 100 }, () => storage.decide(budget, 'consume')),
+    );
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(7);
   });
 
   it('count owners and addresses with the same id separately', async () => {
     const { storage } = await create();
-    await storage.consume(owner('1', 5, 5));
-    expect((await storage.peek(address('1', 5))).windows[0]?.used).toBe(0);
+    await storage.decide(owner('1', 5, 5), 'consume');
+    expect((await storage.decide(address('1', 5), 'peek')).windows[0]?.used).toBe(0);
   });
 
   it('never ban when bans are turned off', async () => {
@@ -121,7 +124,7 @@ export function itKeepsTheRules(
       const ban = { lineageId: '1', unbanCount: 0, afterRejections: 1, lengthMs: 1_000, ...off };
       const budget = { ...owner('1', 1, 5), ban };
       for (let time = 0; time < 5; time++) {
-        expect(await storage.consume(budget)).not.toHaveProperty('bannedUntilMs');
+        expect(await storage.decide(budget, 'consume')).not.toHaveProperty('bannedUntilMs');
       }
     }
   });
@@ -132,13 +135,22 @@ export function itKeepsTheRules(
       const ban: BanPolicy = { lineageId: '1', unbanCount, afterRejections: 2, lengthMs: 300_000 };
       return { ...owner('1', 1, 5), ban };
     };
-    await storage.consume(budget(1));
-    await storage.consume(budget(1));
+    await storage.decide(budget(1), 'consume');
+    await storage.decide(budget(1), 'consume');
     // Another key of the same lineage, whose unban is not in the cache yet.
     const bannedUntilMs = START_MS + 300_000;
-    expect(await storage.consume(budget(0))).toMatchObject({ bannedUntilMs, banBegins: true });
-    expect(await storage.peek(budget(0))).toMatchObject({ allowed: false, bannedUntilMs });
-    expect(await storage.peek(budget(1))).toMatchObject({ allowed: false, bannedUntilMs });
-    expect(await storage.peek(budget(2))).not.toHaveProperty('bannedUntilMs');
+    expect(await storage.decide(budget(0), 'consume')).toMatchObject({
+      bannedUntilMs,
+      banBegins: true,
+    });
+    expect(await storage.decide(budget(0), 'peek')).toMatchObject({
+      allowed: false,
+      bannedUntilMs,
+    });
+    expect(await storage.decide(budget(1), 'peek')).toMatchObject({
+      allowed: false,
+      bannedUntilMs,
+    });
+    expect(await storage.decide(budget(2), 'peek')).not.toHaveProperty('bannedUntilMs');
   });
 }
