@@ -5,14 +5,16 @@ import { Settings } from './config/settings.js';
 import { BoundedPool } from './database/pools/bounded-pool.js';
 import { serviceOverloaded } from './errors/service-error.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
+import { setLimitHeaders } from './http/request/address-limits.js';
+import { isHealthProbe } from './http/request/request-context.js';
 import type { NextFunction, Request, Response } from './http/request/request.js';
 import { sendError } from './http/response/send-json.js';
-import { Connections } from './http/server/connections.js';
+import { Connections, isUnread } from './http/server/connections.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
-/** The paths of HealthController, with or without a query. */
-const HEALTH_PROBE = /^\/health\/(?:live|ready)(?:$|\?)/;
+/** Counting takes up to a few hundred microseconds. */
+const COUNT_INTERVAL_MS = 100;
 
 /**
  * Sheds requests when too many are in progress or the queue for the database is full: they get 503
@@ -21,8 +23,11 @@ const HEALTH_PROBE = /^\/health\/(?:live|ready)(?:$|\?)/;
  */
 @Injectable()
 export class Overload implements NestMiddleware {
-  /** Requests whose connection is open and whose response is not completely sent. */
-  requestsInProgress = 0;
+  /** The responses to the requests in progress: their connections are open. */
+  private readonly responses = new Set<Response>();
+  /** How many of them waited for their client at the last count, and when that was. */
+  private unread = 0;
+  private countedAtMs = -Infinity;
   /** The number of shed requests by the limit that they would have exceeded. */
   readonly shed = { requests_in_progress: 0, unauthenticated_requests: 0, database_queue: 0 };
   private readonly bounds: Bounds;
@@ -40,7 +45,7 @@ export class Overload implements NestMiddleware {
     metrics.gauge(
       'pets_requests_in_progress',
       'Requests in progress, without health probes',
-      () => this.requestsInProgress,
+      () => this.responses.size,
     );
     metrics.gauge(
       'pets_requests_in_progress_max',
@@ -76,31 +81,35 @@ export class Overload implements NestMiddleware {
       this.reject(request, response, bound);
       return;
     }
-    this.requestsInProgress++;
-    response.once('close', () => this.requestsInProgress--);
+    this.responses.add(response);
+    response.once('close', () => this.responses.delete(response));
     next();
   }
 
   private exceededBound(request: Request): keyof Overload['shed'] | undefined {
     if (this.pool.isSaturated) return 'database_queue';
+    if (this.responses.size < this.bounds.maxUnauthenticatedRequests) return undefined;
     // A client that sends or reads slowly must not use up the requests of others.
-    const waiting = this.bodies.count + this.connections.unread;
-    const busy = this.requestsInProgress - waiting;
+    const busy = this.responses.size - this.bodies.count - this.countUnread();
     if (busy >= this.bounds.maxRequestsInProgress) return 'requests_in_progress';
     if (busy < this.bounds.maxUnauthenticatedRequests) return undefined;
     return this.authenticator.hasValidKey(request) ? undefined : 'unauthenticated_requests';
   }
 
+  private countUnread(): number {
+    const nowMs = performance.now();
+    if (nowMs - this.countedAtMs > COUNT_INTERVAL_MS) {
+      this.countedAtMs = nowMs;
+      this.unread = 0;
+      for (const response of this.responses) if (isUnread(response)) this.unread++;
+    }
+    return this.unread;
+  }
+
   private reject(request: Request, response: Response, bound: keyof Overload['shed']): void {
     this.shed[bound]++;
-    for (const [name, value] of this.limiter.peekForAddress(request.clientAddress)) {
-      response.setHeader(name, value);
-    }
+    setLimitHeaders(response, this.limiter.peekForAddress(request.clientAddress));
     response.once('close', () => this.connections.pauseReading(request));
     sendError(response, serviceOverloaded(`limit reached: ${bound}`));
   }
-}
-
-function isHealthProbe({ method, url }: Request): boolean {
-  return (method === 'GET' || method === 'HEAD') && HEALTH_PROBE.test(url);
 }

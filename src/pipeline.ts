@@ -7,6 +7,7 @@ import { serveDocumentation } from './http/openapi/serve-documentation.js';
 import { RequestContext } from './http/request/request-context.js';
 import { ErrorFilter } from './http/response/error.filter.js';
 import { Cors } from './http/routing/cors.js';
+import { Arrivals } from './http/server/arrivals.js';
 import { Connections } from './http/server/connections.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { ValidationPipe } from './http/validation/validation.pipe.js';
@@ -23,6 +24,8 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
   RequestContext,
   // Logs and counts the request when its response is sent or its connection has closed.
   AccessLog,
+  // Starts a few requests per event-loop tick while connections arrive, so that others can connect.
+  Arrivals,
   // Sets the headers for scripts of other origins.
   Cors,
   // 400, 408, 413, 417 or 431 for a request that HTTP does not allow.

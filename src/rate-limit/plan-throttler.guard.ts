@@ -1,5 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
 import { loggedCaller } from '../auth/authenticator.js';
+import { setLimitHeaders } from '../http/request/address-limits.js';
 import { requestOf, responseOf } from '../http/request/request-context.js';
 import type { Request } from '../http/request/request.js';
 import { limitHeaders, limitRejection } from './limit-headers.js';
@@ -29,13 +30,18 @@ export class PlanThrottlerGuard implements CanActivate {
         ? this.limiter.ownerBudget(caller.key)
         : this.limiter.addressBudget(request.clientAddress);
     request.callerId = budget.id;
+    const response = responseOf(context);
+    if (request.corsPreflight) {
+      // From the memory of this process: callers can send any number of them without a count.
+      setLimitHeaders(response, this.limiter.peekForAddress(request.clientAddress));
+      return true;
+    }
     const { isSkipped, quota } = routeCounting(context);
-    const isCounted = !(isSkipped || request.corsPreflight || caller.reason === 'unavailable');
+    const isCounted = !(isSkipped || caller.reason === 'unavailable');
     const decision = await (isCounted
       ? this.limiter.consume(quota ? { ...budget, quotas: [...budget.quotas, quota] } : budget)
       : this.limiter.peek(budget));
-    const response = responseOf(context);
-    for (const [name, value] of limitHeaders(decision)) response.setHeader(name, value);
+    setLimitHeaders(response, limitHeaders(decision));
     if (decision.banBegins) this.logBan(request, budget, decision);
     if (isCounted && !decision.allowed) throw limitRejection(decision);
     return true;

@@ -1,5 +1,6 @@
 // Attacks that once took a replica down. Afterwards the service holds nothing and serves others.
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
@@ -59,11 +60,11 @@ async function openMany(count: number): Promise<Socket[]> {
   return opened;
 }
 
+/** Expects responses on new connections to a caller and to a health probe. */
 async function expectServed(): Promise<void> {
   // An API key that is not in the cache.
   const { key } = await createOwner(database);
   expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
-  expect((await send(service, '/docs')).status).toBe(200);
   const startedAt = performance.now();
   expect((await send(service, '/health/live')).status).toBe(200);
   expect(performance.now() - startedAt).toBeLessThan(1_000);
@@ -85,6 +86,7 @@ test('requests on new connections that are reset at once leave nothing behind', 
   await untilMetric(service, 'pets_connections', (value) => value === 0);
   await untilMetric(service, 'pets_requests_in_progress', (value) => value === 0);
   await expectServed();
+  expect((await send(service, '/docs')).status).toBe(200);
 });
 
 test('5,000 connections that pipeline 16 requests each: within the memory of a container', async () => {
@@ -127,4 +129,41 @@ test('a flood of long paths: a log line has at most 300 characters of a path', a
   }
   const line = await service.waitForLog(({ msg }) => msg === 'request');
   expect(line['path']).toBe(path.slice(0, 300));
+});
+
+test('1,000 connections that flood: a new connection gets its response', async () => {
+  const opened = await openMany(1_000);
+  const request = 'GET /v1/pets HTTP/1.1\r\nHost: pets\r\n\r\n';
+  for (const socket of opened) {
+    socket.on('data', () => socket.write(request));
+    socket.write(request);
+  }
+  await untilMetric(
+    service,
+    'pets_shed_total{bound="unauthenticated_requests"}',
+    (value) => value > 0,
+  );
+  for (let probe = 0; probe < 5; probe++) await expectServed();
+  for (const socket of opened) socket.destroy();
+});
+
+test('a body that ends early after an Upgrade header is rejected', async () => {
+  const { key } = await createOwner(database);
+  const socket = await open();
+  socket.write(
+    `POST /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\nConnection: Upgrade\r\nUpgrade: x\r\nContent-Type: application/json\r\nContent-Length: 31\r\n\r\n{"name":"x"`,
+  );
+  const [text] = (await once(socket, 'data')) as [Buffer];
+  expect(text.toString()).toMatch(/^HTTP\/1\.1 400 /);
+});
+
+test('slow readers of the documentation open no file', async () => {
+  const files = (): number => readdirSync(`/proc/${service.process.pid}/fd`).length;
+  if (!canReadMemory) return;
+  const before = files();
+  const opened = await openMany(50);
+  const request = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: pets\r\n\r\n';
+  for (const socket of opened) socket.pause().write(request);
+  await expectServed();
+  expect(files()).toBeLessThan(before + 70);
 });

@@ -181,7 +181,9 @@ test('DATABASE_QUEUE_SIZE › 503 for requests over the limit before they are co
   const client = await cachedClient(service);
   const lock = await holdPets(database);
   // One list has the connection. The others wait for it, up to eight in each call.
-  const held = Array.from({ length: 10 }, () => client.get('/v1/pets'));
+  const held = [client.get('/v1/pets')];
+  await lock.waitedFor();
+  held.push(...Array.from({ length: 9 }, () => client.get('/v1/pets')));
   await untilMetric(service, 'db_client_connection_pending_requests', (value) => value === 2);
 
   expectShed(await client.get('/v1/pets'));

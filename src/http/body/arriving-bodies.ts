@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../../config/settings.js';
+import { MAX_BODY_BYTES } from '../../errors/public-messages.js';
 import { serviceOverloaded } from '../../errors/service-error.js';
 
-/** One caller that sends slowly leaves the rest to the others. */
-const SHARE_OF_A_CALLER = 1 / 4;
+/** A few callers that send slowly leave room for the others. */
+const SHARE_OF_A_CALLER = 1 / 32;
 
 /**
  * Bounds the bytes of all request bodies that have arrived in part. A body that arrives together
@@ -18,10 +19,12 @@ export class ArrivingBodies {
   /** The number of bodies that were rejected because they did not fit. */
   rejected = 0;
   private readonly maxBytes: number;
+  private readonly maxBytesOfCaller: number;
   private readonly bytesByCaller = new Map<string, number>();
 
   constructor({ bounds }: Settings) {
     this.maxBytes = bounds.maxArrivingBytes;
+    this.maxBytesOfCaller = Math.max(MAX_BODY_BYTES, this.maxBytes * SHARE_OF_A_CALLER);
   }
 
   /**
@@ -31,7 +34,7 @@ export class ArrivingBodies {
    */
   hold(callerId: string, bytes: number): void {
     const ofCaller = (this.bytesByCaller.get(callerId) ?? 0) + bytes;
-    if (this.bytes + bytes > this.maxBytes || ofCaller > this.maxBytes * SHARE_OF_A_CALLER) {
+    if (this.bytes + bytes > this.maxBytes || ofCaller > this.maxBytesOfCaller) {
       this.rejected++;
       throw serviceOverloaded('limit reached: arriving_bodies');
     }

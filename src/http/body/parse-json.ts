@@ -53,7 +53,7 @@ function checkSize(text: string): void {
     } else if (code > 0x20) {
       const closes = code === 0x7d || code === 0x5d;
       // A member or an element begins after each comma, and at the start of each container.
-      if (code === 0x2c || (isFirst && !closes)) values++;
+      if ((code === 0x2c || (isFirst && !closes)) && ++values > MAX_VALUES) throw tooManyValues();
       isFirst = code === 0x7b || code === 0x5b;
       inString = code === 0x22;
       if (closes) depth--;
@@ -62,10 +62,11 @@ function checkSize(text: string): void {
       }
     }
   }
-  if (values > MAX_VALUES) {
-    const max = MAX_VALUES.toLocaleString('en-US');
-    throw malformedJson(`has more than ${max} members and elements in total`);
-  }
+}
+
+function tooManyValues(): ServiceError {
+  const max = MAX_VALUES.toLocaleString('en-US');
+  return malformedJson(`has more than ${max} members and elements in total`);
 }
 
 /**
@@ -76,6 +77,7 @@ function parseExactly(text: string): unknown {
   const exact: (number | bigint)[] = [];
   const marked = text.replace(STRING_OR_NUMBER, (token) => {
     if (token.startsWith('"')) return token;
+    if (token === '-0') return '0';
     const value = exactNumber(token);
     if (Object.is(value, Number(token)) && !isMark(value)) return token;
     return NUMBER.test(token) ? `${exact.push(value) + 1}e299` : token;

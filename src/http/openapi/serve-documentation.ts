@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import express, { type Express, type RequestHandler } from 'express';
@@ -6,12 +7,13 @@ import type { Clock } from '../../config/clock.js';
 import type { Settings } from '../../config/settings.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
+import { entityTag } from '../response/send-json.js';
 import { demoKeyFor } from './demo-key.js';
 import { contentSecurityPolicy, docsPage } from './docs-page.js';
 import { PublishedDescription, textSender } from './published-description.js';
 
 /** The files of the page. The build has compressed their content with gzip. */
-const COMPRESSED_FILES = fileURLToPath(new URL('./compressed', import.meta.url));
+const COMPRESSED_FILES = fileURLToPath(new URL('./compressed/docs', import.meta.url));
 
 /**
  * Serves the interface description and Swagger UI, or 404 with `DOCS=false`. Call it before the
@@ -31,14 +33,16 @@ export function serveDocumentation(
   }
   const { publicUrl = 'http://localhost' } = settings.server;
   const docsPath = `${new URL(publicUrl).pathname.replace(/\/$/, '')}/docs`;
-  const files = readdirSync(`${COMPRESSED_FILES}/docs`).map((name) => `/docs/${name}`);
   const description = new PublishedDescription(app, settings.server, clock);
   const routes: [paths: string[], handler: RequestHandler][] = [
     [['/', '/docs/'], (_request, response) => response.redirect(docsPath)],
     [['/docs'], sendPage(settings)],
     [['/openapi.json'], (...message) => description.current().json(...message)],
     [['/openapi.yaml'], (...message) => description.current().yaml(...message)],
-    [files, express.static(COMPRESSED_FILES, { acceptRanges: false, setHeaders })],
+    ...readdirSync(COMPRESSED_FILES).map((name): [string[], RequestHandler] => [
+      [`/docs/${name}`],
+      fileSender(name),
+    ]),
   ];
   const router = express.Router({ caseSensitive: true, strict: true });
   for (const [paths, handler] of routes) router.get(paths, handler);
@@ -59,7 +63,16 @@ function sendPage({ server }: Settings): RequestHandler {
   };
 }
 
-/** Declares gzip also to a client that does not accept it: only browsers load these files. */
-function setHeaders(response: Pick<express.Response, 'setHeader'>): void {
-  response.setHeader('Content-Encoding', 'gzip').setHeader('Cache-Control', 'no-cache');
+/**
+ * Returns a handler that sends a file from memory: an open file for each download would let slow
+ * readers use up the open files. It declares gzip also to a client that does not accept it, because
+ * only browsers load these files.
+ */
+function fileSender(name: string): RequestHandler {
+  const content = readFileSync(join(COMPRESSED_FILES, name));
+  const tag = entityTag(content);
+  return (_request, response) => {
+    response.setHeader('Content-Encoding', 'gzip').setHeader('Cache-Control', 'no-cache');
+    response.type(extname(name)).setHeader('ETag', tag).send(content);
+  };
 }

@@ -1,4 +1,5 @@
 import type { ServiceError } from '../../errors/service-error.js';
+import type { Response } from './request.js';
 
 /** Rate limit headers, by name. */
 export type LimitHeaders = readonly (readonly [name: string, value: string])[];
@@ -14,4 +15,9 @@ export interface AddressDecision {
 export abstract class AddressLimits {
   /** Counts a request for its client address. */
   abstract consumeForAddress(address: string | undefined): Promise<AddressDecision>;
+}
+
+/** Sets the rate limit headers of a response. */
+export function setLimitHeaders(response: Response, headers: LimitHeaders): void {
+  for (const [name, value] of headers) response.setHeader(name, value);
 }

@@ -52,6 +52,14 @@ export function requestId(header: string | string[] | undefined): string {
   return typeof header === 'string' && REQUEST_ID.test(header) ? header : randomUUID();
 }
 
+/** The paths of HealthController, with or without a query. */
+const HEALTH_PROBE = /^\/health\/(?:live|ready)(?:$|\?)/;
+
+/** Returns whether a request is a health probe, which is never shed or delayed. */
+export function isHealthProbe({ method, url }: Request): boolean {
+  return (method === 'GET' || method === 'HEAD') && HEALTH_PROBE.test(url);
+}
+
 /** Returns whether the request has a body (RFC 9112, section 6.3). */
 export function hasBody(request: Request): boolean {
   const length = request.headers['content-length'];

@@ -18,6 +18,8 @@ export function startResponseDeadline(
   { poolWaitMs, statementTimeoutMs }: DatabaseSettings,
   bodyMs: number,
 ): void {
+  // The client has disconnected, so `close` does not come any more.
+  if (response.destroyed) return;
   const elapsedMs = performance.now() - response.req.receivedAt - bodyMs;
   const timer = setTimeout(
     () => {

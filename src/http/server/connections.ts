@@ -23,12 +23,6 @@ class Connection {
     readonly address: string,
   ) {}
 
-  /** Whether the response has to wait until the client reads. */
-  get isUnread(): boolean {
-    const { response } = this;
-    return response !== undefined && (response.writableEnded || response.writableNeedDrain);
-  }
-
   /** Returns the bytes of the response that this process buffers until the client reads them. */
   unsentBytes(): number {
     return (this.response ?? this.socket).writableLength;
@@ -68,8 +62,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
   private unlogged = 0;
 
   readonly bounds: ConnectionBounds;
-  /** How many responses waited for their client at the last check, at most a second ago. */
-  unread = 0;
   /** The number of closed connections by limit. */
   readonly closed = {
     connections: 0,
@@ -200,7 +192,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
     this.closed[bound]++;
     this.unlogged++;
     for (const candidate of candidates) {
-      if (candidate.response && !candidate.isUnread) continue;
+      if (candidate.response && !isUnread(candidate.response)) continue;
       this.remove(candidate);
       candidate.socket.destroy();
       return true;
@@ -218,23 +210,20 @@ export class Connections implements NestMiddleware, OnModuleInit {
   }
 
   private check(nowMs: number): void {
-    let unread = 0;
     let unsentBytes = 0;
-    const stalled: Connection[] = [];
+    const unsent: Connection[] = [];
     for (const connection of this.bySocket.values()) {
-      if (connection.isUnread) unread++;
       const stalledMs = connection.stalledMs(nowMs);
       if (stalledMs >= this.bounds.stalledConnectionTimeoutMs) {
         this.closed.stalled++;
         connection.socket.destroy();
-      } else if (stalledMs > 0) {
+      } else if (connection.unsentBytes() > 0) {
         unsentBytes += connection.unsentBytes();
-        stalled.push(connection);
+        unsent.push(connection);
       }
     }
-    this.unread = unread;
     // Closes the oldest until the others are within the limit.
-    for (const connection of stalled) {
+    for (const connection of unsent) {
       if (unsentBytes <= this.bounds.maxUnsentBytes) break;
       unsentBytes -= connection.unsentBytes();
       this.closed.unsent_responses++;
@@ -246,6 +235,11 @@ export class Connections implements NestMiddleware, OnModuleInit {
       this.unlogged = 0;
     }
   }
+}
+
+/** Returns whether a response has to wait until its client reads. */
+export function isUnread({ writableEnded, writableNeedDrain }: Response): boolean {
+  return writableEnded || writableNeedDrain;
 }
 
 /** The value by which a handler of Node's HTTP parser makes it ignore the rest of what it has read. */

@@ -8,7 +8,7 @@ import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { LOGGER } from '../../logging/logger.js';
 import { loggedAddress } from '../request/access-log.js';
-import { AddressLimits } from '../request/address-limits.js';
+import { AddressLimits, setLimitHeaders } from '../request/address-limits.js';
 import { hasBody, requestId } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 import { sendError } from '../response/send-json.js';
@@ -64,7 +64,7 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
   private async reject(request: Request, response: Response, error: ServiceError): Promise<void> {
     const { remoteAddress } = request.socket;
     const { headers, rejection } = await this.limits.consumeForAddress(remoteAddress);
-    for (const [name, value] of headers) response.setHeader(name, value);
+    setLimitHeaders(response, headers);
     // What follows may be a part of this message.
     response.setHeader('Connection', 'close');
     sendError(response, rejection ?? error);
@@ -127,7 +127,11 @@ function violation(request: Request): ServiceError | undefined {
       'The host of the request is not valid. Expected: a host name or address, and an optional port.',
     );
   }
-  const { expect, 'transfer-encoding': coding } = request.headers;
+  const { expect, upgrade, 'transfer-encoding': coding } = request.headers;
+  // Node's parser does not report the early end of a body after an Upgrade header.
+  if (upgrade !== undefined && hasBody(request)) {
+    return invalidRequest('A request with an Upgrade header must not have a body.');
+  }
   // Otherwise, the end of the body is ambiguous (RFC 9112, sections 6.1 and 6.3).
   if (
     coding !== undefined &&
