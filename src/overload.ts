@@ -9,7 +9,7 @@ import { setLimitHeaders } from './http/request/address-limits.js';
 import { isHealthProbe } from './http/request/request-context.js';
 import type { NextFunction, Request, Response } from './http/request/request.js';
 import { sendError } from './http/response/send-json.js';
-import { Connections, isUnread } from './http/server/connections.js';
+import { Connections } from './http/server/connections.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
@@ -23,8 +23,8 @@ const COUNT_INTERVAL_MS = 100;
  */
 @Injectable()
 export class Overload implements NestMiddleware {
-  /** The responses to the requests in progress: their connections are open. */
-  private readonly responses = new Set<Response>();
+  /** The number of requests whose connection is open and whose response is not completely sent. */
+  private inProgress = 0;
   /** How many of them waited for their client at the last count, and when that was. */
   private unread = 0;
   private countedAtMs = -Infinity;
@@ -45,7 +45,7 @@ export class Overload implements NestMiddleware {
     metrics.gauge(
       'pets_requests_in_progress',
       'Requests in progress, without health probes',
-      () => this.responses.size,
+      () => this.inProgress,
     );
     metrics.gauge(
       'pets_requests_in_progress_max',
@@ -81,16 +81,17 @@ export class Overload implements NestMiddleware {
       this.reject(request, response, bound);
       return;
     }
-    this.responses.add(response);
-    response.once('close', () => this.responses.delete(response));
+    request.isCounted = true;
+    this.inProgress++;
+    response.once('close', () => this.inProgress--);
     next();
   }
 
   private exceededBound(request: Request): keyof Overload['shed'] | undefined {
     if (this.pool.isSaturated) return 'database_queue';
-    if (this.responses.size < this.bounds.maxUnauthenticatedRequests) return undefined;
+    if (this.inProgress < this.bounds.maxUnauthenticatedRequests) return undefined;
     // A client that sends or reads slowly must not use up the requests of others.
-    const busy = this.responses.size - this.bodies.count - this.countUnread();
+    const busy = this.inProgress - this.bodies.count - this.countUnread();
     if (busy >= this.bounds.maxRequestsInProgress) return 'requests_in_progress';
     if (busy < this.bounds.maxUnauthenticatedRequests) return undefined;
     return this.authenticator.hasValidKey(request) ? undefined : 'unauthenticated_requests';
@@ -100,8 +101,7 @@ export class Overload implements NestMiddleware {
     const nowMs = performance.now();
     if (nowMs - this.countedAtMs > COUNT_INTERVAL_MS) {
       this.countedAtMs = nowMs;
-      this.unread = 0;
-      for (const response of this.responses) if (isUnread(response)) this.unread++;
+      this.unread = this.connections.countUnread();
     }
     return this.unread;
   }

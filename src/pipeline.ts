@@ -7,7 +7,6 @@ import { serveDocumentation } from './http/openapi/serve-documentation.js';
 import { RequestContext } from './http/request/request-context.js';
 import { ErrorFilter } from './http/response/error.filter.js';
 import { Cors } from './http/routing/cors.js';
-import { Arrivals } from './http/server/arrivals.js';
 import { Connections } from './http/server/connections.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { ValidationPipe } from './http/validation/validation.pipe.js';
@@ -18,14 +17,13 @@ import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 // Every step of a request, in order. The first step that rejects it determines the response.
 
 export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
-  // Processes one request of a connection at a time. Closes connections over a bound.
-  Connections,
   // Identifies the request, and sets the headers of every response.
   RequestContext,
+  // Processes one request of a connection at a time. Closes connections over a bound. While others
+  // arrive, requests start a few per event-loop tick.
+  Connections,
   // Logs and counts the request when its response is sent or its connection has closed.
   AccessLog,
-  // Starts a few requests per event-loop tick while connections arrive, so that others can connect.
-  Arrivals,
   // Sets the headers for scripts of other origins.
   Cors,
   // 400, 408, 413, 417 or 431 for a request that HTTP does not allow.

@@ -8,7 +8,7 @@ const REQUESTS = { min: 1, max: 100_000 };
 export type Bounds = Readonly<ReturnType<typeof readBounds>>;
 
 export function readBounds(read: EnvironmentReader) {
-  const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', 500, REQUESTS);
+  const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', 1_000, REQUESTS);
   const maxUnsentMebibytes = read.integer('MAX_UNSENT_MEBIBYTES', 64, { min: 1, max: 65_536 });
   const maxArrivingMebibytes = read.integer('MAX_ARRIVING_MEBIBYTES', 32, { min: 1, max: 65_536 });
   return {

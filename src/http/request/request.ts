@@ -13,6 +13,8 @@ declare module 'express-serve-static-core' {
     failure: ServiceError | undefined;
     /** The trace id of a valid W3C `traceparent`. */
     traceId: string | undefined;
+    /** Overload counts the request as one in progress. */
+    isCounted?: boolean;
     /** A CORS preflight from a listed origin, which needs no API key. */
     corsPreflight: boolean;
     /** The owner or client address that the request is charged to. Set by the rate limit guard. */

@@ -1,7 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
 import type { Server } from 'node:http';
-import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
 import { isHealthProbe } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 
@@ -17,16 +15,14 @@ const REQUESTS_PER_TICK = 2;
  * once per tick.
  * If libuv accepts several connections per tick again, the delay has no benefit: remove this class.
  */
-@Injectable()
-export class Arrivals implements NestMiddleware, OnModuleInit {
+export class Arrivals {
   private isArriving = false;
   private hasAccepted = false;
   private readonly waiting: (() => void)[] = [];
 
-  constructor(private readonly host: HttpAdapterHost) {}
-
-  onModuleInit(): void {
-    (this.host.httpAdapter.getHttpServer() as Server).on('connection', () => {
+  /** Observes the new connections of a server. */
+  attach(server: Server): void {
+    server.on('connection', () => {
       this.hasAccepted = true;
       if (this.isArriving) return;
       this.isArriving = true;
@@ -34,8 +30,8 @@ export class Arrivals implements NestMiddleware, OnModuleInit {
     });
   }
 
-  /** Continues now or, while connections arrive, at the end of this tick or a later one. */
-  use(request: Request, response: Response, next: NextFunction): void {
+  /** Calls `next` now or, while connections arrive, at the end of this tick or a later one. */
+  start(request: Request, response: Response, next: NextFunction): void {
     if (!this.isArriving || isHealthProbe(request)) {
       next();
       return;

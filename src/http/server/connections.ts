@@ -7,6 +7,7 @@ import type { Express } from 'express';
 import { Settings } from '../../config/settings.js';
 import { clientNetwork } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
+import { Arrivals } from './arrivals.js';
 import { type ConnectionBounds, connectionBounds } from './connection-bounds.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
@@ -55,6 +56,7 @@ const SHED_PAUSE_MS = { min: 400, max: 900 };
 @Injectable()
 export class Connections implements NestMiddleware, OnModuleInit {
   private readonly logger = new Logger(Connections.name);
+  private readonly arrivals = new Arrivals();
   private readonly bySocket = new Map<Socket, Connection>();
   private readonly byAddress = new Map<string, Set<Connection>>();
   /** Connections without a request in progress, longest idle first. */
@@ -87,6 +89,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
   onModuleInit(): void {
     const server = this.host.httpAdapter.getHttpServer() as Server;
     server.on('connection', (socket) => this.add(socket));
+    this.arrivals.attach(server);
     const timer = setInterval(() => this.check(performance.now()), CHECK_INTERVAL_MS).unref();
     server.once('close', () => clearInterval(timer));
   }
@@ -114,7 +117,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
       connection.response = undefined;
       if (this.bySocket.has(socket)) this.idle.add(connection);
     });
-    next();
+    this.arrivals.start(request, response, next);
   }
 
   /** Returns the request in progress of a connection. */
@@ -135,6 +138,15 @@ export class Connections implements NestMiddleware, OnModuleInit {
     };
     const timer = setTimeout(resume, randomInt(SHED_PAUSE_MS.min, SHED_PAUSE_MS.max)).unref();
     socket.once('close', resume);
+  }
+
+  /** Returns how many responses to counted requests wait until their client reads. */
+  countUnread(): number {
+    let count = 0;
+    for (const { response } of this.bySocket.values()) {
+      if (response?.req.isCounted && isUnread(response)) count++;
+    }
+    return count;
   }
 
   /** Closes the connections on which no byte has arrived yet. */
@@ -238,7 +250,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
 }
 
 /** Returns whether a response has to wait until its client reads. */
-export function isUnread({ writableEnded, writableNeedDrain }: Response): boolean {
+function isUnread({ writableEnded, writableNeedDrain }: Response): boolean {
   return writableEnded || writableNeedDrain;
 }
 
