@@ -24,7 +24,7 @@ import { listen, type Listener } from './listeners.js';
 import type { ServiceLog } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
-import { VERSION } from './version.js';
+import { VERSION } from './config/version.js';
 
 const IDLE_CHECK_MS = 100;
 

@@ -150,13 +150,13 @@ test('MAX_CONNECTIONS over the limit of open files stops the start with one line
   );
 });
 
-test('with a low limit of open files, 700 incomplete requests do not stop the service', async () => {
+test('with a low limit of open files, 900 incomplete requests do not stop the service', async () => {
   // Through a shell, because a process inherits the limit.
   const child = spawn(
     'sh',
     [
       '-c',
-      'ulimit -n 500 && exec "$0" "$1"',
+      'ulimit -n 800 && exec "$0" "$1"',
       process.execPath,
       join(__dirname, '../../dist/main.js'),
     ],
@@ -180,7 +180,7 @@ test('with a low limit of open files, 700 incomplete requests do not stop the se
       if (address) resolve(Number(address[1]));
     });
   });
-  await openMany(700, port);
+  await openMany(900, port);
   await settled(port);
   expect((await new ApiClient({ port }, key).get('/v1/pets')).status).toBe(200);
   while (!output.includes('too many connections')) await once(child.stdout, 'data');

@@ -15,6 +15,8 @@ import { lingerAfterResponse } from './lingering-close.js';
 class Connection {
   /** The response to the request in progress, until it is completely sent. */
   response: Response | undefined;
+  /** The response that waited for the client when it was last counted. */
+  unread: Response | undefined;
   private sentBytes = 0;
   private stalledSinceMs: number | undefined;
 
@@ -114,7 +116,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
     connection.response = response;
     this.idle.delete(connection);
     response.once('close', () => {
-      connection.response = undefined;
+      connection.response = connection.unread = undefined;
       if (this.bySocket.has(socket)) this.idle.add(connection);
     });
     this.arrivals.start(request, response, next);
@@ -140,11 +142,17 @@ export class Connections implements NestMiddleware, OnModuleInit {
     socket.once('close', resume);
   }
 
-  /** Returns how many responses to counted requests wait until their client reads. */
+  /**
+   * Returns how many responses to counted requests have waited for their client since the previous
+   * call. Others may be written in this event-loop tick.
+   */
   countUnread(): number {
     let count = 0;
-    for (const { response } of this.bySocket.values()) {
-      if (response?.req.isCounted && isUnread(response)) count++;
+    for (const connection of this.bySocket.values()) {
+      const { response } = connection;
+      if (!response?.req.isCounted || !isUnread(response)) continue;
+      if (connection.unread === response) count++;
+      connection.unread = response;
     }
     return count;
   }
