@@ -89,11 +89,14 @@ export class Overload implements NestMiddleware {
 
   private exceededBound(request: Request): keyof Overload['shed'] | undefined {
     if (this.pool.isSaturated) return 'database_queue';
-    if (this.inProgress < this.bounds.maxUnauthenticatedRequests) return undefined;
+    const { maxRequestsInProgress, maxUnauthenticatedRequests } = this.bounds;
+    if (this.inProgress < Math.min(maxRequestsInProgress, maxUnauthenticatedRequests)) {
+      return undefined;
+    }
     // A client that sends or reads slowly must not use up the requests of others.
     const busy = this.inProgress - this.bodies.count - this.countUnread();
-    if (busy >= this.bounds.maxRequestsInProgress) return 'requests_in_progress';
-    if (busy < this.bounds.maxUnauthenticatedRequests) return undefined;
+    if (busy >= maxRequestsInProgress) return 'requests_in_progress';
+    if (busy < maxUnauthenticatedRequests) return undefined;
     return this.authenticator.hasValidKey(request) ? undefined : 'unauthenticated_requests';
   }
 

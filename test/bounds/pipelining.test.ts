@@ -109,10 +109,11 @@ test('POST /v1/pets › one log line and one count for each processed request of
   );
   for (const { socket } of connections) socket.resetAndDestroy();
   await untilMetric(service, 'pets_connections', (value) => value === 0);
-  const processed = (await count()) - before.count;
-  expect(processed).toBeLessThanOrEqual(20);
+  // A connection that was reset before it was accepted may still be processed.
+  while (lines() - before.lines !== (await count()) - before.count);
   // The shutdown completes what has begun, and writes the log.
   await service.stop();
-  expect(lines() - before.lines).toBe(processed);
+  const processed = lines() - before.lines;
+  expect(processed).toBeLessThanOrEqual(20);
   expect((await animals()) - before.animals).toBeLessThanOrEqual(processed);
 });

@@ -75,6 +75,7 @@ export class KnownMembers {
     if (Array.isArray(value)) return value.map(copyItem);
     if (!isObject(value)) return value;
     if (isMap) {
+      this.stripKeys(value);
       const entries = Object.entries(value).map(([name, item]) => [name, copyItem(item)]);
       return Object.fromEntries(entries);
     }
