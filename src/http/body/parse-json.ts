@@ -38,7 +38,7 @@ export function parseJson(bytes: Buffer): unknown {
 
 /**
  * @throws ServiceError malformed_json if the text is nested too deep for the native parser, or has
- *   so many values that parsing takes long
+ *   more values than the limit, because parsing them would take too long
  */
 function checkSize(text: string): void {
   let depth = 0;
