@@ -53,6 +53,8 @@ function describeUsageError({ code, message }: CommanderError): string {
   const reason = message
     .replace(/^error: /, '')
     .replace(/\s+/g, ' ')
+    // An argument can contain characters that control a terminal.
+    .replace(/[\p{Cc}\p{Cf}]/gu, '\u{fffd}')
     // Standard error is often logged. Hide a key that was given instead of its id.
     .replace(/aas_\w+/g, 'aas_…')
     .replace(/\.$/, '');

@@ -96,7 +96,10 @@ describe('a usage error', () => {
     ['256 characters', 'x'.repeat(256)],
     ['only white space', '  '],
   ])('the name of an owner cannot have %s', async (_, name) => {
-    expect(await usageError('keys', 'issue', '--owner', name)).toContain('1 to 255 characters');
+    const printed = await usageError('keys', 'issue', '--owner', name);
+    expect(printed).toContain('1 to 255 characters');
+    // Nothing that controls the terminal is repeated.
+    expect(printed.trim()).not.toMatch(/[\p{Cc}\p{Cf}]/u);
   });
 });
 

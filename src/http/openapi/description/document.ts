@@ -55,10 +55,12 @@ export function describeInterface(
   }
   const text = JSON.stringify([paths, responses]);
   const codes = ERROR_CODES.filter((code) => !isGeneric(code) || text.includes(`"code":"${code}"`));
+  // In the order in which people read it.
   return {
-    ...routes,
+    openapi: routes.openapi,
     info: { ...routes.info, contact: CONTACT, description: serviceDescription(codes) },
     servers: servers(settings, VERSION_PATH),
+    security: routes.security ?? [],
     tags: [...tags].map((name) => ({ name })),
     paths,
     components: {
