@@ -51,7 +51,10 @@ export class RawConnection {
   }
 
   /** Writes the bytes on a new connection and returns the first response. */
-  static async exchange(service: { port: number }, bytes: string | Buffer): Promise<RawResponse> {
+  static async exchange(
+    service: { port: number; localAddress?: string },
+    bytes: string | Buffer,
+  ): Promise<RawResponse> {
     const connection = await RawConnection.open(service, bytes);
     try {
       return await connection.response();
