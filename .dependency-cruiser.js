@@ -1,33 +1,17 @@
 // @ts-check
 // Which folder of src may import which.
 
-/** Folders that every feature shares. Each other folder of src is a feature. */
-export const FOUNDATIONS = [
-  'errors',
-  'config',
-  'logging',
-  'embedded-postgres',
-  'database',
-  'http',
-  'auth',
-  'rate-limit',
-  'idempotency',
-  'events',
-  'health',
-  'metrics',
-  'cli',
-  'demo',
-];
+const PLATFORM = '^src/platform/';
 
 /** @param {string} name */
-const folder = (name) => `^src/${name}/`;
+const folder = (name) => `${PLATFORM}${name}/`;
 
-/** Any feature; a rule that compares two features captures the name as $1. */
-const FEATURE = `^src/(?!(?:${FOUNDATIONS.join('|')})/)([^/]+)/`;
+/** Any feature. A rule that compares two features captures the name as $1. */
+const FEATURE = '^src/(?!(?:platform|cli|demo)/)([^/]+)/';
 
 /** Which client calls: the Authenticator identifies it, the others describe it. */
-const CALLER = '^src/auth/(?:authenticator|caller|cached-key)\\.ts$';
-const PUBLIC = '^src/auth/public\\.decorator\\.ts$';
+const CALLER = `${folder('access')}(?:authenticator|caller|cached-key)\\.ts$`;
+const PUBLIC = `${folder('access')}public\\.decorator\\.ts$`;
 /** How guards read metadata and the current request. */
 const REQUEST = folder('http/request');
 /** Folders of http that every request passes through. */
@@ -36,7 +20,7 @@ const PIPELINE = ['request', 'body', 'validation', 'routing', 'response'].map((n
 );
 
 /**
- * @param {string} name a folder of src
+ * @param {string} name a folder of src/platform
  * @param {string[]} allowed what it may import besides itself
  * @param {string} comment why
  * @returns {import('dependency-cruiser').IForbiddenRuleType}
@@ -60,13 +44,13 @@ export default {
       'Every folder may log, so the logger depends on no folder but the settings.',
     ),
     boundary(
-      'embedded-postgres',
+      'database/embedded',
       [],
       'The embedded server knows nothing of the service: it could be a package of its own.',
     ),
     boundary(
       'database',
-      ['config', 'errors', 'logging', 'embedded-postgres'].map(folder),
+      ['config', 'errors', 'logging'].map(folder),
       'The connection and the schema do not depend on the features that use them.',
     ),
     boundary(
@@ -102,7 +86,7 @@ export default {
       'The interface description is made from the pipeline and the routes, for any feature.',
     ),
     boundary(
-      'auth',
+      'access',
       [folder('config'), folder('database'), folder('errors'), REQUEST],
       'Who calls does not depend on what is called, nor on the limits.',
     ),
@@ -119,7 +103,7 @@ export default {
         folder('errors'),
         REQUEST,
         // The response as text, and the mark in the interface description.
-        '^src/http/response/(?:handler-result|json-text)\\.ts$',
+        '^src/platform/http/response/(?:handler-result|json-text)\\.ts$',
         folder('http/openapi/decorators'),
       ],
       'Every feature may store a first response, so this depends on no feature.',
@@ -132,30 +116,53 @@ export default {
     ...['health', 'metrics'].map((name) =>
       boundary(
         name,
-        ['config', 'database', 'errors', 'http', 'auth', 'rate-limit', 'idempotency', 'events'].map(
-          folder,
-        ),
+        [
+          'config',
+          'database',
+          'errors',
+          'http',
+          'access',
+          'rate-limit',
+          'idempotency',
+          'events',
+        ].map(folder),
         'They observe what every feature shares, so a new feature is observed without an edit here.',
       ),
     ),
-    boundary(
-      'cli',
-      [
-        folder('config'),
-        folder('database'),
-        folder('embedded-postgres'),
-        folder('auth'),
-        folder('rate-limit'),
-        '^src/[^/]+/[^/]+\\.(?:module|service|repository)\\.ts$',
-        '^src/http/response/json-text\\.ts$',
-      ],
-      'A command is another way to call a service: no HTTP, no queries of its own.',
-    ),
-    boundary(
-      'demo',
-      ['config', 'database', 'errors', 'auth', 'pets'].map(folder),
-      'Sample data is added as an operator would add it, and nothing depends on it.',
-    ),
+    {
+      name: 'cli-imports',
+      comment: 'A command is another way to call a service: no HTTP, no queries of its own.',
+      severity: 'error',
+      from: { path: '^src/cli/' },
+      to: {
+        path: '^src/',
+        pathNot: [
+          '^src/cli/',
+          ...['config', 'database', 'access', 'rate-limit'].map(folder),
+          `${PLATFORM}[^/]+/[^/]+\\.(?:module|service|repository)\\.ts$`,
+          '^src/[^/]+/[^/]+\\.(?:module|service|repository)\\.ts$',
+          `${folder('http/response')}json-text\\.ts$`,
+        ],
+      },
+    },
+    {
+      name: 'demo-imports',
+      comment: 'Sample data is added as an operator would add it.',
+      severity: 'error',
+      from: { path: '^src/demo/' },
+      to: {
+        path: '^src/',
+        pathNot: ['^src/(?:demo|pets)/', ...['config', 'database', 'errors', 'access'].map(folder)],
+      },
+    },
+    {
+      name: 'platform-imports-no-feature',
+      comment:
+        'main.ts hands the features to the platform, so that a new feature changes nothing in it.',
+      severity: 'error',
+      from: { path: PLATFORM },
+      to: { path: '^src/(?!platform/)' },
+    },
     {
       name: 'feature-imports',
       comment:
@@ -173,12 +180,12 @@ export default {
           folder('http/validation'),
           folder('http/paging'),
           folder('http/openapi/decorators'),
-          '^src/http/routing/deprecation\\.ts$',
-          '^src/http/response/handler-result\\.ts$',
-          '^src/auth/(?:caller|cached-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
-          '^src/database/(?:background-job|database-errors|sql|transactions)\\.ts$',
-          '^src/database/pipelining/pipelined-statements\\.ts$',
-          '^src/config/(?:clock|settings)\\.ts$',
+          '^src/platform/http/routing/deprecation\\.ts$',
+          '^src/platform/http/response/handler-result\\.ts$',
+          '^src/platform/access/(?:caller|cached-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
+          '^src/platform/database/(?:background-job|database-errors|sql|transactions)\\.ts$',
+          '^src/platform/database/pipelining/pipelined-statements\\.ts$',
+          '^src/platform/config/(?:clock|settings)\\.ts$',
           `${FEATURE}[^/]+\\.(?:module|service|errors)\\.ts$`,
         ],
       },
@@ -218,10 +225,10 @@ export default {
     {
       name: 'nothing-imports-the-top',
       comment:
-        'The files directly in src put the folders together: a folder that imports one of them closes a circle.',
+        'The files directly in src and in src/platform put the folders together: a folder that imports one of them closes a circle.',
       severity: 'error',
-      from: { path: '^src/[^/]+/' },
-      to: { path: '^src/[^/]+\\.ts$' },
+      from: { path: '^src/(?:platform/[^/]+|(?!platform/)[^/]+)/' },
+      to: { path: '^src/(?:platform/)?[^/]+\\.ts$' },
     },
     {
       name: 'no-cycles',
@@ -241,7 +248,7 @@ export default {
           '^src/main\\.ts$',
           '^src/cli/main\\.ts$',
           // Loaded by the page of Swagger UI.
-          '^src/http/openapi/browser/',
+          '^src/platform/http/openapi/browser/',
           // The Nest CLI generates an entity that nothing uses yet.
           '\\.entity\\.ts$',
           '\\.d\\.ts$',

@@ -5,7 +5,7 @@ import tseslint from 'typescript-eslint';
 import { typedSql } from './scripts/typed-sql-rule.mjs';
 
 /** Settings are read, checked and described in one place. */
-const ENVIRONMENT_MESSAGE = 'Only src/config reads the environment: add a setting there.';
+const ENVIRONMENT_MESSAGE = 'Only src/platform/config reads the environment: add a setting there.';
 
 export default defineConfig(
   globalIgnores(['dist/', 'node_modules/', 'coverage/', 'reports/', '.data/']),
@@ -70,7 +70,7 @@ export default defineConfig(
   },
   {
     files: ['src/**', 'examples/**/*.ts'],
-    ignores: ['src/config/**'],
+    ignores: ['src/platform/config/**'],
     rules: {
       'no-restricted-properties': [
         'error',
@@ -91,7 +91,7 @@ export default defineConfig(
   },
   {
     files: ['src/**', 'examples/**/*.ts'],
-    ignores: ['src/database/**', '**/[0-9]*-*.ts'],
+    ignores: ['src/platform/database/**', '**/[0-9]*-*.ts'],
     plugins: { database: { rules: { 'typed-sql': typedSql } } },
     rules: { 'database/typed-sql': 'error' },
   },

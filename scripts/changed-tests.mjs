@@ -7,13 +7,13 @@ import { fileURLToPath } from 'node:url';
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
 /** Tests that a new route or import in any folder can break. */
-const ALWAYS = ['test/architecture.test.ts', 'test/openapi.test.ts'];
+const ALWAYS = ['test/openapi.test.ts'];
 
 /** Tests that compare migrations, entities and the rights of the database roles. */
 const SCHEMA = ['test/database/schema.test.ts', 'test/database/roles.test.ts'];
 
-/** Folders of src/ whose tests have another name. */
-const OTHER_NAMES = new Map([['embedded-postgres', 'embedded']]);
+/** Folders of src/platform/ whose tests have another name. */
+const OTHER_NAMES = new Map([['access', 'auth']]);
 
 /** Tests that read files outside of src/. */
 const TESTS_BY_FILE = new Map([
@@ -41,11 +41,13 @@ function testsOfFile(file) {
   const test = TESTS_BY_FILE.get(file);
   if (test) return [test];
   if (/^test\/.+\.test\.ts$/.test(file)) return [file];
-  const [top = '', folder = ''] = file.split('/');
+  const [top = '', ...folders] = file.split('/');
+  const folder = folders[folders[0] === 'platform' ? 1 : 0] ?? '';
   if (top === 'examples')
     return ['test/examples', 'test/extending.test.ts', `test/${folder}.test.ts`];
   if (top !== 'src') return [];
-  if (file.startsWith('src/database/migrations/')) return SCHEMA;
+  if (file.startsWith('src/platform/database/migrations/')) return SCHEMA;
+  if (file.startsWith('src/platform/database/embedded/')) return ['test/embedded'];
   const name = OTHER_NAMES.get(folder) ?? folder;
   const own = [`test/${name}`, `test/${name}.test.ts`];
   return file.endsWith('.entity.ts') ? [...own, ...SCHEMA] : own;

@@ -55,10 +55,10 @@ function compressDocs() {
     join(swaggerUi, 'favicon-32x32.png'),
     join(swaggerUi, 'swagger-ui.css'),
     join(swaggerUi, 'swagger-ui-bundle.js'),
-    join(ROOT, 'src/http/openapi/browser/page.css'),
-    join(ROOT, 'dist/http/openapi/browser/start-swagger-ui.js'),
+    join(ROOT, 'src/platform/http/openapi/browser/page.css'),
+    join(ROOT, 'dist/platform/http/openapi/browser/start-swagger-ui.js'),
   ];
-  const folder = join(ROOT, 'dist/http/openapi/compressed/docs');
+  const folder = join(ROOT, 'dist/platform/http/openapi/compressed/docs');
   mkdirSync(folder, { recursive: true });
   for (const file of files) {
     writeFileSync(join(folder, basename(file)), gzipSync(readFileSync(file), { level: 9 }));

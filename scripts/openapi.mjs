@@ -5,5 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { buildIfStaleOrExit } from './build-if-stale.mjs';
 
 await buildIfStaleOrExit();
-const { openapiFile } = await import('#dist/openapi-file.js');
-writeFileSync(fileURLToPath(new URL('../openapi.yaml', import.meta.url)), await openapiFile());
+const { openapiFile } = await import('#dist/platform/openapi-file.js');
+const { PetsModule } = await import('#dist/pets/pets.module.js');
+writeFileSync(
+  fileURLToPath(new URL('../openapi.yaml', import.meta.url)),
+  await openapiFile([PetsModule]),
+);

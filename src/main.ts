@@ -1,10 +1,10 @@
-import { SettingError } from './config/setting-error.js';
-import type { ServerSettings } from './config/server-settings.js';
-import { Settings } from './config/settings.js';
-import { locateDatabase } from './database/database-location.js';
-import { EmbeddedDatabaseError } from './embedded-postgres/embedded-database-error.js';
-import { StartError } from './errors/start-error.js';
-import { createServiceLog, type ServiceLog } from './logging/logger.js';
+import { SettingError } from './platform/config/setting-error.js';
+import type { ServerSettings } from './platform/config/server-settings.js';
+import { Settings } from './platform/config/settings.js';
+import { locateDatabase } from './platform/database/database-location.js';
+import { EmbeddedDatabaseError } from './platform/database/embedded/embedded-database-error.js';
+import { StartError } from './platform/errors/start-error.js';
+import { createServiceLog, type ServiceLog } from './platform/logging/logger.js';
 
 /** Errors that an operator can fix. Their message has one line per problem and is printed alone. */
 const OPERATOR_ERRORS = [SettingError, StartError, EmbeddedDatabaseError];
@@ -27,11 +27,17 @@ async function runProcess(): Promise<void> {
   const log = await createServiceLog(settings.logging);
   const stopReason = firstReasonToStop(log, settings.server);
   // At the same time, because loading the application and starting the database both take long.
-  const [{ runService }, database] = await Promise.all([
-    import('./lifecycle.js'),
-    locateDatabase(settings.database, 'service'),
-  ]);
-  await runService(settings, database, log, stopReason);
+  const [{ runService }, { AppModule }, { addDemo }, { welcomeText }, database] = await Promise.all(
+    [
+      import('./platform/lifecycle.js'),
+      import('./app.module.js'),
+      import('./demo/demo.js'),
+      import('./demo/welcome.js'),
+      locateDatabase(settings.database, 'service'),
+    ],
+  );
+  const application = { features: [AppModule], demo: { add: addDemo, welcomeText } };
+  await runService(application, settings, database, log, stopReason);
 }
 
 /** Resolves to the first signal or uncaught exception, after which the process ends in any case. */

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import ts from 'typescript';
-import { ERRORS, ERROR_CODES, isGeneric } from '../src/errors/catalogue.js';
+import { ERRORS, ERROR_CODES, isGeneric } from '../src/platform/errors/catalogue.js';
 import { createOwner, createPets } from './harness/database/factories.js';
 import { startService, type TestService } from './harness/service/service.js';
 

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
-import { PLAN_LIMITS } from '../src/config/plans.js';
-import { ERROR_CODES, isGeneric } from '../src/errors/catalogue.js';
+import { PLAN_LIMITS } from '../src/platform/config/plans.js';
+import { ERROR_CODES, isGeneric } from '../src/platform/errors/catalogue.js';
 import { ApiClient, send, sendRaw, type ApiResponse } from './harness/http/client.js';
 import { holdTable } from './harness/database/database-lock.js';
 import { createOwner, createPets, type TestOwner } from './harness/database/factories.js';
@@ -18,8 +18,8 @@ const PUBLISHED_CODES = ERROR_CODES.filter((code) => !isGeneric(code));
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
 
 /** Prints what `npm run openapi` writes. */
-const PRINT_FILE = `import(${JSON.stringify(join(__dirname, '../dist/openapi-file.js'))})
-  .then(({ openapiFile }) => openapiFile())
+const PRINT_FILE = `Promise.all([import('#dist/platform/openapi-file.js'), import('#dist/pets/pets.module.js')])
+  .then(([{ openapiFile }, { PetsModule }]) => openapiFile([PetsModule]))
   .then((text) => process.stdout.write(text))`;
 
 /** Parses the response of `sendRaw`. */

@@ -15,15 +15,15 @@ const OTHER_QUERY = `import type { LookupPool } from '../database/pools/lookup-p
 export const rows = (pool: LookupPool): Promise<unknown> => pool.query('SELECT 1');
 `;
 const RAW_QUERY_ERROR =
-  'database/typed-sql: Use queryRows() or changeRows() of src/database/sql.ts: query() returns [rows, count] for UPDATE and DELETE.';
+  'database/typed-sql: Use queryRows() or changeRows() of src/platform/database/sql.ts: query() returns [rows, count] for UPDATE and DELETE.';
 
 /** The type checker knows only the files of the project, so each text stands in for one of them. */
 const CASES = [
   ["TypeORM's query() in a feature", 'src/pets/pets.repository.ts', RAW, [RAW_QUERY_ERROR]],
   ["TypeORM's query() in an example", 'examples/orders/orders.service.ts', RAW, [RAW_QUERY_ERROR]],
-  ["TypeORM's query() in src/database/", 'src/database/transactions.ts', RAW, []],
-  ['queryRows() in a feature', 'src/events/events.repository.ts', TYPED, []],
-  ['query() of another class', 'src/health/readiness.ts', OTHER_QUERY, []],
+  ["TypeORM's query() in src/platform/database/", 'src/platform/database/transactions.ts', RAW, []],
+  ['queryRows() in a feature', 'src/platform/events/events.repository.ts', TYPED, []],
+  ['query() of another class', 'src/platform/health/readiness.ts', OTHER_QUERY, []],
 ] as const;
 
 /** Lints all texts in one process: most of the time is for the type checker to start. */

@@ -1,8 +1,8 @@
 // @ts-check
 import { randomBytes } from 'node:crypto';
-import { KeyMaker } from '#dist/auth/key-format.js';
-import { Keyset } from '#dist/http/paging/keyset.js';
-import { PageQuery } from '#dist/http/paging/page-query.dto.js';
+import { KeyMaker } from '#dist/platform/access/key-format.js';
+import { Keyset } from '#dist/platform/http/paging/keyset.js';
+import { PageQuery } from '#dist/platform/http/paging/page-query.dto.js';
 
 /**
  * @typedef {object} Scenario

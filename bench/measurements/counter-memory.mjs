@@ -2,8 +2,8 @@
 // Measures the rate limit counters in the process: the memory of 1,000,000 owners and 1,000,000
 // addresses, and the time of one decision. Run it after a build:
 //   node --expose-gc bench/measurements/counter-memory.mjs [--json]
-import { Clock, DAY_MS, MINUTE_MS } from '#dist/config/clock.js';
-import { InProcessStorage } from '#dist/rate-limit/in-process-storage.js';
+import { Clock, DAY_MS, MINUTE_MS } from '#dist/platform/config/clock.js';
+import { InProcessStorage } from '#dist/platform/rate-limit/in-process-storage.js';
 
 const DECISIONS = 1_000_000;
 
@@ -14,7 +14,7 @@ class ManualClock extends Clock {
   }
 }
 
-/** @typedef {import('../../src/rate-limit/limit-storage.js').Budget} Budget */
+/** @typedef {import('../../src/platform/rate-limit/limit-storage.js').Budget} Budget */
 
 /**
  * @param {number} id

@@ -2,15 +2,15 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { findBinaries, programIn } from '#dist/embedded-postgres/installation/binaries.js';
-import { ensureCluster } from '#dist/embedded-postgres/cluster/cluster.js';
-import { openDataDir } from '#dist/embedded-postgres/server/server-files.js';
-import { SUPERUSER } from '#dist/embedded-postgres/server/server-session.js';
+import { findBinaries, programIn } from '#dist/platform/database/embedded/installation/binaries.js';
+import { ensureCluster } from '#dist/platform/database/embedded/cluster/cluster.js';
+import { openDataDir } from '#dist/platform/database/embedded/server/server-files.js';
+import { SUPERUSER } from '#dist/platform/database/embedded/server/server-session.js';
 import {
   chooseServerUser,
   seenByServer,
   spawnAsServerUser,
-} from '#dist/embedded-postgres/cluster/server-user.js';
+} from '#dist/platform/database/embedded/cluster/server-user.js';
 import { killOnExit } from './child-processes.mjs';
 import { freePort, waitUntilListening } from './ports.mjs';
 

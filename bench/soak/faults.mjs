@@ -1,6 +1,6 @@
 // @ts-check
 import { setTimeout as delay } from 'node:timers/promises';
-import { hashKey, keyHint, KeyMaker } from '#dist/auth/key-format.js';
+import { hashKey, keyHint, KeyMaker } from '#dist/platform/access/key-format.js';
 import { freePort } from '../processes/ports.mjs';
 import { startRedis } from '../processes/redis.mjs';
 import { SoakClient } from './client.mjs';

@@ -1,7 +1,7 @@
 // @ts-check
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { KeyMaker } from '#dist/auth/key-format.js';
+import { KeyMaker } from '#dist/platform/access/key-format.js';
 import { SoakClient } from './client.mjs';
 
 /** @typedef {import('./client.mjs').SoakResponse} SoakResponse */

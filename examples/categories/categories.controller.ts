@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
-import { PageQuery } from '../http/paging/page-query.dto.js';
-import type { Page } from '../http/response/handler-result.js';
-import { Int64Pipe } from '../http/validation/int64.pipe.js';
+import { PageQuery } from '../platform/http/paging/page-query.dto.js';
+import type { Page } from '../platform/http/response/handler-result.js';
+import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
 import { categoryNotFound } from './categories.errors.js';
 import {
   DescribeCreateCategory,

@@ -5,10 +5,13 @@ import {
   ApiOkResponse,
   ApiOperation,
 } from '@nestjs/swagger';
-import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
-import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
-import { ApiInt64Param, ApiJsonBody } from '../http/openapi/decorators/api-json.decorator.js';
-import { ApiPage } from '../http/openapi/decorators/api-model.decorator.js';
+import { PUBLIC_MESSAGES } from '../platform/errors/public-messages.js';
+import { ApiErrors } from '../platform/http/openapi/decorators/api-errors.decorator.js';
+import {
+  ApiInt64Param,
+  ApiJsonBody,
+} from '../platform/http/openapi/decorators/api-json.decorator.js';
+import { ApiPage } from '../platform/http/openapi/decorators/api-model.decorator.js';
 import { CATEGORY_NAME_TAKEN, CATEGORY_NOT_FOUND } from './categories.errors.js';
 import { Category } from './category.entity.js';
 import { CategoryChanges } from './dto/category-changes.dto.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { violatedConstraint } from '../database/database-errors.js';
-import { changeRows, queryRows } from '../database/sql.js';
+import { violatedConstraint } from '../platform/database/database-errors.js';
+import { changeRows, queryRows } from '../platform/database/sql.js';
 import { categoryNameTaken } from './categories.errors.js';
 import type { PublicCategory } from './category.entity.js';
 import type { CategoryChanges } from './dto/category-changes.dto.js';

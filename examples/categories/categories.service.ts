@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Keyset } from '../http/paging/keyset.js';
-import type { PageQuery } from '../http/paging/page-query.dto.js';
-import type { Page } from '../http/response/handler-result.js';
+import { Keyset } from '../platform/http/paging/keyset.js';
+import type { PageQuery } from '../platform/http/paging/page-query.dto.js';
+import type { Page } from '../platform/http/response/handler-result.js';
 import { categoryNotFound } from './categories.errors.js';
 import { CategoriesRepository } from './categories.repository.js';
 import type { PublicCategory } from './category.entity.js';

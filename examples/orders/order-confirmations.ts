@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Clock } from '../config/clock.js';
-import { OnEvent } from '../events/on-event.decorator.js';
+import { Clock } from '../platform/config/clock.js';
+import { OnEvent } from '../platform/events/on-event.decorator.js';
 import { ORDER_CREATED, type OrderCreated } from './order-created.js';
 import { OrdersRepository } from './orders.repository.js';
 

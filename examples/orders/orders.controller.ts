@@ -1,11 +1,11 @@
 import { Body, Controller, Get, Param, Post } from '@nestjs/common';
 import { Throttle } from '@nestjs/throttler';
-import { CallerKey } from '../auth/caller-key.decorator.js';
-import type { CachedKey } from '../auth/cached-key.js';
-import type { SerializedJson } from '../http/response/handler-result.js';
-import { Int64Pipe } from '../http/validation/int64.pipe.js';
-import { IdempotencyKey } from '../idempotency/idempotency-key.decorator.js';
-import { Idempotent } from '../idempotency/idempotent.decorator.js';
+import { CallerKey } from '../platform/access/caller-key.decorator.js';
+import type { CachedKey } from '../platform/access/cached-key.js';
+import type { SerializedJson } from '../platform/http/response/handler-result.js';
+import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
+import { IdempotencyKey } from '../platform/idempotency/idempotency-key.decorator.js';
+import { Idempotent } from '../platform/idempotency/idempotent.decorator.js';
 import { NewOrder } from './dto/new-order.dto.js';
 import type { PublicOrder } from './order.entity.js';
 import { orderNotFound } from './orders.errors.js';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.js';
+import { ServiceError } from '../platform/errors/service-error.js';
 
 /** The public message, also used by the interface description. */
 export const ORDER_NOT_FOUND = 'You have no order with this identifier.';

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { EventsModule } from '../events/events.module.js';
-import { IdempotencyModule } from '../idempotency/idempotency.module.js';
+import { EventsModule } from '../platform/events/events.module.js';
+import { IdempotencyModule } from '../platform/idempotency/idempotency.module.js';
 import { PetsModule } from '../pets/pets.module.js';
 import { OrderConfirmations } from './order-confirmations.js';
 import { Order } from './order.entity.js';

@@ -1,7 +1,10 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
-import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
-import { ApiInt64Param, ApiJsonBody } from '../http/openapi/decorators/api-json.decorator.js';
+import { ApiErrors } from '../platform/http/openapi/decorators/api-errors.decorator.js';
+import {
+  ApiInt64Param,
+  ApiJsonBody,
+} from '../platform/http/openapi/decorators/api-json.decorator.js';
 import { PET_NOT_FOUND, PET_SOLD } from '../pets/pets.errors.js';
 import { NewOrder } from './dto/new-order.dto.js';
 import { Order } from './order.entity.js';

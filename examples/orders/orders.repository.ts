@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { changeRows, queryRows } from '../database/sql.js';
+import { changeRows, queryRows } from '../platform/database/sql.js';
 import type { PublicOrder } from './order.entity.js';
 
 /** The columns that callers may see. */

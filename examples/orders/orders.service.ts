@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { CachedKey } from '../auth/cached-key.js';
-import { Transactions } from '../database/transactions.js';
-import type { SerializedJson } from '../http/response/handler-result.js';
-import { Idempotency } from '../idempotency/idempotency.js';
+import type { CachedKey } from '../platform/access/cached-key.js';
+import { Transactions } from '../platform/database/transactions.js';
+import type { SerializedJson } from '../platform/http/response/handler-result.js';
+import { Idempotency } from '../platform/idempotency/idempotency.js';
 import type { NewOrder } from './dto/new-order.dto.js';
 import type { PublicOrder } from './order.entity.js';
 import { orderNotFound } from './orders.errors.js';

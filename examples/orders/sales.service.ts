@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Events } from '../events/events.js';
+import { Events } from '../platform/events/events.js';
 import { PetsService } from '../pets/pets.service.js';
 import { ORDER_CREATED, type OrderCreated } from './order-created.js';
 import type { PublicOrder } from './order.entity.js';

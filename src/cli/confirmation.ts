@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import type { DatabaseTarget } from '../database/database-target.js';
+import type { DatabaseTarget } from '../platform/database/database-target.js';
 import { CommandError } from './command-error.js';
 
 const RESPONSE_TIMEOUT_MS = 600_000;

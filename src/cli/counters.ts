@@ -1,5 +1,5 @@
-import { Settings } from '../config/settings.js';
-import type { BudgetKey, RateLimitDecision } from '../rate-limit/limit-storage.js';
+import { Settings } from '../platform/config/settings.js';
+import type { BudgetKey, RateLimitDecision } from '../platform/rate-limit/limit-storage.js';
 
 const NO_REDIS =
   'Counters and bans are in the memory of the running service, because REDIS_URL is unset. Commands cannot read them there.';
@@ -19,9 +19,9 @@ export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters
   if (!redis) return { problem: NO_REDIS };
   // Loaded here, because most commands do not need the Redis client.
   const [{ ownerBudget }, { RedisConnection }, { RedisFailure }] = await Promise.all([
-    import('../rate-limit/limit-storage.js'),
-    import('../rate-limit/redis/redis-connection.js'),
-    import('../rate-limit/redis/redis-failure.js'),
+    import('../platform/rate-limit/limit-storage.js'),
+    import('../platform/rate-limit/redis/redis-connection.js'),
+    import('../platform/rate-limit/redis/redis-failure.js'),
   ]);
   const connection = new RedisConnection(redis);
   const peek = async (key: BudgetKey): Promise<RateLimitDecision> => {

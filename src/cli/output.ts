@@ -1,4 +1,4 @@
-import { jsonText } from '../http/response/json-text.js';
+import { jsonText } from '../platform/http/response/json-text.js';
 
 /** The option that every command accepts. */
 export interface OutputOptions {

@@ -1,5 +1,5 @@
 import { type Command, CommanderError } from 'commander';
-import { ConnectionFailedError } from '../database/pools/connection-failed-error.js';
+import { ConnectionFailedError } from '../platform/database/pools/connection-failed-error.js';
 import { createProgram } from './program.js';
 
 const FAILURE = 1;

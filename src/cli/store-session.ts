@@ -1,22 +1,22 @@
 import { DataSource, type EntityManager } from 'typeorm';
-import { ApiKey } from '../auth/api-key.entity.js';
-import { KeyAdministration } from '../auth/administration/key-administration.js';
-import { OperatorActionsRepository } from '../auth/administration/operator-actions.repository.js';
-import { OwnerAdministration } from '../auth/administration/owner-administration.js';
-import { KeySecret } from '../auth/key-cache/key-secret.entity.js';
-import { Owner } from '../auth/owner.entity.js';
-import type { DatabaseSettings } from '../config/database-settings.js';
-import { Settings } from '../config/settings.js';
-import { dataSourceOptions } from '../database/data-source-options.js';
+import { ApiKey } from '../platform/access/api-key.entity.js';
+import { KeyAdministration } from '../platform/access/administration/key-administration.js';
+import { OperatorActionsRepository } from '../platform/access/administration/operator-actions.repository.js';
+import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
+import { KeySecret } from '../platform/access/key-cache/key-secret.entity.js';
+import { Owner } from '../platform/access/owner.entity.js';
+import type { DatabaseSettings } from '../platform/config/database-settings.js';
+import { Settings } from '../platform/config/settings.js';
+import { dataSourceOptions } from '../platform/database/data-source-options.js';
 import {
   databaseExists,
   type DatabaseLocation,
   locateDatabase,
-} from '../database/database-location.js';
-import { type DatabaseTarget, databaseTarget } from '../database/database-target.js';
-import { migrate } from '../database/schema/migrate.js';
-import { migrationStatus } from '../database/schema/migration-status.js';
-import { APPLICATION_NAMES } from '../database/pools/client-config.js';
+} from '../platform/database/database-location.js';
+import { type DatabaseTarget, databaseTarget } from '../platform/database/database-target.js';
+import { migrate } from '../platform/database/schema/migrate.js';
+import { migrationStatus } from '../platform/database/schema/migration-status.js';
+import { APPLICATION_NAMES } from '../platform/database/pools/client-config.js';
 import { CommandError } from './command-error.js';
 
 /** Adding a batch of animals or analyzing a large table may take minutes. */

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import { currentOperator } from '../auth/administration/operator.js';
-import { queryRows } from '../database/sql.js';
+import { currentOperator } from '../platform/access/administration/operator.js';
+import { queryRows } from '../platform/database/sql.js';
 
 const ACTION = 'demo data added';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { EntityManager } from 'typeorm';
-import { AdministrationError } from '../auth/administration/administration-error.js';
-import { KeyAdministration } from '../auth/administration/key-administration.js';
+import { AdministrationError } from '../platform/access/administration/administration-error.js';
+import { KeyAdministration } from '../platform/access/administration/key-administration.js';
 import { readKeyFile, writeKeyFile } from './demo-key-file.js';
 import { addDemoAnimals } from './demo.repository.js';
 

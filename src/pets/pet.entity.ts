@@ -1,7 +1,7 @@
 import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
 import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
-import { ApiInt64 } from '../http/openapi/decorators/api-json.decorator.js';
-import { ApiModel } from '../http/openapi/decorators/api-model.decorator.js';
+import { ApiInt64 } from '../platform/http/openapi/decorators/api-json.decorator.js';
+import { ApiModel } from '../platform/http/openapi/decorators/api-model.decorator.js';
 import { PET_STATUSES, type PetStatus } from './pet-status.js';
 
 const STATUS_SCHEMA = { description: 'Adoption status of an animal.', example: 'available' };

@@ -1,11 +1,11 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
-import { CallerKey } from '../auth/caller-key.decorator.js';
-import type { CachedKey } from '../auth/cached-key.js';
-import { Deprecated } from '../http/routing/deprecation.js';
-import type { Page, SerializedJson } from '../http/response/handler-result.js';
-import { Int64Pipe } from '../http/validation/int64.pipe.js';
-import { IdempotencyKey } from '../idempotency/idempotency-key.decorator.js';
-import { Idempotent } from '../idempotency/idempotent.decorator.js';
+import { CallerKey } from '../platform/access/caller-key.decorator.js';
+import type { CachedKey } from '../platform/access/cached-key.js';
+import { Deprecated } from '../platform/http/routing/deprecation.js';
+import type { Page, SerializedJson } from '../platform/http/response/handler-result.js';
+import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
+import { IdempotencyKey } from '../platform/idempotency/idempotency-key.decorator.js';
+import { Idempotent } from '../platform/idempotency/idempotent.decorator.js';
 import { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';

@@ -1,4 +1,4 @@
-import { ServiceError } from '../errors/service-error.js';
+import { ServiceError } from '../platform/errors/service-error.js';
 
 /** The public messages, also used by the interface description. */
 export const PET_NOT_FOUND = 'No animal has this identifier.';

@@ -1,9 +1,12 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation } from '@nestjs/swagger';
-import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
-import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
-import { ApiInt64Param, ApiJsonBody } from '../http/openapi/decorators/api-json.decorator.js';
-import { ApiPage } from '../http/openapi/decorators/api-model.decorator.js';
+import { PUBLIC_MESSAGES } from '../platform/errors/public-messages.js';
+import { ApiErrors } from '../platform/http/openapi/decorators/api-errors.decorator.js';
+import {
+  ApiInt64Param,
+  ApiJsonBody,
+} from '../platform/http/openapi/decorators/api-json.decorator.js';
+import { ApiPage } from '../platform/http/openapi/decorators/api-model.decorator.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import { Pet } from './pet.entity.js';
 import { PET_NOT_FOUND } from './pets.errors.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { PipelinedStatements } from '../database/pipelining/pipelined-statements.js';
-import { queryRows } from '../database/sql.js';
+import { PipelinedStatements } from '../platform/database/pipelining/pipelined-statements.js';
+import { queryRows } from '../platform/database/sql.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
 import type { PetStatus } from './pet-status.js';

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { CachedKey } from '../auth/cached-key.js';
-import { Keyset } from '../http/paging/keyset.js';
-import type { Page, SerializedJson } from '../http/response/handler-result.js';
-import { Idempotency } from '../idempotency/idempotency.js';
+import type { CachedKey } from '../platform/access/cached-key.js';
+import { Keyset } from '../platform/http/paging/keyset.js';
+import type { Page, SerializedJson } from '../platform/http/response/handler-result.js';
+import { Idempotency } from '../platform/idempotency/idempotency.js';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';

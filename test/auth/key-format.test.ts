@@ -1,4 +1,4 @@
-import { hashKey, hasKeyForm, keyHint, KeyMaker } from '../../src/auth/key-format.js';
+import { hashKey, hasKeyForm, keyHint, KeyMaker } from '../../src/platform/access/key-format.js';
 
 const maker = new KeyMaker(Buffer.alloc(32, 7));
 const otherMaker = new KeyMaker(Buffer.alloc(32, 8));

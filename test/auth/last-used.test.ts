@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
-import { LastUsed } from '../../src/auth/key-cache/last-used.js';
-import type { KeyLookupRepository } from '../../src/auth/key-cache/key-lookup.repository.js';
+import { LastUsed } from '../../src/platform/access/key-cache/last-used.js';
+import type { KeyLookupRepository } from '../../src/platform/access/key-cache/key-lookup.repository.js';
 import { ApiClient } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createKey, createOwner } from '../harness/database/factories.js';

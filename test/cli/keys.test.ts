@@ -1,5 +1,5 @@
 import { Client, type Notification } from 'pg';
-import { hashKey, keyHint } from '../../src/auth/key-format.js';
+import { hashKey, keyHint } from '../../src/platform/access/key-format.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { Cli, DATABASE_LINE, OPERATOR, resultOf } from '../harness/processes/command.js';

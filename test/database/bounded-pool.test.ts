@@ -1,5 +1,8 @@
 import { unknownKey } from '../harness/database/api-keys.js';
-import { BoundedPool, DatabaseQueueFullError } from '../../src/database/pools/bounded-pool.js';
+import {
+  BoundedPool,
+  DatabaseQueueFullError,
+} from '../../src/platform/database/pools/bounded-pool.js';
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { holdPets } from '../harness/database/database-lock.js';

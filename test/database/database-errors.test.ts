@@ -4,13 +4,13 @@ import {
   QueryRunnerAlreadyReleasedError,
   QueryRunnerProviderAlreadyReleasedError,
 } from 'typeorm';
-import { ConnectionFailedError } from '../../src/database/pools/connection-failed-error.js';
-import { DatabaseQueueFullError } from '../../src/database/pools/bounded-pool.js';
+import { ConnectionFailedError } from '../../src/platform/database/pools/connection-failed-error.js';
+import { DatabaseQueueFullError } from '../../src/platform/database/pools/bounded-pool.js';
 import {
   DatabaseErrors,
   isUnavailable,
   violatedConstraint,
-} from '../../src/database/database-errors.js';
+} from '../../src/platform/database/database-errors.js';
 
 /** An error as pg throws it. */
 const failure = (members: object, message = 'failed') => Object.assign(new Error(message), members);

@@ -3,7 +3,7 @@ import type { PetStatus } from '../../src/pets/pet-status.js';
 import {
   LASTING_PLANS,
   type PipelinedStatements,
-} from '../../src/database/pipelining/pipelined-statements.js';
+} from '../../src/platform/database/pipelining/pipelined-statements.js';
 
 import { PetsRepository } from '../../src/pets/pets.repository.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';

@@ -1,15 +1,18 @@
 import { setImmediate as nextTick, setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { isUnavailable } from '../../src/database/database-errors.js';
-import { BoundedPool, DatabaseQueueFullError } from '../../src/database/pools/bounded-pool.js';
-import { PipelinedStatements } from '../../src/database/pipelining/pipelined-statements.js';
-import type { Parameter } from '../../src/database/pipelining/statement-batch.js';
+import { isUnavailable } from '../../src/platform/database/database-errors.js';
+import {
+  BoundedPool,
+  DatabaseQueueFullError,
+} from '../../src/platform/database/pools/bounded-pool.js';
+import { PipelinedStatements } from '../../src/platform/database/pipelining/pipelined-statements.js';
+import type { Parameter } from '../../src/platform/database/pipelining/statement-batch.js';
 import {
   connectionOf,
   UnpreparedServiceClient,
   ServiceClient,
   type ServiceClientConfig,
-} from '../../src/database/pipelining/service-client.js';
+} from '../../src/platform/database/pipelining/service-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 const MAX_TOGETHER = 8;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import pg from 'pg';
-import { PipelinedStatements } from '../../src/database/pipelining/pipelined-statements.js';
-import { ServiceClient } from '../../src/database/pipelining/service-client.js';
+import { PipelinedStatements } from '../../src/platform/database/pipelining/pipelined-statements.js';
+import { ServiceClient } from '../../src/platform/database/pipelining/service-client.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import { startService, type TestService } from '../harness/service/service.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { planConstraints } from '../../src/auth/plan.js';
-import { PLAN_LIMITS, type PlanLimits } from '../../src/config/plans.js';
+import { planConstraints } from '../../src/platform/access/plan.js';
+import { PLAN_LIMITS, type PlanLimits } from '../../src/platform/config/plans.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 type Plans = Record<string, PlanLimits | null>;
@@ -37,8 +37,8 @@ async function missingMigration(plans: Plans): Promise<string | undefined> {
   const statement = (checks: string[]) => `ALTER TABLE owners\n  ${checks.join(',\n  ')};`;
   const replaced = (name: string, check: string) =>
     `DROP CONSTRAINT ${name},\n  ADD CONSTRAINT ${name} CHECK (${check.replace(/\s+/g, ' ')})`;
-  return `The plans in src/config/plans.ts (${Object.keys(plans).join(', ')}) do not match the constraints of the table owners.
-Add a migration to src/database/migrations. Its up() executes
+  return `The plans in src/platform/config/plans.ts (${Object.keys(plans).join(', ')}) do not match the constraints of the table owners.
+Add a migration to src/platform/database/migrations. Its up() executes
 
 ${statement(changed.map(([name, check]) => replaced(name, check)))}`;
 }
@@ -52,7 +52,7 @@ test('docs/limits.md lists every plan', () => {
   }
 });
 
-test('the migrations allow exactly the plans of src/config/plans.ts', async () => {
+test('the migrations allow exactly the plans of src/platform/config/plans.ts', async () => {
   expect(await missingMigration(PLAN_LIMITS)).toBeUndefined();
 });
 

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { migrations } from '../../src/database/migrations/index.js';
+import { migrations } from '../../src/platform/database/migrations/index.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { catalogue, SchemaProcess } from '../harness/database/schema.js';
 
@@ -203,7 +203,7 @@ async function untilTwoWait(database: TestDatabase): Promise<void> {
 
 describe('migrations', () => {
   it('are all in the list, in ascending order', () => {
-    const folder = join(__dirname, '../../src/database/migrations');
+    const folder = join(__dirname, '../../src/platform/database/migrations');
     const files = readdirSync(folder).filter((file) => file !== 'index.ts');
     const timestamps = migrations.map(({ name }) => /\d+$/.exec(name)?.[0]);
 

@@ -1,12 +1,12 @@
 import type { ClientConfig } from 'pg';
 import pg from 'pg';
-import { ConnectionFailedError } from '../../src/database/pools/connection-failed-error.js';
-import { isUnavailable } from '../../src/database/database-errors.js';
+import { ConnectionFailedError } from '../../src/platform/database/pools/connection-failed-error.js';
+import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import {
   UnpreparedServiceClient,
   ServiceClient,
-} from '../../src/database/pipelining/service-client.js';
-import { columnTypes } from '../../src/database/pipelining/statement-batch.js';
+} from '../../src/platform/database/pipelining/service-client.js';
+import { columnTypes } from '../../src/platform/database/pipelining/statement-batch.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 let database: TestDatabase;
@@ -53,7 +53,7 @@ describe('a connection', () => {
   it('gives a statement the same name in every process, whatever it prepared before', async () => {
     const here = await preparedNames(ServiceClient);
     jest.resetModules();
-    const elsewhere = await import('../../src/database/pipelining/service-client.js');
+    const elsewhere = await import('../../src/platform/database/pipelining/service-client.js');
     await connected(elsewhere.ServiceClient, (client) => client.query('SELECT $1::text', ['x']));
 
     expect(await preparedNames(elsewhere.ServiceClient)).toEqual(here);

@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { changeRows, queryRows } from '../../src/database/sql.js';
+import { changeRows, queryRows } from '../../src/platform/database/sql.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 let database: TestDatabase;

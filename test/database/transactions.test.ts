@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { DataSource, type EntityManager } from 'typeorm';
-import { Transactions } from '../../src/database/transactions.js';
-import { isUnavailable } from '../../src/database/database-errors.js';
-import { ServiceClient } from '../../src/database/pipelining/service-client.js';
+import { Transactions } from '../../src/platform/database/transactions.js';
+import { isUnavailable } from '../../src/platform/database/database-errors.js';
+import { ServiceClient } from '../../src/platform/database/pipelining/service-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createOwner, createPets } from '../harness/database/factories.js';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';

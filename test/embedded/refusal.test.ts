@@ -2,6 +2,7 @@ import { appendFileSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import {
   DIST,
+  EMBEDDED,
   EmbeddedUser,
   endUsers,
   makeCluster,
@@ -45,7 +46,7 @@ import {
     test('the package with the binaries is not installed', async () => {
       const checkout = makeFolder();
       const dist = join(checkout, 'dist');
-      cpSync(join(DIST, 'embedded-postgres'), join(dist, 'embedded-postgres'), { recursive: true });
+      cpSync(join(DIST, EMBEDDED), join(dist, EMBEDDED), { recursive: true });
       writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
       mkdirSync(join(checkout, 'node_modules'));
       symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(checkout, 'node_modules/pg'));

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import {
   asRoot,
   DIST,
+  EMBEDDED,
   EmbeddedUser,
   endUsers,
   makeFolder,
@@ -168,7 +169,7 @@ describe('the user that the server runs as (needs root on Linux)', () => {
 function copyOfBuild(checkout: string): string {
   const modules = join(checkout, 'node_modules');
   const dist = join(checkout, 'dist');
-  cpSync(join(DIST, 'embedded-postgres'), join(dist, 'embedded-postgres'), { recursive: true });
+  cpSync(join(DIST, EMBEDDED), join(dist, EMBEDDED), { recursive: true });
   writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
   mkdirSync(join(modules, '@embedded-postgres'), { recursive: true });
   symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(modules, 'pg'));

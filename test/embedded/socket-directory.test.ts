@@ -1,5 +1,5 @@
-import { socketDirectory } from '../../src/embedded-postgres/server/socket-directory.js';
-import type { ServerFiles } from '../../src/embedded-postgres/server/server-files.js';
+import { socketDirectory } from '../../src/platform/database/embedded/server/socket-directory.js';
+import type { ServerFiles } from '../../src/platform/database/embedded/server/server-files.js';
 
 /** sockaddr_un.sun_path of Linux and of macOS, with its closing NUL. */
 const SOCKET_PATH_BYTES = process.platform === 'linux' ? 108 : 104;

@@ -3,12 +3,12 @@ import { Injectable, Scope } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { NestFactory } from '@nestjs/core';
 import { Module, type Type } from '@nestjs/common';
-import { Settings } from '../../src/config/settings.js';
-import { BackgroundJob } from '../../src/database/background-job.js';
-import { EventDelivery } from '../../src/events/event-delivery.js';
-import { EventHandlers } from '../../src/events/event-handlers.js';
-import type { EventsRepository } from '../../src/events/events.repository.js';
-import { OnEvent } from '../../src/events/on-event.decorator.js';
+import { Settings } from '../../src/platform/config/settings.js';
+import { BackgroundJob } from '../../src/platform/database/background-job.js';
+import { EventDelivery } from '../../src/platform/events/event-delivery.js';
+import { EventHandlers } from '../../src/platform/events/event-handlers.js';
+import type { EventsRepository } from '../../src/platform/events/events.repository.js';
+import { OnEvent } from '../../src/platform/events/on-event.decorator.js';
 
 /** Returns the handlers of an application with these providers. */
 async function handlersOf(...modules: Type[][]): Promise<EventHandlers> {

@@ -1,4 +1,4 @@
-import { parsePayload, payloadText } from '../../src/events/event-payload.js';
+import { parsePayload, payloadText } from '../../src/platform/events/event-payload.js';
 
 describe('the payload of an event', () => {
   it.each([

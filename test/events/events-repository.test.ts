@@ -1,5 +1,5 @@
 import { DataSource } from 'typeorm';
-import { EventsRepository } from '../../src/events/events.repository.js';
+import { EventsRepository } from '../../src/platform/events/events.repository.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 let database: TestDatabase;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { hashKey } from '../../src/auth/key-format.js';
+import { hashKey } from '../../src/platform/access/key-format.js';
 import { keyMakerOf } from '../harness/database/api-keys.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { DatabaseRelay } from '../harness/database/database-relay.js';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { BatchedWrites } from '../../src/http/server/batched-writes.js';
+import { BatchedWrites } from '../../src/platform/http/server/batched-writes.js';
 
 let server: Server;
 let writes: BatchedWrites;

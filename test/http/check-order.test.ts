@@ -2,7 +2,7 @@ import { ApiClient, send, type RequestOptions } from '../harness/http/client.js'
 import { expectError } from '../harness/http/error-response.js';
 import { createOwner } from '../harness/database/factories.js';
 import { startService, type TestService } from '../harness/service/service.js';
-import type { ErrorCode } from '../../src/errors/catalogue.js';
+import type { ErrorCode } from '../../src/platform/errors/catalogue.js';
 
 const LARGE = Buffer.alloc(102_401, 'a');
 const BAD_FORM = { 'Idempotency-Key': 'not one' };

@@ -1,4 +1,4 @@
-import { entityTag, matchesEntityTag } from '../../src/http/response/send-json.js';
+import { entityTag, matchesEntityTag } from '../../src/platform/http/response/send-json.js';
 
 const tagOf = (representation: string): string => entityTag(Buffer.from(representation));
 

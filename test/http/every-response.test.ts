@@ -4,7 +4,7 @@ import { expectError, expectRateLimitHeaders } from '../harness/http/error-respo
 import { createOwner, createPets } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
 import { START_MS, startService, type TestService } from '../harness/service/service.js';
-import type { ErrorCode } from '../../src/errors/catalogue.js';
+import type { ErrorCode } from '../../src/platform/errors/catalogue.js';
 
 const PET = { name: 'Frank', categoryId: 1 };
 const LARGE = Buffer.alloc(102_401, 'a');

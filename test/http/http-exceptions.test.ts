@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { ERRORS, type ErrorCode } from '../../src/errors/catalogue.js';
+import { ERRORS, type ErrorCode } from '../../src/platform/errors/catalogue.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';

@@ -1,4 +1,4 @@
-import { jsonText } from '../../src/http/response/json-text.js';
+import { jsonText } from '../../src/platform/http/response/json-text.js';
 
 describe('jsonText', () => {
   it.each<[value: unknown, text: string]>([

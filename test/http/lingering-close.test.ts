@@ -4,7 +4,7 @@ import { expectError } from '../harness/http/error-response.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
-import type { ErrorCode } from '../../src/errors/catalogue.js';
+import type { ErrorCode } from '../../src/platform/errors/catalogue.js';
 
 /** The most that the service reads of a rejected body. More than the buffers of the sockets hold. */
 const SWALLOWED_BYTES = 30_000_000;

@@ -33,7 +33,7 @@ import {
   IsString,
   ValidateNested,
 } from 'class-validator';
-import { handlerProblems } from '../../src/http/validation/parameter-check.js';
+import { handlerProblems } from '../../src/platform/http/validation/parameter-check.js';
 import { createDatabase } from '../harness/database/database.js';
 import { startService } from '../harness/service/service.js';
 

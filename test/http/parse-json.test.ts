@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse as parseLossless } from 'lossless-json';
-import { exactNumber, parseJson } from '../../src/http/body/parse-json.js';
+import { exactNumber, parseJson } from '../../src/platform/http/body/parse-json.js';
 import { seededRandom } from '../harness/http/random.js';
 
 const parse = (text: string): unknown => parseJson(Buffer.from(text));

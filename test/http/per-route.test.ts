@@ -1,5 +1,5 @@
 import type { ExecutionContext } from '@nestjs/common';
-import { perRoute } from '../../src/http/request/request-context.js';
+import { perRoute } from '../../src/platform/http/request/request-context.js';
 
 const Parent = { name: 'Parent' };
 const Child = { name: 'Child' };

@@ -2,7 +2,7 @@ import { expectError } from '../harness/http/error-response.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
-import type { ErrorCode } from '../../src/errors/catalogue.js';
+import type { ErrorCode } from '../../src/platform/errors/catalogue.js';
 
 const LONG = 'a'.repeat(20_000);
 /** Far more than the service reads of a message that it rejects. */

@@ -20,9 +20,9 @@ import {
   ValidateNested,
 } from 'class-validator';
 import fc from 'fast-check';
-import { INT64_MAX } from '../../src/http/validation/int64.js';
-import { IsInt64 } from '../../src/http/validation/property-rules.js';
-import { ValidationPipe } from '../../src/http/validation/validation.pipe.js';
+import { INT64_MAX } from '../../src/platform/http/validation/int64.js';
+import { IsInt64 } from '../../src/platform/http/validation/property-rules.js';
+import { ValidationPipe } from '../../src/platform/http/validation/validation.pipe.js';
 import { ListPetsQuery } from '../../src/pets/dto/list-pets-query.dto.js';
 import { NewPet } from '../../src/pets/dto/new-pet.dto.js';
 import { holds } from '../harness/fuzz/property.js';

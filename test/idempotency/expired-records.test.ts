@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { BackgroundJobs } from '../../src/database/background-job.js';
-import { ExpiredRecords } from '../../src/idempotency/expired-records.js';
-import { IdempotencyRecord } from '../../src/idempotency/idempotency-record.entity.js';
-import { IdempotencyRepository } from '../../src/idempotency/idempotency.repository.js';
+import { BackgroundJobs } from '../../src/platform/database/background-job.js';
+import { ExpiredRecords } from '../../src/platform/idempotency/expired-records.js';
+import { IdempotencyRecord } from '../../src/platform/idempotency/idempotency-record.entity.js';
+import { IdempotencyRepository } from '../../src/platform/idempotency/idempotency.repository.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 const NOW_MS = Date.parse('2027-03-01T12:00:00.000Z');

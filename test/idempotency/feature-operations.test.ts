@@ -2,9 +2,9 @@
 import 'reflect-metadata';
 import { join } from 'node:path';
 import { Controller, Get, Next, Post, Res } from '@nestjs/common';
-import { idempotencyProblems } from '../../src/idempotency/idempotent-route-check.js';
-import { IdempotencyKey } from '../../src/idempotency/idempotency-key.decorator.js';
-import { Idempotent } from '../../src/idempotency/idempotent.decorator.js';
+import { idempotencyProblems } from '../../src/platform/idempotency/idempotent-route-check.js';
+import { IdempotencyKey } from '../../src/platform/idempotency/idempotency-key.decorator.js';
+import { Idempotent } from '../../src/platform/idempotency/idempotent.decorator.js';
 import { createOwner } from '../harness/database/factories.js';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { startService, type TestService } from '../harness/service/service.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { fingerprintOf } from '../../src/idempotency/fingerprint.js';
+import { fingerprintOf } from '../../src/platform/idempotency/fingerprint.js';
 
 class Dto {
   [name: string]: unknown;

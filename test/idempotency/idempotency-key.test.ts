@@ -1,4 +1,4 @@
-import { readIdempotencyKey } from '../../src/idempotency/idempotency-key.js';
+import { readIdempotencyKey } from '../../src/platform/idempotency/idempotency-key.js';
 
 const read = (header: string): string | undefined =>
   readIdempotencyKey({ 'idempotency-key': header });

@@ -1,4 +1,4 @@
-import { describeCause, errorDetails } from '../../src/logging/error-details.js';
+import { describeCause, errorDetails } from '../../src/platform/logging/error-details.js';
 
 const rejected = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:5432'), {
   code: 'ECONNREFUSED',

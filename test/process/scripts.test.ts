@@ -74,7 +74,7 @@ test('npm run dev › restarts the service after a change that compiles', async 
     (await fetch(`http://127.0.0.1:${port}/health/live`)).status;
 
   await printed('listening');
-  const file = project.path('src/health/health.controller.ts');
+  const file = project.path('src/platform/health/health.controller.ts');
   const original = readFileSync(file, 'utf8');
 
   appendFileSync(file, "const count: number = 'one';\n");

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { SettingError } from '../../src/config/setting-error.js';
-import { Settings } from '../../src/config/settings.js';
+import { SettingError } from '../../src/platform/config/setting-error.js';
+import { Settings } from '../../src/platform/config/settings.js';
 
 const DATABASE = { DATABASE_URL: 'postgres://user:secret@db:5432/pets' };
 

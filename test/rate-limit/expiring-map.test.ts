@@ -1,4 +1,4 @@
-import { ExpiringMap } from '../../src/rate-limit/expiring-map.js';
+import { ExpiringMap } from '../../src/platform/rate-limit/expiring-map.js';
 
 const START_MS = 1_800_000_000_000;
 const END_MS = START_MS + 60_000;

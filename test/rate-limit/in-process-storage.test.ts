@@ -1,5 +1,5 @@
-import { InProcessStorage } from '../../src/rate-limit/in-process-storage.js';
-import type { Budget } from '../../src/rate-limit/limit-storage.js';
+import { InProcessStorage } from '../../src/platform/rate-limit/in-process-storage.js';
+import type { Budget } from '../../src/platform/rate-limit/limit-storage.js';
 import { address, owner, START_MS } from '../harness/rate-limit/limit-model.js';
 import { itKeepsTheRules } from '../harness/rate-limit/storage-rules.js';
 

@@ -1,5 +1,5 @@
-import { limitHeaders, retryAfterSeconds } from '../../src/rate-limit/limit-headers.js';
-import type { RateLimitDecision } from '../../src/rate-limit/limit-storage.js';
+import { limitHeaders, retryAfterSeconds } from '../../src/platform/rate-limit/limit-headers.js';
+import type { RateLimitDecision } from '../../src/platform/rate-limit/limit-storage.js';
 import { oneOf, seededRandom } from '../harness/http/random.js';
 
 const START_MS = 1_800_000_000_000;

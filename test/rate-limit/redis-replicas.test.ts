@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { hashKey } from '../../src/auth/key-format.js';
+import { hashKey } from '../../src/platform/access/key-format.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { Settings } from '../../src/config/settings.js';
-import type { Budget } from '../../src/rate-limit/limit-storage.js';
-import { RedisStorage } from '../../src/rate-limit/redis/redis-storage.js';
+import { Settings } from '../../src/platform/config/settings.js';
+import type { Budget } from '../../src/platform/rate-limit/limit-storage.js';
+import { RedisStorage } from '../../src/platform/rate-limit/redis/redis-storage.js';
 import {
   describeWithRedisClock,
   type RedisServer,

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { load, loadAll } from 'js-yaml';
-import { Settings } from '../../src/config/settings.js';
+import { Settings } from '../../src/platform/config/settings.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
 import { type Manifest, manifestErrors } from '../harness/stack/kubernetes-types.js';
 

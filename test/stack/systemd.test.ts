@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Settings } from '../../src/config/settings.js';
+import { Settings } from '../../src/platform/config/settings.js';
 import { readProjectFile } from '../harness/stack/compose-file.js';
 
 /** The highest exposure that systemd-analyze shows as OK rather than MEDIUM. */

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { ApiModel } from '../../http/openapi/decorators/api-model.decorator.js';
-import { IsText } from '../../http/validation/property-rules.js';
+import { ApiModel } from '../../platform/http/openapi/decorators/api-model.decorator.js';
+import { IsText } from '../../platform/http/validation/property-rules.js';
 
 /** The body of `POST /v1/categories`. */
 @ApiModel({

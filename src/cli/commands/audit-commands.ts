@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { OperatorActionRecord } from '../../auth/administration/operator-actions.repository.js';
-import { jsonText } from '../../http/response/json-text.js';
+import type { OperatorActionRecord } from '../../platform/access/administration/operator-actions.repository.js';
+import { jsonText } from '../../platform/http/response/json-text.js';
 import { addCommand } from '../command-options.js';
 import { addStoreAction } from '../store-command.js';
 import { textTable, timeText } from '../text-table.js';

@@ -36,7 +36,7 @@ function addStatus(database: Command): void {
   addJsonOption(command).action(async (options: OutputOptions) => {
     const [{ withConnection }, { migrationStatus }] = await Promise.all([
       import('../store-session.js'),
-      import('../../database/schema/migration-status.js'),
+      import('../../platform/database/schema/migration-status.js'),
     ]);
     await withConnection({}, async (connection) => {
       const { executed, pending } = await migrationStatus(connection);

@@ -3,9 +3,9 @@ import type {
   IssuedKey,
   KeyRecord,
   RotatedKey,
-} from '../../auth/administration/key-administration.js';
-import { limitsOf } from '../../auth/plan.js';
-import type { BudgetKey, RateLimitDecision } from '../../rate-limit/limit-storage.js';
+} from '../../platform/access/administration/key-administration.js';
+import { limitsOf } from '../../platform/access/plan.js';
+import type { BudgetKey, RateLimitDecision } from '../../platform/rate-limit/limit-storage.js';
 import {
   parseDuration,
   parseId,

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
-import { AdministrationError } from '../../auth/administration/administration-error.js';
-import { toOwnerName } from '../../auth/administration/owner-name.js';
+import { AdministrationError } from '../../platform/access/administration/administration-error.js';
+import { toOwnerName } from '../../platform/access/administration/owner-name.js';
 
 const MAX_ID = 2n ** 63n - 1n;
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

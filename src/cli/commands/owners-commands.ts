@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { OwnerRecord } from '../../auth/administration/owner-administration.js';
-import { limitsOf } from '../../auth/plan.js';
-import type { Plan } from '../../config/plans.js';
+import type { OwnerRecord } from '../../platform/access/administration/owner-administration.js';
+import { limitsOf } from '../../platform/access/plan.js';
+import type { Plan } from '../../platform/config/plans.js';
 import { parseOwner } from './option-values.js';
 import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
 import { CommandError } from '../command-error.js';

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { StoredPlan } from '../../auth/plan.js';
-import { MAX_CUSTOM_LIMIT, type Plan, PLAN_LIMITS } from '../../config/plans.js';
+import type { StoredPlan } from '../../platform/access/plan.js';
+import { MAX_CUSTOM_LIMIT, type Plan, PLAN_LIMITS } from '../../platform/config/plans.js';
 import { addRequiredOption } from '../command-options.js';
 import { countUpTo } from './option-values.js';
 

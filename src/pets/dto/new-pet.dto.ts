@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { ApiInt64 } from '../../http/openapi/decorators/api-json.decorator.js';
-import { ApiModel } from '../../http/openapi/decorators/api-model.decorator.js';
-import { IsInt64, IsOneOf, IsText } from '../../http/validation/property-rules.js';
+import { ApiInt64 } from '../../platform/http/openapi/decorators/api-json.decorator.js';
+import { ApiModel } from '../../platform/http/openapi/decorators/api-model.decorator.js';
+import { IsInt64, IsOneOf, IsText } from '../../platform/http/validation/property-rules.js';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 
 /** The body of `POST /v1/pets`. */

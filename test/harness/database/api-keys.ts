@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { KeyMaker } from '../../../src/auth/key-format.js';
+import { KeyMaker } from '../../../src/platform/access/key-format.js';
 import type { TestDatabase } from './database.js';
 
 /** A store that is not under test. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Plan } from '../../../src/config/plans.js';
-import { hashKey, keyHint } from '../../../src/auth/key-format.js';
+import type { Plan } from '../../../src/platform/config/plans.js';
+import { hashKey, keyHint } from '../../../src/platform/access/key-format.js';
 import { earlierKey, keyMakerOf } from './api-keys.js';
 import type { TestDatabase } from './database.js';
 

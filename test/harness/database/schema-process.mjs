@@ -7,13 +7,13 @@
 import { readdir } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { DataSource } from 'typeorm';
-import { Settings } from '#dist/config/settings.js';
-import { dataSourceOptions } from '#dist/database/data-source-options.js';
-import { locateDatabase } from '#dist/database/database-location.js';
-import { migrate } from '#dist/database/schema/migrate.js';
+import { Settings } from '#dist/platform/config/settings.js';
+import { dataSourceOptions } from '#dist/platform/database/data-source-options.js';
+import { locateDatabase } from '#dist/platform/database/database-location.js';
+import { migrate } from '#dist/platform/database/schema/migrate.js';
 
-/** @typedef {import('../../../src/database/database-location.js').DatabaseLocation} DatabaseLocation */
-/** @typedef {import('../../../src/config/database-settings.js').DatabaseSettings} DatabaseSettings */
+/** @typedef {import('../../../src/platform/database/database-location.js').DatabaseLocation} DatabaseLocation */
+/** @typedef {import('../../../src/platform/config/database-settings.js').DatabaseSettings} DatabaseSettings */
 /** @typedef {import('typeorm').DataSourceOptions} DataSourceOptions */
 
 /** @type {Record<string, (location: DatabaseLocation, settings: DatabaseSettings) => Promise<unknown>>} */

@@ -11,8 +11,8 @@ import {
   Post,
 } from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
-import { changeRows, queryRows } from '#dist/database/sql.js';
-import { Transactions } from '#dist/database/transactions.js';
+import { changeRows, queryRows } from '#dist/platform/database/sql.js';
+import { Transactions } from '#dist/platform/database/transactions.js';
 import { Pet } from '#dist/pets/pet.entity.js';
 
 const PLAN_SETTINGS = `

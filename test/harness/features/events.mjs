@@ -3,15 +3,15 @@
 import { Body, Controller, Inject, Injectable, Module, Post } from '@nestjs/common';
 import { IsString } from 'class-validator';
 import { EntityManager } from 'typeorm';
-import { CallerKey } from '#dist/auth/caller-key.decorator.js';
-import { Transactions } from '#dist/database/transactions.js';
-import { EventsModule } from '#dist/events/events.module.js';
-import { Events } from '#dist/events/events.js';
-import { OnEvent } from '#dist/events/on-event.decorator.js';
-import { IdempotencyKey } from '#dist/idempotency/idempotency-key.decorator.js';
-import { IdempotencyModule } from '#dist/idempotency/idempotency.module.js';
-import { Idempotency } from '#dist/idempotency/idempotency.js';
-import { Idempotent } from '#dist/idempotency/idempotent.decorator.js';
+import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
+import { Transactions } from '#dist/platform/database/transactions.js';
+import { EventsModule } from '#dist/platform/events/events.module.js';
+import { Events } from '#dist/platform/events/events.js';
+import { OnEvent } from '#dist/platform/events/on-event.decorator.js';
+import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
+import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
+import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
+import { Idempotent } from '#dist/platform/idempotency/idempotent.decorator.js';
 
 /** Longer than any test. */
 const NEVER_MS = 3_600_000;
@@ -35,7 +35,7 @@ class OrdersController {
     this.manager = manager;
   }
 
-  /** @param {NewOrder} order @param {import('#dist/auth/cached-key.js').CachedKey} caller
+  /** @param {NewOrder} order @param {import('#dist/platform/access/cached-key.js').CachedKey} caller
    * @param {string | undefined} key */
   create(order, caller, key) {
     if (order.mode === 'no-transaction') return this.publish(this.manager, order);

@@ -2,13 +2,13 @@
 // Operations with an idempotency key, right and wrong, as a team's own code might have them.
 import { Body, Controller, HttpCode, Inject, Module, Param, Post } from '@nestjs/common';
 import { IsString } from 'class-validator';
-import { CallerKey } from '#dist/auth/caller-key.decorator.js';
-import { ServiceError } from '#dist/errors/service-error.js';
-import { Page } from '#dist/http/response/handler-result.js';
-import { IdempotencyKey } from '#dist/idempotency/idempotency-key.decorator.js';
-import { IdempotencyModule } from '#dist/idempotency/idempotency.module.js';
-import { Idempotency } from '#dist/idempotency/idempotency.js';
-import { Idempotent } from '#dist/idempotency/idempotent.decorator.js';
+import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
+import { ServiceError } from '#dist/platform/errors/service-error.js';
+import { Page } from '#dist/platform/http/response/handler-result.js';
+import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
+import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
+import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
+import { Idempotent } from '#dist/platform/idempotency/idempotent.decorator.js';
 
 class NewNote {
   text = '';
@@ -42,7 +42,7 @@ class NotesController {
 
   /**
    * @param {NewNote} note
-   * @param {import('#dist/auth/cached-key.js').CachedKey} caller
+   * @param {import('#dist/platform/access/cached-key.js').CachedKey} caller
    * @param {string | undefined} key
    * @param {string} work
    */
@@ -63,7 +63,7 @@ class NotesController {
     return { run: ++runs };
   }
 
-  /** @param {NewNote} note @param {import('#dist/auth/cached-key.js').CachedKey} caller
+  /** @param {NewNote} note @param {import('#dist/platform/access/cached-key.js').CachedKey} caller
    * @param {string | undefined} key @param {string} work */
   async changeResult(note, caller, key, work) {
     return { result: await this.create(note, caller, key, work) };
@@ -74,7 +74,7 @@ class NotesController {
     return this.create(note, caller, key && 'other', work);
   }
 
-  /** @param {NewNote} note @param {import('#dist/auth/cached-key.js').CachedKey} caller
+  /** @param {NewNote} note @param {import('#dist/platform/access/cached-key.js').CachedKey} caller
    * @param {string} key @param {string} work @param {number} run */
   once(note, caller, key, work, run) {
     return this.idempotency.once(

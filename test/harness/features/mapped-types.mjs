@@ -13,7 +13,7 @@ import {
 import { ApiOkResponse, PartialType } from '@nestjs/swagger';
 import { Exclude, Transform, Type } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
-import { IsInt64, IsText } from '#dist/http/validation/property-rules.js';
+import { IsInt64, IsText } from '#dist/platform/http/validation/property-rules.js';
 
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- its property is decorated below
 class Box {}

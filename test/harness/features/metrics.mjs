@@ -2,7 +2,7 @@
 // A feature that returns the metrics of the application that it is part of.
 import { Controller, Get, Inject, Module } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
-import { ServiceMetrics } from '#dist/metrics/service-metrics.js';
+import { ServiceMetrics } from '#dist/platform/metrics/service-metrics.js';
 
 class MetricsController {
   /** @param {ModuleRef} modules */

@@ -1,7 +1,7 @@
 // @ts-check
 // A route that a feature opens to everyone, in addition to those of routes.mjs.
 import { Controller, Get, Module } from '@nestjs/common';
-import { Public } from '#dist/auth/public.decorator.js';
+import { Public } from '#dist/platform/access/public.decorator.js';
 import routes from './routes.mjs';
 
 class OpenController {

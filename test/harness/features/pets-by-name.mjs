@@ -4,11 +4,15 @@
 import 'reflect-metadata';
 import { Controller, Get, Inject, Module, Param, Query } from '@nestjs/common';
 import { getDataSourceToken } from '@nestjs/typeorm';
-import { ServiceError } from '#dist/errors/service-error.js';
-import { Keyset } from '#dist/http/paging/keyset.js';
-import { PageQuery } from '#dist/http/paging/page-query.dto.js';
-import { Int64Pipe } from '#dist/http/validation/int64.pipe.js';
-import { IsOneOf, IsOptionalMember, IsText } from '#dist/http/validation/property-rules.js';
+import { ServiceError } from '#dist/platform/errors/service-error.js';
+import { Keyset } from '#dist/platform/http/paging/keyset.js';
+import { PageQuery } from '#dist/platform/http/paging/page-query.dto.js';
+import { Int64Pipe } from '#dist/platform/http/validation/int64.pipe.js';
+import {
+  IsOneOf,
+  IsOptionalMember,
+  IsText,
+} from '#dist/platform/http/validation/property-rules.js';
 
 const BY_NAME = new Keyset('text', 'bigint');
 

@@ -12,13 +12,13 @@ import {
   ParseIntPipe,
 } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { Public } from '#dist/auth/public.decorator.js';
-import { Clock } from '#dist/config/clock.js';
-import { BackgroundJobs } from '#dist/database/background-job.js';
-import { Settings } from '#dist/config/settings.js';
-import { Deprecated } from '#dist/http/routing/deprecation.js';
-import { PipelinedStatements } from '#dist/database/pipelining/pipelined-statements.js';
-import { Page } from '#dist/http/response/handler-result.js';
+import { Public } from '#dist/platform/access/public.decorator.js';
+import { Clock } from '#dist/platform/config/clock.js';
+import { BackgroundJobs } from '#dist/platform/database/background-job.js';
+import { Settings } from '#dist/platform/config/settings.js';
+import { Deprecated } from '#dist/platform/http/routing/deprecation.js';
+import { PipelinedStatements } from '#dist/platform/database/pipelining/pipelined-statements.js';
+import { Page } from '#dist/platform/http/response/handler-result.js';
 
 class ToysService {
   logger = new Logger(ToysService.name);

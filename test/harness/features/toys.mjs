@@ -24,11 +24,11 @@ import {
   ApiUnprocessableEntityResponse,
 } from '@nestjs/swagger';
 import { Allow } from 'class-validator';
-import { Public } from '#dist/auth/public.decorator.js';
-import { ServiceError } from '#dist/errors/service-error.js';
-import { ApiErrors } from '#dist/http/openapi/decorators/api-errors.decorator.js';
-import { IdempotencyKey } from '#dist/idempotency/idempotency-key.decorator.js';
-import { Idempotent } from '#dist/idempotency/idempotent.decorator.js';
+import { Public } from '#dist/platform/access/public.decorator.js';
+import { ServiceError } from '#dist/platform/errors/service-error.js';
+import { ApiErrors } from '#dist/platform/http/openapi/decorators/api-errors.decorator.js';
+import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
+import { Idempotent } from '#dist/platform/idempotency/idempotent.decorator.js';
 
 const TOY = { schema: { type: 'object' }, example: { toyId: 1 } };
 

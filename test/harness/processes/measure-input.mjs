@@ -4,9 +4,9 @@
 import 'reflect-metadata';
 import { Expose, Transform, Type } from 'class-transformer';
 import { Allow, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
-import { parseJson } from '#dist/http/body/parse-json.js';
-import { IsInt64 } from '#dist/http/validation/property-rules.js';
-import { ValidationPipe } from '#dist/http/validation/validation.pipe.js';
+import { parseJson } from '#dist/platform/http/body/parse-json.js';
+import { IsInt64 } from '#dist/platform/http/validation/property-rules.js';
+import { ValidationPipe } from '#dist/platform/http/validation/validation.pipe.js';
 import { NewPet } from '#dist/pets/dto/new-pet.dto.js';
 
 /** @typedef {{ cpuMs: number, outcome: string }} Measured */

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { join } from 'node:path';
 
 const [dist = '', dataDir, use, startTimeoutMs] = process.argv.slice(2);
-const module = pathToFileURL(join(dist, 'embedded-postgres/embedded-postgres.js')).href;
+const module = pathToFileURL(join(dist, 'platform/database/embedded/embedded-postgres.js')).href;
 const { openEmbeddedDatabase, EmbeddedDatabaseError } = await import(module);
 const begun = performance.now();
 try {

@@ -3,7 +3,7 @@ import type {
   Budget,
   Quota,
   RateLimitDecision,
-} from '../../../src/rate-limit/limit-storage.js';
+} from '../../../src/platform/rate-limit/limit-storage.js';
 import { DAY_MS, MINUTE_MS } from './limits.js';
 
 export const START_MS = 1_800_000_000_000;

@@ -1,5 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { BanPolicy, Budget, LimitStorage } from '../../../src/rate-limit/limit-storage.js';
+import type {
+  BanPolicy,
+  Budget,
+  LimitStorage,
+} from '../../../src/platform/rate-limit/limit-storage.js';
 import { oneOf, seededRandom } from '../http/random.js';
 import { address, LimitModel, owner, START_MS, withRoute } from './limit-model.js';
 import { DAY_MS, MINUTE_MS } from './limits.js';

@@ -7,12 +7,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
-import { createApp } from '#dist/app.js';
+import { createApp } from '#dist/platform/app.js';
 import { AppModule } from '#dist/app.module.js';
-import { Settings } from '#dist/config/settings.js';
-import { locateDatabase } from '#dist/database/database-location.js';
-import { createLogger } from '#dist/logging/logger.js';
-import { ServiceMetrics } from '#dist/metrics/service-metrics.js';
+import { Settings } from '#dist/platform/config/settings.js';
+import { locateDatabase } from '#dist/platform/database/database-location.js';
+import { createLogger } from '#dist/platform/logging/logger.js';
+import { ServiceMetrics } from '#dist/platform/metrics/service-metrics.js';
 import { PetsModule } from '#dist/pets/pets.module.js';
 
 /**

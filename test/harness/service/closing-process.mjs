@@ -1,15 +1,16 @@
 // @ts-check
 // Serves some requests, closes the application, and exits only if nothing keeps it running.
 import { get } from 'node:http';
-import { createApp } from '#dist/app.js';
-import { Settings } from '#dist/config/settings.js';
-import { locateDatabase } from '#dist/database/database-location.js';
-import { createLogger } from '#dist/logging/logger.js';
+import { AppModule } from '#dist/app.module.js';
+import { createApp } from '#dist/platform/app.js';
+import { Settings } from '#dist/platform/config/settings.js';
+import { locateDatabase } from '#dist/platform/database/database-location.js';
+import { createLogger } from '#dist/platform/logging/logger.js';
 
 const settings = new Settings(process.env);
 const database = await locateDatabase(settings.database, 'service');
 const app = await createApp(
-  { settings, clock: { now: () => Date.now() }, database },
+  { settings, clock: { now: () => Date.now() }, database, features: [AppModule] },
   createLogger('silent', { write: () => undefined }),
 );
 await app.listen(0, '127.0.0.1');

@@ -1,9 +1,9 @@
 // @ts-check
 // The application with the features of a file, in a process that a test can kill. It sends its port.
-import { createApp } from '#dist/app.js';
-import { Settings } from '#dist/config/settings.js';
-import { locateDatabase } from '#dist/database/database-location.js';
-import { createLogger } from '#dist/logging/logger.js';
+import { createApp } from '#dist/platform/app.js';
+import { Settings } from '#dist/platform/config/settings.js';
+import { locateDatabase } from '#dist/platform/database/database-location.js';
+import { createLogger } from '#dist/platform/logging/logger.js';
 
 const settings = new Settings(process.env);
 const app = await createApp(

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { AuthModule } from '../auth/auth.module.js';
+import { AuthModule } from '../access/auth.module.js';
 import { EventsModule } from '../events/events.module.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { CallerMetrics } from './caller-metrics.js';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { CachedKey } from '../auth/cached-key.js';
+import type { CachedKey } from '../access/cached-key.js';
 import { MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import { clientNetwork } from '../http/request/request-context.js';

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { isUncounted } from '../auth/public.decorator.js';
+import { isUncounted } from '../access/public.decorator.js';
 import { perRoute } from '../http/request/request-context.js';
 import type { Quota } from './limit-storage.js';
 

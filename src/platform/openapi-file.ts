@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { platformModule, VERSIONING } from './platform.module.js';
 import { Settings } from './config/settings.js';
@@ -6,21 +7,22 @@ import { describeInterface, readRoutes } from './http/openapi/description/docume
 import { toYaml } from './http/openapi/published-description.js';
 import { createLogger } from './logging/logger.js';
 import { LinkBase } from './http/routing/link-base.js';
-import { PetsModule } from './pets/pets.module.js';
 import { ServiceAdapter } from './http/server/service-adapter.js';
 
 /**
  * Returns the content of `openapi.yaml`: the published interface with the default settings, before
  * any operation is removed. Starts nothing: Nest only reads the classes of the modules.
+ *
+ * @param features the modules whose operations are published
  */
-export async function openapiFile(): Promise<string> {
+export async function openapiFile(features: readonly Type[]): Promise<string> {
   const settings = new Settings({});
   const clock = { now: () => 0 };
   const database = { requests: {}, direct: {}, embedded: false, close: () => Promise.resolve() };
   const linkBase = new LinkBase();
   const app = await NestFactory.create(
     platformModule(
-      { settings, clock, database, features: [PetsModule] },
+      { settings, clock, database, features },
       linkBase,
       createLogger('silent', { write: () => undefined }),
     ),

@@ -3,7 +3,6 @@ import { Logger as NestLog, type Type } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
-import { AppModule } from './app.module.js';
 import { type AppEnvironment, platformModule, VERSIONING } from './platform.module.js';
 import { EventsModule } from './events/events.module.js';
 import { LinkBase } from './http/routing/link-base.js';
@@ -56,7 +55,7 @@ function setUp(app: NestExpressApplication, environment: AppEnvironment, logger:
     const middleware = app.get(step);
     app.use(middleware.use.bind(middleware));
   }
-  app.get(RequestContext).identifiesLogs = hasLoggers(app, environment.features ?? [AppModule]);
+  app.get(RequestContext).identifiesLogs = hasLoggers(app, environment.features);
   DOCUMENTATION(app, environment);
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { KeyCache } from '../auth/key-cache/key-cache.js';
+import { KeyCache } from '../access/key-cache/key-cache.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
 import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { ServiceMetrics } from './service-metrics.js';

@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
-import { loggedCaller } from '../auth/authenticator.js';
+import { loggedCaller } from '../access/authenticator.js';
 import { setLimitHeaders } from '../http/request/address-limits.js';
 import { requestOf, responseOf } from '../http/request/request-context.js';
 import type { Request } from '../http/request/request.js';

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type NestMiddleware } from '@nestjs/common';
 import type { Logger } from 'pino';
-import { loggedCaller } from './auth/authenticator.js';
+import { loggedCaller } from './access/authenticator.js';
 import type { ClientAddressForm } from './config/logging-settings.js';
 import { Settings } from './config/settings.js';
 import { logRequest } from './http/request/access-log.js';

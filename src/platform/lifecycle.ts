@@ -1,10 +1,11 @@
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Type } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { EntityManager } from 'typeorm';
 import { createApp } from './app.js';
-import { ApiKey } from './auth/api-key.entity.js';
+import { ApiKey } from './access/api-key.entity.js';
 import { SystemClock } from './config/clock.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
@@ -12,8 +13,6 @@ import { isUnavailable } from './database/database-errors.js';
 import type { DatabaseLocation } from './database/database-location.js';
 import { databaseTarget } from './database/database-target.js';
 import { isSchemaCurrent, migrate } from './database/schema/migrate.js';
-import { addDemo } from './demo/demo.js';
-import { welcomeText } from './demo/welcome.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
 import { offerDemoKey } from './http/openapi/demo-key.js';
@@ -33,6 +32,19 @@ const MIN_CLOSE_MS = 500;
 const MAX_POOL_CLOSE_MS = 3_000;
 const FLUSH_MS = { min: 100, max: 1_000 };
 
+/** What the process runs on the platform. */
+export interface Application {
+  /** The modules of the features. */
+  features: readonly Type[];
+  /** The demo data of an embedded database. */
+  demo: {
+    /** Adds the data once. Returns the demo API key, or null if it is not valid. */
+    add(manager: EntityManager, dataDir: string): Promise<string | null>;
+    /** Returns the text that is printed when the service listens. */
+    welcomeText(address: string, key: string | null): string;
+  };
+}
+
 /**
  * Starts the service, runs it until `stopReason` resolves, completes the requests in progress, and
  * closes everything, including the database.
@@ -40,6 +52,7 @@ const FLUSH_MS = { min: 100, max: 1_000 };
  * @throws StartError when an operator can fix what prevents the start
  */
 export async function runService(
+  { features, demo }: Application,
   settings: Settings,
   database: DatabaseLocation,
   log: ServiceLog,
@@ -48,17 +61,17 @@ export async function runService(
   const { shutdownDelayMs, shutdownGraceMs } = settings.server;
   let endByMs = Infinity;
   try {
-    const app = await start(settings, database, log).catch(rethrow);
+    const app = await start(features, settings, database, log).catch(rethrow);
     const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
     try {
       // Null when no demo API key is valid, undefined without the embedded database.
       const demoKey = database.embedded
-        ? await addDemo(app.get(EntityManager), settings.database.dataDir)
+        ? await demo.add(app.get(EntityManager), settings.database.dataDir)
         : undefined;
       if (demoKey) offerDemoKey(app, demoKey);
       if (demoKey === undefined) await reportMissingKeys(app, log.logger);
       const address = await openListeners(app, metrics, settings, log.logger);
-      if (demoKey !== undefined) log.output.write(`${welcomeText(address, demoKey)}\n`);
+      if (demoKey !== undefined) log.output.write(`${demo.welcomeText(address, demoKey)}\n`);
       log.logger.info({ signal: await stopReason }, 'stopping');
       endByMs = performance.now() + shutdownDelayMs + shutdownGraceMs;
       await drain(app, settings.server);
@@ -76,6 +89,7 @@ export async function runService(
 
 /** Migrates the schema, or checks that no migration is missing, and creates the application. */
 async function start(
+  features: readonly Type[],
   settings: Settings,
   database: DatabaseLocation,
   { logger, output }: ServiceLog,
@@ -88,7 +102,7 @@ async function start(
       'The schema of the database is not up to date. Run `pets db migrate`, or set MIGRATE_ON_START=true.',
     );
   }
-  const app = await createApp({ settings, clock: new SystemClock(), database }, logger);
+  const app = await createApp({ settings, clock: new SystemClock(), database, features }, logger);
   app.get(ServiceMetrics).observeProcess(VERSION, output);
   return app;
 }

@@ -1,5 +1,5 @@
 import { Injectable, type NestMiddleware } from '@nestjs/common';
-import { Authenticator } from './auth/authenticator.js';
+import { Authenticator } from './access/authenticator.js';
 import type { Bounds } from './config/bounds.js';
 import { Settings } from './config/settings.js';
 import { BoundedPool } from './database/pools/bounded-pool.js';

@@ -1,4 +1,4 @@
-import type { CachedKey } from '../auth/cached-key.js';
+import type { CachedKey } from '../access/cached-key.js';
 import { DAY_MS, MINUTE_MS } from '../config/clock.js';
 import type { Circuit } from './redis/circuit.js';
 

@@ -1,7 +1,7 @@
 import type { CanActivate, NestMiddleware, Type } from '@nestjs/common';
 import { AccessLog } from './access-log.js';
-import { ApiKeyGuard } from './auth/api-key.guard.js';
-import { IdentifyCallerGuard } from './auth/identify-caller.guard.js';
+import { ApiKeyGuard } from './access/api-key.guard.js';
+import { IdentifyCallerGuard } from './access/identify-caller.guard.js';
 import { JsonBodyGuard } from './http/body/json-body.guard.js';
 import { serveDocumentation } from './http/openapi/serve-documentation.js';
 import { RequestContext } from './http/request/request-context.js';

@@ -1,6 +1,6 @@
 import type { ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../config/database-settings.js';
-import type { ServerUse } from '../embedded-postgres/server/attachment.js';
+import type { ServerUse } from './embedded/server/attachment.js';
 
 /** Where the database is, and how to stop it. */
 export abstract class DatabaseLocation {
@@ -16,7 +16,7 @@ export abstract class DatabaseLocation {
 /** Whether there is a database to connect to. True for every DATABASE_URL. */
 export async function databaseExists({ url, dataDir }: DatabaseSettings): Promise<boolean> {
   if (url !== undefined) return true;
-  const { hasEmbeddedDatabase } = await import('../embedded-postgres/embedded-postgres.js');
+  const { hasEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
   return hasEmbeddedDatabase(dataDir);
 }
 
@@ -38,7 +38,7 @@ export async function locateDatabase(
     };
   }
   // Loaded on demand: DATABASE_URL needs none of it.
-  const { openEmbeddedDatabase } = await import('../embedded-postgres/embedded-postgres.js');
+  const { openEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
   const database = await openEmbeddedDatabase({ dataDir: settings.dataDir, use });
   // Otherwise the environment variable PGSSLMODE could turn TLS on.
   const connection = { ...database.connection, ssl: false };

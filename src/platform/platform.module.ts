@@ -1,8 +1,7 @@
 import { Module, type Type, type VersioningOptions, VersioningType } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
-import { AppModule } from './app.module.js';
-import { AuthModule } from './auth/auth.module.js';
+import { AuthModule } from './access/auth.module.js';
 import type { Clock } from './config/clock.js';
 import type { Settings } from './config/settings.js';
 import type { DatabaseLocation } from './database/database-location.js';
@@ -25,8 +24,8 @@ export interface AppEnvironment {
   settings: Settings;
   clock: Clock;
   database: DatabaseLocation;
-  /** The feature modules, in place of AppModule. */
-  features?: readonly Type[];
+  /** The modules of the features. */
+  features: readonly Type[];
 }
 
 /** Returns the root module. */
@@ -35,9 +34,9 @@ export function platformModule(
   linkBase: LinkBase,
   logger: Logger,
 ): Type {
-  const { settings, clock, database, features = [AppModule] } = environment;
+  const { settings, clock, database, features } = environment;
 
-  // A class, because Nest would register the imports of a dynamic module before those of AppModule.
+  // A class, because Nest would register the imports of a dynamic module before those of the features.
   @Module({
     imports: [
       DiscoveryModule,
