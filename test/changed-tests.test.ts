@@ -20,7 +20,7 @@ test.each([
   ['src/demo/demo.ts', 'test/demo.test.ts'],
   ['test/pets/get.test.ts', 'test/pets/get.test.ts'],
   ['examples/orders/orders.service.ts', 'test/examples'],
-  ['examples/import-shelter/import.mjs', 'test/import-shelter.test.ts'],
+  ['examples/import-shelter/import.mjs', 'test/examples'],
   ['docs/extending.md', 'test/extending.test.ts'],
 ])('npm run check › a change of %s runs %s', (file, expected) => {
   expect(testsOf(file)).toEqual(expect.arrayContaining([...ALWAYS, expected]));
