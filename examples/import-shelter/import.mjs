@@ -165,7 +165,7 @@ async function fetchAndReport(request) {
  * @returns {string} fetch keeps the reason in `cause`
  */
 function reasonOf(error) {
-  return error.cause?.code ?? error.message;
+  return (error.cause ?? error).code || (error.cause ?? error).message;
 }
 
 /**
