@@ -9,10 +9,10 @@ import { PipelinedStatements } from '../../src/platform/database/pipelining/pipe
 import type { Parameter } from '../../src/platform/database/pipelining/statement-batch.js';
 import {
   connectionOf,
-  UnpreparedServiceClient,
-  ServiceClient,
-  type ServiceClientConfig,
-} from '../../src/platform/database/pipelining/service-client.js';
+  UnpreparedPgClient,
+  PgClient,
+  type PgClientConfig,
+} from '../../src/platform/database/pipelining/pg-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 const MAX_TOGETHER = 8;
@@ -30,10 +30,10 @@ afterAll(() => database.close());
 beforeEach(() => openPool({}));
 afterEach(() => pool.end());
 
-function openPool(config: ServiceClientConfig & pg.PoolConfig): void {
+function openPool(config: PgClientConfig & pg.PoolConfig): void {
   pool = new pg.Pool({
     connectionString: database.url,
-    ...({ Client: ServiceClient } as object),
+    ...({ Client: PgClient } as object),
     max: 4,
     connectionTimeoutMillis: 5_000,
     ...config,
@@ -79,7 +79,7 @@ describe('reads of one event-loop tick', () => {
   it('fail with the newest ones when the queue for a connection is full', async () => {
     const bounded = new BoundedPool({
       connectionString: database.url,
-      Client: ServiceClient,
+      Client: PgClient,
       max: 1,
       maxWaiting: 1,
     });
@@ -389,7 +389,7 @@ describe('the columns of a read', () => {
   });
 
   it('are described each time without prepared statements', async () => {
-    openPool({ ...({ Client: UnpreparedServiceClient } as object) });
+    openPool({ ...({ Client: UnpreparedPgClient } as object) });
 
     for (const number of [1, 2]) expect(await who(number)).toMatchObject([{ number }]);
     expect((await whoAre(3)).map(({ number }) => number)).toEqual([0, 1, 2]);
