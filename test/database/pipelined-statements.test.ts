@@ -131,10 +131,25 @@ describe('reads of one event-loop tick', () => {
       { status: 'fulfilled', value: [{ number: 2 }] },
     ]);
     expect(failure).toMatchObject({ status: 'rejected', reason: { code: '22012' } });
-    // A connection on which something failed is not used again.
-    const [next] = await who(3);
-    expect(next).toMatchObject({ number: 3 });
-    expect(next?.pid).not.toBe(pid);
+    // Otherwise, callers could force reconnects.
+    const pids = await database.query<{ pid: number }>(
+      'SELECT pid FROM pg_stat_activity WHERE datname = current_database()',
+    );
+    expect(pids.map((row) => row.pid)).toContain(pid);
+    expect(await whoAre(2)).toMatchObject([{ number: 0 }, { number: 1 }]);
+  });
+
+  it('are prepared again if the server skipped them', async () => {
+    await pool.end();
+    openPool({ max: 1 });
+    const [failure, skipped] = await Promise.allSettled([
+      columnsOf('SELECT 1 / $1::int AS number', [0]),
+      who(1),
+    ]);
+
+    expect(failure.status).toBe('rejected');
+    expect(skipped).toMatchObject({ status: 'fulfilled', value: [{ number: 1 }] });
+    expect(await who(2)).toMatchObject([{ number: 2 }]);
   });
 
   it.each([
@@ -269,11 +284,11 @@ describe('inserts', () => {
     expect(pool.totalCount).toBe(2);
   });
 
-  it('that fail close their connection', async () => {
+  it('that fail leave their connection open', async () => {
     const failure = statements.insert('SELECT 1 / $1::int', [0], (columns) => columns);
 
     await expect(failure).rejects.toMatchObject({ code: '22012' });
-    expect(pool.totalCount).toBe(0);
+    expect(pool.totalCount).toBe(1);
   });
 });
 

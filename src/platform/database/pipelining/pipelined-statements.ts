@@ -131,8 +131,10 @@ class BatchQueue {
     const settings = needsSettings ? [client.statement(this.settings, [], ignore)] : [];
     client.run([...settings, ...statements], (error, failed) => {
       client.removeListener('error', ignore);
-      client.release(error ?? undefined);
-      if (error) return this.fail(batch, error, failed ? statements.indexOf(failed) : -1);
+      const isOwn = failed !== undefined && error !== null && !isUnavailable(error);
+      // Otherwise, a caller whose values the server rejects could force reconnects.
+      client.release(isOwn ? undefined : (error ?? undefined));
+      if (error) return this.fail(batch, error, isOwn ? statements.indexOf(failed) : -1);
       for (const [index, { rows, failure }] of statements.entries()) {
         if (failure) batch[index]?.reject(failure);
         else batch[index]?.resolve(rows);
@@ -141,13 +143,12 @@ class BatchQueue {
   }
 
   /**
-   * @param failed the index of the rejected statement, or -1. The others were rolled back. They run
-   *   again, unless the server is unavailable
+   * @param failed the index of the statement that the server rejected: the others were rolled back
+   *   and run again. -1 if the server is unavailable
    */
   private fail(batch: readonly Statement[], error: Error, failed: number): void {
-    const isOwn = failed >= 0 && !isUnavailable(error);
     for (const [index, statement] of batch.entries()) {
-      if (isOwn && index !== failed) this.runAlone(statement);
+      if (failed >= 0 && index !== failed) this.runAlone(statement);
       else statement.reject(error);
     }
   }
