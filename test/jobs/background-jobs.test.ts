@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { BackgroundJob } from '../../src/platform/database/background-job.js';
+import { BackgroundJob } from '../../src/platform/jobs/background-jobs.js';
 
 const INTERVAL_MS = 1_000;
 /** Between the longest interval and twice the shortest. */

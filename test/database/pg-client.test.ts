@@ -2,10 +2,7 @@ import type { ClientConfig } from 'pg';
 import pg from 'pg';
 import { ConnectionFailedError } from '../../src/platform/database/pools/connection-failed-error.js';
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
-import {
-  UnpreparedServiceClient,
-  ServiceClient,
-} from '../../src/platform/database/pipelining/service-client.js';
+import { UnpreparedPgClient, PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { columnTypes } from '../../src/platform/database/pipelining/statement-batch.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
@@ -18,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 async function connected<Result>(
-  Client: typeof ServiceClient,
-  work: (client: ServiceClient) => Promise<Result>,
+  Client: typeof PgClient,
+  work: (client: PgClient) => Promise<Result>,
 ): Promise<Result> {
   const client = new Client({ connectionString: database.url, types: columnTypes });
   await client.connect();
@@ -35,7 +32,7 @@ const STATEMENT = 'SELECT $1::bigint AS value';
 /**
  * Returns the names by which the connection's statements are prepared, after one was used twice.
  */
-const preparedNames = (Client: typeof ServiceClient): Promise<string[]> =>
+const preparedNames = (Client: typeof PgClient): Promise<string[]> =>
   connected(Client, async (client) => {
     await client.query(STATEMENT, [1]);
     await client.query(STATEMENT, [2]);
@@ -47,21 +44,21 @@ const preparedNames = (Client: typeof ServiceClient): Promise<string[]> =>
 
 describe('a connection', () => {
   it('prepares a statement with parameters once', async () => {
-    expect(await preparedNames(ServiceClient)).toHaveLength(1);
+    expect(await preparedNames(PgClient)).toHaveLength(1);
   });
 
   it('gives a statement the same name in every process, whatever it prepared before', async () => {
-    const here = await preparedNames(ServiceClient);
+    const here = await preparedNames(PgClient);
     jest.resetModules();
-    const elsewhere = await import('../../src/platform/database/pipelining/service-client.js');
-    await connected(elsewhere.ServiceClient, (client) => client.query('SELECT $1::text', ['x']));
+    const elsewhere = await import('../../src/platform/database/pipelining/pg-client.js');
+    await connected(elsewhere.PgClient, (client) => client.query('SELECT $1::text', ['x']));
 
-    expect(await preparedNames(elsewhere.ServiceClient)).toEqual(here);
+    expect(await preparedNames(elsewhere.PgClient)).toEqual(here);
   });
 
   it('is abandoned when the first statement that a pool sends on it gets no response in time', async () => {
     const config = { connectionString: database.url, responseTimeoutMs: 100 };
-    const pool = new pg.Pool({ ...config, ...({ Client: ServiceClient } as object) });
+    const pool = new pg.Pool({ ...config, ...({ Client: PgClient } as object) });
     pool.on('error', () => undefined);
     try {
       await expect(pool.query('SELECT pg_sleep(20)')).rejects.toThrow('Connection terminated');
@@ -71,7 +68,7 @@ describe('a connection', () => {
   });
 
   it('prepares nothing through a connection pooler', async () => {
-    expect(await preparedNames(UnpreparedServiceClient)).toEqual([]);
+    expect(await preparedNames(UnpreparedPgClient)).toEqual([]);
   });
 
   it.each([
@@ -82,7 +79,7 @@ describe('a connection', () => {
     ['x', 'text', 'x'],
     ['t', 'boolean', true],
   ])('reads %s of type %s', async (text, type, value) => {
-    const { rows } = await connected(ServiceClient, (client) =>
+    const { rows } = await connected(PgClient, (client) =>
       client.query<{ value: unknown }>(`SELECT $1::text::${type} AS value`, [text]),
     );
 
@@ -91,13 +88,13 @@ describe('a connection', () => {
 
   it('reads rows of several columns with nulls', async () => {
     const sql = "SELECT NULL AS none, 'Zoë' AS name, '' AS nothing, $1::bigint AS id";
-    const { rows } = await connected(ServiceClient, (client) => client.query(sql, [7]));
+    const { rows } = await connected(PgClient, (client) => client.query(sql, [7]));
 
     expect(rows).toEqual([{ none: null, name: 'Zoë', nothing: '', id: 7n }]);
   });
 
   it('throws the error of the server', async () => {
-    const failure = connected(ServiceClient, (client) => client.query('SELECT 1 / $1::int', [0]));
+    const failure = connected(PgClient, (client) => client.query('SELECT 1 / $1::int', [0]));
 
     await expect(failure).rejects.toMatchObject({ code: '22012' });
   });
@@ -105,7 +102,7 @@ describe('a connection', () => {
 
 describe('a connection that cannot be made', () => {
   const failureOf = async (config: ClientConfig): Promise<unknown> => {
-    const client = new ServiceClient(config);
+    const client = new PgClient(config);
     client.on('error', () => undefined);
     return client.connect().then(
       () => undefined,

@@ -25,7 +25,7 @@ const statementNames = new Map<string, string>();
 const OVERDUE_CHECK_INTERVAL_MS = 50;
 
 /** pg's configuration, with a time limit for responses. */
-export interface ServiceClientConfig extends pg.ClientConfig {
+export interface PgClientConfig extends pg.ClientConfig {
   /** How long a response may take; by default without a limit. */
   responseTimeoutMs?: number;
 }
@@ -38,13 +38,13 @@ type Query = (...query: unknown[]) => unknown;
  * A connection of the service. It prepares a statement with parameters once. It closes when a
  * response is late, because the next statement would have to wait for the late one.
  */
-export class ServiceClient extends pg.Client {
+export class PgClient extends pg.Client {
   readonly preparesStatements: boolean = true;
   private readonly prepared: PreparedColumns = new Map();
   /** When each statement without a response was sent, by `performance.now()`. */
   private readonly sentAtMs: number[] = [];
 
-  constructor(config: ServiceClientConfig) {
+  constructor(config: PgClientConfig) {
     super(config);
     const { responseTimeoutMs = Infinity } = config;
     this.once('connect', () => this.closeWhenOverdue(responseTimeoutMs));
@@ -114,7 +114,7 @@ export class ServiceClient extends pg.Client {
  * transaction in another session of the server, where the prepared statements of this connection do
  * not exist.
  */
-export class UnpreparedServiceClient extends ServiceClient {
+export class UnpreparedPgClient extends PgClient {
   override readonly preparesStatements = false;
 }
 
