@@ -101,8 +101,13 @@ test('a body of 100 KiB takes at most twice the promised 10 ms, whatever its val
   expect(outcomes.filter((outcome) => !/^(?:accepted|invalid_request)$/.test(outcome))).toEqual([]);
 });
 
-test.each(PLACES)('%p takes at most twice the promised 10 ms for a long string or number in %s', async (...place) => {
-  const [dto, before, after] = place;
-  for (const value of LONG_VALUES) await expectFast(dto, () => before + value + after);
-  expect(outcomes.filter((outcome) => !/^(?:accepted|invalid_request)$/.test(outcome))).toEqual([]);
-});
+test.each(PLACES)(
+  '%p takes at most twice the promised 10 ms for a long string or number in %s',
+  async (...place) => {
+    const [dto, before, after] = place;
+    for (const value of LONG_VALUES) await expectFast(dto, () => before + value + after);
+    expect(outcomes.filter((outcome) => !/^(?:accepted|invalid_request)$/.test(outcome))).toEqual(
+      [],
+    );
+  },
+);
