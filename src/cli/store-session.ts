@@ -5,14 +5,9 @@ import { OperatorActionsRepository } from '../platform/access/administration/ope
 import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
 import { KeySecret } from '../platform/access/key-cache/key-secret.entity.js';
 import { Owner } from '../platform/access/owner.entity.js';
-import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
 import { dataSourceOptions } from '../platform/database/data-source-options.js';
-import {
-  databaseExists,
-  type DatabaseLocation,
-  locateDatabase,
-} from '../platform/database/database-location.js';
+import { databaseExists, locateDatabase } from '../platform/database/database-location.js';
 import { type DatabaseTarget, databaseTarget } from '../platform/database/database-target.js';
 import { migrate } from '../platform/database/schema/migrate.js';
 import { migrationStatus } from '../platform/database/schema/migration-status.js';
@@ -22,34 +17,33 @@ import { CommandError } from './command-error.js';
 /** Adding a batch of animals or analyzing a large table may take minutes. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 
-/** The database of a command. */
-interface CommandDatabase {
-  readonly settings: DatabaseSettings;
-  readonly target: DatabaseTarget;
-  readonly location: DatabaseLocation;
-}
-
-/** What commands on the store use. */
+/** What commands use. */
 export interface Store {
   readonly keys: KeyAdministration;
   readonly owners: OwnerAdministration;
   readonly actions: OperatorActionsRepository;
   readonly database: EntityManager;
   readonly target: DatabaseTarget;
+  /** Executes all pending migrations and records it. Returns their names, oldest first. */
+  migrate(): Promise<string[]>;
 }
 
-export interface DatabaseOptions {
+export interface StoreOptions {
   /** Whether the command may create the embedded database. */
   create?: boolean;
+  /** Whether migrations may be pending. */
+  anySchema?: boolean;
 }
 
 /**
- * Runs the work on the database that the settings select, and closes the database. The service may
- * be running. Prints which database it is. @throws CommandError if there is none
+ * Runs the work on the store that the settings select, and closes it. The service may be running.
+ * Prints which database it is. Migrates the embedded database first.
+ *
+ * @throws CommandError if there is none, or if migrations of another database are pending
  */
-export async function withDatabase(
-  { create = false }: DatabaseOptions,
-  work: (database: CommandDatabase) => Promise<void>,
+export async function withStore(
+  { create = false, anySchema = false }: StoreOptions,
+  work: (store: Store) => Promise<void>,
 ): Promise<void> {
   const { database: settings } = new Settings();
   const target = databaseTarget(settings);
@@ -60,68 +54,38 @@ export async function withDatabase(
   }
   console.error(`Database: ${target.description}`);
   const location = await locateDatabase(settings, 'command');
-  try {
-    await work({ settings, target, location });
-  } finally {
-    await location.close();
-  }
-}
-
-/** Like withDatabase, with a connection. */
-export async function withConnection(
-  options: DatabaseOptions,
-  work: (connection: EntityManager, database: CommandDatabase) => Promise<void>,
-): Promise<void> {
-  await withDatabase(options, async (database) => {
-    const { location, settings } = database;
-    const dataSource = new DataSource({
-      ...dataSourceOptions(location.direct, settings, {
-        applicationName: APPLICATION_NAMES.commands,
-        statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-        poolSize: 1,
-      }),
-      entities: [ApiKey, KeySecret, Owner],
-    });
-    await dataSource.initialize();
-    try {
-      await work(dataSource.manager, database);
-    } finally {
-      await dataSource.destroy();
-    }
+  const dataSource = new DataSource({
+    ...dataSourceOptions(location.direct, settings, {
+      applicationName: APPLICATION_NAMES.commands,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      poolSize: 1,
+    }),
+    entities: [ApiKey, KeySecret, Owner],
   });
-}
-
-/**
- * Like withConnection, with a current schema. Migrates the embedded database first. @throws
- * CommandError if migrations of another database are pending
- */
-export async function withStore(
-  options: DatabaseOptions,
-  work: (store: Store) => Promise<void>,
-): Promise<void> {
-  await withConnection(options, async (connection, database) => {
-    const { pending } = await migrationStatus(connection);
-    if (pending.length > 0) {
-      if (!database.location.embedded || !database.settings.migrateOnStart) {
+  try {
+    const { manager: database } = await dataSource.initialize();
+    const store: Store = {
+      keys: new KeyAdministration(database),
+      owners: new OwnerAdministration(database),
+      actions: new OperatorActionsRepository(database),
+      database,
+      target,
+      migrate: () =>
+        migrate(location, settings, (session, migrations) =>
+          new OperatorActionsRepository(session).record('db migrate', { migrations }),
+        ),
+    };
+    if (!anySchema && (await migrationStatus(database)).pending.length > 0) {
+      if (!location.embedded || !settings.migrateOnStart) {
         throw new CommandError(
           'The schema of the database is not up to date. Run `pets db migrate` first.',
         );
       }
-      await migrateDatabase(database);
+      await store.migrate();
     }
-    await work({
-      keys: new KeyAdministration(connection),
-      owners: new OwnerAdministration(connection),
-      actions: new OperatorActionsRepository(connection),
-      database: connection,
-      target: database.target,
-    });
-  });
-}
-
-/** Executes all pending migrations and records it. Returns their names, oldest first. */
-export async function migrateDatabase({ location, settings }: CommandDatabase): Promise<string[]> {
-  return migrate(location, settings, (database, migrations) =>
-    new OperatorActionsRepository(database).record('db migrate', { migrations }),
-  );
+    await work(store);
+  } finally {
+    if (dataSource.isInitialized) await dataSource.destroy();
+    await location.close();
+  }
 }
