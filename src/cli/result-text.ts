@@ -24,7 +24,7 @@ function alignedLines(rows: readonly (readonly unknown[])[]): string {
 function cellText(value: unknown): string {
   if (value instanceof Date) return value.toISOString().replace(/\.\d+/, '');
   if (Array.isArray(value)) return value.map(cellText).join(', ') || '-';
-  if (!isObject(value)) return value === null ? '-' : String(value as string | number | bigint);
+  if (!isObject(value)) return value === null ? '-' : String(value);
   const members = Object.entries(value).map(([name, member]) =>
     isObject(member) ? `${name} (${cellText(member)})` : `${name} ${cellText(member)}`,
   );
