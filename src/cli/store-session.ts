@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { DataSource, type EntityManager } from 'typeorm';
 import { ApiKey } from '../platform/access/api-key.entity.js';
 import { KeyAdministration } from '../platform/access/administration/key-administration.js';
@@ -59,11 +60,21 @@ export async function withDatabase(
     );
   }
   console.error(`Database: ${target.description}`);
-  const location = await locateDatabase(settings, 'command');
+  const interrupted = new AbortController();
+  const { signal } = interrupted;
+  const opening = locateDatabase(settings, 'command', { signal });
+  const interrupt = (name: NodeJS.Signals): void => {
+    interrupted.abort();
+    const closed = opening.then((location) => location.close());
+    void closed.catch(() => undefined).then(() => process.exit(128 + constants.signals[name]));
+  };
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
+  const location = await opening;
   try {
     await work({ settings, target, location });
   } finally {
     await location.close();
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
 }
 

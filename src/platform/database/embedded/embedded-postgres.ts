@@ -1,57 +1,214 @@
-import { readdirSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Attachment, type ServerUse } from './server/attachment.js';
-import { findBinaries } from './installation/binaries.js';
-import { ensureCluster } from './cluster/cluster.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findPrograms } from './binaries.js';
+import { createFolder, ensureCluster, hasCluster, removeUnfinished } from './cluster.js';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
-import { openDataDir, serverFiles } from './server/server-files.js';
-import { chooseServerUser } from './cluster/server-user.js';
+import type { Programs } from './programs.js';
+import { Server } from './server.js';
+import { chooseServerUser } from './server-user.js';
+import { isAbsent, isTemporary, Session } from './session.js';
 
-export { EmbeddedDatabaseError };
+const DATABASE = 'pets';
+const POLL_MS = 50;
+const REATTACH_INTERVAL_MS = 500;
+/** How long another process may take to start or stop the server. */
+const START_LIMIT_MS = 60_000;
+/** The server closes the connection of a killed service within this time. */
+const PREDECESSOR_LIMIT_MS = 1000;
 
-const DEFAULT_START_TIMEOUT_MS = 60_000;
+/** 'service': at most one per folder; 'command': any number, with or without a service. */
+export type ServerUse = 'service' | 'command';
 
 export interface EmbeddedOptions {
   /** Created if missing. A relative path starts at the working directory. */
   dataDir: string;
   use: ServerUse;
-  /** How long to wait for the server, including initdb and recovery. */
-  startTimeoutMs?: number;
-  /** Where root keeps a copy of the binaries. By default a folder in /var/cache. */
-  sharedFolder?: string;
+  /** Ends the start. */
+  signal?: AbortSignal | undefined;
+  /** Called when a service begins to wait for a command. */
+  onWait?: (() => void) | undefined;
+}
+
+/** Why this process cannot use the server yet. */
+interface Obstacle {
+  readonly error: EmbeddedDatabaseError;
+  /** How long to try again, in milliseconds. */
+  readonly limitMs: number;
 }
 
 /** Whether the folder holds a database. True if this process may not read it. Creates nothing. */
 export function hasEmbeddedDatabase(dataDir: string): boolean {
   try {
-    return readdirSync(serverFiles(resolve(dataDir)).cluster).length > 0;
+    return hasCluster(dataDir);
   } catch (error) {
-    return !['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+    return (error as NodeJS.ErrnoException).code !== 'ENOTDIR';
   }
 }
 
 /**
- * Attaches to the server of the folder, and starts it if necessary. The server runs until `close`,
- * or until this process ends. After a crash, the server is started again.
- *
- * @throws EmbeddedDatabaseError
+ * Creates the cluster of a folder if there is none. Starts no server. Returns the folder's path
+ * without symbolic links.
  */
-export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Attachment> {
+export async function prepareCluster(
+  dataDir: string,
+  signal?: AbortSignal,
+): Promise<{ path: string; programs: Programs }> {
+  createFolder(resolve(dataDir));
+  const path = realpathSync(dataDir);
+  const programs = await findPrograms(path, chooseServerUser(path));
+  signal?.throwIfAborted();
+  await ensureCluster(path, programs, signal);
+  return { path, programs };
+}
+
+/**
+ * Uses the server of the folder, and starts it if necessary.
+ *
+ * @throws EmbeddedDatabaseError, or the reason of `signal`
+ */
+export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
+  const { dataDir, signal } = options;
   try {
-    const { use, startTimeoutMs = DEFAULT_START_TIMEOUT_MS } = options;
-    const files = openDataDir(options.dataDir);
-    const user = chooseServerUser(files);
-    const binaries = findBinaries(files, user, options.sharedFolder);
-    await ensureCluster(files, binaries, user, startTimeoutMs);
-    return await Attachment.open({ files, binaries, user, use, startTimeoutMs });
+    const { path, programs } = await prepareCluster(dataDir, signal);
+    const database = new EmbeddedDatabase(path, new Server(path, programs), options);
+    await database.attach(signal);
+    if (signal?.aborted) await database.close();
+    signal?.throwIfAborted();
+    return database;
   } catch (error) {
+    signal?.throwIfAborted();
     if (error instanceof EmbeddedDatabaseError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     const isForbidden = (error as NodeJS.ErrnoException).code === 'EACCES';
     throw new EmbeddedDatabaseError(
-      `the embedded database in ${options.dataDir} cannot be used (${reason})`,
+      `the embedded database in ${dataDir} cannot be used (${reason})`,
       isForbidden ? 'run this as the user who owns the folder' : 'choose another DATA_DIR',
       { cause: error },
     );
+  }
+}
+
+/**
+ * The server of a folder as one process uses it.
+ *
+ * - The process that holds an advisory lock owns the server and stops it.
+ * - If the owner is killed, the kernel closes its connection, which frees the lock. The server
+ *   stays. The next process that opens the database uses it and becomes its owner.
+ * - A command uses a server that another process owns. A service waits until the owner, a command,
+ *   has stopped it. A second service is rejected.
+ * - PostgreSQL's postmaster.pid decides which of two servers that start at once wins.
+ */
+export class EmbeddedDatabase {
+  private readonly closing = new AbortController();
+  /** Holds the lock. */
+  private session: Session | null = null;
+  private attached: Promise<void> = Promise.resolve();
+  private closed: Promise<void> | undefined;
+
+  constructor(
+    private readonly dataDir: string,
+    private readonly server: Server,
+    private readonly options: EmbeddedOptions,
+  ) {}
+
+  get connection() {
+    return { ...this.server.connection, database: DATABASE };
+  }
+
+  /** Stops the server if this process owns it. Idempotent. */
+  close(): Promise<void> {
+    this.closed ??= this.end();
+    return this.closed;
+  }
+
+  private async end(): Promise<void> {
+    this.closing.abort();
+    await this.attached;
+    // With the lock: nobody becomes the owner of a server that stops.
+    if (this.session !== null) await this.server.stop();
+    await this.session?.close();
+  }
+
+  /** Connects to the server, starts it if necessary, and becomes its owner if it has none. */
+  async attach(signal?: AbortSignal): Promise<void> {
+    let startedAtMs = Date.now();
+    let isWaiting = false;
+    for (; ; await sleep(POLL_MS)) {
+      signal?.throwIfAborted();
+      const obstacle = await this.tryAttach();
+      if (obstacle === null) return;
+      if (obstacle !== 'command') {
+        if (Date.now() - startedAtMs > obstacle.limitMs) throw obstacle.error;
+        continue;
+      }
+      if (!isWaiting) this.options.onWait?.();
+      isWaiting = true;
+      startedAtMs = Date.now();
+    }
+  }
+
+  /** Returns null, why this process has to try again, or that a command owns the server. */
+  private async tryAttach(): Promise<Obstacle | 'command' | null> {
+    const { use } = this.options;
+    let session: Session | null = null;
+    try {
+      session = await Session.open(this.server.connection, `${use} ${process.pid}`);
+      const { isOwner, owner } = await session.tryOwn();
+      if (isOwner || use === 'command') await session.ensureDatabase(DATABASE);
+      if (isOwner) return this.keep(session);
+      await session.close();
+      if (use === 'command') return null;
+      const [ownerUse, pid] = owner?.split(' ') ?? [];
+      return ownerUse === 'command' ? ownerUse : this.otherService(pid);
+    } catch (error) {
+      await session?.close();
+      if (isTemporary(error)) return this.notStarted((error as Error).message);
+      if (!isAbsent(error)) throw error;
+    }
+    const failure = await this.server.start();
+    if (failure === null) return this.tryAttach();
+    const obstacle = this.notStarted(failure);
+    // Another process starts the server, or processes of a killed server are still ending.
+    if (/postmaster\.pid|lock file|shared memory/.test(failure)) return obstacle;
+    throw obstacle.error;
+  }
+
+  private keep(session: Session): null {
+    removeUnfinished(this.dataDir);
+    this.session = session;
+    session.onEnd(() => {
+      if (this.options.use === 'command' || this.closing.signal.aborted) return;
+      this.session = null;
+      this.attached = this.attachAgain();
+    });
+    return null;
+  }
+
+  /** The server has crashed, or an operator has stopped it. */
+  private async attachAgain(): Promise<void> {
+    while (!this.closing.signal.aborted) {
+      try {
+        return await this.attach(this.closing.signal);
+      } catch {
+        await sleep(REATTACH_INTERVAL_MS);
+      }
+    }
+  }
+
+  private otherService(pid = ''): Obstacle {
+    const error = new EmbeddedDatabaseError(
+      `another service (process ${pid}) already runs on ${this.dataDir}`,
+      'stop it, give this one a DATA_DIR of its own',
+    );
+    return { error, limitMs: PREDECESSOR_LIMIT_MS };
+  }
+
+  private notStarted(failure: string): Obstacle {
+    const error = new EmbeddedDatabaseError(
+      `the embedded PostgreSQL in ${this.dataDir} did not start (${failure}; log: ${this.server.log})`,
+      'fix the cause',
+    );
+    return { error, limitMs: START_LIMIT_MS };
   }
 }

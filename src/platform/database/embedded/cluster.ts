@@ -1,0 +1,118 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import * as fs from 'node:fs';
+import { userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
+import { EmbeddedDatabaseError } from './embedded-database-error.js';
+import { pathOf, type Programs, runProgram } from './programs.js';
+import { giveToServerUser } from './server-user.js';
+
+export const SUPERUSER = 'pets';
+
+/** Returns the path of PostgreSQL's data directory. */
+export function clusterIn(dataDir: string): string {
+  return join(dataDir, 'postgres');
+}
+
+/**
+ * Returns the path of the file with the password of the superuser. It exists on Windows, and beside
+ * the clusters of earlier releases.
+ */
+export function passwordFileIn(dataDir: string): string {
+  return join(dataDir, 'postgres.password');
+}
+
+export function hasCluster(dataDir: string): boolean {
+  const cluster = clusterIn(dataDir);
+  return fs.existsSync(cluster) && fs.readdirSync(cluster).length > 0;
+}
+
+/** Creates a folder. Node's option `recursive` never returns for one that /proc cannot contain. */
+export function createFolder(path: string): void {
+  if (fs.existsSync(path)) return;
+  createFolder(dirname(path));
+  try {
+    fs.mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // Another process may have created it in the meantime.
+    if (!fs.existsSync(path)) throw error;
+  }
+}
+
+/**
+ * Creates the cluster if there is none. initdb works in a temporary folder, which is then renamed:
+ * an interrupted initdb leaves no incomplete cluster, and only one of two processes wins.
+ */
+export async function ensureCluster(
+  dataDir: string,
+  programs: Programs,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (hasCluster(dataDir)) return;
+  const created = fs.mkdtempSync(`${clusterIn(dataDir)}.new-`);
+  try {
+    giveToServerUser(created, programs.user);
+    const failure = await initialize(dataDir, created, programs, signal);
+    if (failure !== null) {
+      throw new EmbeddedDatabaseError(
+        `the embedded database in ${dataDir} could not be created (${failure})`,
+        'choose another DATA_DIR',
+      );
+    }
+    fs.renameSync(created, clusterIn(dataDir));
+    synchronize(dataDir);
+  } catch (error) {
+    // Another process has created the cluster, and may have removed this folder.
+    if (!hasCluster(dataDir)) throw error;
+  } finally {
+    fs.rmSync(created, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** Removes what killed first starts have left. Only for the owner of the running server. */
+export function removeUnfinished(dataDir: string): void {
+  for (const name of fs.readdirSync(dataDir).filter((name) => name.startsWith('postgres.new-')))
+    fs.rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 3 });
+}
+
+function initialize(
+  dataDir: string,
+  folder: string,
+  programs: Programs,
+  signal?: AbortSignal,
+): Promise<string | null> {
+  const args = [
+    `--pgdata=${pathOf(folder)}`,
+    `--username=${SUPERUSER}`,
+    '--encoding=UTF8',
+    '--locale=C',
+    // Upper and lower case of all scripts, and sorting by code point: the same on all systems, and
+    // after upgrades of their libraries.
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--no-instructions',
+    ...(process.platform === 'win32'
+      ? ['--auth=scram-sha-256', `--pwfile=${createPassword(dataDir)}`]
+      : ['--auth=trust']),
+  ];
+  return runProgram(programs, 'initdb', args, folder, signal);
+}
+
+/** Windows: returns the path of a file with the password, which only its owner can read. */
+function createPassword(dataDir: string): string {
+  const created = `${passwordFileIn(dataDir)}.new-${process.pid}`;
+  fs.writeFileSync(created, '');
+  const rights = ['/inheritance:r', '/grant:r', `${userInfo().username}:F`];
+  execFileSync('icacls', [created, ...rights], { stdio: 'ignore' });
+  fs.writeFileSync(created, randomBytes(24).toString('base64url'));
+  fs.renameSync(created, passwordFileIn(dataDir));
+  return passwordFileIn(dataDir);
+}
+
+/** Without this, the renamed cluster could be lost in a power cut. */
+function synchronize(path: string): void {
+  if (process.platform === 'win32') return;
+  const folder = fs.openSync(path, 'r');
+  fs.fsyncSync(folder);
+  fs.closeSync(folder);
+}
