@@ -16,8 +16,8 @@ export abstract class DatabaseLocation {
 /** Whether there is a database to connect to. True for every DATABASE_URL. */
 export async function databaseExists({ url, dataDir }: DatabaseSettings): Promise<boolean> {
   if (url !== undefined) return true;
-  const { hasEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
-  return hasEmbeddedDatabase(dataDir);
+  const { hasCluster } = await import('./embedded/cluster.js');
+  return hasCluster(dataDir);
 }
 
 /**

@@ -9,22 +9,18 @@ import { giveToServerUser } from './server-user.js';
 
 export const SUPERUSER = 'pets';
 
-/** Returns the path of PostgreSQL's data directory. */
-export function clusterIn(dataDir: string): string {
-  return join(dataDir, 'postgres');
-}
+export const clusterIn = (dataDir: string): string => join(dataDir, 'postgres');
 
-/**
- * Returns the path of the file with the password of the superuser. It exists on Windows, and beside
- * the clusters of earlier releases.
- */
-export function passwordFileIn(dataDir: string): string {
-  return join(dataDir, 'postgres.password');
-}
+/** Returns the path of the superuser's password: on Windows, and of earlier releases' clusters. */
+export const passwordFileIn = (dataDir: string): string => join(dataDir, 'postgres.password');
 
+/** Whether the folder holds a database. True if this process may not read it. */
 export function hasCluster(dataDir: string): boolean {
-  const cluster = clusterIn(dataDir);
-  return fs.existsSync(cluster) && fs.readdirSync(cluster).length > 0;
+  try {
+    return fs.readdirSync(clusterIn(dataDir)).length > 0;
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+  }
 }
 
 /** Creates a folder. Node's option `recursive` never returns for one that /proc cannot contain. */
@@ -52,15 +48,17 @@ export async function ensureCluster(
   const created = fs.mkdtempSync(`${clusterIn(dataDir)}.new-`);
   try {
     giveToServerUser(created, programs.user);
-    const failure = await initialize(dataDir, created, programs, signal);
+    const args = initdbArguments(dataDir, created);
+    const failure = await runProgram(programs, 'initdb', args, created, signal);
     if (failure !== null) {
       throw new EmbeddedDatabaseError(
         `the embedded database in ${dataDir} could not be created (${failure})`,
-        'choose another DATA_DIR',
+        'fix the cause, choose another DATA_DIR',
       );
     }
     fs.renameSync(created, clusterIn(dataDir));
-    synchronize(dataDir);
+    // Otherwise the renamed cluster could be lost in a power cut.
+    if (process.platform !== 'win32') execFileSync('sync', [dataDir]);
   } catch (error) {
     // Another process has created the cluster, and may have removed this folder.
     if (!hasCluster(dataDir)) throw error;
@@ -75,44 +73,28 @@ export function removeUnfinished(dataDir: string): void {
     fs.rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 3 });
 }
 
-function initialize(
-  dataDir: string,
-  folder: string,
-  programs: Programs,
-  signal?: AbortSignal,
-): Promise<string | null> {
-  const args = [
-    `--pgdata=${pathOf(folder)}`,
-    `--username=${SUPERUSER}`,
-    '--encoding=UTF8',
-    '--locale=C',
+function initdbArguments(dataDir: string, folder: string): string[] {
+  return [
+    ...[`--pgdata=${pathOf(folder)}`, `--username=${SUPERUSER}`, '--no-instructions'],
+    ...['--encoding=UTF8', '--locale=C'],
     // Upper and lower case of all scripts, and sorting by code point: the same on all systems, and
     // after upgrades of their libraries.
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
-    '--no-instructions',
+    ...['--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
     ...(process.platform === 'win32'
       ? ['--auth=scram-sha-256', `--pwfile=${createPassword(dataDir)}`]
       : ['--auth=trust']),
   ];
-  return runProgram(programs, 'initdb', args, folder, signal);
 }
 
 /** Windows: returns the path of a file with the password, which only its owner can read. */
 function createPassword(dataDir: string): string {
-  const created = `${passwordFileIn(dataDir)}.new-${process.pid}`;
+  const password = passwordFileIn(dataDir);
+  if (fs.existsSync(password)) return password;
+  const created = `${password}.new-${process.pid}`;
   fs.writeFileSync(created, '');
   const rights = ['/inheritance:r', '/grant:r', `${userInfo().username}:F`];
   execFileSync('icacls', [created, ...rights], { stdio: 'ignore' });
   fs.writeFileSync(created, randomBytes(24).toString('base64url'));
-  fs.renameSync(created, passwordFileIn(dataDir));
-  return passwordFileIn(dataDir);
-}
-
-/** Without this, the renamed cluster could be lost in a power cut. */
-function synchronize(path: string): void {
-  if (process.platform === 'win32') return;
-  const folder = fs.openSync(path, 'r');
-  fs.fsyncSync(folder);
-  fs.closeSync(folder);
+  fs.renameSync(created, password);
+  return password;
 }

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findPrograms } from './binaries.js';
-import { createFolder, ensureCluster, hasCluster, removeUnfinished } from './cluster.js';
+import { createFolder, ensureCluster, removeUnfinished } from './cluster.js';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
 import type { Programs } from './programs.js';
 import { Server } from './server.js';
@@ -17,34 +17,19 @@ const START_LIMIT_MS = 60_000;
 /** The server closes the connection of a killed service within this time. */
 const PREDECESSOR_LIMIT_MS = 1000;
 
-/** 'service': at most one per folder; 'command': any number, with or without a service. */
-export type ServerUse = 'service' | 'command';
-
 export interface EmbeddedOptions {
   /** Created if missing. A relative path starts at the working directory. */
   dataDir: string;
-  use: ServerUse;
+  /** 'service': at most one per folder; 'command': any number, with or without a service. */
+  use: 'service' | 'command';
   /** Ends the start. */
   signal?: AbortSignal | undefined;
   /** Called when a service begins to wait for a command. */
   onWait?: (() => void) | undefined;
 }
 
-/** Why this process cannot use the server yet. */
-interface Obstacle {
-  readonly error: EmbeddedDatabaseError;
-  /** How long to try again, in milliseconds. */
-  readonly limitMs: number;
-}
-
-/** Whether the folder holds a database. True if this process may not read it. Creates nothing. */
-export function hasEmbeddedDatabase(dataDir: string): boolean {
-  try {
-    return hasCluster(dataDir);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ENOTDIR';
-  }
-}
+/** Why this process cannot use the server yet: its owner's session, or a failure. */
+type Obstacle = { owner: string } | { failure: string };
 
 /**
  * Creates the cluster of a folder if there is none. Starts no server. Returns the folder's path
@@ -69,14 +54,15 @@ export async function prepareCluster(
  */
 export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const { dataDir, signal } = options;
+  let database: EmbeddedDatabase | undefined;
   try {
     const { path, programs } = await prepareCluster(dataDir, signal);
-    const database = new EmbeddedDatabase(path, new Server(path, programs), options);
+    database = new EmbeddedDatabase(path, new Server(path, programs), options);
     await database.attach(signal);
-    if (signal?.aborted) await database.close();
     signal?.throwIfAborted();
     return database;
   } catch (error) {
+    await database?.close();
     signal?.throwIfAborted();
     if (error instanceof EmbeddedDatabaseError) throw error;
     const reason = error instanceof Error ? error.message : String(error);
@@ -138,45 +124,48 @@ export class EmbeddedDatabase {
       signal?.throwIfAborted();
       const obstacle = await this.tryAttach();
       if (obstacle === null) return;
-      if (obstacle !== 'command') {
-        if (Date.now() - startedAtMs > obstacle.limitMs) throw obstacle.error;
-        continue;
+      const elapsedMs = Date.now() - startedAtMs;
+      if ('failure' in obstacle) {
+        if (elapsedMs > START_LIMIT_MS) throw this.startError(obstacle.failure);
+      } else if (obstacle.owner.startsWith('command')) {
+        if (!isWaiting) this.options.onWait?.();
+        isWaiting = true;
+        startedAtMs = Date.now();
+      } else if (elapsedMs > PREDECESSOR_LIMIT_MS) {
+        throw new EmbeddedDatabaseError(
+          `another ${obstacle.owner.replace(/\d+/, '(process $&)')} already runs on ${this.dataDir}`,
+          'stop it, give this one a DATA_DIR of its own',
+        );
       }
-      if (!isWaiting) this.options.onWait?.();
-      isWaiting = true;
-      startedAtMs = Date.now();
     }
   }
 
-  /** Returns null, why this process has to try again, or that a command owns the server. */
-  private async tryAttach(): Promise<Obstacle | 'command' | null> {
+  private async tryAttach(): Promise<Obstacle | null> {
     const { use } = this.options;
     let session: Session | null = null;
     try {
       session = await Session.open(this.server.connection, `${use} ${process.pid}`);
       const { isOwner, owner } = await session.tryOwn();
+      if (isOwner) this.session = session;
       if (isOwner || use === 'command') await session.ensureDatabase(DATABASE);
       if (isOwner) return this.keep(session);
       await session.close();
-      if (use === 'command') return null;
-      const [ownerUse, pid] = owner?.split(' ') ?? [];
-      return ownerUse === 'command' ? ownerUse : this.otherService(pid);
+      return use === 'command' ? null : { owner: owner ?? 'service' };
     } catch (error) {
       await session?.close();
-      if (isTemporary(error)) return this.notStarted((error as Error).message);
-      if (!isAbsent(error)) throw error;
+      if (!isAbsent(error) && !isTemporary(error)) throw error;
+      this.session = null;
+      if (!isAbsent(error)) return { failure: (error as Error).message };
     }
     const failure = await this.server.start();
     if (failure === null) return this.tryAttach();
-    const obstacle = this.notStarted(failure);
     // Another process starts the server, or processes of a killed server are still ending.
-    if (/postmaster\.pid|lock file|shared memory/.test(failure)) return obstacle;
-    throw obstacle.error;
+    if (/postmaster\.pid|lock file|shared memory/.test(failure)) return { failure };
+    throw this.startError(failure);
   }
 
   private keep(session: Session): null {
     removeUnfinished(this.dataDir);
-    this.session = session;
     session.onEnd(() => {
       if (this.options.use === 'command' || this.closing.signal.aborted) return;
       this.session = null;
@@ -196,19 +185,10 @@ export class EmbeddedDatabase {
     }
   }
 
-  private otherService(pid = ''): Obstacle {
-    const error = new EmbeddedDatabaseError(
-      `another service (process ${pid}) already runs on ${this.dataDir}`,
-      'stop it, give this one a DATA_DIR of its own',
-    );
-    return { error, limitMs: PREDECESSOR_LIMIT_MS };
-  }
-
-  private notStarted(failure: string): Obstacle {
-    const error = new EmbeddedDatabaseError(
+  private startError(failure: string): EmbeddedDatabaseError {
+    return new EmbeddedDatabaseError(
       `the embedded PostgreSQL in ${this.dataDir} did not start (${failure}; log: ${this.server.log})`,
       'fix the cause',
     );
-    return { error, limitMs: START_LIMIT_MS };
   }
 }

@@ -18,7 +18,7 @@ const NOBODY: ServerUser = { uid: 65_534, gid: 65_534 };
  */
 export function chooseServerUser(dataDir: string): ServerUser | null {
   if (process.getuid?.() !== 0) return null;
-  if (process.platform !== 'linux') throw rootError('root cannot run it');
+  if (process.platform !== 'linux') throw rootError('only Linux has another user for it');
   const { uid, gid } = statSync(dataDir);
   // initdb fails for a user without a name.
   return uid !== 0 && spawnSync('id', [String(uid)]).status === 0 ? { uid, gid } : NOBODY;
@@ -38,7 +38,7 @@ export function giveToServerUser(folder: string, user: ServerUser | null): void 
   }
 }
 
-export function rootError(reason: string): EmbeddedDatabaseError {
+function rootError(reason: string): EmbeddedDatabaseError {
   const problem = `PostgreSQL does not run as root, and ${reason}`;
   return new EmbeddedDatabaseError(problem, 'start the service as an ordinary user');
 }

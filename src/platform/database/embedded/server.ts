@@ -16,9 +16,6 @@ const MAX_SOCKET_PATH_BYTES = 107;
 const LOG_NAME = 'server.log';
 /** A larger log starts anew. */
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
-/** Includes the recovery after a crash. */
-const START_TIMEOUT_SECONDS = 600;
-const STOP_TIMEOUT_SECONDS = 30;
 /** A server that has locked its cluster listens within this time. */
 const LISTEN_TIMEOUT_MS = 10_000;
 /** A number that no process has. */
@@ -35,52 +32,41 @@ const SETTINGS = {
   // Each saves a process that is not needed here.
   io_method: 'sync',
   max_logical_replication_workers: 0,
-  log_destination: 'stderr',
-  logging_collector: 'off',
   // Logs starts, stops and crashes, but no failed statements.
   log_min_messages: 'log',
   log_checkpoints: 'off',
-};
-
-const UNIX_SETTINGS = {
-  listen_addresses: '',
-  // The folder of the cluster, whatever its path is.
-  unix_socket_directories: '.',
-  unix_socket_permissions: '0600',
-  // A container may have a small /dev/shm.
-  dynamic_shared_memory_type: 'mmap',
+  // A service keeps the port when it starts a server that has crashed.
+  ...(isWindows && { listen_addresses: '127.0.0.1', port: randomInt(20_000, 49_152) }),
+  ...(!isWindows && {
+    listen_addresses: '',
+    port: SOCKET_PORT,
+    // The folder of the cluster, whatever its path is.
+    unix_socket_directories: '.',
+    unix_socket_permissions: '0600',
+    // A container may have a small /dev/shm.
+    dynamic_shared_memory_type: 'mmap',
+  }),
 };
 
 /** The PostgreSQL server of a cluster. It outlives the process that starts it. */
 export class Server {
-  private readonly cluster: string;
-  readonly log: string;
-  private readonly lock: string;
-  private readonly socketFolder: string;
-  /** A service keeps the port when it starts a server that has crashed. */
-  private readonly port = isWindows ? randomInt(20_000, 49_152) : SOCKET_PORT;
+  private readonly cluster = clusterIn(this.dataDir);
+  readonly log = join(this.cluster, LOG_NAME);
+  private readonly lock = join(this.cluster, 'postmaster.pid');
+  private readonly socketFolder = openable(this.cluster);
 
   constructor(
     private readonly dataDir: string,
     private readonly programs: Programs,
-  ) {
-    const cluster = clusterIn(dataDir);
-    this.cluster = cluster;
-    this.log = join(cluster, LOG_NAME);
-    this.lock = join(cluster, 'postmaster.pid');
-    const bytes = Buffer.byteLength(join(cluster, SOCKET_NAME));
-    // Linux reaches a socket with a longer path through the open folder.
-    const isLong = process.platform === 'linux' && bytes > MAX_SOCKET_PATH_BYTES;
-    this.socketFolder = isLong ? `/proc/self/fd/${fs.openSync(cluster, 'r')}` : cluster;
-  }
+  ) {}
 
   /** Where the server listens, if it runs. */
   get connection() {
     const password = passwordFileIn(this.dataDir);
+    const lines = isWindows ? fs.readFileSync(this.lock, 'utf8').split('\n') : [];
     return {
-      ...(isWindows
-        ? { host: '127.0.0.1', port: Number(fs.readFileSync(this.lock, 'utf8').split('\n')[3]) }
-        : { host: this.socketFolder, port: SOCKET_PORT }),
+      host: isWindows ? '127.0.0.1' : this.socketFolder,
+      port: isWindows ? Number(lines[3]) : SOCKET_PORT,
       user: SUPERUSER,
       password: fs.existsSync(password) ? fs.readFileSync(password, 'utf8').trim() : '',
       // Otherwise the environment variable PGSSLMODE could turn TLS on.
@@ -92,22 +78,11 @@ export class Server {
   async start(): Promise<string | null> {
     giveToServerUser(this.cluster, this.programs.user);
     this.releaseOldLock();
-    const logged = fs.statSync(this.log, { throwIfNoEntry: false })?.size ?? 0;
-    if (logged > MAX_LOG_BYTES) fs.rmSync(this.log);
-    const settings = Object.entries({
-      ...SETTINGS,
-      ...(isWindows ? { listen_addresses: '127.0.0.1' } : UNIX_SETTINGS),
-      port: this.port,
-    });
-    const options = settings.map(([name, value]) => `-c ${name}=${value}`).join(' ');
-    const failure = await this.control(
-      'start',
-      START_TIMEOUT_SECONDS,
-      '-l',
-      LOG_NAME,
-      '-o',
-      options,
-    );
+    const size = fs.statSync(this.log, { throwIfNoEntry: false })?.size ?? 0;
+    const logged = size > MAX_LOG_BYTES ? 0 : size;
+    if (logged < size) fs.rmSync(this.log);
+    const options = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
+    const failure = await this.control('start', '-l', LOG_NAME, '-o', options.join(' '));
     if (failure === null || !fs.existsSync(this.log)) return failure;
     return findFailure(fs.readFileSync(this.log).toString('utf8', logged)) || failure;
   }
@@ -115,12 +90,12 @@ export class Server {
   /** Stops the server: a fast shutdown, or else an immediate one. Both keep committed data. */
   async stop(): Promise<void> {
     for (const mode of ['fast', 'immediate'])
-      if ((await this.control('stop', STOP_TIMEOUT_SECONDS, '-m', mode)) === null) return;
+      if ((await this.control('stop', '-m', mode)) === null) return;
   }
 
-  private control(action: string, limitSeconds: number, ...args: string[]): Promise<string | null> {
-    const limit = ['-s', '-w', '-t', String(limitSeconds)];
-    const all = [action, ...args, ...limit, '-D', pathOf(this.cluster)];
+  /** Waits a minute at most. A server that takes longer to start is found by the next start. */
+  private control(...args: string[]): Promise<string | null> {
+    const all = [...args, '-s', '-w', '-D', pathOf(this.cluster)];
     return runProgram(this.programs, 'pg_ctl', all, this.cluster);
   }
 
@@ -135,4 +110,12 @@ export class Server {
     fs.writeFileSync(this.lock, text, { flag: 'r+' });
     fs.rmSync(join(this.cluster, `${SOCKET_NAME}.lock`), { force: true });
   }
+}
+
+/** Linux reaches a socket with a path that is too long through the open folder. */
+function openable(folder: string): string {
+  const isLong = Buffer.byteLength(join(folder, SOCKET_NAME)) > MAX_SOCKET_PATH_BYTES;
+  return isLong && process.platform === 'linux'
+    ? `/proc/self/fd/${fs.openSync(folder, 'r')}`
+    : folder;
 }

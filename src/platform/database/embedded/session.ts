@@ -21,14 +21,8 @@ export class Session {
       query_timeout: QUERY_TIMEOUT_MS,
     });
     client.on('error', () => undefined);
-    const session = new Session(client);
-    try {
-      await client.connect();
-    } catch (error) {
-      await session.close();
-      throw error;
-    }
-    return session;
+    await client.connect();
+    return new Session(client);
   }
 
   /** Tries to become the owner. Returns the name of the owner's session if it is another one. */
@@ -48,7 +42,7 @@ export class Session {
       await this.client.query(`create database "${name}"`);
     } catch (error) {
       // It exists (42P04), or another process creates it (23505).
-      if (!['42P04', '23505'].includes(codeOf(error))) throw error;
+      if (!hasCode(error, '42P04', '23505')) throw error;
     }
   }
 
@@ -64,15 +58,15 @@ export class Session {
 
 /** Whether nobody listens. */
 export function isAbsent(error: unknown): boolean {
-  return ['ENOENT', 'ECONNREFUSED'].includes(codeOf(error));
+  return hasCode(error, 'ENOENT', 'ECONNREFUSED');
 }
 
 /** Whether the server is starting, stopping or full, or the connection broke. */
 export function isTemporary(error: unknown): boolean {
-  const isKnown = ['57P01', '57P03', '53300', 'ECONNRESET', 'EPIPE'].includes(codeOf(error));
-  return isKnown || /^Connection terminated|is not queryable/.test((error as Error).message);
+  const isLost = /^Connection terminated|is not queryable/.test((error as Error).message);
+  return isLost || hasCode(error, '57P01', '57P03', '53300', 'ECONNRESET', 'EPIPE');
 }
 
-function codeOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? '';
+function hasCode(error: unknown, ...codes: string[]): boolean {
+  return codes.includes((error as NodeJS.ErrnoException).code ?? '');
 }
