@@ -8,6 +8,7 @@ import { KeySecret } from '../platform/access/key-cache/key-secret.entity.js';
 import { Owner } from '../platform/access/owner.entity.js';
 import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
+import { isUnavailable } from '../platform/database/database-errors.js';
 import { dataSourceOptions } from '../platform/database/data-source-options.js';
 import {
   databaseExists,
@@ -46,7 +47,8 @@ export interface DatabaseOptions {
 
 /**
  * Runs the work on the database that the settings select, and closes the database. The service may
- * be running. Prints which database it is. @throws CommandError if there is none
+ * be running. Prints which database it is. A signal stops an embedded server that the command has
+ * started. @throws CommandError if there is no database, or the embedded server was stopped
  */
 export async function withDatabase(
   { create = false }: DatabaseOptions,
@@ -72,10 +74,18 @@ export async function withDatabase(
   const location = await opening;
   try {
     await work({ settings, target, location });
+  } catch (error) {
+    if (!target.embedded || !isDisconnected(error)) throw error;
+    throw new CommandError('The embedded database was stopped. Run the command again.');
   } finally {
     await location.close();
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
+}
+
+/** Whether the server was stopped, or its connection broke. */
+function isDisconnected(error: unknown): boolean {
+  return isUnavailable(error) && /^(?:57P|E|$)/.test((error as { code?: string }).code ?? '');
 }
 
 /** Like withDatabase, with a connection. */
