@@ -1,11 +1,11 @@
 // @ts-check
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { clusterIn, SUPERUSER } from '#dist/platform/database/embedded/cluster.js';
-import { prepareCluster } from '#dist/platform/database/embedded/embedded-postgres.js';
+import { clusterIn, ensureCluster, SUPERUSER } from '#dist/platform/database/embedded/cluster.js';
 import { pathOf } from '#dist/platform/database/embedded/programs.js';
 import { killOnExit } from './child-processes.mjs';
 import { freePort, waitUntilListening } from './ports.mjs';
@@ -30,13 +30,14 @@ const SETTINGS = {
 /**
  * Starts a PostgreSQL server from the embedded binaries, with an empty database.
  *
- * @param {string} folder for its files
+ * @param {string} folder for its files, is created
  * @returns {Promise<{ pid: number, env: Record<string, string>, close: () => Promise<void> }>} `env`: libpq's
  *   variables and DATABASE_URL
  */
 export async function startPostgres(folder) {
-  const { path, programs } = await prepareCluster(folder);
-  const cluster = clusterIn(path);
+  await mkdir(folder);
+  const programs = await ensureCluster(folder);
+  const cluster = clusterIn(folder);
   const port = await freePort();
   const settings = Object.entries({ ...SETTINGS, port: String(port) });
   const options = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);

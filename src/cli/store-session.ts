@@ -47,8 +47,10 @@ export interface DatabaseOptions {
 
 /**
  * Runs the work on the database that the settings select, and closes the database. The service may
- * be running. Prints which database it is. A signal stops an embedded server that the command has
- * started. @throws CommandError if there is no database, or the embedded server was stopped
+ * be running. Prints which database it is. A signal ends the process, and stops an embedded server
+ * that the command has started. Work that listens for the signal ends by itself.
+ *
+ * @throws CommandError if there is no database, or the embedded server was stopped
  */
 export async function withDatabase(
   { create = false }: DatabaseOptions,
@@ -62,25 +64,33 @@ export async function withDatabase(
     );
   }
   console.error(`Database: ${target.description}`);
-  const interrupted = new AbortController();
-  const { signal } = interrupted;
-  const opening = locateDatabase(settings, 'command', { signal });
+  const opening = new AbortController();
+  let location: DatabaseLocation | undefined;
+  let interrupted: NodeJS.Signals | undefined;
   const interrupt = (name: NodeJS.Signals): void => {
-    interrupted.abort();
-    const closed = opening.then((location) => location.close());
-    void closed.catch(() => undefined).then(() => process.exit(128 + constants.signals[name]));
+    if (process.listenerCount(name) > 1) return;
+    interrupted = name;
+    opening.abort();
+    void location?.close().then(() => exitAfter(name));
   };
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
-  const location = await opening;
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
   try {
+    location = await locateDatabase(settings, 'command', { signal: opening.signal });
     await work({ settings, target, location });
   } catch (error) {
+    await location?.close();
+    if (interrupted) exitAfter(interrupted);
     if (!target.embedded || !isDisconnected(error)) throw error;
     throw new CommandError('The embedded database was stopped. Run the command again.');
   } finally {
-    await location.close();
+    await location?.close();
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
+}
+
+/** Ends the process as a shell reports it. */
+function exitAfter(signal: NodeJS.Signals): never {
+  return process.exit(128 + constants.signals[signal]);
 }
 
 /** Whether the server was stopped, or its connection broke. */

@@ -18,12 +18,10 @@ const SEED = ['db', 'seed', '--animals', '50000000'];
 /** Waits until a command adds animals. */
 const seeding = (opened: Opened): Promise<void> =>
   until(async () => {
-    const rows = await query(
-      opened,
-      `select from pg_stat_activity where state = 'active' and query ilike 'insert into pets%'`,
-    );
-    return rows.length > 0;
-  });
+    const sql = `select from pg_stat_activity
+      where state = 'active' and query ilike '%insert into pets%' and pid <> pg_backend_pid()`;
+    return (await query(opened, sql)).length > 0;
+  }, 20_000);
 
 describe('a command on the embedded database while no service runs', () => {
   let dataDir: string;
@@ -59,14 +57,18 @@ describe('a command on the embedded database while no service runs', () => {
     });
   });
 
-  test('stops the server that it has started when it is interrupted', async () => {
+  test('stops the server that it has started when a signal ends it', async () => {
     await makeCluster(dataDir);
     const command = new Cli({ DATA_DIR: dataDir }).start(...SEED);
     const result = resultOf(command);
     await until(() => existsSync(join(dataDir, 'postgres/postmaster.pid')));
     await seeding(await new EmbeddedUser(dataDir, 'command').opened());
-    command.kill('SIGINT');
-    expect((await result).code).toBe(130);
+    command.kill('SIGTERM');
+    expect(await result).toMatchObject({
+      code: 143,
+      stdout: '',
+      stderr: `Database: embedded in ${dataDir}\n`,
+    });
     expect(processesOf(dataDir)).toEqual([]);
   });
 

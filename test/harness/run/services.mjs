@@ -12,10 +12,8 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { Settings } from '#dist/platform/config/settings.js';
 import { locateDatabase } from '#dist/platform/database/database-location.js';
-import {
-  openEmbeddedDatabase,
-  prepareCluster,
-} from '#dist/platform/database/embedded/embedded-postgres.js';
+import { ensureCluster } from '#dist/platform/database/embedded/cluster.js';
+import { openEmbeddedDatabase } from '#dist/platform/database/embedded/embedded-postgres.js';
 import { migrate } from '#dist/platform/database/schema/migrate.js';
 
 const TEMPLATE = 'pets_template';
@@ -78,7 +76,7 @@ async function startServer() {
  * @param {string} dataDir
  */
 async function keepCluster(dataDir) {
-  await prepareCluster(dataDir);
+  await ensureCluster(dataDir);
   const copy = join(dataDir, 'kept');
   await promisify(execFile)('cp', ['-a', join(dataDir, 'postgres'), copy]);
   process.env['TEST_CLUSTER'] = copy;

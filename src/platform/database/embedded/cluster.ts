@@ -3,9 +3,10 @@ import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname, join } from 'node:path';
+import { findPrograms } from './binaries.js';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
 import { pathOf, type Programs, runProgram } from './programs.js';
-import { giveToServerUser } from './server-user.js';
+import { chooseServerUser, giveToServerUser } from './server-user.js';
 
 export const SUPERUSER = 'pets';
 
@@ -37,14 +38,15 @@ export function createFolder(path: string): void {
 
 /**
  * Creates the cluster if there is none. initdb works in a temporary folder, which is then renamed:
- * an interrupted initdb leaves no incomplete cluster, and only one of two processes wins.
+ * an interrupted initdb leaves no incomplete cluster, and only one of two processes wins. Returns
+ * the programs for the cluster.
+ *
+ * @param dataDir a folder that exists, without symbolic links
  */
-export async function ensureCluster(
-  dataDir: string,
-  programs: Programs,
-  signal?: AbortSignal,
-): Promise<void> {
-  if (hasCluster(dataDir)) return;
+export async function ensureCluster(dataDir: string, signal?: AbortSignal): Promise<Programs> {
+  const programs = await findPrograms(dataDir, chooseServerUser(dataDir));
+  signal?.throwIfAborted();
+  if (hasCluster(dataDir)) return programs;
   const created = fs.mkdtempSync(`${clusterIn(dataDir)}.new-`);
   try {
     giveToServerUser(created, programs.user);
@@ -65,6 +67,7 @@ export async function ensureCluster(
   } finally {
     fs.rmSync(created, { recursive: true, force: true, maxRetries: 3 });
   }
+  return programs;
 }
 
 /** Removes what killed first starts have left. Only for the owner of the running server. */

@@ -1,12 +1,9 @@
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findPrograms } from './binaries.js';
 import { createFolder, ensureCluster, removeUnfinished } from './cluster.js';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
-import type { Programs } from './programs.js';
 import { Server } from './server.js';
-import { chooseServerUser } from './server-user.js';
 import { isAbsent, isTemporary, Session } from './session.js';
 
 const DATABASE = 'pets';
@@ -32,23 +29,7 @@ export interface EmbeddedOptions {
 type Obstacle = { owner: string } | { failure: string };
 
 /**
- * Creates the cluster of a folder if there is none. Starts no server. Returns the folder's path
- * without symbolic links.
- */
-export async function prepareCluster(
-  dataDir: string,
-  signal?: AbortSignal,
-): Promise<{ path: string; programs: Programs }> {
-  createFolder(resolve(dataDir));
-  const path = realpathSync(dataDir);
-  const programs = await findPrograms(path, chooseServerUser(path));
-  signal?.throwIfAborted();
-  await ensureCluster(path, programs, signal);
-  return { path, programs };
-}
-
-/**
- * Uses the server of the folder, and starts it if necessary.
+ * Uses the server of the folder. Creates the cluster and starts the server if necessary.
  *
  * @throws EmbeddedDatabaseError, or the reason of `signal`
  */
@@ -56,7 +37,9 @@ export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Em
   const { dataDir, signal } = options;
   let database: EmbeddedDatabase | undefined;
   try {
-    const { path, programs } = await prepareCluster(dataDir, signal);
+    createFolder(resolve(dataDir));
+    const path = realpathSync(dataDir);
+    const programs = await ensureCluster(path, signal);
     database = new EmbeddedDatabase(path, new Server(path, programs), options);
     await database.attach(signal);
     signal?.throwIfAborted();

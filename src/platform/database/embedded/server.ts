@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { clusterIn, passwordFileIn, SUPERUSER } from './cluster.js';
 import { findFailure, pathOf, type Programs, runProgram } from './programs.js';
 import { giveToServerUser } from './server-user.js';
@@ -18,8 +19,8 @@ const LOG_NAME = 'server.log';
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
 /** A server that has locked its cluster listens within this time. */
 const LISTEN_TIMEOUT_MS = 10_000;
-/** A number that no process has. */
-const NO_PROCESS = '999999999';
+const STOP_LIMIT_MS = 60_000;
+const POLL_MS = 20;
 
 /** On the command line, so that no configuration file can change them. */
 const SETTINGS = {
@@ -82,31 +83,45 @@ export class Server {
     const logged = size > MAX_LOG_BYTES ? 0 : size;
     if (logged < size) fs.rmSync(this.log);
     const options = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
-    const failure = await this.control('start', '-l', LOG_NAME, '-o', options.join(' '));
+    // Waits a minute at most. A server that takes longer is found by the next start.
+    const failure = await this.control('start', '-w', '-l', LOG_NAME, '-o', options.join(' '));
     if (failure === null || !fs.existsSync(this.log)) return failure;
     return findFailure(fs.readFileSync(this.log).toString('utf8', logged)) || failure;
   }
 
-  /** Stops the server: a fast shutdown, or else an immediate one. Both keep committed data. */
+  /** Ends all connections and stops the server. One that takes longer still stops by itself. */
   async stop(): Promise<void> {
-    for (const mode of ['fast', 'immediate'])
-      if ((await this.control('stop', '-m', mode)) === null) return;
+    const running = this.lockedBy();
+    // With -w, pg_ctl would also wait for a server that another process starts in the meantime.
+    if ((await this.control('stop', '-m', 'fast', '-W')) !== null) return;
+    for (let waitedMs = 0; waitedMs < STOP_LIMIT_MS; waitedMs += POLL_MS) {
+      if (this.lockedBy() !== running) return;
+      await sleep(POLL_MS);
+    }
   }
 
-  /** Waits a minute at most. A server that takes longer to start is found by the next start. */
+  /** Returns the process number, folder and start time of the server that has locked the cluster. */
+  private lockedBy(): string {
+    try {
+      return fs.readFileSync(this.lock, 'utf8').split('\n', 3).join();
+    } catch {
+      return '';
+    }
+  }
+
   private control(...args: string[]): Promise<string | null> {
-    const all = [...args, '-s', '-w', '-D', pathOf(this.cluster)];
+    const all = [...args, '-s', '-D', pathOf(this.cluster)];
     return runProgram(this.programs, 'pg_ctl', all, this.cluster);
   }
 
   /**
-   * The process number of a dead server may belong to another program now. PostgreSQL still checks
-   * whether processes of the dead server use the memory that postmaster.pid names.
+   * The process number of a dead server may belong to another program now. Writes one that no process
+   * has. PostgreSQL still checks whether processes of the dead server use the memory it had.
    */
   private releaseOldLock(): void {
     const stats = fs.lstatSync(this.lock, { throwIfNoEntry: false });
     if (!stats?.isFile() || Date.now() - stats.mtimeMs < LISTEN_TIMEOUT_MS) return;
-    const text = fs.readFileSync(this.lock, 'utf8').replace(/^\d*/, NO_PROCESS);
+    const text = fs.readFileSync(this.lock, 'utf8').replace(/^\d*/, '999999999');
     fs.writeFileSync(this.lock, text, { flag: 'r+' });
     fs.rmSync(join(this.cluster, `${SOCKET_NAME}.lock`), { force: true });
   }
