@@ -7,7 +7,7 @@ export interface ServerUser {
   readonly gid: number;
 }
 
-/** Exists on every Linux system with the GNU C library. */
+/** Exists on Linux with the GNU C library. Its other processes can use the cluster too. */
 const NOBODY: ServerUser = { uid: 65_534, gid: 65_534 };
 
 /**
