@@ -204,13 +204,9 @@ function addsAnimals({ section }: Snippet): boolean {
   return section === 'Add an animal once' || section === 'Keep every digit of an int64';
 }
 
-test('the table of errors has every code of the service, with its status and cause', () => {
-  const rows = [...PAGE.matchAll(/^\| (\d{3}) +\| `(\w+)` +\| (.*?) *\| (.+?) *\|$/gm)];
-  expect(rows.map(([, status, code, cause]) => ({ status: Number(status), code, cause }))).toEqual(
-    ERROR_CODES.filter((code) => !isGeneric(code)).map((code) => ({
-      status: ERRORS[code].status,
-      code,
-      cause: ERRORS[code].when,
-    })),
+test('the table of errors has every code of the service, with its status', () => {
+  const rows = [...PAGE.matchAll(/^\| (\d{3}) +\| `(\w+)` +\| \S/gm)];
+  expect(rows.map(([, status, code]) => [Number(status), code])).toEqual(
+    ERROR_CODES.filter((code) => !isGeneric(code)).map((code) => [ERRORS[code].status, code]),
   );
 });
