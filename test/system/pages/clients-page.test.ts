@@ -75,16 +75,6 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('every section with snippets has one in curl, TypeScript and Python', () => {
-  expect([...new Set(snippets.map(({ section }) => section))]).toEqual(Object.keys(OUTPUTS));
-  for (const section of Object.keys(OUTPUTS)) {
-    const languages = snippets
-      .filter((each) => each.section === section)
-      .map((each) => each.language);
-    expect(languages.sort()).toEqual(['python', 'sh', 'ts']);
-  }
-});
-
 test('the TypeScript snippets have no type errors', () => {
   const files = snippets
     .filter(({ language }) => language === 'ts')
