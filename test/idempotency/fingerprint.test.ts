@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { fingerprintOf } from '../../src/platform/idempotency/fingerprint.js';
 
 class Dto {
+  [name: string]: unknown;
+
   constructor(members: object) {
     Object.assign(this, members);
   }

@@ -141,10 +141,10 @@ const NOTATIONS: Record<string, string> = {
 describe('POST /v1/pets › categoryId', () => {
   it.each(
     Object.entries(NOTATIONS).flatMap(([value, tokens]) =>
-      tokens.split(' ').map((token) => [token, value]),
+      tokens.split(' ').map((token): [string, string] => [token, value]),
     ),
   )('201 with the exact value of %s', async (token, value) => {
-    const { status, text, json } = await addCategory(token!);
+    const { status, text, json } = await addCategory(token);
 
     expect([status, categoryIn(text)]).toEqual([201, value]);
     expect((await stored(json.id))['category']).toBe(value);

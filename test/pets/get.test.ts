@@ -75,21 +75,23 @@ describe('GET /v1/pets/{petId}', () => {
     expect(response.headers).not.toHaveProperty('etag');
   });
 
-  it.each([
+  it.each<[status: number, method: string, petId: string, headers: object]>([
     [200, 'GET', '0', {}],
     [200, 'HEAD', '0', {}],
     [304, 'GET', '0', { 'If-None-Match': '*' }],
     [304, 'HEAD', '0', { 'If-None-Match': '*' }],
     [404, 'GET', '999999999', {}],
     [404, 'HEAD', 'none', {}],
-  ])('%i (%s) announces the removal until the last millisecond', async (status, ...request) => {
-    await store.service.setClock(SUNSET_MS - 1);
-    const [method, petId, headers] = request;
-    const response = await get(petId, method, headers);
+  ])(
+    '%i (%s) announces the removal until the last millisecond',
+    async (status, method, petId, headers) => {
+      await store.service.setClock(SUNSET_MS - 1);
+      const response = await get(petId, method, headers);
 
-    expect(response.status).toBe(status);
-    expectAnnouncement(response);
-  });
+      expect(response.status).toBe(status);
+      expectAnnouncement(response);
+    },
+  );
 
   it('401 without deprecation headers', async () => {
     const { status, headers } = await store.anonymous.get('/v1/pets/0');

@@ -24,16 +24,18 @@ export interface Store {
  */
 export function useStore({ features = [], ...options }: StoreOptions = {}): Store {
   const store = {} as { -readonly [Name in keyof Store]: Store[Name] };
+  let service: TestService | undefined;
   beforeAll(async () => {
     const paths = [features].flat().map((name) => join(__dirname, `../features/${name}.mjs`));
-    store.service = await startService({ ...options, features: paths });
-    const { database } = store.service;
-    store.query = database.query.bind(database) as Store['query'];
+    service = await startService({ ...options, features: paths });
+    store.service = service;
+    const { database } = service;
+    store.query = (sql, values) => database.query(sql, values);
     store.owner = await createOwner(database);
     store.api = new ApiClient(store.service, store.owner.key);
     store.anonymous = new ApiClient(store.service);
   });
   // The start can have failed.
-  afterAll(() => store.service?.close());
+  afterAll(() => service?.close());
   return store;
 }
