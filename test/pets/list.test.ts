@@ -139,6 +139,22 @@ describe('GET /v1/pets', () => {
   });
 });
 
+it.each([
+  ...[
+    '/v1/pets/',
+    '/v1/pets/?limit=1',
+    '/v1/pets//',
+    '/v1//pets',
+    '//v1/pets',
+    '/V1/pets',
+    '/pets',
+  ],
+  ...['/v1/PETS', '/v1/%70ets', '/v1/pets;a=1', '/v1/pets.json', '/v1/pet', '/v1/petss', '/v1/'],
+  ...['/v1', '/v2/pets', '/v1/pets/1/', '/v1/pets//1', '/v1/pets/1/name'],
+])('GET %s › 404 route_not_found', async (path) => {
+  expectError(await store.api.get(path), 404, 'route_not_found');
+});
+
 describe('GET /v1/pets › walking by Link', () => {
   beforeAll(() => fill(150, (index) => STATUSES[index % 7 === 0 ? 2 : index % 2]!));
 
@@ -302,16 +318,23 @@ describe('GET /v1/pets › cursor', () => {
     expect(expectError(await list(query), 400, 'invalid_cursor')).toContain('cursor');
   };
 
+  it.each(['', 'next', '20', '!!!', '%00', '%FF', 'M'.repeat(8_000)])(
+    '400 invalid_cursor when it is %s, the first time and later',
+    async (cursor) => {
+      for (let time = 0; time < 2; time++) await expectInvalid(`?cursor=${cursor}`);
+    },
+  );
+
   it.each([
-    ...['', 'next', '20', '!!!', '%00', '%FF', 'MjA6', 'M'.repeat(8_000)],
-    ...['next', '20', '20:x', '20.5:', '020:', '9223372036854775808:', 'NaN:', '{"id":20}'].map(
-      encoded,
-    ),
-  ])('400 invalid_cursor when it is %s, the first time and later', async (cursor) => {
-    for (let time = 0; time < 2; time++) await expectInvalid(`?status=sold&cursor=${cursor}`);
+    ...['', 'next', '20.5', '020', '-0', '+20', '0x14', '20n', ' 20', '20 ', 'NaN', '20,1', '{}'],
+    ...['9223372036854775808', '-9223372036854775809', '20:x', '20:sold', '20::'],
+  ])('400 invalid_cursor when it encodes the id %j', async (id) => {
+    expect((await list(`?cursor=${encoded('20:')}`)).status).toBe(200);
+    for (const text of [id, `${id}:`]) await expectInvalid(`?cursor=${encoded(text)}`);
+    await expectInvalid(`?status=sold&cursor=${encoded(`${id}:sold`)}`);
   });
 
-  it.each([...['CURSORA', 'CURSOR%3D', '%20CURSOR', 'CURSOR&cursor=CURSOR', 'CURSOR&status=sold']])(
+  it.each(['CURSORA', 'CURSOR%3D', '%20CURSOR', 'CURSOR&cursor=CURSOR', 'CURSOR&status=sold'])(
     '400 invalid_cursor when a valid one is changed to %s',
     async (change) => {
       const cursor = await cursorOf('?limit=5');
