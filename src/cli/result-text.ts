@@ -1,3 +1,5 @@
+import { jsonText } from '../platform/http/response/json-text.js';
+
 /**
  * Returns a result as text with the names of its JSON: a list as a table with one line for each
  * item, an object with one line for each property.
@@ -24,7 +26,8 @@ function alignedLines(rows: readonly (readonly unknown[])[]): string {
 function cellText(value: unknown): string {
   if (value instanceof Date) return value.toISOString().replace(/\.\d+/, '');
   if (Array.isArray(value)) return value.map(cellText).join(', ') || '-';
-  if (!isObject(value)) return value === null ? '-' : String(value);
+  if (value === null) return '-';
+  if (!isObject(value)) return typeof value === 'string' ? value : jsonText(value);
   const members = Object.entries(value).map(([name, member]) =>
     isObject(member) ? `${name} (${cellText(member)})` : `${name} ${cellText(member)}`,
   );

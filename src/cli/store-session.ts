@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { DataSource, type EntityManager } from 'typeorm';
 import { ApiKey } from '../platform/access/api-key.entity.js';
 import { KeyAdministration } from '../platform/access/administration/key-administration.js';
@@ -5,9 +6,15 @@ import { OperatorActionsRepository } from '../platform/access/administration/ope
 import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
 import { KeySecret } from '../platform/access/key-cache/key-secret.entity.js';
 import { Owner } from '../platform/access/owner.entity.js';
+import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
+import { isUnavailable } from '../platform/database/database-errors.js';
 import { dataSourceOptions } from '../platform/database/data-source-options.js';
-import { databaseExists, locateDatabase } from '../platform/database/database-location.js';
+import {
+  databaseExists,
+  type DatabaseLocation,
+  locateDatabase,
+} from '../platform/database/database-location.js';
 import { type DatabaseTarget, databaseTarget } from '../platform/database/database-target.js';
 import { migrate } from '../platform/database/schema/migrate.js';
 import { migrationStatus } from '../platform/database/schema/migration-status.js';
@@ -39,7 +46,8 @@ export interface StoreOptions {
  * Runs the work on the store that the settings select, and closes it. The service may be running.
  * Prints which database it is. Migrates the embedded database first.
  *
- * @throws CommandError if there is none, or if migrations of another database are pending
+ * @throws CommandError if there is none, if migrations of another database are pending, or if the
+ *   embedded server was stopped
  */
 export async function withStore(
   { create = false, anySchema = false }: StoreOptions,
@@ -53,39 +61,81 @@ export async function withStore(
     );
   }
   console.error(`Database: ${target.description}`);
-  const location = await locateDatabase(settings, 'command');
-  const dataSource = new DataSource({
-    ...dataSourceOptions(location.direct, settings, {
-      applicationName: APPLICATION_NAMES.commands,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      poolSize: 1,
-    }),
-    entities: [ApiKey, KeySecret, Owner],
-  });
-  try {
+  await withLocation(settings, async (location) => {
+    const dataSource = new DataSource({
+      ...dataSourceOptions(location.direct, settings, {
+        applicationName: APPLICATION_NAMES.commands,
+        statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+        poolSize: 1,
+      }),
+      entities: [ApiKey, KeySecret, Owner],
+    });
     const { manager: database } = await dataSource.initialize();
-    const store: Store = {
-      keys: new KeyAdministration(database),
-      owners: new OwnerAdministration(database),
-      actions: new OperatorActionsRepository(database),
-      database,
-      target,
-      migrate: () =>
-        migrate(location, settings, (session, migrations) =>
-          new OperatorActionsRepository(session).record('db migrate', { migrations }),
-        ),
-    };
-    if (!anySchema && (await migrationStatus(database)).pending.length > 0) {
-      if (!location.embedded || !settings.migrateOnStart) {
-        throw new CommandError(
-          'The schema of the database is not up to date. Run `pets db migrate` first.',
-        );
+    try {
+      const store: Store = {
+        keys: new KeyAdministration(database),
+        owners: new OwnerAdministration(database),
+        actions: new OperatorActionsRepository(database),
+        database,
+        target,
+        migrate: () =>
+          migrate(location, settings, (session, migrations) =>
+            new OperatorActionsRepository(session).record('db migrate', { migrations }),
+          ),
+      };
+      if (!anySchema && (await migrationStatus(database)).pending.length > 0) {
+        if (!location.embedded || !settings.migrateOnStart) {
+          throw new CommandError(
+            'The schema of the database is not up to date. Run `pets db migrate` first.',
+          );
+        }
+        await store.migrate();
       }
-      await store.migrate();
+      await work(store);
+    } finally {
+      await dataSource.destroy();
     }
-    await work(store);
+  });
+}
+
+/**
+ * Opens the database for the work, and closes it. A signal ends the process, and stops an embedded
+ * server that the command has started. Work that listens for the signal ends by itself.
+ */
+async function withLocation(
+  settings: DatabaseSettings,
+  work: (location: DatabaseLocation) => Promise<void>,
+): Promise<void> {
+  const opening = new AbortController();
+  let location: DatabaseLocation | undefined;
+  let interrupted: NodeJS.Signals | undefined;
+  const interrupt = (name: NodeJS.Signals): void => {
+    if (process.listenerCount(name) > 1) return;
+    interrupted = name;
+    opening.abort();
+    void location?.close().then(() => exitAfter(name));
+  };
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  try {
+    location = await locateDatabase(settings, 'command', { signal: opening.signal });
+    await work(location);
+  } catch (error) {
+    await location?.close();
+    if (interrupted) exitAfter(interrupted);
+    if (settings.url !== undefined || !isDisconnected(error)) throw error;
+    throw new CommandError('The embedded database was stopped. Run the command again.');
   } finally {
-    if (dataSource.isInitialized) await dataSource.destroy();
-    await location.close();
+    await location?.close();
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
+}
+
+/** Ends the process as a shell reports it. */
+function exitAfter(signal: NodeJS.Signals): never {
+  return process.exit(128 + constants.signals[signal]);
+}
+
+/** Whether the server was stopped, or its connection broke. */
+function isDisconnected(error: unknown): boolean {
+  return isUnavailable(error) && /^(?:57P|E|$)/.test((error as { code?: string }).code ?? '');
 }
