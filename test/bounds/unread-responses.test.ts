@@ -122,17 +122,17 @@ test('MAX_REQUESTS_IN_PROGRESS › unread responses do not keep other callers ou
     MAX_UNAUTHENTICATED_REQUESTS: '3',
   });
   await openPaused(service, large(), 3);
-  await untilMetric(service, 'pets_requests_in_progress', (value) => value === 3);
+  await untilMetric(service, 'pets_connections', (value) => value === 3);
   const client = new ApiClient(service, key);
-  // At most a second later, the service has noticed that they wait for their clients.
-  while ((await client.get('/v1/pets')).status === 503);
+  // A request is in progress until the head of its response is written.
+  await untilMetric(service, 'pets_requests_in_progress', (value) => value === 0);
   expect((await client.get('/v1/pets')).status).toBe(200);
 });
 
 test('MAX_CONNECTIONS › without an idle connection, one whose client does not read is closed', async () => {
   const service = await start({ MAX_CONNECTIONS: '3', MAX_CONNECTIONS_PER_ADDRESS: '3' });
   await openPaused(service, large(), 3);
-  await untilMetric(service, 'pets_requests_in_progress', (value) => value === 3);
+  await untilMetric(service, 'pets_connections', (value) => value === 3);
   expect((await new ApiClient(service, key).get('/health/live')).status).toBe(200);
   expect(await metric(service, 'pets_shed_total{bound="connections_per_address"}')).toBe(1);
 });

@@ -1,26 +1,18 @@
-import { hash, randomInt } from 'node:crypto';
+import { createHmac, hash, randomInt, timingSafeEqual } from 'node:crypto';
 
 const PREFIX = 'aas_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 const PROOF_LENGTH = 6;
 const FORM = /^aas_[0-9A-Za-z]{36}$/;
-const BLOCK_BYTES = 64;
-const HASH_BYTES = 32;
 
-/**
- * Creates and verifies the API keys of a store. It computes the HMAC as RFC 2104 defines it, because
- * an object of `createHmac` for each made-up key costs a quarter of the CPU of its 401.
- */
+/** Creates and verifies the API keys of a store. */
 export class KeyMaker {
-  readonly #inner = Buffer.alloc(BLOCK_BYTES + PREFIX.length + RANDOM_LENGTH, 0x36);
-  readonly #outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES, 0x5c);
+  readonly #secret: Uint8Array;
 
-  /** @param secret of the store, at most 64 bytes */
+  /** @param secret of the store */
   constructor(secret: Uint8Array) {
-    for (const pad of [this.#inner, this.#outer])
-      for (const [index, byte] of secret.entries())
-        pad.writeUInt8(pad.readUInt8(index) ^ byte, index);
+    this.#secret = secret;
   }
 
   /** Returns a new API key: `aas_`, 30 random base62 characters, and their proof. */
@@ -33,20 +25,13 @@ export class KeyMaker {
 
   /** Whether a text with the form of an API key ends with the proof of this store. */
   verify(key: string): boolean {
-    const proof = this.proofOf(key);
-    const start = key.length - PROOF_LENGTH;
-    let difference = 0;
-    // In constant time, without the buffers that timingSafeEqual needs.
-    for (let index = 0; index < PROOF_LENGTH; index++)
-      difference |= proof.charCodeAt(index) ^ key.charCodeAt(start + index);
-    return difference === 0;
+    const [text, proof] = [key.slice(0, -PROOF_LENGTH), key.slice(-PROOF_LENGTH)];
+    return timingSafeEqual(Buffer.from(this.proofOf(text)), Buffer.from(proof));
   }
 
   /** Returns the first 35 bits of the HMAC-SHA-256 as six base62 digits, most significant first. */
   private proofOf(key: string): string {
-    this.#inner.write(key, BLOCK_BYTES, 'latin1');
-    this.#outer.write(hash('sha256', this.#inner), BLOCK_BYTES, 'hex');
-    const mac = hash('sha256', this.#outer);
+    const mac = createHmac('sha256', this.#secret).update(key).digest('hex');
     let rest = Math.floor(Number.parseInt(mac.slice(0, 10), 16) / 2 ** 5);
     let digits = '';
     for (let index = 0; index < PROOF_LENGTH; index++) {

@@ -5,8 +5,10 @@ import { Injectable, Logger, type NestMiddleware, type OnModuleInit } from '@nes
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express } from 'express';
 import { Settings } from '../../config/settings.js';
+import { serviceUnavailable } from '../../errors/service-error.js';
 import { clientNetwork } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
+import { sendError } from '../response/send-json.js';
 import { Arrivals } from './arrivals.js';
 import { type ConnectionBounds, connectionBounds } from './connection-bounds.js';
 import { lingerAfterResponse } from './lingering-close.js';
@@ -15,8 +17,6 @@ import { lingerAfterResponse } from './lingering-close.js';
 class Connection {
   /** The response to the request in progress, until it is completely sent. */
   response: Response | undefined;
-  /** The response that waited for the client when it was last counted. */
-  unread: Response | undefined;
   private sentBytes = 0;
   private stalledSinceMs: number | undefined;
 
@@ -115,8 +115,8 @@ export class Connections implements NestMiddleware, OnModuleInit {
     }
     connection.response = response;
     this.idle.delete(connection);
-    response.once('close', () => {
-      connection.response = connection.unread = undefined;
+    response.on('close', () => {
+      connection.response = undefined;
       if (this.bySocket.has(socket)) this.idle.add(connection);
     });
     this.arrivals.start(request, response, next);
@@ -140,21 +140,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
     };
     const timer = setTimeout(resume, randomInt(SHED_PAUSE_MS.min, SHED_PAUSE_MS.max)).unref();
     socket.once('close', resume);
-  }
-
-  /**
-   * Returns how many responses to counted requests have waited for their client since the previous
-   * call. Others may be written in this event-loop tick.
-   */
-  countUnread(): number {
-    let count = 0;
-    for (const connection of this.bySocket.values()) {
-      const { response } = connection;
-      if (!response?.req.isCounted || !isUnread(response)) continue;
-      if (connection.unread === response) count++;
-      connection.unread = response;
-    }
-    return count;
   }
 
   /** Closes the connections on which no byte has arrived yet. */
@@ -233,6 +218,10 @@ export class Connections implements NestMiddleware, OnModuleInit {
     let unsentBytes = 0;
     const unsent: Connection[] = [];
     for (const connection of this.bySocket.values()) {
+      const { response } = connection;
+      if (response && !response.headersSent && nowMs >= (response.req.dueAt ?? Infinity)) {
+        sendError(response, serviceUnavailable('response deadline'));
+      }
       const stalledMs = connection.stalledMs(nowMs);
       if (stalledMs >= this.bounds.stalledConnectionTimeoutMs) {
         this.closed.stalled++;
