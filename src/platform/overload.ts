@@ -20,8 +20,6 @@ import { RateLimiter } from './rate-limit/rate-limiter.js';
  */
 @Injectable()
 export class Overload implements NestMiddleware {
-  /** The number of requests without a response. A client that reads slowly delays no others. */
-  private inProgress = 0;
   /** The number of shed requests by the limit that they would have exceeded. */
   readonly shed = { requests_in_progress: 0, unauthenticated_requests: 0, database_queue: 0 };
   private readonly bounds: Bounds;
@@ -39,7 +37,7 @@ export class Overload implements NestMiddleware {
     metrics.gauge(
       'pets_requests_in_progress',
       'Requests in progress, without health probes',
-      () => this.inProgress,
+      () => connections.inProgress,
     );
     metrics.gauge(
       'pets_requests_in_progress_max',
@@ -75,24 +73,20 @@ export class Overload implements NestMiddleware {
       this.reject(request, response, bound);
       return;
     }
-    let isInProgress = true;
-    this.inProgress++;
-    const end = (): void => {
-      if (isInProgress) this.inProgress--;
-      isInProgress = false;
-    };
-    response.on('head', end).on('close', end);
+    request.isInProgress = true;
+    this.connections.inProgress++;
     next();
   }
 
   private exceededBound(request: Request): keyof Overload['shed'] | undefined {
     if (this.pool.isSaturated) return 'database_queue';
     const { maxRequestsInProgress, maxUnauthenticatedRequests } = this.bounds;
-    if (this.inProgress < Math.min(maxRequestsInProgress, maxUnauthenticatedRequests)) {
+    const { inProgress } = this.connections;
+    if (inProgress < Math.min(maxRequestsInProgress, maxUnauthenticatedRequests)) {
       return undefined;
     }
     // A client that sends slowly must not use up the requests of others.
-    const busy = this.inProgress - this.bodies.count;
+    const busy = inProgress - this.bodies.count;
     if (busy >= maxRequestsInProgress) return 'requests_in_progress';
     if (busy < maxUnauthenticatedRequests) return undefined;
     return this.authenticator.hasValidKey(request) ? undefined : 'unauthenticated_requests';

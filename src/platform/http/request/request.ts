@@ -27,6 +27,11 @@ declare module 'express-serve-static-core' {
     /** Why the rest of the body cannot arrive. */
     bodyFailure?: ServiceError;
 
+    // Set by Overload:
+
+    /** The request is counted as one in progress, until the head of its response is written. */
+    isInProgress?: boolean;
+
     // Set by IdentifyCallerGuard:
 
     /** Undefined on routes that need no caller. */

@@ -11,6 +11,7 @@ import type { NextFunction, Request, Response } from '../request/request.js';
 import { sendError } from '../response/send-json.js';
 import { Arrivals } from './arrivals.js';
 import { type ConnectionBounds, connectionBounds } from './connection-bounds.js';
+import type { HttpAdapter } from './http-adapter.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
 /** A client connection. */
@@ -64,6 +65,8 @@ export class Connections implements NestMiddleware, OnModuleInit {
   /** Connections without a request in progress, longest idle first. */
   private readonly idle = new Set<Connection>();
   private unlogged = 0;
+  /** The number of admitted requests without a response, which a slow reader does not increase. */
+  inProgress = 0;
 
   readonly bounds: ConnectionBounds;
   /** The number of closed connections by limit. */
@@ -89,7 +92,9 @@ export class Connections implements NestMiddleware, OnModuleInit {
 
   /** Observes the connections of the server until it closes. */
   onModuleInit(): void {
-    const server = this.host.httpAdapter.getHttpServer() as Server;
+    const adapter = this.host.httpAdapter as unknown as HttpAdapter;
+    const server = adapter.getHttpServer() as Server;
+    adapter.onHead = (request) => this.endRequest(request);
     server.on('connection', (socket) => this.add(socket));
     this.arrivals.attach(server);
     const timer = setInterval(() => this.check(performance.now()), CHECK_INTERVAL_MS).unref();
@@ -117,9 +122,15 @@ export class Connections implements NestMiddleware, OnModuleInit {
     this.idle.delete(connection);
     response.on('close', () => {
       connection.response = undefined;
+      this.endRequest(request);
       if (this.bySocket.has(socket)) this.idle.add(connection);
     });
     this.arrivals.start(request, response, next);
+  }
+
+  private endRequest(request: Request): void {
+    if (request.isInProgress) this.inProgress--;
+    request.isInProgress = false;
   }
 
   /** Returns the request in progress of a connection. */
