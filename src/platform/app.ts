@@ -1,11 +1,14 @@
 import 'reflect-metadata';
-import { NestFactory } from '@nestjs/core';
+import { Logger as NestLog, type Type } from '@nestjs/common';
+import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { type AppOptions, platformModule, VERSIONING } from './platform.module.js';
+import { EventsModule } from './events/events.module.js';
 import { LinkBase } from './http/routing/link-base.js';
-import { currentRequestIds } from './http/request/request-context.js';
+import { currentRequestIds, RequestContext } from './http/request/request-context.js';
 import { HttpAdapter } from './http/server/http-adapter.js';
+import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { DOCUMENTATION, MIDDLEWARE } from './pipeline.js';
 
@@ -53,5 +56,28 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
     const middleware = app.get(step);
     app.use(middleware.use.bind(middleware));
   }
+  app.get(RequestContext).identifiesLogs = hasLoggers(app, options.features);
   DOCUMENTATION(app, options);
+}
+
+/** Modules that features import and whose own log lines need no request id. */
+const PLATFORM_MODULES = new Set<unknown>([EventsModule, IdempotencyModule]);
+
+/**
+ * Returns whether a provider or a controller of these modules, or of modules that they import, has
+ * a Nest Logger. Global modules are part of the platform, and their lines belong to no request.
+ */
+function hasLoggers(app: NestExpressApplication, features: readonly Type[]): boolean {
+  const reached = new Set(
+    [...app.get(ModulesContainer).values()].filter(({ metatype }) => features.includes(metatype)),
+  );
+  for (const { imports, providers, controllers } of reached) {
+    for (const { instance } of [...providers.values(), ...controllers.values()]) {
+      if (Object.values(instance ?? {}).some((value) => value instanceof NestLog)) return true;
+    }
+    for (const imported of imports) {
+      if (!imported.isGlobal && !PLATFORM_MODULES.has(imported.metatype)) reached.add(imported);
+    }
+  }
+  return false;
 }

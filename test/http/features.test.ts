@@ -71,16 +71,12 @@ test('a background job of a feature runs again after an error, without the id of
   for (const run of runs()) expect(run).not.toHaveProperty('requestId');
 });
 
-test('GET /v1/greeting › static and private Loggers of a feature log the id of the request', async () => {
-  const features = join(__dirname, '../harness/features/hidden-loggers.mjs');
-  const greeter = await startService({ onlyPublished: true, features });
+test('GET /v1/context › the service does not track requests for logs if no feature has a Logger', async () => {
+  const features = join(__dirname, '../harness/features/without-logger.mjs');
+  const untracked = await startService({ onlyPublished: true, features });
   try {
-    await send(greeter, '/v1/greeting', { headers: { 'X-Request-Id': 'greeting-1' } });
-    for (const context of ['static', 'private']) {
-      const line = await greeter.waitForLog((candidate) => candidate['context'] === context);
-      expect(line).toMatchObject({ msg: 'greeting', requestId: 'greeting-1' });
-    }
+    expect((await send(untracked, '/v1/context')).json).toEqual({ tracked: false });
   } finally {
-    await greeter.close();
+    await untracked.close();
   }
 });
