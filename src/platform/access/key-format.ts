@@ -1,18 +1,27 @@
-import { createHmac, hash, randomInt, timingSafeEqual } from 'node:crypto';
+import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 
 const PREFIX = 'aas_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 const PROOF_LENGTH = 6;
 const FORM = /^aas_[0-9A-Za-z]{36}$/;
+const BLOCK_BYTES = 64;
+const HASH_BYTES = 32;
 
-/** Creates and verifies the API keys of a store. */
+/**
+ * Creates and verifies the API keys of a store. It computes the HMAC as RFC 2104 defines it: an
+ * object of `createHmac` for each made-up key costs a tenth of the CPU of its 401.
+ */
 export class KeyMaker {
-  readonly #secret: Uint8Array;
+  readonly #inner = Buffer.alloc(BLOCK_BYTES + PREFIX.length + RANDOM_LENGTH, 0x36);
+  readonly #outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES, 0x5c);
 
-  /** @param secret of the store */
+  /** @param secret of the store, at most 64 bytes */
   constructor(secret: Uint8Array) {
-    this.#secret = secret;
+    for (const [index, byte] of secret.entries()) {
+      this.#inner[index] = 0x36 ^ byte;
+      this.#outer[index] = 0x5c ^ byte;
+    }
   }
 
   /** Returns a new API key: `aas_`, 30 random base62 characters, and their proof. */
@@ -25,13 +34,15 @@ export class KeyMaker {
 
   /** Whether a text with the form of an API key ends with the proof of this store. */
   verify(key: string): boolean {
-    const [text, proof] = [key.slice(0, -PROOF_LENGTH), key.slice(-PROOF_LENGTH)];
-    return timingSafeEqual(Buffer.from(this.proofOf(text)), Buffer.from(proof));
+    const proof = key.slice(-PROOF_LENGTH);
+    return timingSafeEqual(Buffer.from(this.proofOf(key)), Buffer.from(proof));
   }
 
   /** Returns the first 35 bits of the HMAC-SHA-256 as six base62 digits, most significant first. */
   private proofOf(key: string): string {
-    const mac = createHmac('sha256', this.#secret).update(key).digest('hex');
+    this.#inner.write(key, BLOCK_BYTES, 'latin1');
+    this.#outer.write(hash('sha256', this.#inner), BLOCK_BYTES, 'hex');
+    const mac = hash('sha256', this.#outer);
     let rest = Math.floor(Number.parseInt(mac.slice(0, 10), 16) / 2 ** 5);
     let digits = '';
     for (let index = 0; index < PROOF_LENGTH; index++) {
