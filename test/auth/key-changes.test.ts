@@ -13,7 +13,7 @@ import { START_MS, startService, type TestService } from '../harness/service/ser
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startService({ env: { BAN_AFTER_REFUSALS: '2', BAN_SECONDS: '3600' } });
+  service = await startService({ env: { BAN_AFTER_REJECTIONS: '2', BAN_SECONDS: '3600' } });
 });
 afterAll(() => service.close());
 

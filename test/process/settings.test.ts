@@ -183,7 +183,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     '1,2',
   ],
   ['ANONYMOUS_REQUESTS_PER_MINUTE', /integer from 1/, '0', 'none'],
-  ['BAN_AFTER_REFUSALS', /integer from 0/, '-1', 'never'],
+  ['BAN_AFTER_REJECTIONS', /integer from 0/, '-1', 'never'],
   ['BAN_SECONDS', /seconds from 0/, '-1', '5m', '1.2345'],
   [
     'CORS_ORIGINS',
