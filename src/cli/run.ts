@@ -1,5 +1,4 @@
 import { CommanderError } from 'commander';
-import { ConnectionFailedError } from '../platform/database/pools/connection-failed-error.js';
 import { createProgram } from './program.js';
 
 const FAILURE = 1;
@@ -25,13 +24,10 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 function describeFailure(error: unknown): string {
-  const message = (error instanceof Error ? error.message : String(error))
+  return (error instanceof Error ? error.message : String(error))
     .trim()
     .replace(/\s*\n\s*/g, '; ')
     .replace(/\s+/g, ' ');
-  return error instanceof ConnectionFailedError
-    ? `The database cannot be reached: ${message}`
-    : message;
 }
 
 function describeUsageError({ code, message }: CommanderError): string {

@@ -111,7 +111,7 @@ async function start(
 function rethrow(error: unknown): never {
   if (!(error instanceof Error) || !isUnavailable(error)) throw error;
   const [line = ''] = error.message.split('\n');
-  throw new StartError(`DATABASE_URL: the database cannot be used (${line})`, { cause: error });
+  throw new StartError(`DATABASE_URL: ${line}`, { cause: error });
 }
 
 /** Logs the command for the first API key if there is none. */

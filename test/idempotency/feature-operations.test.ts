@@ -79,21 +79,6 @@ describe('POST to an @Idempotent() route of a feature', () => {
     );
   });
 
-  it('201 with one warning when the work writes nothing in its transaction, as with another manager', async () => {
-    const isWarning = ({ msg, operation }: Record<string, unknown>): boolean =>
-      String(msg).includes('wrote nothing in its transaction') && operation === 'note silent';
-    for (const key of ['1', '2']) await post('create/silent', NOTE, key);
-    expect(await service.waitForLog(isWarning)).toMatchObject({ level: 40 });
-    expect(service.logs().filter(isWarning)).toHaveLength(1);
-  });
-
-  it('201 without a warning when the work writes in its transaction', async () => {
-    expect(
-      (await api.post('/v1/pets', { name: 'a', categoryId: 1 }, { 'Idempotency-Key': 'p' })).status,
-    ).toBe(201);
-    expect(service.output()).not.toContain('createPet');
-  });
-
   it.each(['forget-once', 'change-result', 'use-other-key'])(
     '500 that the log explains when the handler would not be safe to retry: %s',
     async (path) => {
