@@ -58,7 +58,7 @@ export class BoundedPool extends pg.Pool {
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
     if (!callback) {
       return new Promise((resolve, reject) => {
-        this.connect((error, client) => (client ? resolve(client) : reject(error!)));
+        this.connect((error, client) => (client ? resolve(client) : reject(error as Error)));
       });
     }
     if (this.isSaturated) {
