@@ -1,16 +1,12 @@
 // @ts-check
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { findBinaries, programIn } from '#dist/platform/database/embedded/installation/binaries.js';
-import { ensureCluster } from '#dist/platform/database/embedded/cluster/cluster.js';
-import { openDataDir } from '#dist/platform/database/embedded/server/server-files.js';
-import { SUPERUSER } from '#dist/platform/database/embedded/server/server-session.js';
-import {
-  chooseServerUser,
-  seenByServer,
-  spawnAsServerUser,
-} from '#dist/platform/database/embedded/cluster/server-user.js';
+import { clusterIn, ensureCluster, SUPERUSER } from '#dist/platform/database/embedded/cluster.js';
+import { pathOf } from '#dist/platform/database/embedded/programs.js';
 import { killOnExit } from './child-processes.mjs';
 import { freePort, waitUntilListening } from './ports.mjs';
 
@@ -34,27 +30,23 @@ const SETTINGS = {
 /**
  * Starts a PostgreSQL server from the embedded binaries, with an empty database.
  *
- * @param {string} folder for its files
+ * @param {string} folder for its files, is created
  * @returns {Promise<{ pid: number, env: Record<string, string>, close: () => Promise<void> }>} `env`: libpq's
  *   variables and DATABASE_URL
  */
 export async function startPostgres(folder) {
-  const files = openDataDir(folder);
-  const user = chooseServerUser(files);
-  const binaries = findBinaries(files, user);
-  await ensureCluster(files, binaries, user, START_LIMIT_MS);
+  await mkdir(folder);
+  const programs = await ensureCluster(folder);
+  const cluster = clusterIn(folder);
   const port = await freePort();
   const settings = Object.entries({ ...SETTINGS, port: String(port) });
-  const server = spawnAsServerUser(
-    user,
-    programIn(binaries.folder, 'postgres'),
-    [
-      '-D',
-      seenByServer(files.cluster, user),
-      ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-    ],
-    { cwd: files.cluster, stdio: 'ignore', detached: true },
-  );
+  const options = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const server = spawn(join(programs.folder, 'bin/postgres'), ['-D', pathOf(cluster), ...options], {
+    cwd: cluster,
+    stdio: 'ignore',
+    detached: true,
+    ...programs.user,
+  });
   killOnExit(server, 'SIGINT');
   const ended = once(server, 'exit');
   const close = async () => {
