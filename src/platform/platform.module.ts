@@ -9,7 +9,7 @@ import { DatabaseModule } from './database/database.module.js';
 import { EnvironmentModule } from './environment.module.js';
 import { HealthModule } from './health/health.module.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
-import type { LinkBase } from './http/routing/link-base.js';
+import type { PublicUrl } from './http/routing/public-url.js';
 import { UnmatchedModule } from './http/routing/unmatched.module.js';
 import { Connections } from './http/server/connections.js';
 import { MetricsModule } from './metrics/metrics.module.js';
@@ -31,7 +31,7 @@ export interface AppEnvironment {
 /** Returns the root module. */
 export function platformModule(
   environment: AppEnvironment,
-  linkBase: LinkBase,
+  publicUrl: PublicUrl,
   logger: Logger,
 ): Type {
   const { settings, clock, database, features } = environment;
@@ -40,7 +40,7 @@ export function platformModule(
   @Module({
     imports: [
       DiscoveryModule,
-      EnvironmentModule.forRoot(settings, clock, linkBase, logger),
+      EnvironmentModule.forRoot(settings, clock, publicUrl, logger),
       DatabaseModule.forRoot(database, settings),
       AuthModule,
       RateLimitModule,

@@ -2,11 +2,11 @@ import 'reflect-metadata';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { IsDate, IsString } from 'class-validator';
-import { Keyset } from '../../src/platform/http/paging/keyset.js';
+import { PageCursor } from '../../src/platform/http/paging/page-cursor.js';
 import type { SortColumn } from '../../src/platform/http/paging/sort-columns.js';
 import { PageQuery } from '../../src/platform/http/paging/page-query.dto.js';
 import { IsOptionalMember, IsText } from '../../src/platform/http/validation/property-rules.js';
-import { ValidationPipe } from '../../src/platform/http/validation/validation.pipe.js';
+import { DtoValidationPipe } from '../../src/platform/http/validation/dto-validation.pipe.js';
 import { createOwner } from '../harness/database/factories.js';
 import { holds } from '../harness/fuzz/property.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
@@ -31,8 +31,8 @@ class ToyQuery extends PageQuery {
 
 const query = (members: Partial<ToyQuery>): ToyQuery => Object.assign(new ToyQuery(), members);
 
-describe('Keyset', () => {
-  const all = new Keyset('bigint', 'integer', 'double', 'text', 'uuid', 'timestamp');
+describe('PageCursor', () => {
+  const all = new PageCursor('bigint', 'integer', 'double', 'text', 'uuid', 'timestamp');
 
   it('reads every position that it writes, with the same filters', async () => {
     const position = fc.tuple(
@@ -82,13 +82,13 @@ describe('Keyset', () => {
     ['a timestamp out of range', ['timestamp'], '8640000000000000:'],
     ['a timestamp that is none', ['timestamp'], 'NaN:'],
   ])('400 invalid_cursor for %s', (_title, columns, text) => {
-    expect(() => new Keyset(...columns).positionOf(query({ cursor: encoded(text) }))).toThrow(
+    expect(() => new PageCursor(...columns).positionOf(query({ cursor: encoded(text) }))).toThrow(
       expect.objectContaining({ code: 'invalid_cursor' }) as Error,
     );
   });
 
   it.each([undefined, null, 7, ['MTo'], {}])('400 invalid_cursor for %j', (cursor) => {
-    const read = (): unknown => new Keyset('bigint').positionOf({ limit: 1, cursor });
+    const read = (): unknown => new PageCursor('bigint').positionOf({ limit: 1, cursor });
 
     if (cursor === undefined) expect(read()).toBeUndefined();
     else expect(read).toThrow(expect.objectContaining({ code: 'invalid_cursor' }) as Error);
@@ -103,7 +103,7 @@ describe('Keyset', () => {
     [{ tags: ['a,b'] }, { tags: ['a', 'b'] }],
     [{ since: new Date(0) }, { since: new Date(1) }],
   ])('400 invalid_cursor when it was made for %j and is used for %j', (made, used) => {
-    const byId = new Keyset('bigint');
+    const byId = new PageCursor('bigint');
     const cursor = byId.cursorAfter([1n], query(made));
 
     expect(byId.positionOf(query({ ...made, cursor }))).toEqual([1n]);
@@ -118,7 +118,7 @@ describe('Keyset', () => {
       @IsString()
       colour?: string;
     }
-    const byId = new Keyset('bigint');
+    const byId = new PageCursor('bigint');
     const older = Object.assign(new OlderQuery(), { colour: 'red' });
 
     expect(byId.cursorAfter([20n], older)).toBe(encoded('20:red'));
@@ -127,7 +127,7 @@ describe('Keyset', () => {
   });
 
   it('passes the filters of a list to the next page', () => {
-    const { items, next } = new Keyset('bigint').page(
+    const { items, next } = new PageCursor('bigint').page(
       [1n, 2n, 3n],
       query({ limit: 2, tags: ['a', 'b'], since: new Date(0) }),
       (id) => [id],
@@ -148,7 +148,7 @@ describe('IsText', () => {
     @IsText(2, 4)
     text!: unknown;
   }
-  const pipe = new ValidationPipe();
+  const pipe = new DtoValidationPipe();
   const accepts = (text: unknown): Promise<boolean> =>
     pipe.transform({ text }, { type: 'body', metatype: Note }).then(
       () => true,

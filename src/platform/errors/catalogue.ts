@@ -1,5 +1,3 @@
-import { MAX_BODY_BYTES } from './public-messages.js';
-
 interface ErrorKind {
   /** The HTTP status of the response. */
   status: number;
@@ -32,10 +30,7 @@ const SERVICE_ERRORS = {
     when: 'The first request with this idempotency key is still in progress.',
   },
   endpoint_removed: { status: 410, when: 'The operation was removed.' },
-  payload_too_large: {
-    status: 413,
-    when: `The body is larger than ${MAX_BODY_BYTES.toLocaleString('en-US')} bytes.`,
-  },
+  payload_too_large: { status: 413, when: 'The body is larger than 102,400 bytes.' },
   unsupported_media_type: {
     status: 415,
     when: 'The body is not `application/json` in UTF-8, or it is compressed.',

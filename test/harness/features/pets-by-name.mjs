@@ -5,7 +5,7 @@ import 'reflect-metadata';
 import { Controller, Get, Inject, Module, Param, Query } from '@nestjs/common';
 import { getDataSourceToken } from '@nestjs/typeorm';
 import { ServiceError } from '#dist/platform/errors/service-error.js';
-import { Keyset } from '#dist/platform/http/paging/keyset.js';
+import { PageCursor } from '#dist/platform/http/paging/page-cursor.js';
 import { PageQuery } from '#dist/platform/http/paging/page-query.dto.js';
 import { Int64Pipe } from '#dist/platform/http/validation/int64.pipe.js';
 import {
@@ -14,7 +14,7 @@ import {
   IsText,
 } from '#dist/platform/http/validation/property-rules.js';
 
-const BY_NAME = new Keyset('text', 'bigint');
+const BY_NAME = new PageCursor('text', 'bigint');
 
 class ByNameQuery extends PageQuery {}
 IsOptionalMember()(ByNameQuery.prototype, 'status');

@@ -1,4 +1,5 @@
 import type { HeadersObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
+import { MAX_BODY_BYTES } from '../../../config/bounds.js';
 import { ERROR_CODES, ERRORS, type ErrorCode, isGeneric } from '../../../errors/catalogue.js';
 import { PUBLIC_MESSAGES } from '../../../errors/public-messages.js';
 import { type ResponseHeader, responseHeaders } from './headers.js';
@@ -26,7 +27,7 @@ export const AUTHENTICATED_OPERATION: ErrorExamples = {
 export const OPERATION_WITH_BODY: ErrorExamples = {
   invalid_request: ERRORS.invalid_request.when,
   malformed_json: PUBLIC_MESSAGES.malformedJson('cannot be parsed'),
-  payload_too_large: PUBLIC_MESSAGES.payloadTooLarge,
+  payload_too_large: PUBLIC_MESSAGES.payloadTooLarge(MAX_BODY_BYTES),
   unsupported_media_type: PUBLIC_MESSAGES.unsupportedContentType,
 };
 
