@@ -17,10 +17,10 @@ const OTHER_NAMES = new Map([['access', 'auth']]);
 
 /** Tests that read files outside of src/. */
 const TESTS_BY_FILE = new Map([
-  ['docs/extending.md', 'test/extending.test.ts'],
-  ['SECURITY.md', 'test/security-policy.test.ts'],
-  ['package.json', 'test/supply-chain.test.ts'],
-  ['package-lock.json', 'test/supply-chain.test.ts'],
+  ['docs/extending.md', 'test/system/pages/extending.test.ts'],
+  ['SECURITY.md', 'test/system/pages/security-policy.test.ts'],
+  ['package.json', 'test/system/tools/supply-chain.test.ts'],
+  ['package-lock.json', 'test/system/tools/supply-chain.test.ts'],
 ]);
 
 /**
@@ -43,8 +43,7 @@ function testsOfFile(file) {
   if (/^test\/.+\.test\.ts$/.test(file)) return [file];
   const [top = '', ...folders] = file.split('/');
   const folder = folders[folders[0] === 'platform' ? 1 : 0] ?? '';
-  if (top === 'examples')
-    return ['test/examples', 'test/extending.test.ts', `test/${folder}.test.ts`];
+  if (top === 'examples') return ['test/system/examples', 'test/system/pages/extending.test.ts'];
   if (top !== 'src') return [];
   if (file.startsWith('src/platform/database/migrations/')) return SCHEMA;
   if (file.startsWith('src/platform/database/embedded/')) return ['test/embedded'];

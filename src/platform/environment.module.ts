@@ -2,9 +2,9 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from './config/clock.js';
 import { Settings } from './config/settings.js';
-import { BackgroundJobs } from './database/background-job.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { Connections } from './http/server/connections.js';
+import { BackgroundJobs } from './jobs/background-jobs.js';
 import { LOGGER } from './logging/logger.js';
 
 /** The providers that every module can inject. */
