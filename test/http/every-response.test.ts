@@ -117,7 +117,6 @@ describe('every error has an Error body, the rate limit headers and no-store', (
     [500, 'internal_error', 'a handler whose promise rejects', '/v1/failing/rejection'],
     [500, 'internal_error', 'a handler that throws a text', '/v1/failing/text'],
     [500, 'internal_error', 'a result that cannot be serialized', '/v1/failing/unprintable'],
-    [503, 'service_unavailable', "a framework's 503", '/v1/failing/http503'],
   ])('%i %s: %s', async (status, code, _title, path, options = {}) => {
     const message = expectError(await client.send(path, options), status, code);
     expect(message).not.toContain('secret');
@@ -187,10 +186,6 @@ describe('every error has an Error body, the rate limit headers and no-store', (
 
   test('500: no ETag, even if the handler set one', async () => {
     expect((await client.get('/v1/failing/error')).headers).not.toHaveProperty('etag');
-  });
-
-  test('503 from a handler has Retry-After', async () => {
-    expect((await client.get('/v1/failing/http503')).headers['retry-after']).toMatch(/^[1-9]\d*$/);
   });
 
   test('410 from the sunset on', async () => {

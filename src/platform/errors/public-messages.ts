@@ -28,6 +28,7 @@ export const PUBLIC_MESSAGES = {
   notFound: 'The resource does not exist.',
   unstorableValue: 'A value of the request is out of range, too long, or contains NUL.',
   internalError: 'The service failed to handle the request.',
+  serviceUnavailable: 'The service is unavailable at the moment. Try again later.',
   databaseUnavailable: 'The service cannot reach its database at the moment. Try again later.',
   serviceOverloaded: 'The service is overloaded. Try again later.',
 } as const;

@@ -35,14 +35,20 @@ export class ServiceError extends Error {
 /** In seconds. */
 const RETRY_SOON = { 'Retry-After': '2' };
 
+/** Returns a 503. @param message the public message */
+export function serviceUnavailable(
+  cause: unknown,
+  message: string = PUBLIC_MESSAGES.serviceUnavailable,
+): ServiceError {
+  return new ServiceError('service_unavailable', message, { headers: RETRY_SOON, cause });
+}
+
 /** Returns the 503 for a request that exceeds a limit of the service. */
 export function serviceOverloaded(cause: unknown): ServiceError {
-  const options = { headers: RETRY_SOON, cause };
-  return new ServiceError('service_unavailable', PUBLIC_MESSAGES.serviceOverloaded, options);
+  return serviceUnavailable(cause, PUBLIC_MESSAGES.serviceOverloaded);
 }
 
 /** Returns the 503 for an unavailable database. */
-export function serviceUnavailable(cause: unknown): ServiceError {
-  const options = { headers: RETRY_SOON, cause };
-  return new ServiceError('service_unavailable', PUBLIC_MESSAGES.databaseUnavailable, options);
+export function databaseUnavailable(cause: unknown): ServiceError {
+  return serviceUnavailable(cause, PUBLIC_MESSAGES.databaseUnavailable);
 }
