@@ -62,11 +62,13 @@ export class HttpAdapter extends ExpressAdapter {
         app(request, response);
       }) as http.RequestListener,
     );
-    const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } = this.settings.server;
+    const limits = this.settings.server;
     Object.assign(server, {
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      keepAliveTimeout: keepAliveTimeoutMs,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      // While nothing arrives and nothing is read. It resets with each byte.
+      timeout: limits.stalledConnectionTimeoutMs,
       // No limit on their number: Node would silently drop further headers, such as the API key.
       maxHeadersCount: 0,
       // A client may end its side of the connection after its request and wait for the response.
