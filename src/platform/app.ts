@@ -5,7 +5,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { type AppOptions, platformModule, VERSIONING } from './platform.module.js';
 import { EventsModule } from './events/events.module.js';
-import { LinkBase } from './http/routing/link-base.js';
+import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds, RequestContext } from './http/request/request-context.js';
 import { HttpAdapter } from './http/server/http-adapter.js';
 import { NestLogger } from './logging/nest-logger.js';
@@ -23,10 +23,10 @@ export async function createApp(
   schemaCurrent: Promise<void> = Promise.resolve(),
 ): Promise<NestExpressApplication> {
   const { settings } = options;
-  const linkBase = new LinkBase(settings.server.publicUrl);
+  const publicUrl = new PublicUrl(settings.server.publicUrl);
   const creating = NestFactory.create<NestExpressApplication>(
-    platformModule(options, linkBase, logger),
-    new HttpAdapter(linkBase, settings),
+    platformModule(options, publicUrl, logger),
+    new HttpAdapter(publicUrl, settings),
     {
       // JsonBodyGuard reads the body, after the guards that can reject the request.
       bodyParser: false,
@@ -50,7 +50,7 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
   app.enableVersioning(VERSIONING);
   const server = app.getHttpServer();
   server.once('listening', () => {
-    if (app.get(LinkBase).useAddressOf(server)) return;
+    if (app.get(PublicUrl).useAddressOf(server)) return;
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
   for (const step of MIDDLEWARE) {

@@ -16,7 +16,7 @@ import { isSchemaCurrent, migrate } from './database/schema/migrate.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
 import { offerDemoKey } from './http/openapi/demo-key.js';
-import { addressOf } from './http/routing/link-base.js';
+import { addressOf } from './http/routing/public-url.js';
 import { Connections } from './http/server/connections.js';
 import type { HttpAdapter } from './http/server/http-adapter.js';
 import { listen } from './listeners.js';

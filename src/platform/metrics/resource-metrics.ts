@@ -19,7 +19,7 @@ export class ResourceMetrics {
     metrics.gauge(
       'pets_connections_max',
       'Maximum number of client connections (MAX_CONNECTIONS)',
-      () => connections.bounds.maxConnections,
+      () => connections.maxConnections,
     );
     metrics.counter(
       'pets_event_attempts_total',
