@@ -1,17 +1,18 @@
-import { Module, type Type, type VersioningOptions, VersioningType } from '@nestjs/common';
+import { Global, Module, type Type, type VersioningOptions, VersioningType } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { AuthModule } from './access/auth.module.js';
-import type { Clock } from './config/clock.js';
-import type { Settings } from './config/settings.js';
+import { Clock } from './config/clock.js';
+import { Settings } from './config/settings.js';
 import type { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
-import { CoreModule } from './core.module.js';
 import { HealthModule } from './health/health.module.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
-import type { PublicUrl } from './http/routing/public-url.js';
+import { PublicUrl } from './http/routing/public-url.js';
 import { UnmatchedModule } from './http/routing/unmatched.module.js';
 import { Connections } from './http/server/connections.js';
+import { BackgroundJobs } from './jobs/background-jobs.js';
+import { LOGGER } from './logging/logger.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
@@ -33,10 +34,10 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
   const { settings, clock, database, features } = options;
 
   // A class, because Nest would register the imports of a dynamic module before those of the features.
+  @Global()
   @Module({
     imports: [
       DiscoveryModule,
-      CoreModule.forRoot(settings, clock, publicUrl, logger),
       DatabaseModule.forRoot(database, settings),
       AuthModule,
       RateLimitModule,
@@ -47,13 +48,20 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       UnmatchedModule,
     ],
     providers: [
-      ...MIDDLEWARE.filter((step) => step !== Connections),
+      BackgroundJobs,
+      { provide: Settings, useValue: settings },
+      { provide: Clock, useValue: clock },
+      { provide: PublicUrl, useValue: publicUrl },
+      { provide: LOGGER, useValue: logger },
+      ...MIDDLEWARE,
       ...GUARDS.map((guard) => ({ provide: APP_GUARD, useClass: guard })),
       { provide: APP_PIPE, useClass: PIPE },
       { provide: APP_FILTER, useClass: FILTER },
       ArrivingBodies,
       RouteChecks,
     ],
+    // Every module can inject these.
+    exports: [BackgroundJobs, Settings, Clock, PublicUrl, LOGGER, Connections],
   })
   class PlatformModule {}
   return PlatformModule;
