@@ -2,8 +2,6 @@
 // Nest is ESM and some of its neighbours are CommonJS, which Jest cannot mix without flags: tests, the
 // build and Nest's packages are compiled to CommonJS as they are loaded.
 
-const summaryFile = process.env.TEST_SUMMARY_FILE;
-
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
@@ -22,8 +20,4 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/.data/', '<rootDir>/reports/'],
   maxWorkers: 2,
   testTimeout: 30_000,
-  // For a machine that counts results: the same run also writes them to a file.
-  reporters: summaryFile
-    ? ['default', ['<rootDir>/scripts/test-summary.mjs', { file: summaryFile }]]
-    : ['default'],
 };
