@@ -3,13 +3,14 @@
 // Usage: npm run soak -- --help
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { hashKey, keyHint, KeyMaker } from '#dist/platform/access/key-format.js';
 import { SERVICE } from './comparison/peers.mjs';
 import { withEnvironment } from './processes/environment.mjs';
 import { PeerProcess } from './processes/peer-process.mjs';
 import { freePort } from './processes/ports.mjs';
-import { aligned } from './report/tables.mjs';
-import { RedisOutages, revokeKey, terminateConnections } from './soak/faults.mjs';
-import { findGrowth, measureIdle, resourcesText } from './soak/resources.mjs';
+import { startRedis } from './processes/redis.mjs';
+import { SoakClient } from './soak/client.mjs';
+import { COLLECT_GARBAGE, findGrowth, measureIdle } from './soak/resources.mjs';
 import { SoakTraffic } from './soak/traffic.mjs';
 
 const USAGE = `Usage: npm run soak -- [options]
@@ -18,13 +19,14 @@ Options, with defaults in parentheses:
   --seconds N   duration in seconds (600); the first fifth, at most a minute, is the warm-up
   --help        print this help`;
 const ANIMALS = 2_000;
-const CLIENTS = { workers: 12, slowClients: 4 };
 const MAX_WARM_UP_SECONDS = 60;
 const MAX_FAULT_INTERVAL_MS = 5_000;
 /** A short run has a shorter interval between its faults. */
 const MIN_FAULTS = 6;
-
-const COLLECT_GARBAGE = new URL('soak/collect-garbage.mjs', import.meta.url).href;
+const REDIS_OUTAGE_MS = 1_500;
+/** A revocation takes effect within five seconds, or later if another fault delays it. */
+const REVOCATION_LIMIT_MS = 10_000;
+const POLL_MS = 250;
 
 /**
  * @param {number} seconds
@@ -32,46 +34,54 @@ const COLLECT_GARBAGE = new URL('soak/collect-garbage.mjs', import.meta.url).hre
  * @returns {Promise<string[]>} unexpected responses and resources that have grown
  */
 async function soak(seconds, signal) {
-  return withEnvironment(ANIMALS, signal, async (environment) => {
-    const redis = await RedisOutages.start(environment.folder);
+  return withEnvironment({ animals: ANIMALS }, signal, async (environment) => {
+    const { database, keys } = environment.store;
     const metricsPort = await freePort();
-    const service = await PeerProcess.start(
-      {
-        name: 'soak',
-        title: 'this service',
-        program: SERVICE.program,
-        features: [],
-        env: {
-          METRICS_PORT: String(metricsPort),
-          HEADERS_TIMEOUT_SECONDS: '2',
-          REQUEST_TIMEOUT_SECONDS: '3',
-          ANONYMOUS_REQUESTS_PER_MINUTE: '1000000000',
-          BAN_SECONDS: '5',
-          ...(redis && { REDIS_URL: redis.url }),
-        },
-      },
-      environment,
-      signal,
-      ['--expose-gc', '--import', COLLECT_GARBAGE],
-    );
+    let redis = await startRedis(environment.folder);
+    const env = {
+      METRICS_PORT: String(metricsPort),
+      HEADERS_TIMEOUT_SECONDS: '2',
+      REQUEST_TIMEOUT_SECONDS: '3',
+      ANONYMOUS_REQUESTS_PER_MINUTE: '1000000000',
+      BAN_SECONDS: '5',
+      ...(redis && { REDIS_URL: redis.url }),
+    };
+    const peer = { ...SERVICE, name: 'soak', env };
+    const service = await PeerProcess.start(peer, environment, signal, COLLECT_GARBAGE);
+    const interruptRedis = async () => {
+      if (!redis) return;
+      await redis.close();
+      await delay(REDIS_OUTAGE_MS);
+      redis = await startRedis(environment.folder, redis.port);
+    };
     const faults = [
-      () => terminateConnections(environment.database),
-      ...(redis ? [() => redis.interrupt()] : []),
-      () => revokeKey(environment.database, service.port),
+      () => terminateConnections(database),
+      interruptRedis,
+      () => revokeKey(database, service.port),
     ];
     /** @param {number} duration in seconds */
-    const run = (duration) => runTraffic(environment, service.port, duration, faults, signal);
-    /** @param {import('./soak/resources.mjs').Resources} [limit] */
-    const measure = (limit) => measureIdle(environment.database, service.pid, metricsPort, limit);
+    const run = async (duration) => {
+      const traffic = new SoakTraffic(service.port, keys);
+      const endMs = performance.now() + duration * 1_000;
+      const intervalMs = Math.min((duration * 1_000) / MIN_FAULTS, MAX_FAULT_INTERVAL_MS);
+      for (let index = 0; performance.now() + intervalMs < endMs; index++) {
+        await delay(intervalMs, undefined, { signal });
+        await faults[index % faults.length]?.().catch((/** @type {unknown} */ error) =>
+          traffic.addFailure('fault', error),
+        );
+      }
+      await delay(Math.max(0, endMs - performance.now()), undefined, { signal });
+      await traffic.stop();
+      return traffic;
+    };
     try {
       const warmUpSeconds = Math.min(seconds / 5, MAX_WARM_UP_SECONDS);
       const warmUp = await run(warmUpSeconds);
-      const before = await measure();
-      console.log(`after the warm-up: ${resourcesText(before)}`);
+      const before = await measureIdle(database, service.pid, metricsPort);
       const main = await run(seconds - warmUpSeconds);
-      const after = await measure(before);
-      console.log(`at the end: ${resourcesText(after)}`);
-      console.log(`\n${countsText(main.counts)}\n`);
+      const after = await measureIdle(database, service.pid, metricsPort, before);
+      console.table({ 'after the warm-up': before, 'at the end': after });
+      console.table(Object.fromEntries(Object.entries(main.counts).sort()));
       return [...warmUp.failures, ...main.failures, ...findGrowth(before, after)];
     } finally {
       await service.stop();
@@ -81,37 +91,45 @@ async function soak(seconds, signal) {
 }
 
 /**
- * Sends traffic for some time and causes a fault at intervals.
+ * Terminates all database connections of the service.
  *
- * @param {import('./processes/environment.mjs').Environment} environment
- * @param {number} port of the service
- * @param {number} seconds
- * @param {readonly (() => Promise<unknown>)[]} faults in this order, repeatedly
- * @param {AbortSignal} signal stops the traffic
+ * @param {import('pg').Client} database
+ * @returns {Promise<unknown>}
  */
-async function runTraffic(environment, port, seconds, faults, signal) {
-  const traffic = new SoakTraffic(port, environment.keys);
-  traffic.start(CLIENTS);
-  const endMs = performance.now() + seconds * 1_000;
-  const intervalMs = Math.min((seconds * 1_000) / MIN_FAULTS, MAX_FAULT_INTERVAL_MS);
-  try {
-    for (let index = 0; performance.now() + intervalMs < endMs; index++) {
-      await delay(intervalMs, undefined, { signal });
-      await faults[index % faults.length]?.().catch((/** @type {unknown} */ error) =>
-        traffic.addFailure('fault', error),
-      );
-    }
-    await delay(Math.max(0, endMs - performance.now()), undefined, { signal });
-  } finally {
-    await traffic.stop();
-  }
-  return traffic;
+function terminateConnections(database) {
+  return database.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+  );
 }
 
-/** @param {Record<string, number>} counts */
-function countsText(counts) {
-  const rows = Object.entries(counts).sort(([one], [other]) => (one < other ? -1 : 1));
-  return aligned([['responses', 'number'], ...rows.map(([name, count]) => [name, String(count)])]);
+/**
+ * Creates an API key, uses it, and revokes it.
+ *
+ * @param {import('pg').Client} database
+ * @param {number} port of the service
+ * @throws if the service still accepts the API key after the limit
+ */
+async function revokeKey(database, port) {
+  const secrets = await database.query('SELECT secret FROM key_secret');
+  const key = new KeyMaker(secrets.rows[0].secret).create();
+  const { rows } = await database.query(
+    `INSERT INTO api_keys (owner_id, hash, hint, has_proof) SELECT min(id), $1, $2, true FROM owners WHERE name = 'caller' RETURNING id`,
+    [Buffer.from(hashKey(key), 'hex'), keyHint(key)],
+  );
+  const client = new SoakClient(port);
+  /** @param {number} expected status */
+  const waitFor = async (expected) => {
+    for (const deadlineMs = performance.now() + REVOCATION_LIMIT_MS; ; await delay(POLL_MS)) {
+      const { status } = await client.send('/v1/pets?limit=1', { key });
+      if (status === expected) return;
+      if (performance.now() > deadlineMs) throw new Error(`${status} instead of ${expected}`);
+    }
+  };
+  await waitFor(200);
+  await database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [rows[0].id]);
+  await waitFor(401);
+  client.close();
 }
 
 const stop = new AbortController();

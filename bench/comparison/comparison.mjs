@@ -1,16 +1,37 @@
 // @ts-check
-import { createReadStream } from 'node:fs';
+import { LoadGenerator, percentile } from '../load/load-generator.mjs';
 import { sendAndCheck } from '../load/response-check.mjs';
 import { PeerProcess } from '../processes/peer-process.mjs';
-import { Rounds } from './rounds.mjs';
+import { cpuSeconds, residentBytes } from '../processes/process-usage.mjs';
+import { earlierService, PEERS } from './peers.mjs';
+import { listScenarios } from './scenarios.mjs';
 
 /** @typedef {import('../processes/environment.mjs').Environment} Environment */
 /** @typedef {import('../options.mjs').Options} Options */
-/** @typedef {import('./peers.mjs').Peer} Peer */
-/** @typedef {import('./rounds.mjs').Result} Result */
 /** @typedef {import('./scenarios.mjs').Scenario} Scenario */
 
-/** @typedef {{ all: Scenario[], measured: Scenario[] }} Scenarios */
+/**
+ * The figures of one scenario, peer and round. CPU times are in microseconds per request.
+ *
+ * @typedef {object} Sample
+ * @property {number} requestsPerSecond
+ * @property {number} p50Ms
+ * @property {number} p99Ms
+ * @property {number} nodeUs
+ * @property {number} postgresUs
+ * @property {number} redisUs NaN without Redis
+ * @property {number} residentBytes of the Node.js process, at the end of the round
+ *
+ * @typedef {{ scenario: string, peer: string, samples: Sample[] }} Result names and figures
+ *
+ * @typedef {{ scenario: Scenario, peer: PeerProcess, samples: Sample[] }} Pair
+ */
+
+/**
+ * Load before each round that is not measured. While a peer is idle, V8 collects hidden classes,
+ * and must compile the dependent code again (docs/performance.md).
+ */
+const LEAD_IN_SECONDS = 2;
 
 /**
  * Measures all peers in the same rounds. Divides the rounds among several processes of each peer,
@@ -18,82 +39,126 @@ import { Rounds } from './rounds.mjs';
  *
  * @param {Environment} environment
  * @param {Options} options
- * @param {Peer[]} peers
- * @param {Scenarios} scenarios
  * @param {AbortSignal} signal stops the measurement
  * @returns {Promise<Result[]>}
  * @throws if a peer ends or returns an unexpected response
  */
-export async function comparePeers(environment, options, peers, scenarios, signal) {
+export async function comparePeers(environment, options, signal) {
   /** @type {Result[]} */
-  let results = [];
-  let roundsLeft = options.rounds;
-  for (let processesLeft = options.processes; roundsLeft > 0; processesLeft--) {
-    const rounds = Math.ceil(roundsLeft / processesLeft);
-    roundsLeft -= rounds;
-    console.log(`Starting new processes for ${rounds} of ${options.rounds} rounds`);
-    results = concatenated(
-      results,
-      await measureProcesses(environment, { ...options, rounds }, peers, scenarios, signal),
-    );
+  const results = [];
+  const processes = Math.min(options.processes, options.rounds);
+  for (let index = 0; index < processes; index++) {
+    // The first processes measure one round more if the rounds cannot be divided evenly.
+    const rounds = Math.ceil((options.rounds - index) / processes);
+    console.log(`Process ${index + 1} of ${processes}: ${rounds} rounds`);
+    for (const { scenario, peer, samples } of await measure(environment, options, rounds, signal)) {
+      const names = { scenario: scenario.name, peer: peer.peer.name };
+      const result = results.find(
+        (row) => row.scenario === names.scenario && row.peer === names.peer,
+      );
+      if (result) result.samples.push(...samples);
+      else results.push({ ...names, samples });
+    }
   }
   return results;
 }
 
 /**
- * @param {Result[]} before
- * @param {Result[]} after of the same peers and scenarios, in the same order
- */
-function concatenated(before, after) {
-  return after.map((result, index) => ({
-    ...result,
-    samples: [...(before[index]?.samples ?? []), ...result.samples],
-  }));
-}
-
-/**
- * Starts the peers, checks their responses to all scenarios, and measures some of them.
+ * Starts the peers and measures them in interleaved rounds, so that other work on the machine affects
+ * all of them equally.
  *
  * @param {Environment} environment
  * @param {Options} options
- * @param {Peer[]} peers
- * @param {Scenarios} scenarios
+ * @param {number} rounds
  * @param {AbortSignal} signal stops the measurement
  */
-async function measureProcesses(environment, options, peers, { all, measured }, signal) {
+async function measure(environment, options, rounds, signal) {
+  const { warmUpSeconds, seconds, connections } = options;
+  const peers = chosenPeers(environment, options);
+  const generator = new LoadGenerator(signal);
   /** @type {PeerProcess[]} */
   const started = [];
+  /** @param {Pair} pair @param {number} duration in seconds */
+  const load = async ({ peer, scenario: { status }, scenario }, duration) => {
+    const request = await sendAndCheck(peer, scenario);
+    const before = usage(environment, peer);
+    const target = { port: peer.port, request, status };
+    const result = await generator.run({
+      kind: 'closed',
+      ...target,
+      connections,
+      seconds: duration,
+    });
+    const after = usage(environment, peer);
+    const { [status]: requests = 0, ...others } = result.statuses;
+    if (requests === 0 || Object.keys(others).length > 0) {
+      peer.fail(
+        `sent unexpected responses to ${scenario.name}: ${JSON.stringify(result.statuses)}`,
+      );
+    }
+    /** @param {keyof typeof after} process */
+    const usPerRequest = (process) => ((after[process] - before[process]) * 1e6) / requests;
+    return {
+      requestsPerSecond: requests / result.seconds,
+      p50Ms: percentile(result, 0.5),
+      p99Ms: percentile(result, 0.99),
+      nodeUs: usPerRequest('node'),
+      postgresUs: usPerRequest('postgres'),
+      redisUs: usPerRequest('redis'),
+      residentBytes: residentBytes(peer.pid),
+    };
+  };
   try {
-    const starts = await Promise.allSettled(
-      peers.map(async (peer) => started.push(await PeerProcess.start(peer, environment, signal))),
-    );
-    for (const start of starts) if (start.status === 'rejected') throw start.reason;
-    started.sort((a, b) => peers.indexOf(a.peer) - peers.indexOf(b.peer));
-    for (const scenario of all) {
-      for (const peer of started) {
-        if (peer.peer.features.includes(scenario.feature)) await sendAndCheck(peer, scenario);
+    for (const peer of peers) started.push(await PeerProcess.start(peer, environment, signal));
+    const pairs = await listPairs(environment, options, started);
+    if (warmUpSeconds > 0) for (const pair of pairs) await load(pair, warmUpSeconds);
+    for (let round = 0; round < rounds; round++) {
+      for (const name of options.scenarios) {
+        const ofScenario = pairs.filter(({ scenario }) => scenario.name === name);
+        // Each round starts with another peer.
+        const first = round % Math.max(1, ofScenario.length);
+        for (const pair of [...ofScenario.slice(first), ...ofScenario.slice(0, first)]) {
+          if (warmUpSeconds > 0) await load(pair, LEAD_IN_SECONDS);
+          pair.samples.push(await load(pair, seconds));
+        }
       }
     }
-    return await new Rounds(environment, options, signal).run(measured, started);
+    return pairs;
   } finally {
+    generator.close();
     await Promise.all(started.map((peer) => peer.stop()));
-    if (!signal.aborted) for (const peer of started) await checkLogLines(peer);
   }
 }
 
+/** @param {Environment} environment @param {Options} options */
+function chosenPeers({ redisUrl }, { peers, earlier }) {
+  const chosen = PEERS.filter(({ name, redis }) => peers.includes(name) && (!redis || redisUrl));
+  return earlier === undefined ? chosen : [...chosen, earlierService(earlier)];
+}
+
 /**
- * Checks that the service has logged each request, because the log is part of its cost.
- *
- * @param {PeerProcess} peer
- * @throws if log lines are missing
+ * @param {Environment} environment
+ * @param {Options} options
+ * @param {PeerProcess[]} peers
+ * @returns {Promise<Pair[]>} the scenarios that each peer supports
  */
-async function checkLogLines(peer) {
-  if (!peer.peer.name.startsWith('service')) return;
-  let lines = 0;
-  for await (const chunk of createReadStream(peer.logFile)) {
-    for (const byte of chunk) if (byte === 10) lines++;
-  }
-  if (lines < peer.requests) {
-    peer.fail(`served ${peer.requests} requests but logged ${lines} lines`);
-  }
+async function listPairs({ store, earlier = store }, options, peers) {
+  const scenarios = await listScenarios(store);
+  const ofEarlier = await listScenarios(earlier);
+  return peers.flatMap((peer) =>
+    (peer.peer.name === 'earlier' ? ofEarlier : scenarios)
+      .filter(({ name, feature }) => {
+        return options.scenarios.includes(name) && peer.peer.features.includes(feature);
+      })
+      .map((scenario) => ({ scenario, peer, samples: [] })),
+  );
+}
+
+/** @param {Environment} environment @param {PeerProcess} peer */
+function usage({ pids }, peer) {
+  return {
+    node: cpuSeconds(peer.pid),
+    postgres: cpuSeconds(pids.postgres),
+    redis: pids.redis === undefined ? NaN : cpuSeconds(pids.redis),
+  };
 }

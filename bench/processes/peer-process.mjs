@@ -1,7 +1,7 @@
 // @ts-check
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
@@ -9,7 +9,6 @@ import { compile } from '../../scripts/typescript-transform.mjs';
 import { killOnExit } from './child-processes.mjs';
 import { freePort, waitUntilListening } from './ports.mjs';
 
-const START_LIMIT_MS = 30_000;
 const STOP_LIMIT_MS = 5_000;
 const POOL_SIZE = '10';
 /** In the folder of the project, so that imports of packages resolve. */
@@ -17,10 +16,7 @@ const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/bench', import
 
 /** A running process of a peer. */
 export class PeerProcess {
-  /** @type {import('node:child_process').ChildProcess} */
   #child;
-  /** Number of requests that load clients have sent. */
-  requests = 0;
 
   /**
    * @param {import('../comparison/peers.mjs').Peer} peer
@@ -33,10 +29,7 @@ export class PeerProcess {
     this.port = port;
     this.logFile = logFile;
     this.#child = child;
-  }
-
-  get pid() {
-    return this.#child.pid ?? 0;
+    this.pid = child.pid ?? 0;
   }
 
   /**
@@ -52,6 +45,8 @@ export class PeerProcess {
     const port = await freePort();
     const logFile = join(environment.folder, `${peer.name}.log`);
     const log = openSync(logFile, 'w');
+    const { store: current, earlier = current } = environment;
+    const store = peer.name === 'earlier' ? earlier : current;
     const child = spawn(process.execPath, [...flags, compiled(peer.program)], {
       stdio: ['ignore', log, log],
       signal,
@@ -61,7 +56,8 @@ export class PeerProcess {
         PORT: String(port),
         POOL_SIZE,
         DATABASE_POOL_SIZE: POOL_SIZE,
-        ...environment.databaseEnv,
+        REJECTED_KEY: store.keys.rejected,
+        ...store.env,
         ...(peer.redis && { REDIS_URL: environment.redisUrl }),
         ...peer.env,
       },
@@ -71,14 +67,9 @@ export class PeerProcess {
     child.on('error', () => undefined);
     const started = new PeerProcess(peer, port, logFile, child);
     const ended = once(child, 'exit').then(() => started.fail('ended'));
-    try {
-      await Promise.race([waitUntilListening(port, START_LIMIT_MS), ended]);
-    } catch (error) {
-      await started.stop();
-      throw error;
-    }
     // If the process ends later, the next request fails.
     ended.catch(() => undefined);
+    await Promise.race([waitUntilListening(port), ended]);
     return started;
   }
 
@@ -101,11 +92,8 @@ export class PeerProcess {
 /** @param {string} program @returns {string} the program, or its JavaScript if it is TypeScript */
 function compiled(program) {
   if (!program.endsWith('.ts')) return program;
-  const code = compile(readFileSync(program, 'utf8'), program, ts.ModuleKind.ESNext);
   mkdirSync(COMPILED, { recursive: true });
   const file = join(COMPILED, `${basename(program, '.ts')}.mjs`);
-  // Another process may be loading the file: `rename` replaces it atomically.
-  writeFileSync(`${file}.${process.pid}`, code);
-  renameSync(`${file}.${process.pid}`, file);
+  writeFileSync(file, compile(readFileSync(program, 'utf8'), program, ts.ModuleKind.ESNext));
   return file;
 }

@@ -1,102 +1,90 @@
 // @ts-check
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { chownSync, mkdirSync, readlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import pg from 'pg';
-import { findBinaries, programIn } from '#dist/platform/database/embedded/installation/binaries.js';
-import { ensureCluster } from '#dist/platform/database/embedded/cluster/cluster.js';
-import { openDataDir } from '#dist/platform/database/embedded/server/server-files.js';
-import { SUPERUSER } from '#dist/platform/database/embedded/server/server-session.js';
-import {
-  chooseServerUser,
-  seenByServer,
-  spawnAsServerUser,
-} from '#dist/platform/database/embedded/cluster/server-user.js';
+import { Settings } from '#dist/platform/config/settings.js';
+import { locateDatabase } from '#dist/platform/database/database-location.js';
 import { killOnExit } from './child-processes.mjs';
-import { freePort, waitUntilListening } from './ports.mjs';
+import { freePort } from './ports.mjs';
+import { parentOf } from './process-usage.mjs';
 
-const DATABASE = 'bench';
+const USER = 'bench';
 const START_LIMIT_MS = 60_000;
-const POLL_INTERVAL_MS = 20;
-
-/**
- * `max_connections` is enough for the pools of all servers. All other settings are the defaults that
- * make a 201 durable.
- */
+/** PostgreSQL does not run as root. For root, it runs as `nobody`. */
+const IDENTITY = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+/** Enough connections for all servers. All other settings are the defaults, with which a 201 is durable. */
 const SETTINGS = {
-  fsync: 'on',
-  synchronous_commit: 'on',
-  full_page_writes: 'on',
   max_connections: '200',
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
 };
 
 /**
- * Starts a PostgreSQL server from the embedded binaries, with an empty database.
+ * Starts a PostgreSQL server with the programs of the embedded one.
  *
  * @param {string} folder for its files
- * @returns {Promise<{ pid: number, env: Record<string, string>, close: () => Promise<void> }>} `env`: libpq's
- *   variables and DATABASE_URL
+ * @returns {Promise<{ pid: number, port: number, connect: (database: string) => Promise<pg.Client>, close: () => Promise<void> }>}
  */
 export async function startPostgres(folder) {
-  const files = openDataDir(folder);
-  const user = chooseServerUser(files);
-  const binaries = findBinaries(files, user);
-  await ensureCluster(files, binaries, user, START_LIMIT_MS);
+  const programs = await findPrograms(join(folder, 'embedded'));
+  const data = join(folder, 'postgres');
+  mkdirSync(data, { mode: 0o700 });
+  if (IDENTITY.uid !== undefined) chownSync(data, IDENTITY.uid, IDENTITY.gid);
+  const initdb = ['-D', data, '-U', USER, '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'];
+  await promisify(execFile)(join(programs, 'initdb'), initdb, { ...IDENTITY, cwd: data });
+
   const port = await freePort();
-  const settings = Object.entries({ ...SETTINGS, port: String(port) });
-  const server = spawnAsServerUser(
-    user,
-    programIn(binaries.folder, 'postgres'),
-    [
-      '-D',
-      seenByServer(files.cluster, user),
-      ...settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-    ],
-    { cwd: files.cluster, stdio: 'ignore', detached: true },
-  );
+  const settings = Object.entries({ ...SETTINGS, port }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
+  const server = spawn(join(programs, 'postgres'), ['-D', data, ...settings], {
+    ...{ ...IDENTITY, cwd: data, stdio: 'ignore', detached: true },
+  });
   killOnExit(server, 'SIGINT');
   const ended = once(server, 'exit');
   const close = async () => {
     server.kill('SIGINT');
     await ended;
   };
-  try {
-    await waitUntilListening(port, START_LIMIT_MS);
-    await createDatabase(port);
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  const env = {
-    PGHOST: '127.0.0.1',
-    PGPORT: String(port),
-    PGUSER: SUPERUSER,
-    PGDATABASE: DATABASE,
-    DATABASE_URL: `postgres://${SUPERUSER}@127.0.0.1:${port}/${DATABASE}`,
+  /** @param {string} database */
+  const connect = async (database) => {
+    const client = new pg.Client({ host: '127.0.0.1', port, user: USER, database });
+    await client.connect();
+    return client;
   };
-  return { pid: server.pid ?? 0, env, close };
+  for (const deadline = Date.now() + START_LIMIT_MS; ; await delay(50)) {
+    try {
+      await (await connect('postgres')).end();
+      return { pid: server.pid ?? 0, port, connect, close };
+    } catch (error) {
+      if (Date.now() < deadline && server.exitCode === null) continue;
+      await close();
+      throw error;
+    }
+  }
 }
 
-/** @param {number} port */
-async function createDatabase(port) {
-  for (const deadline = Date.now() + START_LIMIT_MS; ;) {
-    const client = new pg.Client({
-      host: '127.0.0.1',
-      port,
-      user: SUPERUSER,
-      database: 'postgres',
-    });
-    try {
-      await client.connect();
-      await client.query(`CREATE DATABASE ${DATABASE}`);
-      return;
-    } catch (error) {
-      // The server listens before it accepts sessions.
-      if (Date.now() > deadline) throw error;
-    } finally {
-      await client.end();
-    }
-    await delay(POLL_INTERVAL_MS);
+/**
+ * Starts the embedded server, which may have to prepare its programs first.
+ *
+ * @param {string} dataDir
+ * @returns {Promise<string>} the folder of the programs
+ */
+async function findPrograms(dataDir) {
+  const { database: settings } = new Settings({ DATA_DIR: dataDir });
+  const location = await locateDatabase(settings, 'command');
+  const client = new pg.Client(location.direct);
+  try {
+    await client.connect();
+    const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
+    return dirname(readlinkSync(`/proc/${parentOf(rows[0].pid)}/exe`));
+  } finally {
+    await client.end();
+    await location.close();
   }
 }

@@ -1,33 +1,25 @@
 // @ts-check
-// CPU time and memory of processes, from Linux's /proc. On other systems, all values are NaN.
+// CPU time and memory of processes, from Linux's /proc (proc(5)). On other systems, all values are NaN.
 import { readdirSync, readFileSync } from 'node:fs';
 
 const SECONDS_PER_TICK = 0.01;
 
 /**
- * Returns the values of /proc/PID/stat (proc(5)), starting with the third one, the state. Returns
- * undefined if the process does not exist.
- *
  * @param {number | string} pid
- * @returns {string[] | undefined}
+ * @returns {string[]} the values of /proc/PID/stat, starting with the third one, the state; none if the process does not exist
  */
 function readStat(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
-    return undefined;
+    return [];
   }
 }
 
-/**
- * Returns the CPU time of all threads of a process since its start, in seconds.
- *
- * @param {number} pid
- */
-export function cpuSeconds(pid) {
-  const stat = readStat(pid);
-  return stat ? sum(stat.slice(11, 13)) * SECONDS_PER_TICK : NaN;
+/** @param {number} pid @returns {number} the id of the parent process */
+export function parentOf(pid) {
+  return Number(readStat(pid)[1]);
 }
 
 /**
@@ -36,15 +28,12 @@ export function cpuSeconds(pid) {
  *
  * @param {number} pid
  */
-export function cpuSecondsWithChildren(pid) {
-  const parent = readStat(pid);
-  if (!parent) return NaN;
+export function cpuSeconds(pid) {
   // utime and stime of the process, then cutime and cstime of the children that have ended.
-  let ticks = sum(parent.slice(11, 15));
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
+  let ticks = sum(readStat(pid).slice(11, 15));
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     const child = readStat(name);
-    if (child?.[1] === String(pid)) ticks += sum(child.slice(11, 13));
+    if (child[1] === String(pid)) ticks += sum(child.slice(11, 13));
   }
   return ticks * SECONDS_PER_TICK;
 }
@@ -59,7 +48,7 @@ export function residentBytes(pid) {
   }
 }
 
-/** @param {string[]} ticks */
+/** @param {string[]} ticks @returns {number} NaN if there are none */
 function sum(ticks) {
-  return ticks.reduce((total, value) => total + Number(value), 0);
+  return ticks.length === 0 ? NaN : ticks.reduce((total, value) => total + Number(value), 0);
 }
