@@ -53,6 +53,7 @@ export default {
       ['config', 'errors', 'logging'].map(folder),
       'The connection and the schema do not depend on the features that use them.',
     ),
+    boundary('jobs', [], 'Every folder may run background jobs, so they depend on no folder.'),
     boundary(
       'http/request',
       ['config', 'errors', 'logging'].map(folder),
@@ -87,7 +88,7 @@ export default {
     ),
     boundary(
       'access',
-      [folder('config'), folder('database'), folder('errors'), REQUEST],
+      [folder('config'), folder('database'), folder('errors'), folder('jobs'), REQUEST],
       'Who calls does not depend on what is called, nor on the limits.',
     ),
     boundary(
@@ -101,6 +102,7 @@ export default {
         folder('config'),
         folder('database'),
         folder('errors'),
+        folder('jobs'),
         REQUEST,
         // The response as text, and the mark in the interface description.
         '^src/platform/http/response/(?:handler-result|json-text)\\.ts$',
@@ -110,7 +112,7 @@ export default {
     ),
     boundary(
       'events',
-      ['config', 'database', 'errors'].map(folder),
+      ['config', 'database', 'errors', 'jobs'].map(folder),
       'Every feature may publish events, so this depends on no feature.',
     ),
     ...['health', 'metrics'].map((name) =>
@@ -176,6 +178,7 @@ export default {
           folder('errors'),
           folder('idempotency'),
           folder('events'),
+          folder('jobs'),
           // What decorates a controller or a DTO, and what a handler may return.
           folder('http/validation'),
           folder('http/paging'),
@@ -183,7 +186,7 @@ export default {
           '^src/platform/http/routing/deprecation\\.ts$',
           '^src/platform/http/response/handler-result\\.ts$',
           '^src/platform/access/(?:caller|cached-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
-          '^src/platform/database/(?:background-job|database-errors|sql|transactions)\\.ts$',
+          '^src/platform/database/(?:database-errors|sql|transactions)\\.ts$',
           '^src/platform/database/pipelining/pipelined-statements\\.ts$',
           '^src/platform/config/(?:clock|settings)\\.ts$',
           `${FEATURE}[^/]+\\.(?:module|service|errors)\\.ts$`,

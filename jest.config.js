@@ -2,10 +2,14 @@
 // Nest is ESM and some of its neighbours are CommonJS, which Jest cannot mix without flags: tests, the
 // build and Nest's packages are compiled to CommonJS as they are loaded.
 
+/** `npm test` leaves out the tests of `npm run test:system`. */
+const isNpmTest = process.env.npm_lifecycle_event === 'test';
+
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
+  testPathIgnorePatterns: ['/node_modules/', ...(isNpmTest ? ['/test/system/'] : [])],
   globalSetup: '<rootDir>/test/harness/run/global-setup.mjs',
   globalTeardown: '<rootDir>/test/harness/run/global-teardown.mjs',
   setupFilesAfterEnv: ['<rootDir>/test/harness/run/child-processes.ts'],

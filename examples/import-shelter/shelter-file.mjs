@@ -1,127 +1,97 @@
 // @ts-check
-// Reads the animals of a CSV file. Anything that RFC 4180 does not allow is an error, because a
-// guess could shift the values of the remaining file into wrong columns.
+// Reads a CSV file as a stream, so that the memory does not grow with the file.
 
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { CsvError, parse } from 'csv-parse/sync';
+import { createReadStream } from 'node:fs';
+import { pipeline, Readable } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
 import { ImportError } from './import-error.mjs';
-import { createMapper } from './mapping.mjs';
+
+/** Limits the memory when a quote is not closed. */
+const MAX_RECORD_BYTES = 1_000_000;
 
 /**
- * @typedef {object} CsvFormat
- * @property {string | undefined} [delimiter] one character between values; a comma by default
- * @property {string | undefined} [encoding] a label of the WHATWG Encoding Standard; `utf-8` by
- *   default
+ * @typedef {object} Format
+ * @property {string} delimiter between values
+ * @property {string} encoding a label of the WHATWG Encoding Standard
  *
- * @typedef {object} ShelterFile
- * @property {number} bytes
- * @property {string} sha256 in hexadecimal
- * @property {import('./mapping.mjs').NewPet[]} pets row 1 is the first record below the header
- * @property {Map<string, number>} unmappedCategories value → rows, sent unchanged
- * @property {Map<string, number>} unmappedStatuses value → rows, sent with the default
+ * @typedef {{ line: number, values: Record<string, string> }} Row `line` is where the row begins
  */
-
-const RECORD_DELIMITERS = ['\r\n', '\n', '\r'];
-/** @type {Record<string, string>} */
-const REASONS = {
-  INVALID_OPENING_QUOTE: 'a quote inside a value that does not begin with one',
-  CSV_INVALID_CLOSING_QUOTE: 'text after the quote that ends a value',
-  CSV_QUOTE_NOT_CLOSED: 'a quoted value begins here and does not end',
-};
 
 /**
  * @param {string} path
- * @param {import('./mapping.mjs').Mapping} mapping
- * @param {CsvFormat} format
- * @param {number} limitRows
- * @returns {ShelterFile} the first rows
- * @throws {ImportError} for an invalid file, even below the first rows
+ * @param {Format} format
+ * @param {(string | undefined)[]} columns that the header must have
+ * @returns {AsyncGenerator<Row, void>} the rows below the header
+ * @throws {ImportError} when a column is missing or the file is not CSV as in RFC 4180
  */
-export function readShelterFile(path, mapping, format, limitRows) {
-  const content = readFileSync(path);
-  const [columns, ...records] = readRecords(content, format);
-  if (columns === undefined)
-    throw new ImportError('line 1: the file is empty; a header is required');
-  const map = createMapper(columns.values, mapping);
-  /** @type {ShelterFile} */
-  const file = {
-    bytes: content.length,
-    sha256: createHash('sha256').update(content).digest('hex'),
-    pets: [],
-    unmappedCategories: new Map(),
-    unmappedStatuses: new Map(),
-  };
-  for (const { line, values } of records) {
-    const isEmptyLine = values.length === 1 && values[0] === '';
-    if (isEmptyLine && columns.values.length > 1) continue;
-    if (values.length !== columns.values.length) {
-      const expected = `the header has ${columns.values.length}`;
-      throw new ImportError(`line ${line()}: ${values.length} values, but ${expected}`);
-    }
-    if (file.pets.length === limitRows) continue;
-    const { pet, unmappedCategory, unmappedStatus } = map(values);
-    file.pets.push(pet);
-    increment(file.unmappedCategories, unmappedCategory);
-    increment(file.unmappedStatuses, unmappedStatus);
-  }
-  return file;
-}
-
-/**
- * @param {Buffer} content of the file; a byte order mark is skipped
- * @param {CsvFormat} [format]
- * @returns {{ line: () => number, values: string[] }[]} all records and the lines where they begin
- * @throws {ImportError} with the line
- */
-export function readRecords(content, { delimiter = ',', encoding = 'utf-8' } = {}) {
-  const text = Buffer.from(decode(content, encoding));
-  const lineAt = (/** @type {number} */ bytes) => lineOf(text.subarray(0, bytes).toString());
-  const options = { delimiter, record_delimiter: RECORD_DELIMITERS };
+export async function* readRows(path, { delimiter, encoding }, columns) {
+  let lastLine = 0;
+  const parser = parse({
+    delimiter,
+    skip_empty_lines: true,
+    max_record_size: MAX_RECORD_BYTES,
+    columns: (header) => {
+      checkHeader(header, columns);
+      lastLine = 1;
+      return header;
+    },
+    on_record: (/** @type {any} */ values, { lines }) => {
+      lastLine = lines;
+      return { line: lines - Object.values(values).join('').split('\n').length + 1, values };
+    },
+  });
+  // An error of the source ends the loop below, because the pipeline destroys the parser with it.
+  pipeline(Readable.from(readText(path, encoding)), parser, () => undefined);
   try {
-    /** @type {any} its type does not know the option `info` */
-    const parsed = parse(text, { ...options, relax_column_count: true, info: true });
-    /** @type {{ record: string[], info: { bytes: number } }[]} */
-    const records = parsed;
-    return records.map(({ record }, index) => ({
-      line: () => lineAt(records[index - 1]?.info.bytes ?? 0),
-      values: record,
-    }));
+    yield* parser;
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
+    // csv-parse reports some errors at the end of the file instead of where the row begins.
+    const reason = error.message.replace(/ (at|on) line \d+/, '');
+    throw new ImportError(`The row after line ${lastLine} of ${path} is invalid. ${reason}`);
+  }
+}
+
+/**
+ * @param {string} path
+ * @returns {Promise<string>} SHA-256 of the file, in hexadecimal
+ */
+export async function hashFile(path) {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk);
+  return hash.digest('hex');
+}
+
+/**
+ * @param {string} path
+ * @param {string} encoding
+ * @returns {AsyncGenerator<string, void>} the text without a byte order mark. Every line ends with
+ *   LF, because csv-parse counts a CRLF inside quotes as two lines.
+ */
+async function* readText(path, encoding) {
+  const decoder = new TextDecoder(encoding);
+  let rest = '';
+  for await (const chunk of createReadStream(path)) {
+    const text = rest + decoder.decode(chunk, { stream: true });
+    rest = text.endsWith('\r') ? '\r' : '';
+    yield text.slice(0, text.length - rest.length).replace(/\r\n?/g, '\n');
+  }
+  yield rest + decoder.decode();
+}
+
+/**
+ * @param {string[]} header
+ * @param {(string | undefined)[]} columns
+ * @throws {ImportError}
+ */
+function checkHeader(header, columns) {
+  for (const column of columns) {
+    const count = header.filter((each) => each === column).length;
+    if (column === undefined || count === 1) continue;
+    const problem = count === 0 ? 'no column' : 'more than one column';
     throw new ImportError(
-      `line ${lineAt(Number(error['bytes']))}: ${REASONS[error.code] ?? error.message}`,
+      `The file has ${problem} "${column}". Its columns: ${header.join(', ')}.`,
     );
   }
-}
-
-/**
- * @param {Buffer} content
- * @param {string} encoding
- * @returns {string}
- * @throws {ImportError} with the line of the first invalid byte
- */
-function decode(content, encoding) {
-  try {
-    return new TextDecoder(encoding, { fatal: true }).decode(content);
-  } catch {
-    const [valid = ''] = new TextDecoder(encoding).decode(content).split('\ufffd', 1);
-    throw new ImportError(`line ${lineOf(valid)}: not ${encoding} text; set --encoding`);
-  }
-}
-
-/**
- * @param {string} text from the start of the file
- * @returns {number} the line after it, from 1
- */
-function lineOf(text) {
-  return text.split(/\r\n|\n|\r/).length;
-}
-
-/**
- * @param {Map<string, number>} counts
- * @param {string | undefined} value
- */
-function increment(counts, value) {
-  if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
 }

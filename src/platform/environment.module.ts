@@ -2,7 +2,7 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from './config/clock.js';
 import { Settings } from './config/settings.js';
-import { BackgroundJobs } from './database/background-job.js';
+import { BackgroundJobs } from './jobs/background-jobs.js';
 import { LinkBase } from './http/routing/link-base.js';
 import { Connections } from './http/server/connections.js';
 import { LOGGER } from './logging/logger.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.js';
 import { parseDuration, parseLifetime } from '../../src/cli/commands/option-values.js';
-import { Cli, runHere } from '../harness/processes/command.js';
+import { Cli } from '../harness/processes/command.js';
 
 // No server listens on this port. Usage errors need no database.
 const cli = new Cli({ DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/pets' });
@@ -59,7 +59,7 @@ const USAGE_ERRORS: readonly (readonly [args: string, line: RegExp])[] = [
 
 /** Runs a command with a usage error in this process. Returns the line that it prints. */
 async function usageError(...args: string[]): Promise<string> {
-  const { stderr, ...rest } = await runHere(...args);
+  const { stderr, ...rest } = await new Cli().run(...args);
   expect(rest).toEqual({ code: 2, stdout: '' });
   expect(stderr).toMatch(/^[^\n]+\n$/);
   return stderr.trimEnd();
@@ -146,7 +146,7 @@ function commandOf(words: readonly string[]): Command {
 
 /** Runs a command that has to succeed in this process. Returns its standard output. */
 async function outputOf(...args: string[]): Promise<string> {
-  const { code, stdout, stderr } = await runHere(...args);
+  const { code, stdout, stderr } = await new Cli().run(...args);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return stdout;
 }
@@ -192,7 +192,7 @@ describe('help', () => {
   });
 
   test('a process writes all of it before it exits', async () => {
-    const { stdout } = await runHere('keys', '--help');
+    const { stdout } = await new Cli().run('keys', '--help');
     expect(await cli.run('keys', '--help')).toMatchObject({ code: 0, stdout, stderr: '' });
   });
 

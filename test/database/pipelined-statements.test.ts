@@ -9,10 +9,10 @@ import { PipelinedStatements } from '../../src/platform/database/pipelining/pipe
 import type { Parameter } from '../../src/platform/database/pipelining/statement-batch.js';
 import {
   connectionOf,
-  UnpreparedServiceClient,
-  ServiceClient,
-  type ServiceClientConfig,
-} from '../../src/platform/database/pipelining/service-client.js';
+  UnpreparedPgClient,
+  PgClient,
+  type PgClientConfig,
+} from '../../src/platform/database/pipelining/pg-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
 const MAX_TOGETHER = 8;
@@ -30,10 +30,10 @@ afterAll(() => database.close());
 beforeEach(() => openPool({}));
 afterEach(() => pool.end());
 
-function openPool(config: ServiceClientConfig & pg.PoolConfig): void {
+function openPool(config: PgClientConfig & pg.PoolConfig): void {
   pool = new pg.Pool({
     connectionString: database.url,
-    ...({ Client: ServiceClient } as object),
+    ...({ Client: PgClient } as object),
     max: 4,
     connectionTimeoutMillis: 5_000,
     ...config,
@@ -79,7 +79,7 @@ describe('reads of one event-loop tick', () => {
   it('fail with the newest ones when the queue for a connection is full', async () => {
     const bounded = new BoundedPool({
       connectionString: database.url,
-      Client: ServiceClient,
+      Client: PgClient,
       max: 1,
       maxWaiting: 1,
     });
@@ -131,10 +131,25 @@ describe('reads of one event-loop tick', () => {
       { status: 'fulfilled', value: [{ number: 2 }] },
     ]);
     expect(failure).toMatchObject({ status: 'rejected', reason: { code: '22012' } });
-    // A connection on which something failed is not used again.
-    const [next] = await who(3);
-    expect(next).toMatchObject({ number: 3 });
-    expect(next?.pid).not.toBe(pid);
+    // Otherwise, callers could force reconnects.
+    const pids = await database.query<{ pid: number }>(
+      'SELECT pid FROM pg_stat_activity WHERE datname = current_database()',
+    );
+    expect(pids.map((row) => row.pid)).toContain(pid);
+    expect(await whoAre(2)).toMatchObject([{ number: 0 }, { number: 1 }]);
+  });
+
+  it('are prepared again if the server skipped them', async () => {
+    await pool.end();
+    openPool({ max: 1 });
+    const [failure, skipped] = await Promise.allSettled([
+      columnsOf('SELECT 1 / $1::int AS number', [0]),
+      who(1),
+    ]);
+
+    expect(failure.status).toBe('rejected');
+    expect(skipped).toMatchObject({ status: 'fulfilled', value: [{ number: 1 }] });
+    expect(await who(2)).toMatchObject([{ number: 2 }]);
   });
 
   it.each([
@@ -269,11 +284,11 @@ describe('inserts', () => {
     expect(pool.totalCount).toBe(2);
   });
 
-  it('that fail close their connection', async () => {
+  it('that fail leave their connection open', async () => {
     const failure = statements.insert('SELECT 1 / $1::int', [0], (columns) => columns);
 
     await expect(failure).rejects.toMatchObject({ code: '22012' });
-    expect(pool.totalCount).toBe(0);
+    expect(pool.totalCount).toBe(1);
   });
 });
 
@@ -389,7 +404,7 @@ describe('the columns of a read', () => {
   });
 
   it('are described each time without prepared statements', async () => {
-    openPool({ ...({ Client: UnpreparedServiceClient } as object) });
+    openPool({ ...({ Client: UnpreparedPgClient } as object) });
 
     for (const number of [1, 2]) expect(await who(number)).toMatchObject([{ number }]);
     expect((await whoAre(3)).map(({ number }) => number)).toEqual([0, 1, 2]);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import pg from 'pg';
 import { PipelinedStatements } from '../../src/platform/database/pipelining/pipelined-statements.js';
-import { ServiceClient } from '../../src/platform/database/pipelining/service-client.js';
+import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import { startService, type TestService } from '../harness/service/service.js';
@@ -38,7 +38,7 @@ describe('a read of PipelinedStatements', () => {
   beforeAll(() => {
     pool = new pg.Pool({
       connectionString: service.database.url,
-      ...({ Client: ServiceClient } as object),
+      ...({ Client: PgClient } as object),
       max: 1,
     });
     statements = new PipelinedStatements(pool);

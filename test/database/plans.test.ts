@@ -63,7 +63,7 @@ test.each<[string, Plans, string[]]>([
 ])('%s needs a migration, and the message contains its statements', async (_, added, names) => {
   const plans = { ...PLAN_LIMITS, ...added };
   const message = await missingMigration(plans);
-  expect(message).toMatch(/do not match.*\nAdd a migration to src\/database\/migrations/);
+  expect(message).toMatch(/do not match.*\nAdd a migration to src\/platform\/database\/migrations/);
   for (const name of names) expect(message).toContain(`ADD CONSTRAINT ${name} CHECK (`);
   await database.query(message!.split('\n\n')[1]!);
   expect(await missingMigration(plans)).toBeUndefined();

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Transactions } from '../../src/platform/database/transactions.js';
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
-import { ServiceClient } from '../../src/platform/database/pipelining/service-client.js';
+import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createOwner, createPets } from '../harness/database/factories.js';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
@@ -20,7 +20,7 @@ beforeAll(async () => {
     type: 'postgres',
     url: database.url,
     poolSize: 1,
-    extra: { Client: ServiceClient, connectionTimeoutMillis: AMPLE_MS },
+    extra: { Client: PgClient, connectionTimeoutMillis: AMPLE_MS },
   });
   await dataSource.initialize();
   await database.query('CREATE TABLE notes (text text)');

@@ -4,7 +4,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { NestFactory } from '@nestjs/core';
 import { Module, type Type } from '@nestjs/common';
 import { Settings } from '../../src/platform/config/settings.js';
-import { BackgroundJob } from '../../src/platform/database/background-job.js';
+import { BackgroundJob } from '../../src/platform/jobs/background-jobs.js';
 import { EventDelivery } from '../../src/platform/events/event-delivery.js';
 import { EventHandlers } from '../../src/platform/events/event-handlers.js';
 import type { EventsRepository } from '../../src/platform/events/events.repository.js';

@@ -140,7 +140,7 @@ test('GET /v1/pets › the result after such a 503 is discarded without an error
 test('POST /v1/pets › 201 for a body that arrives slowly, because only waits for the database count', async () => {
   const hasty = await startService({
     database,
-    env: { DATABASE_POOL_WAIT_SECONDS: '0.1', DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.1' },
+    env: { DATABASE_POOL_WAIT_SECONDS: '1', DATABASE_STATEMENT_TIMEOUT_SECONDS: '1' },
   });
   const { key } = await createOwner(database);
   const body = '{"name":"Frank","categoryId":1}';
@@ -153,8 +153,12 @@ test('POST /v1/pets › 201 for a body that arrives slowly, because only waits f
     '\r\n',
   ];
   const connection = await RawConnection.open(hasty, head.join('\r\n'));
-  await sleep(1_000);
-  expect((await connection.write(body).response()).status).toBe(201);
-  connection.close();
-  await hasty.close();
+  try {
+    // Longer than both limits together.
+    await sleep(2_500);
+    expect((await connection.write(body).response()).status).toBe(201);
+  } finally {
+    connection.close();
+    await hasty.close();
+  }
 });

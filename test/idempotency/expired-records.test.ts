@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { BackgroundJobs } from '../../src/platform/database/background-job.js';
+import { BackgroundJobs } from '../../src/platform/jobs/background-jobs.js';
 import { ExpiredRecords } from '../../src/platform/idempotency/expired-records.js';
 import { IdempotencyRecord } from '../../src/platform/idempotency/idempotency-record.entity.js';
 import { IdempotencyRepository } from '../../src/platform/idempotency/idempotency.repository.js';

@@ -240,14 +240,16 @@ test('a database that hangs does not prevent the exit', async () => {
 });
 
 test('a signal during the start stops the service in order after the start', async () => {
+  const empty = await createDatabase({ template: 'template0' });
   // The service waits for this lock as if another process migrated.
-  await database.query('SELECT pg_advisory_lock(7236114901)');
-  const service = spawnBuiltService({ DATABASE_URL: database.url });
+  await empty.query('SELECT pg_advisory_lock(7236114901)');
+  const service = spawnBuiltService({ DATABASE_URL: empty.url });
   const waiting = `SELECT FROM pg_stat_activity
                    WHERE datname = current_database() AND query LIKE 'SELECT pg_try_advisory_lock%'`;
-  while ((await database.query(waiting)).length === 0) await sleep(20);
+  while ((await empty.query(waiting)).length === 0) await sleep(20);
   const stopped = service.stop();
-  await database.query('SELECT pg_advisory_unlock(7236114901)');
+  await empty.query('SELECT pg_advisory_unlock(7236114901)');
   expect(await stopped).toBe(0);
   expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped' });
+  await empty.close();
 });

@@ -1,5 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import type { ServiceClient } from './pipelining/service-client.js';
+import type { PgClient } from './pipelining/pg-client.js';
 import { CLIENT_TIMEOUT_MARGIN_MS } from './pools/client-config.js';
 
 /** Runs work in transactions of bounded duration. */
@@ -22,7 +22,7 @@ export class Transactions {
   async run<Result>(work: (transaction: EntityManager) => Promise<Result>): Promise<Result> {
     const runner = this.dataSource.createQueryRunner();
     try {
-      const connection = (await runner.connect()) as ServiceClient;
+      const connection = (await runner.connect()) as PgClient;
       const limitMs = this.limitMs + CLIENT_TIMEOUT_MARGIN_MS;
       const deadline = setTimeout(() => connection.abandon(), limitMs);
       try {

@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
-import { BackgroundJob } from '../database/background-job.js';
+import { BackgroundJob } from '../jobs/background-jobs.js';
 import { type EventHandler, EventHandlers } from './event-handlers.js';
 import { parsePayload } from './event-payload.js';
 import { type ClaimedEvent, EventsRepository } from './events.repository.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Clock, MINUTE_MS } from '../config/clock.js';
-import { BackgroundJobs } from '../database/background-job.js';
+import { BackgroundJobs } from '../jobs/background-jobs.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
 /** Rows per statement. A statement takes a small part of its time limit. */

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { run } from '../../../src/cli/run.js';
+import { text } from 'node:stream/consumers';
+import { connectToHost } from '../service/hosted-application.js';
 import { type Environment, inheritedEnvironment } from '../service/service.js';
 
 export const PROGRAM = join(__dirname, '../../../dist/cli/main.js');
@@ -16,20 +17,26 @@ export const OPERATOR = `${userInfo().username}@${hostname()}`;
  */
 export const DATABASE_LINE = /^Database: [^\n]+\n$/;
 
-/** What a command left when it had ended. */
-export interface Result {
-  code: number | null;
-  stdout: string;
-  stderr: string;
-  /** The parsed standard output; numbers beyond 2^53 are rounded. */
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look into whatever came
-  readonly json: any;
+/** What a command printed, and its exit code. */
+export class Result {
+  constructor(
+    readonly code: number | null,
+    readonly stdout: string,
+    readonly stderr: string,
+  ) {}
+
+  /** The parsed standard output. Numbers beyond 2^53 are rounded. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- tests look into all results
+  get json(): any {
+    return JSON.parse(this.stdout);
+  }
 }
 
-/** Runs commands as an operator does, each in a process of its own. */
+/** Runs commands as an operator does. */
 export class Cli {
-  constructor(readonly env: Environment) {}
+  constructor(readonly env: Environment = {}) {}
 
+  /** Starts a command in a process of its own. */
   start(...args: string[]): ChildProcessByStdio<null, Readable, Readable> {
     return spawn(process.execPath, [PROGRAM, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -37,8 +44,17 @@ export class Cli {
     });
   }
 
-  run(...args: string[]): Promise<Result> {
-    return resultOf(this.start(...args));
+  /**
+   * Runs a command in the host of this worker, which has loaded the code. Without a database server
+   * for the tests, the command starts one of its own, in a process of its own.
+   */
+  async run(...args: string[]): Promise<Result> {
+    if (this.env['DATA_DIR'] !== undefined) return resultOf(this.start(...args));
+    const host = connectToHost();
+    const env = { ...inheritedEnvironment(), ...this.env };
+    host.write(`${JSON.stringify({ command: args, env })}\n`);
+    const { code, stdout, stderr } = JSON.parse(await text(host)) as Result;
+    return new Result(code, stdout, stderr);
   }
 
   /**
@@ -65,30 +81,6 @@ export class Cli {
   }
 }
 
-/**
- * Runs a command in this process, for output that needs no database: a process for
- * each of many wrong usages would take longer than all else.
- */
-export async function runHere(...args: string[]): Promise<Omit<Result, 'json'>> {
-  let stdout = '';
-  let stderr = '';
-  const spies = [
-    jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
-      stdout += String(text);
-      return true;
-    }),
-    jest.spyOn(console, 'error').mockImplementation((text) => {
-      stderr += `${String(text)}\n`;
-    }),
-  ];
-  try {
-    const code = await run(args, '0.0.0');
-    return { code, stdout, stderr };
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
-}
-
 /** Waits for the end of a command. */
 export async function resultOf(
   child: ChildProcessByStdio<null, Readable, Readable>,
@@ -98,12 +90,5 @@ export async function resultOf(
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const [code] = (await once(child, 'close')) as [number | null];
-  return {
-    code,
-    stdout,
-    stderr,
-    get json() {
-      return JSON.parse(stdout) as unknown;
-    },
-  };
+  return new Result(code, stdout, stderr);
 }

@@ -1,15 +1,18 @@
 // @ts-check
-// Runs applications for one worker of the tests. Loading the code takes ten times as long as
-// creating an application, so it is loaded once. Each connection is one application. The first line
-// creates it: { env, nowMs, onlyPublished, features }. A later line sets its clock: { nowMs }, or asks for its metrics: {}.
-// The host sends { port }, { nowMs }, { metrics } and the lines of the log. The application closes with its connection. The
-// process ends with its input.
+// Runs applications and commands for one worker of the tests. Loading the code takes ten times as
+// long as creating an application or running a command, so it is loaded once. Each connection is one application or one
+// command. The first line creates an application: { env, nowMs, onlyPublished, features }. A later line sets its clock:
+// { nowMs }, or asks for its metrics: {}. The host sends { port }, { nowMs }, { metrics } and the lines of the log. The
+// application closes with its connection. Or the first line runs a command: { env, command }, and the host sends
+// { code, stdout, stderr }. The process ends with its input.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { createApp } from '#dist/platform/app.js';
 import { AppModule } from '#dist/app.module.js';
+import { run } from '#dist/cli/run.js';
 import { Settings } from '#dist/platform/config/settings.js';
+import { VERSION } from '#dist/platform/config/version.js';
 import { locateDatabase } from '#dist/platform/database/database-location.js';
 import { createLogger } from '#dist/platform/logging/logger.js';
 import { ServiceMetrics } from '#dist/platform/metrics/service-metrics.js';
@@ -20,6 +23,8 @@ import { PetsModule } from '#dist/pets/pets.module.js';
  * @param {object} message
  */
 const send = (socket, message) => socket.writable && socket.write(`${JSON.stringify(message)}\n`);
+
+let lastCommand = Promise.resolve();
 
 const host = createServer({ allowHalfOpen: true }, (socket) => {
   socket.on('error', () => socket.destroy());
@@ -32,7 +37,15 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
 /** @param {import('node:net').Socket} socket */
 async function serve(socket) {
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
-  const { env, nowMs, onlyPublished, features } = JSON.parse((await lines.next()).value);
+  const { env, nowMs, onlyPublished, features, command } = JSON.parse((await lines.next()).value);
+  if (command) {
+    // One after the other, because they share the environment and the output streams.
+    lastCommand = lastCommand.then(async () => {
+      send(socket, await runCommand(command, env));
+      socket.end();
+    });
+    return;
+  }
   const settings = new Settings(env);
   const clock = { nowMs, now: () => clock.nowMs };
   const app = await createApp(
@@ -58,6 +71,34 @@ async function serve(socket) {
   }
   await app.close();
   socket.end();
+}
+
+/**
+ * Runs a command as in a process of its own.
+ *
+ * @param {string[]} args
+ * @param {Record<string, string>} env
+ */
+async function runCommand(args, env) {
+  const { env: ownEnv } = process;
+  const streams = { stdout: process.stdout, stderr: process.stderr };
+  const printed = { stdout: '', stderr: '' };
+  for (const [name, stream] of Object.entries(streams)) {
+    stream.write = (/** @type {any} */ text, /** @type {any} */ done) => {
+      printed[/** @type {keyof printed} */ (name)] += String(text);
+      if (typeof done === 'function') done();
+      return true;
+    };
+  }
+  process.env = env;
+  try {
+    return { code: await run(args, VERSION), ...printed };
+  } finally {
+    process.env = ownEnv;
+    // @ts-expect-error -- The method of the prototype is used again.
+    for (const stream of Object.values(streams)) delete stream.write;
+    process.removeAllListeners('SIGINT');
+  }
 }
 
 /**

@@ -20,7 +20,14 @@ interface HostMessage {
   metrics?: string;
 }
 
-/** An application that runs in the host of this worker (service-host.mjs). */
+/** Connects to the host of this worker (service-host.mjs). */
+export function connectToHost(): Socket {
+  const hosts = JSON.parse(process.env['TEST_HOST_PORTS'] ?? '[]') as number[];
+  const worker = Number(process.env['JEST_WORKER_ID'] ?? 1) - 1;
+  return connect(hosts[worker % hosts.length] ?? 0, '127.0.0.1');
+}
+
+/** An application that runs in the host of this worker. */
 export class HostedApplication {
   readonly output = newOutput();
   private settle: ((message: HostMessage) => void) | undefined;
@@ -38,9 +45,7 @@ export class HostedApplication {
   }
 
   static async start(options: ApplicationOptions): Promise<HostedApplication> {
-    const hosts = JSON.parse(process.env['TEST_HOST_PORTS'] ?? '[]') as number[];
-    const worker = Number(process.env['JEST_WORKER_ID'] ?? 1) - 1;
-    const socket = connect(hosts[worker % hosts.length] ?? 0, '127.0.0.1');
+    const socket = connectToHost();
     const application = new HostedApplication(socket);
     const { port, failure } = await application.ask(options);
     if (port === undefined) throw new Error(`the application did not start: ${failure}`);

@@ -5,7 +5,7 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import pg from 'pg';
-import { connectionOf } from '../../database/pipelining/service-client.js';
+import { connectionOf } from '../../database/pipelining/pg-client.js';
 import { APPLICATION_NAMES } from '../../database/pools/client-config.js';
 import { DatabaseLocation } from '../../database/database-location.js';
 import { KEY_CHANGES_CHANNEL } from '../administration/operator-actions.repository.js';

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { MINUTE_MS } from '../../config/clock.js';
-import { BackgroundJob } from '../../database/background-job.js';
+import { BackgroundJob } from '../../jobs/background-jobs.js';
 import { KeyLookupRepository } from './key-lookup.repository.js';
 
 const WRITE_INTERVAL_MS = 15_000;

@@ -8,7 +8,7 @@ import type { Pool, PoolClient } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { isUnavailable } from '../database-errors.js';
 import { BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.js';
-import type { ServiceClient } from './service-client.js';
+import type { PgClient } from './pg-client.js';
 import type { Parameter, RowMapper } from './statement-batch.js';
 
 /** More statements per batch save nothing, and a slow one delays the others. */
@@ -43,7 +43,7 @@ export class PipelinedStatements {
   private readonly reads: BatchQueue;
   private readonly inserts: BatchQueue;
 
-  /** @param pool of ServiceClients; its owner closes it */
+  /** @param pool of PgClients; its owner closes it */
   constructor(@Inject(BoundedPool) pool: Pool) {
     this.reads = new BatchQueue(pool, LASTING_PLANS);
     this.inserts = new BatchQueue(pool);
@@ -73,7 +73,7 @@ export class PipelinedStatements {
     transaction?: EntityManager,
   ): Promise<Row[]> {
     if (!transaction) return this.inserts.add(sql, values, toRow);
-    const client = (await transaction.queryRunner?.connect()) as ServiceClient;
+    const client = (await transaction.queryRunner?.connect()) as PgClient;
     const statement = client.statement(sql, values, toRow);
     await new Promise<void>((resolve, reject) => {
       client.run([statement], (error) => (error ? reject(error) : resolve()));
@@ -116,13 +116,13 @@ class BatchQueue {
         const batch = isQueueFull
           ? this.waiting.splice(this.requested * MAX_BATCH_SIZE)
           : this.waiting.splice(0, MAX_BATCH_SIZE);
-        if (client) this.run(client as PoolClient & ServiceClient, batch);
+        if (client) this.run(client as PoolClient & PgClient, batch);
         else for (const { reject } of batch) reject(error);
       });
     }
   }
 
-  private run(client: PoolClient & ServiceClient, batch: readonly Statement[]): void {
+  private run(client: PoolClient & PgClient, batch: readonly Statement[]): void {
     const statements = batch.map(({ sql, values, toRow }) => client.statement(sql, values, toRow));
     // The batch reports a broken connection. Without a listener, the event would end the process.
     client.on('error', ignore);
@@ -131,8 +131,10 @@ class BatchQueue {
     const settings = needsSettings ? [client.statement(this.settings, [], ignore)] : [];
     client.run([...settings, ...statements], (error, failed) => {
       client.removeListener('error', ignore);
-      client.release(error ?? undefined);
-      if (error) return this.fail(batch, error, failed ? statements.indexOf(failed) : -1);
+      const isOwn = failed !== undefined && error !== null && !isUnavailable(error);
+      // Otherwise, a caller whose values the server rejects could force reconnects.
+      client.release(isOwn ? undefined : (error ?? undefined));
+      if (error) return this.fail(batch, error, isOwn ? statements.indexOf(failed) : -1);
       for (const [index, { rows, failure }] of statements.entries()) {
         if (failure) batch[index]?.reject(failure);
         else batch[index]?.resolve(rows);
@@ -141,13 +143,12 @@ class BatchQueue {
   }
 
   /**
-   * @param failed the index of the rejected statement, or -1. The others were rolled back. They run
-   *   again, unless the server is unavailable
+   * @param failed the index of the statement that the server rejected: the others were rolled back
+   *   and run again. -1 if the server is unavailable
    */
   private fail(batch: readonly Statement[], error: Error, failed: number): void {
-    const isOwn = failed >= 0 && !isUnavailable(error);
     for (const [index, statement] of batch.entries()) {
-      if (isOwn && index !== failed) this.runAlone(statement);
+      if (failed >= 0 && index !== failed) this.runAlone(statement);
       else statement.reject(error);
     }
   }
@@ -155,7 +156,7 @@ class BatchQueue {
   /** Prevents a statement that always fails from failing the same others again. */
   private runAlone(statement: Statement): void {
     this.pool.connect((error, client) => {
-      if (client) this.run(client as PoolClient & ServiceClient, [statement]);
+      if (client) this.run(client as PoolClient & PgClient, [statement]);
       else statement.reject(error);
     });
   }

@@ -184,7 +184,10 @@ export class StatementBatch {
     this.callback(null);
   }
 
-  handleError(error: Error): void {
+  handleError(error: Error, { submittedNamedStatements }: Connection): void {
+    // The server has skipped the next statements, so it has not prepared them.
+    for (const { name = '' } of this.statements)
+      Reflect.deleteProperty(submittedNamedStatements, name);
     const isOfStatement = error instanceof pg.DatabaseError;
     this.callback(error, isOfStatement ? this.statements[this.current] : undefined);
   }

@@ -1,10 +1,6 @@
 import type { ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../../config/database-settings.js';
-import {
-  ServiceClient,
-  type ServiceClientConfig,
-  UnpreparedServiceClient,
-} from '../pipelining/service-client.js';
+import { PgClient, type PgClientConfig, UnpreparedPgClient } from '../pipelining/pg-client.js';
 import { columnTypes } from '../pipelining/statement-batch.js';
 import type { BoundedPoolConfig } from './bounded-pool.js';
 
@@ -32,7 +28,7 @@ export interface ConnectionUse {
 }
 
 /**
- * Returns the configuration of a pool or a ServiceClient. Every wait is bounded.
+ * Returns the configuration of a pool or a PgClient. Every wait is bounded.
  *
  * @param connection where the server is
  */
@@ -46,7 +42,7 @@ export function connectionConfig(
     connectionTimeoutMs = settings.poolWaitMs,
     statementTimeoutMs = settings.statementTimeoutMs,
   }: ConnectionUse,
-): BoundedPoolConfig & ServiceClientConfig {
+): BoundedPoolConfig & PgClientConfig {
   const mayBePooler = forRequests && settings.usesConnectionPooler;
   const serverLimits = {
     statement_timeout: statementTimeoutMs,
@@ -64,6 +60,6 @@ export function connectionConfig(
     responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,
     max: poolSize,
     maxWaiting: settings.queueSize,
-    Client: mayBePooler ? UnpreparedServiceClient : ServiceClient,
+    Client: mayBePooler ? UnpreparedPgClient : PgClient,
   };
 }

@@ -19,7 +19,8 @@ const STATEMENT_TIMEOUT_MS = 3_600_000;
 type RecordMigrations = (database: StatementRunner, migrations: readonly string[]) => Promise<void>;
 
 /**
- * Brings the schema up to date, one process at a time.
+ * Brings the schema up to date, one process at a time. If no migration is pending, it does not wait
+ * for a process that migrates: a replica of an earlier release must be able to start meanwhile.
  *
  * @param record runs after the migrations, also when a later one failed; not when none was executed
  * @returns the names of the migrations that were executed, oldest first
@@ -29,7 +30,10 @@ export async function migrate(
   settings: DatabaseSettings,
   record: RecordMigrations = () => Promise.resolve(),
 ): Promise<string[]> {
-  return withMigrationLock(location, settings, async ({ dataSource }) => {
+  return withSession(location, settings, async (session) => {
+    if ((await migrationStatus(session)).pending.length === 0) return [];
+    await lock(session);
+    const { dataSource } = session;
     const before = await executedMigrations(dataSource);
     const recordExecuted = async (): Promise<string[]> => {
       const after = await executedMigrations(dataSource);
@@ -48,22 +52,20 @@ export async function migrate(
   });
 }
 
-/** Waits until no migration is in progress. Returns whether no migration is pending. */
+/** Returns whether no migration is pending. Waits for a process that migrates if one is. */
 export async function isSchemaCurrent(
   location: DatabaseLocation,
   settings: DatabaseSettings,
 ): Promise<boolean> {
-  const { pending } = await withMigrationLock(location, settings, migrationStatus);
-  return pending.length === 0;
+  return withSession(location, settings, async (session) => {
+    if ((await migrationStatus(session)).pending.length === 0) return true;
+    await lock(session);
+    return (await migrationStatus(session)).pending.length === 0;
+  });
 }
 
-/**
- * Does the work while no other process migrates.
- *
- * @param work receives the session that holds the lock
- * @throws StartError when another process holds the lock for a minute
- */
-async function withMigrationLock<Result>(
+/** Does the work in a session of its own. Its end releases the lock. */
+async function withSession<Result>(
   location: DatabaseLocation,
   settings: DatabaseSettings,
   work: (session: QueryRunner) => Promise<Result>,
@@ -78,17 +80,13 @@ async function withMigrationLock<Result>(
   );
   await dataSource.initialize();
   try {
-    const session = dataSource.createQueryRunner();
-    await lock(session);
-    const result = await work(session);
-    // After an error, the server releases the lock with the session.
-    await session.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
-    return result;
+    return await work(dataSource.createQueryRunner());
   } finally {
     await dataSource.destroy();
   }
 }
 
+/** Waits for the lock. @throws StartError when another process holds it for a minute */
 async function lock(session: QueryRunner): Promise<void> {
   const deadline = performance.now() + LOCK_WAIT_MS;
   for (;;) {

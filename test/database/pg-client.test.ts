@@ -1,0 +1,150 @@
+import type { ClientConfig } from 'pg';
+import pg from 'pg';
+import { ConnectionFailedError } from '../../src/platform/database/pools/connection-failed-error.js';
+import { isUnavailable } from '../../src/platform/database/database-errors.js';
+import { UnpreparedPgClient, PgClient } from '../../src/platform/database/pipelining/pg-client.js';
+import { columnTypes } from '../../src/platform/database/pipelining/statement-batch.js';
+import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+
+afterAll(() => database.close());
+
+async function connected<Result>(
+  Client: typeof PgClient,
+  work: (client: PgClient) => Promise<Result>,
+): Promise<Result> {
+  const client = new Client({ connectionString: database.url, types: columnTypes });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const STATEMENT = 'SELECT $1::bigint AS value';
+
+/**
+ * Returns the names by which the connection's statements are prepared, after one was used twice.
+ */
+const preparedNames = (Client: typeof PgClient): Promise<string[]> =>
+  connected(Client, async (client) => {
+    await client.query(STATEMENT, [1]);
+    await client.query(STATEMENT, [2]);
+    const { rows } = await client.query<{ name: string }>(
+      `SELECT name FROM pg_prepared_statements WHERE statement LIKE '%AS value'`,
+    );
+    return rows.map(({ name }) => name);
+  });
+
+describe('a connection', () => {
+  it('prepares a statement with parameters once', async () => {
+    expect(await preparedNames(PgClient)).toHaveLength(1);
+  });
+
+  it('gives a statement the same name in every process, whatever it prepared before', async () => {
+    const here = await preparedNames(PgClient);
+    jest.resetModules();
+    const elsewhere = await import('../../src/platform/database/pipelining/pg-client.js');
+    await connected(elsewhere.PgClient, (client) => client.query('SELECT $1::text', ['x']));
+
+    expect(await preparedNames(elsewhere.PgClient)).toEqual(here);
+  });
+
+  it('is abandoned when the first statement that a pool sends on it gets no response in time', async () => {
+    const config = { connectionString: database.url, responseTimeoutMs: 100 };
+    const pool = new pg.Pool({ ...config, ...({ Client: PgClient } as object) });
+    pool.on('error', () => undefined);
+    try {
+      await expect(pool.query('SELECT pg_sleep(20)')).rejects.toThrow('Connection terminated');
+    } finally {
+      await pool.end();
+    }
+  });
+
+  it('prepares nothing through a connection pooler', async () => {
+    expect(await preparedNames(UnpreparedPgClient)).toEqual([]);
+  });
+
+  it.each([
+    ['9223372036854775807', 'bigint', 9223372036854775807n],
+    ['-1', 'bigint', -1n],
+    ['7', 'integer', 7],
+    ['1.5', 'float8', 1.5],
+    ['x', 'text', 'x'],
+    ['t', 'boolean', true],
+  ])('reads %s of type %s', async (text, type, value) => {
+    const { rows } = await connected(PgClient, (client) =>
+      client.query<{ value: unknown }>(`SELECT $1::text::${type} AS value`, [text]),
+    );
+
+    expect(rows).toEqual([{ value }]);
+  });
+
+  it('reads rows of several columns with nulls', async () => {
+    const sql = "SELECT NULL AS none, 'Zoë' AS name, '' AS nothing, $1::bigint AS id";
+    const { rows } = await connected(PgClient, (client) => client.query(sql, [7]));
+
+    expect(rows).toEqual([{ none: null, name: 'Zoë', nothing: '', id: 7n }]);
+  });
+
+  it('throws the error of the server', async () => {
+    const failure = connected(PgClient, (client) => client.query('SELECT 1 / $1::int', [0]));
+
+    await expect(failure).rejects.toMatchObject({ code: '22012' });
+  });
+});
+
+describe('a connection that cannot be made', () => {
+  const failureOf = async (config: ClientConfig): Promise<unknown> => {
+    const client = new PgClient(config);
+    client.on('error', () => undefined);
+    return client.connect().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+  };
+  const elsewhere = (change: (url: URL) => void): string => {
+    const url = new URL(database.url);
+    change(url);
+    return url.href;
+  };
+
+  it.each<[string, () => ClientConfig, RegExp]>([
+    [
+      'the database does not exist',
+      () => ({ connectionString: elsewhere((url) => (url.pathname = '/nowhere')) }),
+      /database "nowhere" does not exist/,
+    ],
+    [
+      'the server has no TLS',
+      () => ({ connectionString: database.url, ssl: true }),
+      /does not support SSL/,
+    ],
+    [
+      'a start-up parameter is unknown',
+      () => ({ connectionString: database.url, options: '-c nonsense=1' }),
+      /unrecognized configuration parameter/,
+    ],
+    ['nothing listens', () => ({ host: '127.0.0.1', port: 1 }), /ECONNREFUSED/],
+    ['the host has no address', () => ({ host: 'nowhere.invalid' }), /nowhere\.invalid/],
+  ])('is a ConnectionFailedError with the cause: %s', async (_title, config, message) => {
+    const error = await failureOf(config());
+
+    expect(error).toBeInstanceOf(ConnectionFailedError);
+    expect((error as Error).message).toMatch(message);
+    expect((error as Error).cause).toMatchObject({ message: expect.stringMatching(message) });
+    expect(isUnavailable(error)).toBe(true);
+  });
+
+  it('shows the error of the first address if several were tried', () => {
+    const cause = new AggregateError([new Error('first'), new Error('second')]);
+
+    expect(new ConnectionFailedError(cause).message).toBe('first');
+  });
+});

@@ -1,0 +1,169 @@
+// Attacks that once took a replica down. Afterwards the service holds nothing and serves others.
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { ApiClient, send } from '../../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { createOwner } from '../../harness/database/factories.js';
+import { createMemoryGroup, type MemoryGroup } from '../../harness/processes/memory-group.js';
+import { metric, untilMetric } from '../../harness/service/metrics.js';
+import { canReadMemory, peakMemoryBytes } from '../../harness/service/process-memory.js';
+import { type BuiltService, startBuiltService } from '../../harness/service/service.js';
+
+const MEBIBYTE = 1_048_576;
+const LIMIT_BYTES = 512 * MEBIBYTE;
+const ALLOWED_BYTES = 350 * MEBIBYTE;
+const MAX_BODY_BYTES = 102_400;
+
+let database: TestDatabase;
+let group: MemoryGroup;
+let service: BuiltService;
+let port: number;
+const sockets = new Set<Socket>();
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+beforeEach(async () => {
+  group = createMemoryGroup(LIMIT_BYTES);
+  const env = { DATABASE_URL: database.url, METRICS_PORT: '0', SHUTDOWN_GRACE_SECONDS: '1' };
+  service = await startBuiltService(env, undefined, group.command);
+  port = Number(new URL(service.url).port);
+});
+afterEach(async () => {
+  for (const socket of sockets) socket.destroy();
+  sockets.clear();
+  await untilMetric(service, 'pets_connections', (value) => value === 0);
+  // The harness checks that the service holds nothing else.
+  expect(await service.stop()).toBe(0);
+  group.remove();
+});
+afterAll(() => database.close());
+
+/** Opens a connection that reads and discards everything. */
+async function open(localAddress = '127.0.0.1'): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
+  sockets.add(socket);
+  socket.on('error', () => undefined).resume();
+  socket.once('close', () => sockets.delete(socket));
+  await Promise.race([once(socket, 'connect'), once(socket, 'close')]);
+  return socket;
+}
+
+/** Opens connections, a few hundred at a time. */
+async function openMany(count: number): Promise<Socket[]> {
+  const opened: Socket[] = [];
+  while (opened.length < count) {
+    const batch = Math.min(250, count - opened.length);
+    opened.push(...(await Promise.all(Array.from({ length: batch }, () => open()))));
+  }
+  return opened;
+}
+
+/** Expects responses on new connections to a caller and to a health probe. */
+async function expectServed(): Promise<void> {
+  // An API key that is not in the cache.
+  const { key } = await createOwner(database);
+  expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+  const startedAt = performance.now();
+  expect((await send(service, '/health/live')).status).toBe(200);
+  expect(performance.now() - startedAt).toBeLessThan(1_000);
+}
+
+function expectMemory(): void {
+  expect(group.kills()).toBe(0);
+  if (canReadMemory) expect(peakMemoryBytes(service)).toBeLessThan(ALLOWED_BYTES);
+}
+
+test('requests on new connections that are reset at once leave nothing behind', async () => {
+  const request = 'GET / HTTP/1.1\r\nHost: pets\r\n\r\n';
+  for (let round = 0; round < 20; round++) {
+    const opened = await openMany(200);
+    for (const socket of opened) socket.write(request);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    for (const socket of opened) socket.resetAndDestroy();
+  }
+  await untilMetric(service, 'pets_connections', (value) => value === 0);
+  await untilMetric(service, 'pets_requests_in_progress', (value) => value === 0);
+  await expectServed();
+  expect((await send(service, '/docs')).status).toBe(200);
+});
+
+test('5,000 connections that pipeline 16 requests each: within the memory of a container', async () => {
+  const opened = await openMany(5_000);
+  const requests = 'GET /v1/pets HTTP/1.1\r\nHost: pets\r\n\r\n'.repeat(16);
+  for (const socket of opened) socket.write(requests);
+  await expectServed();
+  expectMemory();
+  const pipelined = 'pets_shed_total{bound="pipelined_requests"}';
+  // One for each connection: the parser stops at the second request.
+  await untilMetric(service, pipelined, (value) => value === 5_000);
+});
+
+test('thousands of bodies of 100 KiB, each one byte short: 503 for bodies over the bound', async () => {
+  const { key } = await createOwner(database);
+  const head = [
+    'POST /v1/pets HTTP/1.1',
+    'Host: pets',
+    `Authorization: Bearer ${key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${MAX_BODY_BYTES}`,
+    '',
+    '',
+  ].join('\r\n');
+  const bytes = Buffer.concat([Buffer.from(head), Buffer.alloc(MAX_BODY_BYTES - 1, ' ')]);
+  const opened = await openMany(1_500);
+  for (const socket of opened) socket.write(bytes);
+  await untilMetric(service, 'pets_shed_total{bound="arriving_bodies"}', (value) => value > 100);
+  await expectServed();
+  expect(await metric(service, 'pets_arriving_body_bytes')).toBeLessThanOrEqual(32 * MEBIBYTE);
+  expectMemory();
+});
+
+test('a flood of long paths: a log line has at most 300 characters of a path', async () => {
+  const path = `/${'a'.repeat(15_000)}`;
+  const socket = await open();
+  for (let count = 0; count < 50; count++) {
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: pets\r\n\r\n`);
+    await once(socket, 'data');
+  }
+  const line = await service.waitForLog(({ msg }) => msg === 'request');
+  expect(line['path']).toBe(path.slice(0, 300));
+});
+
+test('1,000 connections that flood: a new connection gets its response', async () => {
+  const opened = await openMany(1_000);
+  const request = 'GET /v1/pets HTTP/1.1\r\nHost: pets\r\n\r\n';
+  for (const socket of opened) {
+    socket.on('data', () => socket.write(request));
+    socket.write(request);
+  }
+  await untilMetric(
+    service,
+    'pets_shed_total{bound="unauthenticated_requests"}',
+    (value) => value > 0,
+  );
+  for (let probe = 0; probe < 5; probe++) await expectServed();
+  for (const socket of opened) socket.destroy();
+});
+
+test('a body that ends early after an Upgrade header is rejected', async () => {
+  const { key } = await createOwner(database);
+  const socket = await open();
+  socket.write(
+    `POST /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\nConnection: Upgrade\r\nUpgrade: x\r\nContent-Type: application/json\r\nContent-Length: 31\r\n\r\n{"name":"x"`,
+  );
+  const [text] = (await once(socket, 'data')) as [Buffer];
+  expect(text.toString()).toMatch(/^HTTP\/1\.1 400 /);
+});
+
+test('slow readers of the documentation open no file', async () => {
+  const files = (): number => readdirSync(`/proc/${service.process.pid}/fd`).length;
+  if (!canReadMemory) return;
+  const before = files();
+  const opened = await openMany(50);
+  const request = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: pets\r\n\r\n';
+  for (const socket of opened) socket.pause().write(request);
+  await expectServed();
+  expect(files()).toBeLessThan(before + 70);
+});

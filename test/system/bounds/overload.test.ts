@@ -1,0 +1,210 @@
+import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { holdPets } from '../../harness/database/database-lock.js';
+import { expectError } from '../../harness/http/error-response.js';
+import { createOwner } from '../../harness/database/factories.js';
+import { metric, untilMetric } from '../../harness/service/metrics.js';
+import { RawConnection } from '../../harness/http/raw-connection.js';
+import {
+  type BuiltService,
+  type Environment,
+  startBuiltService,
+} from '../../harness/service/service.js';
+
+const PET = '{"name":"Frank","categoryId":1}';
+
+let database: TestDatabase;
+const services: BuiltService[] = [];
+
+beforeAll(async () => {
+  database = await createDatabase();
+});
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.stop();
+});
+afterAll(() => database.close());
+
+async function start(env: Environment = {}): Promise<BuiltService> {
+  const service = await startBuiltService({
+    DATABASE_URL: database.url,
+    METRICS_PORT: '0',
+    SHUTDOWN_GRACE_SECONDS: '0.5',
+    DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
+    DATABASE_LOCK_TIMEOUT_SECONDS: '20',
+    DATABASE_POOL_WAIT_SECONDS: '20',
+    ...env,
+  });
+  services.push(service);
+  return service;
+}
+
+/** Returns a client with a new owner and a cached API key. */
+async function cachedClient(service: BuiltService): Promise<ApiClient> {
+  const client = new ApiClient(service, (await createOwner(database)).key);
+  expect((await client.get('/v1/pets?limit=1')).status).toBe(200);
+  return client;
+}
+
+const inProgress = (service: BuiltService, count: number): Promise<void> =>
+  untilMetric(service, 'pets_requests_in_progress', (value) => value === count);
+
+/** Expects a 503 for overload with the limit of the address. @param left the remaining requests */
+function expectShed(response: ApiResponse, left = 300): void {
+  expectError(response, 503, 'service_unavailable');
+  expect(response.headers).toMatchObject({
+    'retry-after': expect.stringMatching(/^[1-9]\d*$/),
+    'ratelimit-policy': '"minute";q=300;w=60',
+    'x-ratelimit-remaining': String(left),
+  });
+}
+
+const remaining = ({ headers }: ApiResponse): number => Number(headers['x-ratelimit-remaining']);
+
+describe('MAX_REQUESTS_IN_PROGRESS', () => {
+  test('GET /v1/pets › 503 with Retry-After for requests over the limit, which are not counted', async () => {
+    const service = await start({ MAX_REQUESTS_IN_PROGRESS: '5' });
+    const client = await cachedClient(service);
+    const lock = await holdPets(database);
+    const held = Array.from({ length: 5 }, () => client.get('/v1/pets'));
+    await inProgress(service, 5);
+
+    for (const path of ['/v1/pets', '/v1/nope', '/v1/pets/1', '/nope']) {
+      expectShed(await client.get(path));
+    }
+    expectShed(await client.post('/v1/pets', JSON.parse(PET)));
+    expectShed(await client.post('/health/live', JSON.parse(PET)));
+    expectShed(await send(service, '/v1/pets'));
+    const [live, startedAt] = [await send(service, '/health/live'), performance.now()];
+    expect(live.status).toBe(200);
+    expect(performance.now() - startedAt).toBeLessThan(500);
+    for (const probe of ['/health/live?x', '/health/ready', '/health/ready?x=1']) {
+      expect([probe, (await send(service, probe)).status]).toEqual([probe, 200]);
+    }
+    await lock.release();
+    const served = await Promise.all(held);
+
+    expect(served.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    const next = await client.get('/v1/pets');
+    expect(next.status).toBe(200);
+    // The first request, the five and this one. No shed request was counted.
+    expect(remaining(next)).toBe(1_000_000 - 7);
+    expect(remaining(await send(service, '/v1/pets'))).toBe(299);
+    // Every scrape reports the same total.
+    for (let scrape = 0; scrape < 2; scrape++) {
+      expect(await metric(service, 'pets_shed_total{bound="requests_in_progress"}')).toBe(7);
+    }
+    expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
+  });
+
+  test('POST /v1/pets › a body that arrives slowly does not count', async () => {
+    const service = await start({ MAX_REQUESTS_IN_PROGRESS: '2' });
+    const owner = await createOwner(database);
+    const client = new ApiClient(service, owner.key);
+    const port = Number(new URL(service.url).port);
+    const head = [
+      'POST /v1/pets HTTP/1.1',
+      'Host: pets',
+      `Authorization: Bearer ${owner.key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${PET.length}`,
+      'Expect: 100-continue',
+      '',
+      '',
+    ].join('\r\n');
+    const slow: RawConnection[] = [];
+    for (let index = 0; index < 10; index++) {
+      const connection = await RawConnection.open({ port }, head);
+      expect((await connection.response()).status).toBe(100);
+      slow.push(connection);
+    }
+    expect((await client.get('/v1/pets')).status).toBe(200);
+    for (const connection of slow) {
+      expect((await connection.write(PET).response()).status).toBe(201);
+      connection.close();
+    }
+    expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
+  });
+
+  test('POST /v1/pets › a request counts again when its body has arrived', async () => {
+    const service = await start({ MAX_REQUESTS_IN_PROGRESS: '2' });
+    const client = await cachedClient(service);
+    const lock = await holdPets(database);
+    const adding = [1, 2].map(() => client.post('/v1/pets', JSON.parse(PET)));
+    await inProgress(service, 2);
+    expect((await client.get('/v1/pets')).status).toBe(503);
+    await lock.release();
+    expect((await Promise.all(adding)).map(({ status }) => status)).toEqual([201, 201]);
+  });
+
+  test('a request is no longer in progress when its client has disconnected', async () => {
+    const service = await start({ MAX_REQUESTS_IN_PROGRESS: '5' });
+    const client = await cachedClient(service);
+    const { key } = await createOwner(database);
+    const port = Number(new URL(service.url).port);
+    const lock = await holdPets(database);
+    const connections: RawConnection[] = [];
+    for (let index = 0; index < 5; index++) {
+      const request = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+      connections.push(await RawConnection.open({ port }, request));
+      await inProgress(service, index + 1);
+    }
+    expectShed(await client.get('/v1/pets'));
+    for (const connection of connections) connection.close();
+    await inProgress(service, 0);
+    await lock.release();
+    expect((await client.get('/v1/pets')).status).toBe(200);
+  });
+});
+
+test('MAX_UNAUTHENTICATED_REQUESTS › requests without a valid API key are shed first', async () => {
+  const service = await start({
+    MAX_REQUESTS_IN_PROGRESS: '10',
+    MAX_UNAUTHENTICATED_REQUESTS: '3',
+  });
+  const client = await cachedClient(service);
+  const lock = await holdPets(database);
+  const held = Array.from({ length: 3 }, () => client.get('/v1/pets'));
+  await inProgress(service, 3);
+
+  expectShed(await new ApiClient(service, `aas_${'0'.repeat(36)}`).get('/v1/pets'));
+  expectShed(await send(service, '/v1/pets'));
+  const { key } = await createOwner(database);
+  held.push(client.get('/v1/pets'), new ApiClient(service, key).get('/v1/pets'));
+  await inProgress(service, 5);
+  await lock.release();
+  for (const { status } of await Promise.all(held)) expect(status).toBe(200);
+  expect(await metric(service, 'pets_shed_total{bound="unauthenticated_requests"}')).toBe(2);
+});
+
+test('DATABASE_QUEUE_SIZE › 503 for requests over the limit before they are counted', async () => {
+  const service = await start({ DATABASE_POOL_SIZE: '1', DATABASE_QUEUE_SIZE: '2' });
+  const client = await cachedClient(service);
+  const lock = await holdPets(database);
+  // One list has the connection. The others wait for it, up to eight in each call.
+  const held = [client.get('/v1/pets')];
+  await lock.waitedFor();
+  held.push(...Array.from({ length: 9 }, () => client.get('/v1/pets')));
+  await untilMetric(service, 'db_client_connection_pending_requests', (value) => value === 2);
+
+  expectShed(await client.get('/v1/pets'));
+  await lock.release();
+  for (const { status } of await Promise.all(held)) expect(status).toBe(200);
+  expect(remaining(await client.get('/v1/pets'))).toBe(1_000_000 - 12);
+  expect(await metric(service, 'pets_shed_total{bound="database_queue"}')).toBe(1);
+});
+
+test('the log has a line for each shed request, with the limit', async () => {
+  const service = await start({ MAX_REQUESTS_IN_PROGRESS: '1' });
+  const client = await cachedClient(service);
+  const lock = await holdPets(database);
+  const held = client.get('/v1/pets');
+  await inProgress(service, 1);
+  expectShed(await client.get('/v1/pets', { 'X-Request-Id': 'shed-1' }));
+  await lock.release();
+  expect((await held).status).toBe(200);
+  expect(await service.waitForLog((line) => line['requestId'] === 'shed-1')).toMatchObject({
+    status: 503,
+    level: 40,
+    cause: 'limit reached: requests_in_progress',
+  });
+});

@@ -1,0 +1,327 @@
+import { join } from 'node:path';
+import { CreateCategories1796083200000 } from '../../../examples/categories/1796083200000-create-categories.js';
+import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { holdTable } from '../../harness/database/database-lock.js';
+import { createOwner } from '../../harness/database/factories.js';
+import { catalogue, SchemaProcess } from '../../harness/database/schema.js';
+import { compileExample, type Example, migrateExample } from '../../harness/features/examples.js';
+import { accessDefects, ban, callersOf, routesOf } from '../../harness/http/access-matrix.js';
+import { ApiClient, type ApiResponse, type RequestOptions } from '../../harness/http/client.js';
+import { Description } from '../../harness/http/description.js';
+import { expectError, expectRateLimitHeaders } from '../../harness/http/error-response.js';
+import { startService, type TestService } from '../../harness/service/service.js';
+
+const PATH = '/v1/categories';
+const harness = (feature: string): string => join(__dirname, '../../harness/features', feature);
+const migration = new CreateCategories1796083200000();
+
+let example: Example;
+let database: TestDatabase;
+let service: TestService;
+let client: ApiClient;
+
+beforeAll(async () => {
+  example = await compileExample('categories');
+  database = await createDatabase();
+  await migrateExample(migration, database);
+  service = await startService({
+    database,
+    features: [example.modules, harness('routes.mjs'), harness('metrics.mjs')],
+    env: {
+      ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
+      BAN_AFTER_REFUSALS: '1',
+      DATABASE_LOCK_TIMEOUT_SECONDS: '0.1',
+    },
+  });
+  client = new ApiClient(service, (await createOwner(database)).key);
+}, 120_000);
+afterAll(async () => {
+  await service.close();
+  await database.close();
+});
+beforeEach(() => database.query('TRUNCATE categories'));
+
+const add = (category: unknown): Promise<ApiResponse> => client.post(PATH, category);
+const change = (id: number, changes: unknown): Promise<ApiResponse> =>
+  client.send(`${PATH}/${id}`, {
+    method: 'PATCH',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(changes),
+  });
+const remove = (id: number): Promise<ApiResponse> =>
+  client.send(`${PATH}/${id}`, { method: 'DELETE' });
+
+/** Returns the path of the next page, '' on the last page. */
+function nextPage({ link = '' }: ApiResponse['headers']): string {
+  return /<(?:https?:\/\/[^/]+)?([^>]+)>; rel="next"/.exec(String(link))?.[1] ?? '';
+}
+
+describe('POST /v1/categories', () => {
+  it('201 with the category', async () => {
+    const { status, json } = await add({ name: 'Cats', description: 'Felis catus.', id: 9 });
+
+    expect(status).toBe(201);
+    expect(json).toEqual({ id: expect.any(Number), name: 'Cats', description: 'Felis catus.' });
+    expect((await client.get(`${PATH}/${json.id}`)).json).toEqual(json);
+  });
+
+  it.each([{ name: 'Cats' }, { name: 'Cats', description: null }])(
+    '201 without a description: %j',
+    async (category) => {
+      expect((await add(category)).json).toMatchObject({ name: 'Cats', description: null });
+    },
+  );
+
+  it.each(['Cats', 'CATS', 'cats'])('409 when Cats exists and the name is %s', async (name) => {
+    await add({ name: 'Cats' });
+
+    expectError(await add({ name }), 409, 'conflict');
+  });
+
+  it('one 201 and otherwise 409 when requests with one name arrive at the same time', async () => {
+    const responses = await Promise.all(Array.from({ length: 6 }, () => add({ name: 'Cats' })));
+
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+  });
+
+  it('400 with every invalid field', async () => {
+    const message = expectError(await add({ name: ' ', description: '' }), 400, 'invalid_request');
+
+    expect(message).toContain('name must be');
+    expect(message).toContain('description must be');
+  });
+
+  it.each([{ name: 'x'.repeat(101) }, { name: null }, { name: 'a\0' }, { name: '🐈'.repeat(101) }])(
+    '400 for a name that the table would reject: %j',
+    async (category) => {
+      expectError(await add(category), 400, 'invalid_request');
+    },
+  );
+});
+
+describe('GET /v1/categories', () => {
+  it('200 with pages in ascending order of name, ignoring case', async () => {
+    const names = ['birds', 'Cats', 'ants', 'Dogs', 'eels: a, b', 'Äpfel', 'çats'];
+    for (const name of names) await add({ name });
+    const pages: string[][] = [];
+    for (let path = `${PATH}?limit=2`; path !== '';) {
+      const { json, headers } = await client.get(path);
+      pages.push(json.map(({ name }: { name: string }) => name));
+      path = nextPage(headers);
+    }
+
+    expect(pages.map(({ length }) => length)).toEqual([2, 2, 2, 1]);
+    expect(pages.flat().slice(0, 5)).toEqual(['ants', 'birds', 'Cats', 'Dogs', 'eels: a, b']);
+    expect(pages.flat().sort()).toEqual(names.sort());
+  });
+
+  it('200 with no page twice and none missing when the last category of a page is deleted', async () => {
+    const ids: number[] = [];
+    for (const name of ['a', 'b', 'c']) ids.push((await add({ name })).json.id);
+    const { headers } = await client.get(`${PATH}?limit=2`);
+    await remove(ids[1]!);
+
+    expect((await client.get(nextPage(headers))).json).toMatchObject([{ name: 'c' }]);
+  });
+
+  it.each([
+    ['limit=0', 'invalid_request'],
+    ['cursor=nonsense', 'invalid_cursor'],
+  ] as const)('400 for %s', async (query, code) => {
+    expectError(await client.get(`${PATH}?${query}`), 400, code);
+  });
+});
+
+describe('PATCH /v1/categories/{categoryId}', () => {
+  let id: number;
+  beforeEach(async () => {
+    ({ id } = (await add({ name: 'Cats', description: 'Felis catus.' })).json);
+  });
+
+  it.each([
+    [{ name: 'Kittens' }, { name: 'Kittens', description: 'Felis catus.' }],
+    [{ name: 'CATS' }, { name: 'CATS', description: 'Felis catus.' }],
+    [{ description: 'Young.' }, { name: 'Cats', description: 'Young.' }],
+    [{ description: null }, { name: 'Cats', description: null }],
+    [{}, { name: 'Cats', description: 'Felis catus.' }],
+  ])('200 with only the given properties changed: %j', async (changes, expected) => {
+    const { status, json } = await change(id, changes);
+
+    expect(status).toBe(200);
+    expect(json).toEqual({ id, ...expected });
+    expect((await client.get(`${PATH}/${id}`)).json).toEqual(json);
+  });
+
+  it('409 when another category has the name', async () => {
+    await add({ name: 'Dogs' });
+
+    expectError(await change(id, { name: 'dogs' }), 409, 'conflict');
+  });
+
+  it('400 with every invalid field', async () => {
+    const response = await change(id, { name: null, description: 7 });
+    const message = expectError(response, 400, 'invalid_request');
+
+    expect(message).toContain('name must be');
+    expect(message).toContain('description must be');
+  });
+});
+
+describe('DELETE /v1/categories/{categoryId}', () => {
+  it('204 without a body, and 404 when repeated', async () => {
+    const { id } = (await add({ name: 'Cats' })).json;
+    const response = await remove(id);
+
+    expect(response).toMatchObject({ status: 204, text: '' });
+    expectRateLimitHeaders(response);
+    expectError(await remove(id), 404, 'not_found');
+  });
+});
+
+describe('every route', () => {
+  it.each<[status: number, title: string, path: string, options: RequestOptions]>([
+    [404, 'GET of an unknown category', '/0', {}],
+    [404, 'GET of an id that is no int64', '/9223372036854775808', {}],
+    [404, 'PATCH of an unknown category', '/0', patch('{"name":"x"}')],
+    [404, 'DELETE of an unknown category', '/x', { method: 'DELETE' }],
+    [405, 'PUT', '/1', { method: 'PUT' }],
+    [405, 'DELETE of the list', '', { method: 'DELETE' }],
+    [413, 'POST of a large body', '', post(`{"name":"${'x'.repeat(110_000)}"}`)],
+    [415, 'POST of text', '', post('x', 'text/plain')],
+    [400, 'PATCH of a body that is no JSON', '/1', patch('{')],
+  ])(
+    '%i for %s, with an Error and the rate limit headers',
+    async (status, _title, path, options) => {
+      const response = await client.send(`${PATH}${path}`, options);
+
+      expectError(response, status, response.json.code);
+      if (status === 405) {
+        const allowed =
+          path === '' ? 'GET, HEAD, POST, OPTIONS' : 'GET, HEAD, PATCH, DELETE, OPTIONS';
+        expect(String(response.headers.allow).split(', ').sort()).toEqual(
+          allowed.split(', ').sort(),
+        );
+      }
+    },
+  );
+
+  it('responds to each kind of caller as the rules require', async () => {
+    const callers = await callersOf(service);
+    for (const caller of callers.filter(({ code }) => code === 'api_key_banned')) {
+      await ban(service, caller);
+    }
+    const routes = await routesOf(service, (await createOwner(database)).key);
+    const own = routes.filter(({ path }) => path.startsWith(PATH));
+
+    expect(own.map(({ method }) => method).sort()).toEqual(
+      ['GET', 'HEAD', 'OPTIONS', 'POST', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH'].sort(),
+    );
+    expect(await accessDefects(service, own, callers)).toEqual([]);
+  });
+
+  it('304 for an ETag that is current, and 200 after a change', async () => {
+    const { id } = (await add({ name: 'Cats' })).json;
+    for (const path of [PATH, `${PATH}/${id}`]) {
+      const headers = { 'If-None-Match': String((await client.get(path)).headers.etag) };
+      expect((await client.get(path, headers)).status).toBe(304);
+      await change(id, { description: `changed at ${path}` });
+      expect((await client.get(path, headers)).status).toBe(200);
+    }
+  });
+
+  it('is in the log and the metrics by its pattern', async () => {
+    const { headers } = await client.get(`${PATH}/0`);
+    const route = '/v1/categories/:categoryId';
+
+    const line = await service.waitForLog(
+      ({ msg, requestId }) => msg === 'request' && requestId === headers['x-request-id'],
+    );
+    expect(line).toMatchObject({ method: 'GET', route, status: 404, code: 'not_found' });
+    const metrics = String((await client.get('/v1/metrics')).json);
+    expect(metrics).toContain(`route="${route}"`);
+  });
+});
+
+function post(body: string, type = 'application/json'): RequestOptions {
+  return { method: 'POST', headers: { 'Content-Type': type }, body };
+}
+
+function patch(body: string): RequestOptions {
+  return { ...post(body), method: 'PATCH' };
+}
+
+describe('the interface description', () => {
+  let description: Description;
+  beforeAll(async () => {
+    description = await Description.of(service);
+  });
+
+  const EVERY = [401, 408, 417, 429, 431, 500, 503];
+  const BODY = [400, 413, 415];
+
+  it.each([
+    ['GET /categories', [200, 304, 400, ...EVERY]],
+    ['POST /categories', [201, 409, ...BODY, ...EVERY]],
+    ['GET /categories/{categoryId}', [200, 304, 404, ...EVERY]],
+    ['PATCH /categories/{categoryId}', [200, 404, 409, ...BODY, ...EVERY]],
+    ['DELETE /categories/{categoryId}', [204, 404, ...EVERY]],
+  ])('lists every status of %s', (name, statuses) => {
+    const expected = [...statuses.sort().map(String), 'default'];
+    expect(Object.keys(description.operation(name).responses)).toEqual(expected);
+  });
+
+  it('describes the responses with all headers', async () => {
+    const { id } = (await add({ name: 'Cats' })).json;
+    await add({ name: 'Dogs' });
+    const one = 'GET /categories/{categoryId}';
+    const found = await client.get(`${PATH}/${id}`);
+    const headers = { 'If-None-Match': String(found.headers.etag) };
+    const responses: [operation: string, status: number, response: ApiResponse][] = [
+      ['GET /categories', 200, await client.get(`${PATH}?limit=1`)],
+      ['GET /categories', 400, await client.get(`${PATH}?cursor=x`)],
+      ['POST /categories', 201, await add({ name: 'Eels' })],
+      ['POST /categories', 400, await add({})],
+      ['POST /categories', 409, await add({ name: 'Eels' })],
+      ['POST /categories', 415, await client.send(PATH, post('x', 'text/plain'))],
+      [one, 200, found],
+      [one, 304, await client.get(`${PATH}/${id}`, headers)],
+      [one, 404, await client.get(`${PATH}/0`)],
+      [one, 401, await new ApiClient(service).get(`${PATH}/${id}`)],
+      ['PATCH /categories/{categoryId}', 200, await change(id, { description: null })],
+      ['PATCH /categories/{categoryId}', 404, await change(0, {})],
+      ['PATCH /categories/{categoryId}', 409, await change(id, { name: 'dogs' })],
+      ['DELETE /categories/{categoryId}', 204, await remove(id)],
+      ['DELETE /categories/{categoryId}', 404, await remove(id)],
+    ];
+    const lock = await holdTable(database, 'categories', 'ACCESS EXCLUSIVE');
+    responses.push(['GET /categories', 503, await client.get(PATH)]);
+    await lock.release();
+
+    for (const [operation, status, response] of responses) {
+      description.expectAsDescribed(operation, status, response);
+    }
+  });
+});
+
+describe('the schema', () => {
+  let schema: SchemaProcess;
+  beforeAll(() => {
+    schema = new SchemaProcess({ ENTITIES: example.folder });
+  });
+  afterAll(() => schema.close());
+
+  it('is, by the migration, what the entity declares', async () => {
+    expect(await schema.run('differences', database)).toEqual([]);
+    const made = await createDatabase({ template: 'template0' });
+    try {
+      await made.query('CREATE TABLE migrations ()');
+      await schema.run('synchronize', made);
+
+      const ownIndexes = await schema.run<string[]>('ownIndexes', database);
+      expect(ownIndexes).toEqual(['categories_name_key']);
+      expect(await catalogue(database, ownIndexes)).toEqual(await catalogue(made));
+    } finally {
+      await made.close();
+    }
+  });
+});

@@ -1,0 +1,190 @@
+import { CreateOrders1796169600000 } from '../../../examples/orders/1796169600000-create-orders.js';
+import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { createOwner, createPets, type TestOwner } from '../../harness/database/factories.js';
+import { catalogue, SchemaProcess } from '../../harness/database/schema.js';
+import { compileExample, type Example, migrateExample } from '../../harness/features/examples.js';
+import { ApiClient, type ApiResponse } from '../../harness/http/client.js';
+import { Description } from '../../harness/http/description.js';
+import { expectError } from '../../harness/http/error-response.js';
+import { startService, type TestService } from '../../harness/service/service.js';
+
+const PATH = '/v1/orders';
+
+let example: Example;
+let database: TestDatabase;
+let service: TestService;
+let owner: TestOwner;
+let client: ApiClient;
+let petId: number;
+
+beforeAll(async () => {
+  example = await compileExample('orders');
+  database = await createDatabase();
+  await migrateExample(new CreateOrders1796169600000(), database);
+  service = await startService({ database, features: example.modules });
+}, 120_000);
+afterAll(async () => {
+  await service.close();
+  await database.close();
+});
+beforeEach(async () => {
+  await database.query('TRUNCATE pets, orders, outbox_events');
+  // Each owner has a window of its own for the limit of the route.
+  owner = await createOwner(database);
+  client = new ApiClient(service, owner.key);
+  [petId = 0] = (await createPets(database, 1)).map(Number);
+});
+
+const buy = (headers: Record<string, string> = {}): Promise<ApiResponse> =>
+  client.post(PATH, { petId }, headers);
+
+const ordersOf = (id: number): Promise<object[]> =>
+  database.query('SELECT id FROM orders WHERE pet_id = $1', [id]);
+
+const confirmationsOf = (orderId: number): number =>
+  service
+    .logs()
+    .filter((line) => line.msg === 'order confirmed' && line['orderId'] === String(orderId)).length;
+
+/** Resolves when the events of the order are handled. */
+const untilConfirmed = (orderId: number): Promise<unknown> =>
+  service.waitForLog(
+    (line) => line.msg === 'order confirmed' && line['orderId'] === String(orderId),
+  );
+
+describe('POST /v1/orders', () => {
+  it('201 with the order, and the animal is sold', async () => {
+    const { status, json } = await buy();
+
+    expect(status).toBe(201);
+    expect(json).toEqual({ id: expect.any(Number), petId, confirmedAt: null });
+    expect((await client.get(`/v1/pets/${petId}`)).json).toMatchObject({ status: 'sold' });
+  });
+
+  it('moves the animal from one list to the other and changes the ETags of both', async () => {
+    const paths = ['available', 'sold'].map((status) => `/v1/pets?status=${status}`);
+    paths.push('/v1/pets', `/v1/pets/${petId}`);
+    const before = await Promise.all(paths.map((path) => client.get(path)));
+    await buy();
+
+    for (const [index, path] of paths.entries()) {
+      const headers = { 'If-None-Match': String(before[index]?.headers.etag) };
+      expect((await client.get(path, headers)).status).toBe(200);
+    }
+    expect((await client.get('/v1/pets?status=available')).json).toEqual([]);
+    expect((await client.get('/v1/pets?status=sold')).json).toMatchObject([{ id: petId }]);
+  });
+
+  it('201 with the first response for a retry with the same Idempotency-Key, which sells nothing', async () => {
+    const headers = { 'Idempotency-Key': 'sale-1' };
+    const first = await buy(headers);
+    const retry = await buy(headers);
+
+    expect(first.status).toBe(201);
+    expect(retry.text).toBe(first.text);
+    expect(retry.headers['idempotent-replayed']).toBe('true');
+    expect(await ordersOf(petId)).toHaveLength(1);
+  });
+
+  it('confirms the order once, after a retry and after a second delivery of the event', async () => {
+    const headers = { 'Idempotency-Key': 'sale-2' };
+    const { id } = (await buy(headers)).json;
+    await buy(headers);
+    await untilConfirmed(id);
+    await database.query(
+      `INSERT INTO outbox_events (event, payload, handler)
+       VALUES ('order.created', $1, 'OrderConfirmations.confirm')`,
+      [JSON.stringify({ orderId: { $bigint: String(id) } })],
+    );
+    const pending = 'SELECT FROM outbox_events';
+    while ((await database.query(pending)).length > 0);
+
+    expect(confirmationsOf(id)).toBe(1);
+    expect((await client.get(`${PATH}/${id}`)).json).toEqual({
+      id,
+      petId,
+      confirmedAt: new Date(service.nowMs()).toISOString(),
+    });
+  });
+
+  it('409 when the animal is sold, with and without an Idempotency-Key', async () => {
+    await buy();
+
+    expectError(await buy(), 409, 'conflict');
+    expectError(await buy({ 'Idempotency-Key': 'sale-3' }), 409, 'conflict');
+    expect(await ordersOf(petId)).toHaveLength(1);
+  });
+
+  it('one 201 and otherwise 409 when several callers buy at the same time', async () => {
+    const responses = await Promise.all(Array.from({ length: 6 }, () => buy()));
+
+    expect(responses.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+    expect(await ordersOf(petId)).toHaveLength(1);
+  });
+
+  it('leaves the animal available when the order cannot be added', async () => {
+    await database.query('ALTER TABLE orders ADD CONSTRAINT orders_no_check CHECK (false)');
+    const { status } = await buy();
+    await database.query('ALTER TABLE orders DROP CONSTRAINT orders_no_check');
+
+    expect(status).toBe(500);
+    expect((await client.get(`/v1/pets/${petId}`)).json).toMatchObject({ status: 'available' });
+    expect(await database.query('SELECT FROM outbox_events')).toEqual([]);
+  });
+
+  it('404 when there is no such animal', async () => {
+    expectError(await client.post(PATH, { petId: 0 }), 404, 'pet_not_found');
+  });
+
+  it('400 for an id that is text', async () => {
+    expectError(await client.post(PATH, { petId: String(petId) }), 400, 'invalid_request');
+  });
+
+  it('429 over the limit of the route, which other routes do not have', async () => {
+    for (let count = 0; count < 30; count++) await client.post(PATH, { petId: 0 });
+
+    expectError(await buy(), 429, 'rate_limit_exceeded');
+    expect((await client.get('/v1/pets')).status).toBe(200);
+  });
+});
+
+describe('GET /v1/orders/{orderId}', () => {
+  it("404 for another owner's order", async () => {
+    const { id } = (await buy()).json;
+    const other = new ApiClient(service, (await createOwner(database)).key);
+
+    expect((await client.get(`${PATH}/${id}`)).status).toBe(200);
+    expectError(await other.get(`${PATH}/${id}`), 404, 'not_found');
+    expectError(await client.get(`${PATH}/x`), 404, 'not_found');
+  });
+});
+
+it('the interface description describes the responses', async () => {
+  const description = await Description.of(service);
+  const bought = await buy({ 'Idempotency-Key': 'sale-4' });
+  const post = 'POST /orders';
+  description.expectAsDescribed(post, 201, bought);
+  description.expectAsDescribed(post, 201, await buy({ 'Idempotency-Key': 'sale-4' }));
+  description.expectAsDescribed(post, 409, await buy());
+  description.expectAsDescribed(post, 404, await client.post(PATH, { petId: 0 }));
+  description.expectAsDescribed(post, 400, await client.post(PATH, {}));
+  const reused = await client.post(PATH, { petId: 0 }, { 'Idempotency-Key': 'sale-4' });
+  description.expectAsDescribed(post, 422, reused);
+  const found = await client.get(`${PATH}/${bought.json.id}`);
+  description.expectAsDescribed('GET /orders/{orderId}', 200, found);
+  description.expectAsDescribed('GET /orders/{orderId}', 404, await client.get(`${PATH}/0`));
+});
+
+it('the schema is, by the migration, what the entity declares', async () => {
+  const schema = new SchemaProcess({ ENTITIES: example.folder });
+  const made = await createDatabase({ template: 'template0' });
+  try {
+    expect(await schema.run('differences', database)).toEqual([]);
+    await made.query('CREATE TABLE migrations ()');
+    await schema.run('synchronize', made);
+    expect(await catalogue(database)).toEqual(await catalogue(made));
+  } finally {
+    schema.close();
+    await made.close();
+  }
+});

@@ -1,0 +1,282 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hashKey } from '../../../src/platform/access/key-format.js';
+import { keyMakerOf } from '../../harness/database/api-keys.js';
+import { ApiClient, send } from '../../harness/http/client.js';
+import { DatabaseRelay } from '../../harness/database/database-relay.js';
+import { expectError } from '../../harness/http/error-response.js';
+import { createOwner, type TestOwner } from '../../harness/database/factories.js';
+import { limitsOf } from '../../harness/rate-limit/limits.js';
+import { MixedLoad, type Sent } from '../../harness/http/mixed-load.js';
+import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
+import { PostgresServer } from '../../harness/database/postgres-server.js';
+import { type BuiltService, startBuiltService } from '../../harness/service/service.js';
+
+const MAX_RESPONSE_MS = 5_000;
+const POOL_SIZE = 10;
+/** Requests that the load has in progress at a time. */
+const LOAD_WORKERS = 6;
+/** 2 s for a connection and 2.25 s for the response, less than the time limit of a request. */
+const MAX_POOL_RESPONSE_MS = 4_400;
+
+const programs = findPostgresPrograms();
+
+interface Animal {
+  id: number;
+  name: string;
+  categoryId: number;
+  status: string;
+}
+
+/** What was asked of /health while a fault lasted. */
+interface Health {
+  live: Set<number>;
+  ready: Set<number>;
+  slowestLiveMs: number;
+}
+
+(programs === undefined ? describe.skip : describe)('when PostgreSQL fails under load', () => {
+  const servers: PostgresServer[] = [];
+  let server: PostgresServer;
+  let relay: DatabaseRelay;
+  let service: BuiltService;
+  let owner: TestOwner;
+
+  beforeAll(async () => {
+    // As it is delivered: fsync is on.
+    server = await PostgresServer.create(programs!);
+    servers.push(server);
+    expect(await server.query('SHOW fsync')).toEqual([{ fsync: 'on' }]);
+    owner = await createOwner(server.database);
+    await server.query(`INSERT INTO pets (name, category_id, status) VALUES ('First', 1, 'sold')`);
+    relay = await DatabaseRelay.open(server.url);
+    service = await start();
+  });
+  afterAll(async () => {
+    await service.stop();
+    await relay.cut();
+    for (const each of servers) await each.remove();
+  });
+
+  const start = (): Promise<BuiltService> =>
+    startBuiltService({ DATABASE_URL: relay.url, MIGRATE_ON_START: 'false' });
+
+  /** Creates `count` valid keys, which no service has cached. */
+  async function createKeys(count: number): Promise<string[]> {
+    const maker = await keyMakerOf(server);
+    const keys = Array.from({ length: count }, () => maker.create());
+    await server.query(
+      `INSERT INTO api_keys (owner_id, hash, hint, has_proof)
+       SELECT $1, decode(hash, 'hex'), '', true FROM unnest($2::text[]) AS hash`,
+      [owner.id, keys.map(hashKey)],
+    );
+    return keys;
+  }
+
+  const isReady = async (): Promise<boolean> =>
+    (await send(service, '/health/ready')).status === 200;
+
+  /** Asks for the health until the work is done. */
+  async function watchHealth(work: () => Promise<void>): Promise<Health> {
+    const health: Health = { live: new Set(), ready: new Set(), slowestLiveMs: 0 };
+    const ended = new AbortController();
+    const watching = (async () => {
+      while (!ended.signal.aborted) {
+        const startedAt = performance.now();
+        health.live.add((await send(service, '/health/live')).status);
+        health.slowestLiveMs = Math.max(health.slowestLiveMs, performance.now() - startedAt);
+        health.ready.add((await send(service, '/health/ready')).status);
+        await sleep(50);
+      }
+    })();
+    try {
+      await work();
+    } finally {
+      ended.abort();
+      await watching;
+    }
+    return health;
+  }
+
+  /** Expects what holds for every response, whatever the database does. */
+  function expectResponse({ kind, response, ms }: Sent): void {
+    expect(ms).toBeLessThan(MAX_RESPONSE_MS);
+    // Needs no database: the key is known.
+    if (kind === 'unmatched') {
+      expectError(response, 404, 'route_not_found');
+    } else if (response.status === 503) {
+      expectError(response, 503, 'service_unavailable');
+      expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    } else {
+      expect(response.status).toBe(kind.endsWith('create') ? 201 : 200);
+    }
+  }
+
+  /** Compares the table with the responses. Returns how many rows got 201, and 503. */
+  async function expectAnimals(
+    load: MixedLoad,
+  ): Promise<{ acknowledged: number; unacknowledged: number }> {
+    const creates = load.sent.filter(({ kind }) => kind.endsWith('create'));
+    const names = new Map(creates.map((sent) => [sent.name, sent.response]));
+    const rows = await server.query<{ id: string; name: string; category: string; status: string }>(
+      `SELECT id, name, category_id AS category, status FROM pets WHERE name = ANY ($1)`,
+      [[...names.keys()]],
+    );
+    expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
+    const stored = new Map<string, Animal>(
+      rows.map(({ id, name, category, status }) => [
+        name,
+        { id: Number(id), name, categoryId: Number(category), status },
+      ]),
+    );
+    let acknowledged = 0;
+    for (const [name, response] of names) {
+      if (response.status !== 201) continue;
+      acknowledged++;
+      expect(stored.get(name)).toEqual(response.json);
+    }
+    return { acknowledged, unacknowledged: rows.length - acknowledged };
+  }
+
+  async function underLoad(
+    fault: (load: MixedLoad) => Promise<void>,
+  ): Promise<{ load: MixedLoad; health: Health }> {
+    const load = new MixedLoad(service, owner.key, await createKeys(150));
+    let health: Health | undefined;
+    let wellAtMs = Infinity;
+    try {
+      await load.untilMoreResponses(50);
+      health = await watchHealth(() => fault(load));
+      while (!(await isReady())) await sleep(20);
+      wellAtMs = performance.now();
+      await load.untilMoreResponses(50);
+    } finally {
+      await load.stop();
+    }
+    // The service has recovered automatically. A request from during the fault may still be
+    // rejected.
+    const sentSince = load.sent.filter(({ sentAtMs }) => sentAtMs >= wellAtMs);
+    expect(sentSince.length).toBeGreaterThanOrEqual(30);
+    for (const { response } of sentSince) expect(response.status).not.toBe(503);
+    return { load, health };
+  }
+
+  it.each<[string, () => Promise<void>]>([
+    [
+      'it hangs (SIGSTOP) and goes on after more than five seconds',
+      async () => {
+        server.freeze();
+        // After four seconds, a cached key is refreshed before it is used.
+        await sleep(5_500);
+        server.thaw();
+      },
+    ],
+    [
+      'it is killed (SIGKILL) and started again',
+      async () => {
+        await server.kill();
+        await sleep(1_500);
+        await server.start();
+      },
+    ],
+    [
+      'it is restarted without a checkpoint, twice',
+      async () => {
+        for (let time = 0; time < 2; time++) {
+          await server.restart();
+          await sleep(200);
+        }
+      },
+    ],
+  ])(
+    'every response is 200, 201 or 503 within 5 seconds, and no 201 is lost: %s',
+    async (what, fault) => {
+      const { load, health } = await underLoad(fault);
+      expect(load.broken).toEqual([]);
+      for (const sent of load.sent) expectResponse(sent);
+      const rejected = load.sent.filter(({ response }) => response.status === 503);
+      expect(rejected.length).toBeGreaterThan(0);
+      expect(load.byStatus('list', 'get')[200]).toBeGreaterThan(20);
+      expect(load.byStatus('create')[201]).toBeGreaterThan(10);
+      expect(load.byStatus('keyed create')[201]).toBeGreaterThan(10);
+
+      // A valid key that cannot be looked up: not 401, and counted nowhere.
+      const unknown = rejected.filter(({ kind }) => kind === 'unknown key');
+      for (const { response } of unknown) {
+        const { limit, remaining } = limitsOf(response);
+        expect([300, 1_000_000]).toContain(limit);
+        // Includes the requests whose API keys are being looked up at the same moment.
+        if (limit === 300) expect(remaining).toBeGreaterThanOrEqual(300 - LOAD_WORKERS);
+      }
+      for (const { kind, response } of rejected) {
+        if (kind !== 'unknown key') expect(limitsOf(response).limit).toBe(1_000_000);
+      }
+
+      expect([...health.live]).toEqual([200]);
+      expect(health.slowestLiveMs).toBeLessThan(1_000);
+      // Of a restart that takes a fraction of a second, nothing need be seen.
+      if (!what.startsWith('it is restarted')) expect(health.ready).toContain(503);
+
+      const { acknowledged, unacknowledged } = await expectAnimals(load);
+      const creates = load.byStatus('create', 'keyed create');
+      expect(acknowledged).toBe(creates[201]);
+      // At most those were added whose connection broke before the response.
+      expect(unacknowledged).toBeLessThanOrEqual(creates[503] ?? 0);
+    },
+  );
+
+  it('every response is 200, 201 or 503 within 5 seconds, and no 201 is lost: each response of the server takes 1.2 seconds', async () => {
+    const { load, health } = await underLoad(async (load) => {
+      relay.slow(1_200);
+      await load.untilMoreResponses(20);
+      await sleep(1_000);
+      relay.slow(0);
+      await load.untilMoreResponses(6);
+    });
+    expect(load.broken).toEqual([]);
+    for (const sent of load.sent) expectResponse(sent);
+    const { acknowledged, unacknowledged } = await expectAnimals(load);
+    const creates = load.byStatus('create', 'keyed create');
+    expect(acknowledged).toBe(creates[201]);
+    expect(unacknowledged).toBeLessThanOrEqual(creates[503] ?? 0);
+    expect([...health.live]).toEqual([200]);
+  });
+
+  it('500 requests at once while it hangs are 503 within 5 seconds, on no more connections than the pool has', async () => {
+    const client = new ApiClient(service, owner.key);
+    server.freeze();
+    try {
+      const startedAt = performance.now();
+      const responses = await Promise.all(
+        Array.from({ length: 500 }, (_, number) =>
+          number % 2
+            ? client.get('/v1/pets')
+            : client.post('/v1/pets', { name: 'Frank', categoryId: number }),
+        ),
+      );
+      expect(performance.now() - startedAt).toBeLessThan(MAX_POOL_RESPONSE_MS);
+      for (const response of responses) expectError(response, 503, 'service_unavailable');
+      expect(responses).toHaveLength(500);
+    } finally {
+      server.thaw();
+    }
+    while (!(await isReady())) await sleep(20);
+    const [row] = await server.query<{ connections: number }>(
+      `SELECT count(*)::int AS connections FROM pg_stat_activity WHERE application_name = 'pets'`,
+    );
+    expect(row!.connections).toBeLessThanOrEqual(POOL_SIZE);
+  });
+
+  it('every 201 of a service that is killed (SIGKILL) is there exactly once', async () => {
+    const doomed = await start();
+    const load = new MixedLoad(doomed, owner.key, [], ['create', 'keyed create']);
+    await load.untilMoreResponses(100);
+    const stopped = doomed.stop('SIGKILL');
+    await sleep(100);
+    await load.stop();
+    await stopped;
+    expect(load.byStatus('create', 'keyed create')).toEqual({ 201: load.sent.length });
+    expect(load.broken.length).toBeGreaterThan(0);
+    const { acknowledged } = await expectAnimals(load);
+    expect(acknowledged).toBe(load.sent.length);
+  });
+});

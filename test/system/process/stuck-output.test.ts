@@ -1,0 +1,343 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  constants,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiClient, send } from '../../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { createOwner } from '../../harness/database/factories.js';
+import { logLines, type LogLine } from '../../harness/service/output.js';
+import { type Environment, inheritedEnvironment } from '../../harness/service/service.js';
+import { freePort } from '../../harness/processes/free-port.js';
+
+const MAIN = join(__dirname, '../../../dist/main.js');
+/** The minimum of LOG_BUFFER_BYTES. */
+const SMALL_BUFFER = { LOG_BUFFER_BYTES: '65536' };
+/** So long that 150 lines fill a pipe (64 KiB) and the smallest buffer. */
+const LONG_PATH = `/nope/${'x'.repeat(2_000)}`;
+const REQUESTS = 700;
+/** Far above the time of a start or a shutdown on a busy machine. */
+const WAIT_LIMIT_MS = 20_000;
+
+const PET = '{"name":"Frank","categoryId":1}';
+
+const hasTerminal = spawnSync('script', ['--version']).status === 0;
+const hasProc = process.platform === 'linux';
+
+jest.setTimeout(3 * WAIT_LIMIT_MS);
+
+let database: TestDatabase;
+let key: string;
+let folder: string;
+let service: StuckService | undefined;
+/** The pipes that a test reads. */
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  database = await createDatabase();
+  ({ key } = await createOwner(database));
+});
+afterAll(() => database.close());
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'stuck-output-'));
+});
+afterEach(() => {
+  service?.process.kill('SIGKILL');
+  service = undefined;
+  for (const socket of sockets.splice(0)) socket.destroy();
+  // Lazily: a killed process may still have its log open.
+  spawnSync('umount', ['-l', folder], { stdio: 'ignore' });
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The built service on a known port, because its log cannot be read. */
+class StuckService {
+  private constructor(
+    readonly process: ChildProcess,
+    readonly port: number,
+    private readonly metricsPort: number,
+  ) {}
+
+  static async start(
+    stdout: number | 'pipe',
+    env: Environment = {},
+    command: string[] = [process.execPath, MAIN],
+  ): Promise<StuckService> {
+    const [port, metricsPort] = [await freePort(), await freePort()];
+    const [file = '', ...args] = command;
+    const child = spawn(file, args, {
+      stdio: ['ignore', stdout, 'inherit'],
+      env: {
+        ...inheritedEnvironment(),
+        PORT: String(port),
+        METRICS_PORT: String(metricsPort),
+        DATABASE_URL: database.url,
+        ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
+        ...env,
+      },
+    });
+    const started = new StuckService(child, port, metricsPort);
+    service = started;
+    await until(() => started.isAlive());
+    return started;
+  }
+
+  /** Sends requests with a long line each, health probes, and a create. Expects every response. */
+  async serve(requests = REQUESTS): Promise<void> {
+    for (let sent = 0; sent < requests; sent++) {
+      expect((await send(this, LONG_PATH)).status).toBe(401);
+    }
+    expect((await send(this, '/health/live')).status).toBe(200);
+    expect((await send(this, '/health/ready')).status).toBe(200);
+    expect((await new ApiClient(this, key).post('/v1/pets', PET)).status).toBe(201);
+  }
+
+  async droppedLines(): Promise<number> {
+    const { text } = await send({ port: this.metricsPort }, '/metrics');
+    return Number(/^pets_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
+  }
+
+  /** Sends a signal and returns the exit code, or 'still running'. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | string | null> {
+    const exited = once(this.process, 'exit') as Promise<[number | null]>;
+    this.process.kill(signal);
+    const limit = sleep(WAIT_LIMIT_MS, ['still running'] as const, { ref: false });
+    const [code] = await Promise.race([exited, limit]);
+    return code;
+  }
+
+  private async isAlive(): Promise<boolean> {
+    if (this.process.exitCode !== null) throw new Error('the service ended');
+    return send(this, '/health/live').then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  }
+}
+
+/** A pipe that nobody reads until `read` is called. */
+class StalledPipe {
+  private readonly reader: number;
+  readonly writer: number;
+
+  constructor() {
+    const path = join(folder, 'pipe');
+    spawnSync('mkfifo', [path]);
+    this.reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    this.writer = openSync(path, constants.O_WRONLY);
+  }
+
+  /** Closes the writer of this process once the service has it, so that the pipe can end. */
+  handOver(): void {
+    closeSync(this.writer);
+  }
+
+  close(): void {
+    closeSync(this.reader);
+  }
+
+  /** Starts reading. Returns a function that returns the lines so far. */
+  read(): () => LogLine[] {
+    const chunks: Buffer[] = [];
+    const socket = new Socket({ fd: this.reader, readable: true, writable: false });
+    sockets.push(socket.on('data', (chunk) => chunks.push(chunk)));
+    return () => logLines(wholeLines(Buffer.concat(chunks).toString()));
+  }
+}
+
+/** Returns the text up to its last line end. More of the last line may follow. */
+const wholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1);
+
+/** Resolves when the condition is true. @throws after the wait limit */
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + WAIT_LIMIT_MS;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`not so: ${condition.toString()}`);
+    await sleep(20);
+  }
+}
+
+const isRequest = ({ msg }: LogLine): boolean => msg === 'request';
+const isReport = ({ msg }: LogLine): boolean => msg === 'log lines dropped';
+
+describe('standard output is a pipe that nobody reads', () => {
+  test('all requests are served, lines are dropped and counted, and SIGTERM ends the service', async () => {
+    const pipe = new StalledPipe();
+    const stuck = await StuckService.start(pipe.writer, SMALL_BUFFER);
+    await stuck.serve();
+    expect(await stuck.droppedLines()).toBeGreaterThan(0);
+    expect(await stuck.stop()).toBe(0);
+    pipe.handOver();
+    pipe.close();
+  });
+
+  test('SIGTERM ends the service within SHUTDOWN_GRACE_SECONDS', async () => {
+    const pipe = new StalledPipe();
+    const stuck = await StuckService.start(pipe.writer, {
+      ...SMALL_BUFFER,
+      SHUTDOWN_GRACE_SECONDS: '0.5',
+    });
+    await stuck.serve();
+    const startedAtMs = performance.now();
+    expect(await stuck.stop()).toBe(0);
+    expect(performance.now() - startedAtMs).toBeLessThan(1_500);
+    pipe.handOver();
+    pipe.close();
+  });
+
+  test('an uncaught exception ends the service with exit code 1', async () => {
+    const pipe = new StalledPipe();
+    const stuck = await StuckService.start(pipe.writer, {
+      ...SMALL_BUFFER,
+      NODE_OPTIONS: `--import="data:text/javascript,process.on('SIGUSR2',()=>{throw(0)})"`,
+    });
+    await stuck.serve();
+    expect(await stuck.stop('SIGUSR2')).toBe(1);
+    pipe.handOver();
+    pipe.close();
+  });
+
+  test('when it is read again, one line has the number of dropped lines', async () => {
+    const pipe = new StalledPipe();
+    const stuck = await StuckService.start(pipe.writer, SMALL_BUFFER);
+    pipe.handOver();
+    await stuck.serve();
+    const dropped = await stuck.droppedLines();
+    const lines = pipe.read();
+    await until(() => lines().some(isReport));
+    await stuck.serve(1);
+    await until(() => lines().at(-1)?.['path'] === '/v1/pets');
+    expect(lines().filter(isReport)).toEqual([
+      expect.objectContaining({ level: 40, lines: dropped }),
+    ]);
+    expect(lines().filter(isRequest)).toHaveLength(REQUESTS + 1 + 2 - dropped);
+    expect(await stuck.droppedLines()).toBe(dropped);
+    expect(await stuck.stop()).toBe(0);
+  });
+
+  test('a clean shutdown writes what is buffered', async () => {
+    const pipe = new StalledPipe();
+    const stuck = await StuckService.start(pipe.writer);
+    pipe.handOver();
+    await stuck.serve();
+    const lines = pipe.read();
+    expect(await stuck.stop()).toBe(0);
+    await until(() => lines().at(-1)?.msg === 'stopped');
+    expect(lines().filter(isRequest)).toHaveLength(REQUESTS + 1);
+    expect(lines().some(isReport)).toBe(false);
+  });
+});
+
+test('standard output is a closed pipe: all requests are served, and SIGTERM ends the service', async () => {
+  const pipe = new StalledPipe();
+  const closed = await StuckService.start(pipe.writer, SMALL_BUFFER);
+  pipe.handOver();
+  pipe.close();
+  await closed.serve();
+  expect(await closed.droppedLines()).toBeGreaterThan(0);
+  expect(await closed.stop()).toBe(0);
+});
+
+test('standard output is /dev/full: all requests are served, and SIGTERM ends the service', async () => {
+  const full = openSync('/dev/full', 'w');
+  const stuck = await StuckService.start(full, SMALL_BUFFER);
+  closeSync(full);
+  await stuck.serve();
+  expect(await stuck.droppedLines()).toBeGreaterThan(0);
+  expect(await stuck.stop()).toBe(0);
+});
+
+describe('standard output is a file on a full disk', () => {
+  /** Starts the service with its log on a file system of 128 KiB. Undefined if mounting is not permitted. */
+  async function startOnSmallDisk(): Promise<{ stuck: StuckService; log: string } | undefined> {
+    const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', folder]);
+    if (mount.status !== 0) {
+      console.warn('To test a full disk, run the tests where a tmpfs may be mounted.');
+      return undefined;
+    }
+    const log = join(folder, 'log');
+    const file = openSync(log, 'a');
+    const stuck = await StuckService.start(file, SMALL_BUFFER);
+    closeSync(file);
+    return { stuck, log };
+  }
+
+  /** Writes until nothing more fits. The service may write to its log meanwhile. */
+  function fill(): void {
+    const { bavail, bsize } = statfsSync(folder);
+    const block = Buffer.alloc(bsize);
+    const ballast = openSync(join(folder, 'ballast'), 'w');
+    try {
+      for (let written = 0; written < bavail; written++) writeSync(ballast, block);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+    } finally {
+      closeSync(ballast);
+    }
+  }
+
+  test('all requests are served, and SIGTERM ends the service', async () => {
+    const started = await startOnSmallDisk();
+    if (!started) return;
+    fill();
+    await started.stuck.serve();
+    expect(await started.stuck.droppedLines()).toBeGreaterThan(0);
+    expect(await started.stuck.stop()).toBe(0);
+  });
+
+  test('when there is space again, the log continues with whole lines and the number of dropped lines', async () => {
+    const started = await startOnSmallDisk();
+    if (!started) return;
+    const { stuck, log } = started;
+    // Only a part of a line fits.
+    fill();
+    await stuck.serve();
+    const dropped = await stuck.droppedLines();
+    unlinkSync(join(folder, 'ballast'));
+    const text = (): string => wholeLines(readFileSync(log, 'utf8'));
+    await until(() => logLines(text()).some(isReport));
+    const lines = text().trim().split('\n');
+    expect(logLines(text())).toHaveLength(lines.length);
+    expect(logLines(text()).find(isReport)).toMatchObject({ lines: dropped });
+    expect(logLines(text()).filter(isRequest)).toHaveLength(REQUESTS + 1 - dropped);
+    expect(await stuck.stop()).toBe(0);
+    expect(logLines(text()).at(-1)).toMatchObject({ msg: 'stopped' });
+  });
+});
+
+(hasTerminal && hasProc ? test : test.skip)(
+  'standard output is a terminal that is stopped: all requests are served, and SIGTERM ends the service',
+  async () => {
+    const pipe = new StalledPipe();
+    const pidFile = join(folder, 'pid');
+    const command = `echo $$ > '${pidFile}'; exec '${process.execPath}' '${MAIN}'`;
+    // script stops reading the terminal when its own output is stuck.
+    const stuck = await StuckService.start(pipe.writer, SMALL_BUFFER, [
+      'script',
+      '-qec',
+      command,
+      '/dev/null',
+    ]);
+    await stuck.serve();
+    expect(await stuck.droppedLines()).toBeGreaterThan(0);
+    const pid = Number(readFileSync(pidFile, 'utf8'));
+    process.kill(pid, 'SIGTERM');
+    // The parent is stuck too and cannot read the exit code.
+    await until(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '));
+    pipe.handOver();
+    pipe.close();
+  },
+);

@@ -1,0 +1,169 @@
+import { type ClientHttp2Stream, connect } from 'node:http2';
+import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { createOwner } from '../../harness/database/factories.js';
+import { send } from '../../harness/http/client.js';
+import { RawConnection } from '../../harness/http/raw-connection.js';
+import { findHaproxy, type Haproxy, startHaproxy } from '../../harness/processes/haproxy.js';
+import { type NameServer, startNameServer } from '../../harness/processes/name-server.js';
+import {
+  type BuiltService,
+  type Environment,
+  startBuiltService,
+} from '../../harness/service/service.js';
+
+// Only Linux routes all of 127.0.0.0/8 by default.
+const command = process.platform === 'linux' ? findHaproxy() : undefined;
+
+const SERVED_WITHIN_MS = 1_000;
+const RATE_LIMITED = {
+  code: 'rate_limit_exceeded',
+  message: expect.stringMatching(/\.$/),
+  status: 429,
+};
+
+(command ? describe : describe.skip)('attacks on deploy/haproxy.cfg', () => {
+  let database: TestDatabase;
+  let names: NameServer;
+  let replica: BuiltService;
+  let haproxy: Haproxy;
+  let key: string;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    names = await startNameServer(['127.0.0.1']);
+    replica = await startBuiltService({ DATABASE_URL: database.url, TRUST_PROXY: '1' });
+    ({ key } = await createOwner(database));
+  }, 60_000);
+
+  afterEach(() => haproxy.stop());
+
+  afterAll(async () => {
+    await names.close();
+    await replica.stop();
+    await database.close();
+  });
+
+  async function startLoadBalancer(limits: Environment = {}): Promise<void> {
+    haproxy = await startHaproxy(command ?? '', {
+      REPLICAS: `replica.test:${new URL(replica.url).port}`,
+      DNS_SERVER: names.address,
+      ...limits,
+    });
+  }
+
+  /** Opens a connection and returns it with the status of the first response. */
+  async function connectFrom(
+    localAddress: string,
+    path = '/health/live',
+  ): Promise<{ connection: RawConnection; status: number; closes: boolean }> {
+    const head = `GET ${path} HTTP/1.1\r\nHost: pets\r\n\r\n`;
+    const connection = await RawConnection.open({ port: haproxy.port, localAddress }, head);
+    const { status, headers } = await connection.response();
+    return { connection, status, closes: headers['connection'] === 'close' };
+  }
+
+  /** Expects that a client with an address of its own is served at once. */
+  async function expectService(): Promise<void> {
+    const startedMs = performance.now();
+    const head = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    const { port } = haproxy;
+    const connection = await RawConnection.open({ port, localAddress: '127.9.9.9' }, head);
+    expect((await connection.response()).status).toBe(200);
+    connection.close();
+    expect(performance.now() - startedMs).toBeLessThan(SERVED_WITHIN_MS);
+  }
+
+  /** Resolves when the stream has failed, and rejects when it has a response. */
+  function refused(stream: ClientHttp2Stream): Promise<void> {
+    return new Promise((resolve, reject) => {
+      stream.on('error', () => resolve()).on('close', resolve);
+      stream.on('response', ({ ':status': status }) => reject(new Error(`status ${status}`)));
+    });
+  }
+
+  test('no stream of 42 cleartext HTTP/2 connections reaches a replica, and other clients are served', async () => {
+    await startLoadBalancer();
+    const url = `http://127.0.0.1:${haproxy.port}`;
+    const sessions = Array.from({ length: 42 }, () =>
+      connect(url, { settings: { initialWindowSize: 0 } }).on('error', () => undefined),
+    );
+    const requests = { ':path': '/v1/pets', authorization: `Bearer ${key}` };
+    try {
+      const attacks = sessions.map((session) =>
+        Array.from({ length: 100 }, () => refused(session.request(requests))),
+      );
+      await Promise.all(attacks.flat());
+      await expectService();
+    } finally {
+      for (const session of sessions) session.destroy();
+    }
+  });
+
+  test.each([
+    ['one network', (number: number) => `127.1.1.${number + 1}`],
+    ['12 networks', (number: number) => `127.1.${number + 1}.1`],
+  ])(
+    'while 12 addresses of %s hold 199 idle connections each, a new client is served within a second',
+    async (_, address) => {
+      await startLoadBalancer();
+      const opened = await Promise.allSettled(
+        Array.from({ length: 12 * 199 }, (__, number) => connectFrom(address(number % 12))),
+      );
+      const held = opened.flatMap((result) => (result.status === 'fulfilled' ? result.value : []));
+      try {
+        expect(held.length).toBeGreaterThanOrEqual(400);
+        await expectService();
+      } finally {
+        for (const { connection } of held) connection.close();
+      }
+    },
+    30_000,
+  );
+
+  test('a connection stays open after a response only while few connections are open', async () => {
+    await startLoadBalancer({ BUSY_CONNECTIONS: '2' });
+    const idle = [await connectFrom('127.1.1.1'), await connectFrom('127.1.2.1')];
+    const third = await connectFrom('127.1.3.1');
+    expect([...idle, third].map(({ closes }) => closes)).toEqual([false, false, true]);
+    await third.connection.serverEnd();
+    for (const { connection } of idle) connection.close();
+  });
+
+  test('while many connections are open, an address gets a tenth of its limit', async () => {
+    await startLoadBalancer({ BUSY_CONNECTIONS: '3', CONNECTIONS_PER_ADDRESS: '20' });
+    const open = [
+      await connectFrom('127.1.1.1'),
+      await connectFrom('127.1.1.1'),
+      await connectFrom('127.1.1.1'),
+    ];
+    await expect(connectFrom('127.1.1.1')).rejects.toThrow();
+    open.push(await connectFrom('127.1.2.1'));
+    for (const { connection } of open) connection.close();
+  });
+
+  test('the addresses of a network share its limit, and other networks have their own', async () => {
+    await startLoadBalancer({ CONNECTIONS_PER_NETWORK: '2' });
+    const open = [await connectFrom('127.1.1.1'), await connectFrom('127.1.1.2')];
+    await expect(connectFrom('127.1.1.3')).rejects.toThrow();
+    open.push(await connectFrom('127.1.2.1'));
+    for (const { connection } of open) connection.close();
+  });
+
+  test('GET /docs › 429 with an Error body for an address that requests the documentation too often', async () => {
+    await startLoadBalancer({ DOCS_REQUESTS_PER_ADDRESS: '4' });
+    const paths = ['/', '/docs', '/openapi.json', '/openapi.yaml'];
+    for (const path of paths) expect((await send(haproxy, path)).status).toBeLessThan(400);
+    // An API key, which HAProxy cannot verify, gives no exemption.
+    const headers = { Authorization: `Bearer ${key}` };
+    for (const path of [...paths, '/docs/swagger-ui.css']) {
+      const response = await send(haproxy, path, { headers });
+      expect([response.status, response.json]).toEqual([429, RATE_LIMITED]);
+      expect(response.headers).toMatchObject({ 'retry-after': '60', 'cache-control': 'no-store' });
+    }
+    expect((await send(haproxy, '/v1/pets', { headers })).status).toBe(200);
+    expect((await send(haproxy, '/health/live')).status).toBe(200);
+    const other = await connectFrom('127.1.1.1', '/docs');
+    expect(other.status).toBe(200);
+    other.connection.close();
+  });
+});

@@ -1,0 +1,330 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
+import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { DatabaseRelay } from '../../harness/database/database-relay.js';
+import { expectError } from '../../harness/http/error-response.js';
+import { createOwner, createPets } from '../../harness/database/factories.js';
+import { findHaproxy, type Haproxy, startHaproxy } from '../../harness/processes/haproxy.js';
+import { type Asked, KeepAliveLoad } from '../../harness/http/keep-alive-load.js';
+import { type NameServer, startNameServer } from '../../harness/processes/name-server.js';
+import { RawConnection } from '../../harness/http/raw-connection.js';
+import {
+  type BuiltService,
+  type Environment,
+  startBuiltService,
+} from '../../harness/service/service.js';
+import { FaultyReplica } from '../../harness/stack/faulty-replica.js';
+
+// All replicas have the same port, as containers do. Only Linux routes all of 127.0.0.0/8 by default.
+const command = process.platform === 'linux' ? findHaproxy() : undefined;
+
+const HOSTS = ['127.0.0.2', '127.0.0.3'];
+const FAULTY_HOST = '127.0.0.4';
+const CLIENTS = 12;
+/** Two failed checks remove a replica from rotation. The shutdown delay is several times as long, as in docker-compose.yml. */
+const CHECK_INTERVAL_MS = 200;
+const SHUTDOWN_DELAY_SECONDS = '2';
+const CATEGORY = 7;
+const UNTIL_LIMIT_MS = 10_000;
+
+(command ? describe : describe.skip)('replicas behind deploy/haproxy.cfg', () => {
+  let database: TestDatabase;
+  let relay: DatabaseRelay;
+  let names: NameServer;
+  let haproxy: Haproxy;
+  let key: string;
+  let client: ApiClient;
+  let pets: string[];
+  let port = '0';
+  const replicas: BuiltService[] = [];
+  /** The addresses of the replicas' DNS name. */
+  const hosts = [...HOSTS];
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    relay = await DatabaseRelay.open(database.url);
+    pets = await createPets(database, 30);
+    ({ key } = await createOwner(database));
+    for (const host of HOSTS) {
+      const replica = await startReplica(host);
+      port = new URL(replica.url).port;
+      replicas.push(replica);
+    }
+    names = await startNameServer(hosts);
+    haproxy = await startLoadBalancer();
+    client = new ApiClient(haproxy, key);
+  }, 60_000);
+
+  afterAll(async () => {
+    await haproxy.stop();
+    await names.close();
+    await Promise.all(replicas.map((replica) => replica.stop()));
+    await relay.cut();
+    await database.close();
+  });
+
+  function startReplica(host: string): Promise<BuiltService> {
+    return startBuiltService({
+      DATABASE_URL: relay.url,
+      HOST: host,
+      PORT: port,
+      TRUST_PROXY: '1',
+      SHUTDOWN_DELAY_SECONDS,
+    });
+  }
+
+  function startLoadBalancer(limits: Environment = {}): Promise<Haproxy> {
+    return startHaproxy(command ?? '', {
+      REPLICAS: `replicas.test:${port}`,
+      DNS_SERVER: names.address,
+      CHECK_INTERVAL: `${CHECK_INTERVAL_MS}ms`,
+      ...limits,
+    });
+  }
+
+  /** Waits until the replica has added an animal. */
+  const added = (replica: BuiltService): Promise<unknown> =>
+    replica.waitForLog(({ status }) => status === 201);
+
+  /** Sends a request until the response has the status, and returns this response. */
+  async function responseOf(
+    status: number,
+    request: () => Promise<ApiResponse>,
+  ): Promise<ApiResponse> {
+    const deadline = Date.now() + UNTIL_LIMIT_MS;
+    for (;;) {
+      const response = await request();
+      if (response.status === status) return response;
+      if (Date.now() > deadline) throw new Error(`still ${response.status}`);
+      await sleep(CHECK_INTERVAL_MS / 4);
+    }
+  }
+
+  /** Repeats an attempt until it succeeds. */
+  async function until(attempt: () => Promise<unknown>): Promise<void> {
+    const deadline = Date.now() + UNTIL_LIMIT_MS;
+    while (!(await attempt())) {
+      if (Date.now() > deadline) throw new Error('not in time');
+      await sleep(CHECK_INTERVAL_MS / 4);
+    }
+  }
+
+  test('a rolling restart under keep-alive load fails no request and adds each animal once', async () => {
+    const mix = (number: number): Asked => {
+      if (number % 4 === 0) return { method: 'GET', path: '/v1/pets?limit=5&status=available' };
+      if (number % 4 === 1) return { method: 'GET', path: `/v1/pets/${pets[number % 30]}` };
+      return { method: 'POST', path: '/v1/pets', body: newPet('Frank') };
+    };
+    const before = haproxy.output().length;
+    const load = new KeepAliveLoad(haproxy.port, key, CLIENTS, mix);
+    for (const [index, host] of HOSTS.entries()) {
+      const replica = replicas[index]!;
+      await added(replica);
+      expect(await replica.stop()).toBe(0);
+      replicas[index] = await startReplica(host);
+      await added(replicas[index]);
+    }
+    const { responses, errors, created, connections } = await load.stop();
+
+    expect(errors).toEqual({});
+    expect(Object.keys(responses).sort()).toEqual(['GET 200', 'POST 201']);
+    expect(responses['POST 201']).toBeGreaterThan(200);
+    // HAProxy logs requests that fail at the first attempt. There were none.
+    const requestLines = /^.* callers .*$/gm;
+    expect(haproxy.output().slice(before).match(requestLines)).toBeNull();
+    // Each client still has its first connection.
+    expect(connections).toBe(CLIENTS);
+    const confirmed = created.map((body) => String(JSON.parse(body).id));
+    expect((await addedIds()).sort()).toEqual(confirmed.sort());
+  }, 60_000);
+
+  test('GET is retried on another replica if a replica closes the connection, POST is not', async () => {
+    const faulty = await FaultyReplica.start(FAULTY_HOST, Number(port));
+    hosts.push(FAULTY_HOST);
+    const reads: number[] = [];
+    while (faulty.dropped.GET < 3) reads.push((await client.get('/v1/pets')).status);
+    expect(new Set(reads)).toEqual(new Set([200]));
+
+    // One in three goes to the faulty replica.
+    const adds: number[] = [];
+    for (let number = 0; number < 12; number++) {
+      adds.push((await client.post('/v1/pets', newPet('Once'))).status);
+    }
+    await faulty.close();
+    hosts.pop();
+    expect(faulty.dropped.POST).toBeGreaterThan(0);
+    expect(adds.filter((status) => status === 503)).toHaveLength(faulty.dropped.POST);
+    expect(new Set(adds)).toEqual(new Set([201, 503]));
+    expect(await addedIds('Once')).toHaveLength(adds.filter((status) => status === 201).length);
+  });
+
+  test('GET is retried on another replica if a replica hangs, POST gets 503 after RESPONSE_TIMEOUT', async () => {
+    const hung = await FaultyReplica.start(FAULTY_HOST, Number(port), 'hangs');
+    hosts.push(FAULTY_HOST);
+    const impatient = await startLoadBalancer({ RESPONSE_TIMEOUT: '400ms' });
+    try {
+      const impatientClient = new ApiClient(impatient, key);
+      const reads: number[] = [];
+      while (hung.dropped.GET < 2) reads.push((await impatientClient.get('/v1/pets')).status);
+      expect(new Set(reads)).toEqual(new Set([200]));
+
+      let response: ApiResponse | undefined;
+      while (hung.dropped.POST < 1) {
+        response = await impatientClient.post('/v1/pets', newPet('Patience'));
+      }
+      expect(response?.status).toBe(503);
+      expect(response?.json).toMatchObject({ code: 'service_unavailable', status: 503 });
+    } finally {
+      await impatient.stop();
+      hosts.pop();
+      await hung.close();
+    }
+  });
+
+  test('POST › 201 for a body that pauses for longer than RESPONSE_TIMEOUT', async () => {
+    const impatient = await startLoadBalancer({ RESPONSE_TIMEOUT: '400ms' });
+    const body = newPet('Slow upload');
+    const head = [
+      'POST /v1/pets HTTP/1.1',
+      'Host: pets',
+      `Authorization: Bearer ${key}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+    ];
+    const connection = await RawConnection.open(impatient, `${head.join('\r\n')}\r\n\r\n`);
+    try {
+      await sleep(1_000);
+      expect((await connection.write(body).response()).status).toBe(201);
+    } finally {
+      connection.close();
+      await impatient.stop();
+    }
+  });
+
+  test('a 401 is counted for the client address, whatever X-Forwarded-For the client sends', async () => {
+    const remaining: number[] = [];
+    for (let number = 0; number < 6; number++) {
+      const headers = { 'X-Forwarded-For': `203.0.113.${number}` };
+      const response = await send(haproxy, '/v1/pets', { headers });
+      expectError(response, 401, 'missing_api_key');
+      remaining.push(Number(response.headers['x-ratelimit-remaining']));
+    }
+    // Each of the two replicas has its own counters.
+    expect(Math.min(...remaining)).toBeLessThanOrEqual(300 - 3);
+  });
+
+  test('431 from the service, with rate limit headers, when the headers are too large', async () => {
+    const headers = { 'X-Large': 'x'.repeat(20_000) };
+    expectError(await client.send('/v1/pets', { headers }), 431, 'headers_too_large');
+  });
+
+  describe('with low limits', () => {
+    const LIVE = 'GET /health/live HTTP/1.1\r\nHost: pets\r\n\r\n';
+    let limited: Haproxy;
+
+    afterEach(() => limited.stop());
+
+    /** Opens a connection from an address and returns it after the first response. */
+    async function connectFrom(localAddress: string): Promise<RawConnection> {
+      const connection = await RawConnection.open({ port: limited.port, localAddress }, LIVE);
+      expect((await connection.response()).status).toBe(200);
+      return connection;
+    }
+
+    test('an address at its connection limit gets no further connection, other addresses do', async () => {
+      limited = await startLoadBalancer({ CONNECTIONS_PER_ADDRESS: '3' });
+      const open = [
+        await connectFrom('127.0.0.8'),
+        await connectFrom('127.0.0.8'),
+        await connectFrom('127.0.0.8'),
+      ];
+      await expect(connectFrom('127.0.0.8')).rejects.toThrow();
+      (await connectFrom('127.0.0.9')).close();
+      for (const connection of open) {
+        expect((await connection.write(LIVE).response()).status).toBe(200);
+      }
+      open.pop()?.close();
+      await until(() =>
+        connectFrom('127.0.0.8').then(
+          (connection) => open.push(connection),
+          () => undefined,
+        ),
+      );
+      for (const connection of open) connection.close();
+    });
+
+    test('an address that opens connections too fast gets no further connection, other addresses do', async () => {
+      limited = await startLoadBalancer({ NEW_CONNECTIONS_PER_ADDRESS: '5' });
+      for (let number = 0; number < 5; number++) (await connectFrom('127.0.0.8')).close();
+      await expect(connectFrom('127.0.0.8')).rejects.toThrow();
+      (await connectFrom('127.0.0.9')).close();
+    });
+
+    test('503 with an Error body while every replica is at its request limit, 200 afterwards', async () => {
+      limited = await startLoadBalancer({ REQUESTS_PER_REPLICA: '1' });
+      const limitedClient = new ApiClient(limited, key);
+      await until(async () => {
+        await limitedClient.get('/v1/pets', { 'X-Request-Id': 'room' });
+        return replicas.every((replica) =>
+          replica.logs().some(({ requestId }) => requestId === 'room'),
+        );
+      });
+      const body = newPet('Slow');
+      const head = [
+        'POST /v1/pets HTTP/1.1',
+        'Host: pets',
+        `Authorization: Bearer ${key}`,
+        'Content-Type: application/json',
+        `Content-Length: ${body.length}`,
+      ];
+      const slow = await Promise.all(
+        HOSTS.map(() => RawConnection.open(limited, `${head.join('\r\n')}\r\n\r\n`)),
+      );
+      const response = await responseOf(503, () => limitedClient.get('/v1/pets'));
+      expect(response.json).toMatchObject({ code: 'service_unavailable', status: 503 });
+      expect(response.headers['retry-after']).toBe('2');
+      for (const connection of slow) {
+        expect((await connection.write(body).response()).status).toBe(201);
+        connection.close();
+      }
+      expect((await limitedClient.get('/v1/pets')).status).toBe(200);
+    });
+  });
+
+  test('503 with rate limit headers while the database is unavailable and no replica is ready', async () => {
+    await relay.cut();
+    await responseOf(503, () => send(haproxy, '/health/ready'));
+    // By now, the backend of ready replicas is empty.
+    await sleep(3 * CHECK_INTERVAL_MS);
+    expectError(await client.get('/v1/pets'), 503, 'service_unavailable');
+    expectError(await send(haproxy, '/v1/pets'), 401, 'missing_api_key');
+    await relay.restore();
+    await responseOf(200, () => client.get('/v1/pets'));
+  });
+
+  test('503 with an Error body and Retry-After when no replica is running', async () => {
+    expect(await Promise.all(replicas.map((replica) => replica.stop()))).toEqual([0, 0]);
+    const { status, headers, json } = await client.get('/v1/pets');
+    expect([status, json]).toEqual([
+      503,
+      { code: 'service_unavailable', message: expect.stringMatching(/\.$/), status: 503 },
+    ]);
+    expect(headers).toMatchObject({
+      'content-type': 'application/json',
+      'cache-control': 'no-store',
+      'retry-after': '2',
+    });
+  });
+
+  function newPet(name: string): string {
+    return JSON.stringify({ name, categoryId: CATEGORY });
+  }
+
+  async function addedIds(name = 'Frank'): Promise<string[]> {
+    const rows = await database.query<{ id: string }>(
+      'SELECT id FROM pets WHERE category_id = $1 AND name = $2',
+      [CATEGORY, name],
+    );
+    return rows.map(({ id }) => id);
+  }
+});

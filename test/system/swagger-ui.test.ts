@@ -1,0 +1,203 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Chromium, findChromium } from '../harness/processes/chromium.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
+import {
+  type BuiltService,
+  startBuiltService,
+  startService,
+  type TestService,
+} from '../harness/service/service.js';
+
+const command = findChromium();
+if (command === undefined) {
+  console.warn('Swagger UI is not tested: no Chromium (apt-get install -y chromium).');
+}
+
+/** An expression for the contrast of a text and its background (WCAG 2.2, section 1.4.3). */
+const CONTRAST = (selector: string): string => `(() => {
+  const style = getComputedStyle(document.querySelector('${selector}'));
+  const luminance = (color) => {
+    const [r, g, b] = color.match(/[\\d.]+/g).map((part) => {
+      const value = part / 255;
+      return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const [dark, light] = [luminance(style.color), luminance(style.backgroundColor)].sort((a, b) => a - b);
+  const opacity = getComputedStyle(document.querySelector('${selector}').closest('.opblock')).opacity;
+  return opacity === '1' ? (light + 0.05) / (dark + 0.05) : 1;
+})()`;
+
+const operation = (id: string): string => `#operations-Pets-${id}`;
+
+/**
+ * Opens an operation, and waits until Swagger UI has resolved its references. A click on Execute
+ * before that has no effect.
+ */
+async function openOperation(browser: Chromium, id: string): Promise<void> {
+  await browser.click(`${operation(id)} .opblock-summary-control`);
+  await browser.waitFor(`${operation(id)} .execute`);
+  await browser.waitFor(`${operation(id)} .responses-wrapper .model-example .highlight-code`);
+}
+
+(command === undefined ? describe.skip : describe)('Swagger UI, in Chromium', () => {
+  let service: TestService;
+  let browser: Chromium;
+  let key: string;
+  const requested: string[] = [];
+  const complaints: unknown[] = [];
+
+  beforeAll(async () => {
+    service = await startService({ onlyPublished: true });
+    ({ key } = await createOwner(service.database));
+    await createPets(service.database, 3);
+    browser = await Chromium.start(command ?? '');
+    browser.on('Network.requestWillBeSent', ({ request }) => {
+      requested.push((request as { url: string }).url);
+    });
+    // The browser reports violations of the Content-Security-Policy here.
+    browser.on('Log.entryAdded', ({ entry }) => complaints.push(entry));
+    browser.on('Runtime.consoleAPICalled', ({ type, args }) => {
+      if (type === 'error' || type === 'warning') complaints.push(args);
+    });
+    browser.on('Runtime.exceptionThrown', ({ exceptionDetails }) =>
+      complaints.push(exceptionDetails),
+    );
+    await browser.open(`${service.url}/docs`);
+    await browser.waitFor('#operations-Pets-listPets');
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser.close();
+    await service.close();
+  });
+
+  const open = (id: string) => openOperation(browser, id);
+
+  /** Executes an open operation. Returns the status and body that the page shows. */
+  async function execute(id: string): Promise<{ status: string; body: string }> {
+    await browser.click(`${operation(id)} .execute`);
+    const response = `${operation(id)} .live-responses-table .response`;
+    await browser.waitFor(`${response} .highlight-code`);
+    return browser.evaluate(`({
+      status: document.querySelector('${response} .response-col_status').innerText.trim(),
+      body: document.querySelector('${response} .highlight-code pre').innerText,
+    })`);
+  }
+
+  it('shows the three operations under its title', async () => {
+    expect(await browser.evaluate('document.title')).toContain('Animal Adoption Store Service');
+    const ids = await browser.evaluate(
+      `[...document.querySelectorAll('.opblock')].map((block) => block.id)`,
+    );
+    expect(ids).toEqual(['listPets', 'createPet', 'getPet'].map((id) => operation(id).slice(1)));
+    expect(
+      await browser.evaluate(
+        `!!document.querySelector('${operation('getPet')}.opblock-deprecated')`,
+      ),
+    ).toBe(true);
+  });
+
+  it('shows the first operation without scrolling, and where an API key comes from', async () => {
+    await browser.resize(1280, 800);
+    expect(
+      await browser.evaluate(
+        `document.querySelector('${operation('listPets')}').getBoundingClientRect().bottom`,
+      ),
+    ).toBeLessThan(800);
+    expect(await browser.evaluate(`document.querySelector('.notice').innerText`)).toContain(
+      'pets keys issue',
+    );
+  });
+
+  it('shows the method of a deprecated operation with enough contrast', async () => {
+    const badge = `${operation('getPet')} .opblock-summary-method`;
+    expect(await browser.evaluate(CONTRAST(badge))).toBeGreaterThan(4.5);
+  });
+
+  it('executes an operation with the entered API key, with or without its scheme', async () => {
+    await browser.click('.auth-wrapper .authorize');
+    await browser.type('.auth-container input', ` Bearer ${key} `);
+    await browser.click('.auth-btn-wrapper .authorize');
+    await browser.click('.auth-btn-wrapper .btn-done');
+    await open('listPets');
+    const { status, body } = await execute('listPets');
+    expect(status).toMatch(/^200/);
+    expect(JSON.parse(body)).toHaveLength(3);
+  });
+
+  it('lists the headers of a response', async () => {
+    const headers = `${operation('listPets')} [data-code="200"] .headers-wrapper`;
+    expect(await browser.evaluate(`document.querySelector('${headers}').textContent`)).toContain(
+      'X-RateLimit-Remaining',
+    );
+  });
+
+  it('needs no sideways scrolling on a phone', async () => {
+    await open('createPet');
+    await open('getPet');
+    await browser.resize(390, 844);
+    expect(await browser.evaluate(`document.documentElement.scrollWidth - innerWidth`)).toBe(0);
+    await browser.resize(1280, 800);
+  });
+
+  it('keeps the API key after a reload', async () => {
+    await browser.open(`${service.url}/docs`);
+    await browser.waitFor(operation('listPets'));
+    await open('listPets');
+    expect((await execute('listPets')).status).toMatch(/^200/);
+  });
+
+  it('sends and shows 64-bit integers exactly', async () => {
+    await open('createPet');
+    const sent = '{ "name": "Wal {\\"Otto\\"}, [x]: 1", "categoryId": 9223372036854775807 }';
+    await browser.type(`${operation('createPet')} textarea.body-param__text`, sent);
+    const { status, body } = await execute('createPet');
+    expect(status).toMatch(/^201/);
+    expect(body).toContain('"categoryId": 9223372036854775807');
+    expect(JSON.parse(body)).toMatchObject({ name: 'Wal {"Otto"}, [x]: 1' });
+  });
+
+  it('sends no request to another host and causes no browser error', async () => {
+    if (process.env['SCREENSHOT'])
+      await writeFile(process.env['SCREENSHOT'], await browser.screenshot({ fullPage: true }));
+    const hosts = requested
+      .filter((url) => !url.startsWith('data:'))
+      .map((url) => new URL(url).origin);
+    expect(new Set(hosts)).toEqual(new Set([service.url]));
+    expect(requested).toContain(`${service.url}/v1/pets?limit=20`);
+    expect(complaints).toEqual([]);
+  });
+});
+
+(command === undefined ? describe.skip : describe)('Swagger UI of the embedded default', () => {
+  let dataDir: string;
+  let service: BuiltService;
+  let browser: Chromium;
+
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'pets-docs-'));
+    // The server's operating system user, if any, needs access to the folder.
+    await chmod(dataDir, 0o755);
+    service = await startBuiltService({ DATA_DIR: dataDir });
+    browser = await Chromium.start(command ?? '');
+  }, 60_000);
+  afterAll(async () => {
+    await browser.close();
+    await service.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  it('has filled in the demo API key: the first Execute returns 200', async () => {
+    await browser.open(`${service.url}/docs`);
+    await openOperation(browser, 'listPets');
+    await browser.click(`${operation('listPets')} .execute`);
+    const status = `${operation('listPets')} .live-responses-table .response .response-col_status`;
+    await browser.waitFor(status);
+    expect(await browser.evaluate(`document.querySelector('${status}').innerText.trim()`)).toMatch(
+      /^200/,
+    );
+  });
+});
