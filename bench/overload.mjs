@@ -2,12 +2,10 @@
 // Measures the service under more load than it can serve.
 import { get } from 'node:http';
 import { NODE_HTTP, SERVICE } from './comparison/peers.mjs';
-import { LoadGenerator, percentile } from './load/load-generator.mjs';
+import { LoadGenerator } from './load/load.mjs';
 import { PeerProcess } from './processes/peer-process.mjs';
 import { residentBytes } from './processes/process-usage.mjs';
 import { rounded } from './report.mjs';
-
-/** @typedef {import('./load/load-generator.mjs').LoadResult} LoadResult */
 
 /**
  * One kind of overload of one peer. Goodput is the number of 200 responses per second. The peaks are
@@ -24,10 +22,10 @@ const SECONDS = { warmUp: 15, peak: 6, overload: 15 };
 const PROBE_INTERVAL_MS = 100;
 const PROBE_LIMIT_MS = 20_000;
 
-/** @type {[string, import('./load/load-generator.mjs').Load['kind']][]} */
+/** @type {[string, Record<string, string>][]} */
 const LOADS = [
-  [`${CONNECTIONS} connections that never pause`, 'closed'],
-  [`${CONNECTIONS} new connections per second`, 'arrivals'],
+  [`${CONNECTIONS} connections that never pause`, {}],
+  [`${CONNECTIONS} clients with a new connection for each request`, { Connection: 'close' }],
 ];
 
 /**
@@ -41,56 +39,46 @@ const LOADS = [
 export async function measureOverload(environment, signal) {
   /** @type {Overload[]} */
   const overloads = [];
+  const generator = new LoadGenerator(environment.folder, signal);
   for (const definition of [SERVICE, NODE_HTTP]) {
     const peer = await PeerProcess.start(definition, environment, signal);
-    const generator = new LoadGenerator(signal);
-    const key = environment.store.keys.caller;
-    const request = `GET /v1/pets HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${key}\r\n\r\n`;
-    const target = { port: peer.port, request, status: 200 };
-    const runPeak = (seconds = SECONDS.peak) =>
-      generator.run({ ...target, kind: 'closed', connections: PEAK_CONNECTIONS, seconds });
+    /** @param {number} connections @param {number} seconds @param {Record<string, string>} [headers] */
+    const run = (connections, seconds, headers) => {
+      const request = {
+        url: `http://127.0.0.1:${peer.port}/v1/pets`,
+        headers: { Authorization: `Bearer ${environment.store.keys.caller}`, ...headers },
+        status: 200,
+      };
+      return generator.autocannon(request, { connections, seconds });
+    };
     try {
-      await runPeak(SECONDS.warmUp);
-      for (const [load, kind] of LOADS) {
+      await run(PEAK_CONNECTIONS, SECONDS.warmUp);
+      for (const [load, headers] of LOADS) {
         console.log(`Overload of ${definition.name}: ${load}`);
-        const before = await runPeak();
+        const before = await run(PEAK_CONNECTIONS, SECONDS.peak);
         const probe = new Probe(peer.port, peer.pid);
-        const connections = CONNECTIONS;
-        const result = await generator.run({
-          ...target,
-          kind,
-          connections,
-          seconds: SECONDS.overload,
-        });
+        const result = await run(CONNECTIONS, SECONDS.overload, headers);
         const health = await probe.stop();
-        const after = await runPeak();
-        const accepted = perSecond(result, 200);
+        const after = await run(PEAK_CONNECTIONS, SECONDS.peak);
+        const { 503: rejected = 0, failed = 0 } = result.others;
         overloads.push({
           peer: definition.name,
           load,
-          '200 per s': rounded(accepted),
-          '503 per s': rounded(perSecond(result, 503)),
-          'closed per s': rounded(perSecond(result, 0)),
-          'goodput / peak': rounded(
-            (2 * accepted) / (perSecond(before, 200) + perSecond(after, 200)),
-          ),
-          'peak after / before': rounded(perSecond(after, 200) / perSecond(before, 200)),
-          'p99 ms': rounded(percentile(result, 0.99)),
+          '200 per s': rounded(result.perSecond),
+          '503 per s': rounded(rejected / SECONDS.overload),
+          'failed per s': rounded(failed / SECONDS.overload),
+          'goodput / peak': rounded((2 * result.perSecond) / (before.perSecond + after.perSecond)),
+          'peak after / before': rounded(after.perSecond / before.perSecond),
+          'p99 ms': rounded(result.p99Ms),
           'slowest live ms': rounded(health.liveMs),
           'max MB': rounded(health.maxResidentBytes / 1e6),
         });
       }
     } finally {
-      generator.close();
       await peer.stop();
     }
   }
   return overloads;
-}
-
-/** @param {LoadResult} result @param {number} status */
-function perSecond({ statuses, seconds }, status) {
-  return (statuses[status] ?? 0) / seconds;
 }
 
 /** Sends `GET /health/live` ten times per second on a new connection, and reads the memory of the server. */

@@ -36,8 +36,8 @@ const GOALS = [
   ['nodeUs', 'no-key', 'service', 'earlier', 1],
   ['nodeUs', 'over-limit', 'service', 'fastify', 1.5],
   ['nodeUs', 'over-limit', 'service', 'node-http', 2.5],
-  ['requestsPerSecond', 'list-20', 'service', 'express-bare', 1.4],
-  ['requestsPerSecond', 'list-20', 'service', 'nest-express', 4],
+  ['perSecond', 'list-20', 'service', 'express-bare', 1.4],
+  ['perSecond', 'list-20', 'service', 'nest-express', 4],
   ['residentBytes', 'list-20', 'service', 'nest-express', 1.2],
   ['residentBytes', 'list-20', 'service', 'earlier', 1],
 ];
@@ -62,7 +62,7 @@ export async function report({ results, overload }, options) {
     const others = find(otherScenario ?? scenario, otherPeer);
     if (!samples || !others) return [];
     const ratio = spread(samples, figure).median / spread(others, figure).median;
-    const isMet = figure === 'requestsPerSecond' ? ratio >= limit : ratio <= limit;
+    const isMet = figure === 'perSecond' ? ratio >= limit : ratio <= limit;
     const title = `${figure} of ${scenario}, ${peer} / ${otherScenario ?? otherPeer}`;
     return [{ title, ratio: rounded(ratio), goal: limit, result: isMet ? 'met' : 'MISSED' }];
   });
@@ -82,7 +82,7 @@ export async function report({ results, overload }, options) {
 function medians(samples) {
   const node = spread(samples, 'nodeUs');
   return {
-    'requests/s': rounded(spread(samples, 'requestsPerSecond').median),
+    'requests/s': rounded(spread(samples, 'perSecond').median),
     'p50 ms': rounded(spread(samples, 'p50Ms').median),
     'p99 ms': rounded(spread(samples, 'p99Ms').median),
     'Node.js': rounded(node.median),

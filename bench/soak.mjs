@@ -2,9 +2,11 @@
 // Sends mixed traffic with faults. Fails if memory, open files or connections have grown at the end.
 // Usage: npm run soak -- --help
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { Command } from 'commander';
 import { hashKey, keyHint, KeyMaker } from '#dist/platform/access/key-format.js';
 import { SERVICE } from './comparison/peers.mjs';
+import { wholeNumber } from './options.mjs';
+import { runUntilStopped } from './processes/child-processes.mjs';
 import { withEnvironment } from './processes/environment.mjs';
 import { PeerProcess } from './processes/peer-process.mjs';
 import { freePort } from './processes/ports.mjs';
@@ -13,11 +15,6 @@ import { SoakClient } from './soak/client.mjs';
 import { COLLECT_GARBAGE, findGrowth, measureIdle } from './soak/resources.mjs';
 import { SoakTraffic } from './soak/traffic.mjs';
 
-const USAGE = `Usage: npm run soak -- [options]
-
-Options, with defaults in parentheses:
-  --seconds N   duration in seconds (600); the first fifth, at most a minute, is the warm-up
-  --help        print this help`;
 const ANIMALS = 2_000;
 const MAX_WARM_UP_SECONDS = 60;
 const MAX_FAULT_INTERVAL_MS = 5_000;
@@ -132,23 +129,19 @@ async function revokeKey(database, port) {
   client.close();
 }
 
-const stop = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
-const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '600' }, help: { type: 'boolean' } },
+const { seconds } = new Command('npm run soak --')
+  .description('Sends mixed traffic with faults. Fails if memory, files or connections have grown.')
+  .option(
+    '--seconds <N>',
+    'duration; the first fifth, at most a minute, warms up',
+    wholeNumber,
+    600,
+  )
+  .parse()
+  .opts();
+await runUntilStopped(async (signal) => {
+  const failures = await soak(seconds, signal);
+  for (const failure of failures) console.error(`FAILED  ${failure}`);
+  if (failures.length > 0) process.exitCode = 1;
+  else console.log('No resource has grown, and every response had an expected status.');
 });
-if (values.help) console.log(USAGE);
-else if (!/^[1-9]\d{0,5}$/.test(values.seconds)) {
-  console.error('--seconds must be a positive whole number.');
-  process.exitCode = 1;
-} else {
-  try {
-    const failures = await soak(Number(values.seconds), stop.signal);
-    for (const failure of failures) console.error(`FAILED  ${failure}`);
-    if (failures.length > 0) process.exitCode = 1;
-    else console.log('No resource has grown, and every response had an expected status.');
-  } catch (error) {
-    console.error(stop.signal.aborted ? 'Aborted.' : error);
-    process.exitCode = 1;
-  }
-}
