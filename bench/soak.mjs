@@ -3,6 +3,7 @@
 // Usage: npm run soak -- --help
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
+import { Redis } from 'ioredis';
 import { hashKey, keyHint, KeyMaker } from '#dist/platform/access/key-format.js';
 import { SERVICE } from './comparison/peers.mjs';
 import { wholeNumber } from './options.mjs';
@@ -10,7 +11,6 @@ import { runUntilStopped } from './processes/child-processes.mjs';
 import { withEnvironment } from './processes/environment.mjs';
 import { PeerProcess } from './processes/peer-process.mjs';
 import { freePort } from './processes/ports.mjs';
-import { startRedis } from './processes/redis.mjs';
 import { SoakClient } from './soak/client.mjs';
 import { COLLECT_GARBAGE, findGrowth, measureIdle } from './soak/resources.mjs';
 import { SoakTraffic } from './soak/traffic.mjs';
@@ -32,28 +32,24 @@ const POLL_MS = 250;
  */
 async function soak(seconds, signal) {
   return withEnvironment({ animals: ANIMALS }, signal, async (environment) => {
-    const { database, keys } = environment.store;
+    const { store, redisUrl } = environment;
+    const { database, keys } = store;
     const metricsPort = await freePort();
-    let redis = await startRedis(environment.folder);
     const env = {
       METRICS_PORT: String(metricsPort),
+      // Connections of fetch() close while the service is measured.
+      KEEP_ALIVE_TIMEOUT_SECONDS: '3',
       HEADERS_TIMEOUT_SECONDS: '2',
       REQUEST_TIMEOUT_SECONDS: '3',
       ANONYMOUS_REQUESTS_PER_MINUTE: '1000000000',
       BAN_SECONDS: '5',
-      ...(redis && { REDIS_URL: redis.url }),
+      ...(redisUrl !== undefined && { REDIS_URL: redisUrl }),
     };
     const peer = { ...SERVICE, name: 'soak', env };
     const service = await PeerProcess.start(peer, environment, signal, COLLECT_GARBAGE);
-    const interruptRedis = async () => {
-      if (!redis) return;
-      await redis.close();
-      await delay(REDIS_OUTAGE_MS);
-      redis = await startRedis(environment.folder, redis.port);
-    };
     const faults = [
       () => terminateConnections(database),
-      interruptRedis,
+      () => interruptRedis(redisUrl),
       () => revokeKey(database, service.port),
     ];
     /** @param {number} duration in seconds */
@@ -82,7 +78,6 @@ async function soak(seconds, signal) {
       return [...warmUp.failures, ...main.failures, ...findGrowth(before, after)];
     } finally {
       await service.stop();
-      await redis?.close();
     }
   });
 }
@@ -98,6 +93,19 @@ function terminateConnections(database) {
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid()`,
   );
+}
+
+/**
+ * Terminates all connections of the service to Redis, and sends no replies for a while.
+ *
+ * @param {string | undefined} url
+ */
+async function interruptRedis(url) {
+  if (url === undefined) return;
+  const redis = new Redis(url);
+  await redis.call('CLIENT', 'KILL', 'TYPE', 'normal');
+  await redis.call('CLIENT', 'PAUSE', REDIS_OUTAGE_MS);
+  redis.disconnect();
 }
 
 /**
@@ -126,7 +134,6 @@ async function revokeKey(database, port) {
   await waitFor(200);
   await database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [rows[0].id]);
   await waitFor(401);
-  client.close();
 }
 
 const { seconds } = new Command('npm run soak --')

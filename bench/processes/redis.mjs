@@ -8,13 +8,12 @@ import { freePort, waitUntilListening } from './ports.mjs';
  * Starts a redis-server without persistence.
  *
  * @param {string} folder its working directory
- * @param {number} [wantedPort] a free port by default
- * @returns {Promise<{ pid: number, port: number, url: string, close: () => Promise<void> } | undefined>}
+ * @returns {Promise<{ pid: number, url: string, close: () => Promise<void> } | undefined>}
  *   undefined if redis-server is not installed
  */
-export async function startRedis(folder, wantedPort) {
+export async function startRedis(folder) {
   if (spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).error) return undefined;
-  const port = wantedPort ?? (await freePort());
+  const port = await freePort();
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
   const server = spawn('redis-server', args, { cwd: folder, stdio: 'ignore', detached: true });
   killOnExit(server);
@@ -24,5 +23,5 @@ export async function startRedis(folder, wantedPort) {
     await ended;
   };
   await waitUntilListening(port);
-  return { pid: server.pid ?? 0, port, url: `redis://127.0.0.1:${port}`, close };
+  return { pid: server.pid ?? 0, url: `redis://127.0.0.1:${port}`, close };
 }

@@ -1,59 +1,40 @@
 // @ts-check
 import { once } from 'node:events';
-import { Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const RESPONSE_LIMIT_MS = 30_000;
 
 /** @typedef {{ method?: string, key?: string, body?: string, headers?: Record<string, string> }} RequestOptions */
-/** @typedef {{ status: number, headers: import('node:http').IncomingHttpHeaders, text: string }} SoakResponse */
 
 /** Sends the requests of a soak run. */
 export class SoakClient {
-  #agent = new Agent({ keepAlive: true });
-
   /** @param {number} port */
   constructor(port) {
     this.port = port;
   }
 
   /**
-   * Sends a request on a keep-alive connection and reads the response.
-   *
    * @param {string} path
    * @param {RequestOptions} [options]
-   * @returns {Promise<SoakResponse>}
    * @throws if the connection fails, or an error response under /v1 is not an Error
    */
-  async send(path, { method = 'GET', key, body, headers } = {}) {
-    const request = httpRequest({
-      ...{ host: '127.0.0.1', port: this.port, path, method, agent: this.#agent },
+  async send(path, { key, headers, ...request } = {}) {
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
+      ...request,
       headers: {
         ...(key !== undefined && { Authorization: `Bearer ${key}` }),
-        ...(body !== undefined && {
-          'Content-Type': 'application/json',
-          'Content-Length': Buffer.byteLength(body),
-        }),
+        ...(request.body !== undefined && { 'Content-Type': 'application/json' }),
         ...headers,
       },
       signal: AbortSignal.timeout(RESPONSE_LIMIT_MS),
     });
-    request.end(body);
-    /** @type {import('node:http').IncomingMessage[]} */
-    const [response] = await once(request, 'response');
-    if (!response) throw new Error('no response');
-    const status = response.statusCode ?? 0;
-    const received = await text(response);
-    if (path.startsWith('/v1') && status >= 400 && !hasErrorShape(status, received)) {
-      throw new Error(`status ${status} with the body ${received.slice(0, 200)}`);
+    const { status } = response;
+    const text = await response.text();
+    if (path.startsWith('/v1') && status >= 400 && !hasErrorShape(status, text)) {
+      throw new Error(`status ${status} with the body ${text.slice(0, 200)}`);
     }
-    return { status, headers: response.headers, text: received };
-  }
-
-  close() {
-    this.#agent.destroy();
+    return { status, headers: response.headers, text };
   }
 
   /**

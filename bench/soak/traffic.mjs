@@ -48,7 +48,6 @@ export class SoakTraffic {
   async stop() {
     this.#isOver = true;
     await Promise.all(this.workers);
-    this.client.close();
   }
 
   /** @param {Kind[]} kinds @param {number} first */
@@ -120,7 +119,7 @@ export class SoakTraffic {
     for (let page = 0; path !== '' && page < 3; page++) {
       const { status, headers } = await this.client.send(path, { key: this.keys.caller });
       statuses.push(status);
-      path = /^<(?:http:\/\/[^/]+)?([^>]+)>/.exec(String(headers.link))?.[1] ?? '';
+      path = /^<(?:http:\/\/[^/]+)?([^>]+)>/.exec(headers.get('link') ?? '')?.[1] ?? '';
     }
     return statuses;
   }
@@ -128,7 +127,7 @@ export class SoakTraffic {
   async #notModified() {
     const key = this.keys.caller;
     const first = await this.client.send('/v1/pets?limit=1', { key });
-    const headers = { 'If-None-Match': first.headers.etag ?? '' };
+    const headers = { 'If-None-Match': first.headers.get('etag') ?? '' };
     return [first.status, (await this.client.send('/v1/pets?limit=1', { key, headers })).status];
   }
 
