@@ -51,7 +51,7 @@ export async function withEnvironment({ animals, earlier }, signal, work) {
   /** @type {(() => Promise<unknown>)[]} */
   const cleanups = [() => rm(folder, { recursive: true, force: true })];
   try {
-    const postgres = await startPostgres(folder);
+    const postgres = await startPostgres(join(folder, 'postgres'));
     cleanups.push(postgres.close);
     const redis = await startRedis(folder);
     if (redis) cleanups.push(redis.close);

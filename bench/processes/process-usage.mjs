@@ -17,11 +17,6 @@ function readStat(pid) {
   }
 }
 
-/** @param {number} pid @returns {number} the id of the parent process */
-export function parentOf(pid) {
-  return Number(readStat(pid)[1]);
-}
-
 /**
  * Returns the CPU time of a process and its children since its start, in seconds. The children
  * include those that have ended, if the process has waited for them.

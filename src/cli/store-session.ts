@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { DataSource, type EntityManager } from 'typeorm';
 import { ApiKey } from '../platform/access/api-key.entity.js';
 import { KeyAdministration } from '../platform/access/administration/key-administration.js';
@@ -7,6 +8,7 @@ import { KeySecret } from '../platform/access/key-cache/key-secret.entity.js';
 import { Owner } from '../platform/access/owner.entity.js';
 import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
+import { isUnavailable } from '../platform/database/database-errors.js';
 import { dataSourceOptions } from '../platform/database/data-source-options.js';
 import {
   databaseExists,
@@ -45,7 +47,10 @@ export interface DatabaseOptions {
 
 /**
  * Runs the work on the database that the settings select, and closes the database. The service may
- * be running. Prints which database it is. @throws CommandError if there is none
+ * be running. Prints which database it is. A signal ends the process, and stops an embedded server
+ * that the command has started. Work that listens for the signal ends by itself.
+ *
+ * @throws CommandError if there is no database, or the embedded server was stopped
  */
 export async function withDatabase(
   { create = false }: DatabaseOptions,
@@ -59,12 +64,38 @@ export async function withDatabase(
     );
   }
   console.error(`Database: ${target.description}`);
-  const location = await locateDatabase(settings, 'command');
+  const opening = new AbortController();
+  let location: DatabaseLocation | undefined;
+  let interrupted: NodeJS.Signals | undefined;
+  const interrupt = (name: NodeJS.Signals): void => {
+    if (process.listenerCount(name) > 1) return;
+    interrupted = name;
+    opening.abort();
+    void location?.close().then(() => exitAfter(name));
+  };
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
   try {
+    location = await locateDatabase(settings, 'command', { signal: opening.signal });
     await work({ settings, target, location });
+  } catch (error) {
+    await location?.close();
+    if (interrupted) exitAfter(interrupted);
+    if (!target.embedded || !isDisconnected(error)) throw error;
+    throw new CommandError('The embedded database was stopped. Run the command again.');
   } finally {
-    await location.close();
+    await location?.close();
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
+}
+
+/** Ends the process as a shell reports it. */
+function exitAfter(signal: NodeJS.Signals): never {
+  return process.exit(128 + constants.signals[signal]);
+}
+
+/** Whether the server was stopped, or its connection broke. */
+function isDisconnected(error: unknown): boolean {
+  return isUnavailable(error) && /^(?:57P|E|$)/.test((error as { code?: string }).code ?? '');
 }
 
 /** Like withDatabase, with a connection. */

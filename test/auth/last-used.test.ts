@@ -2,86 +2,60 @@ import { Logger } from '@nestjs/common';
 import { LastUsed } from '../../src/platform/access/key-cache/last-used.js';
 import type { KeyLookupRepository } from '../../src/platform/access/key-cache/key-lookup.repository.js';
 import { ApiClient } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createDatabase } from '../harness/database/database.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
 import { MINUTE_MS } from '../harness/rate-limit/limits.js';
 import { START_MS, startService } from '../harness/service/service.js';
 
-describe('the time of the last use', () => {
-  let database: TestDatabase;
+it('the last use is stored to the minute when the service stops, never earlier than the creation or another use', async () => {
+  const database = await createDatabase();
+  const laterMs = START_MS + 5 * MINUTE_MS;
+  const createdMs = START_MS + 90_000;
+  const { id, ...old } = await createOwner(database);
+  const keys = {
+    used: old,
+    unused: await createKey(database, id),
+    revoked: await createKey(database, id, { revokedAtMs: START_MS }),
+    usedElsewhere: await createKey(database, id),
+    new: await createKey(database, id),
+  };
+  // API keys are older than the clock of the service, whatever the date.
+  await database.query('UPDATE api_keys SET created_at = $1', [new Date(START_MS)]);
+  const set = (column: string, atMs: number, keyId: string) =>
+    database.query(`UPDATE api_keys SET ${column} = $1 WHERE id = $2`, [new Date(atMs), keyId]);
+  await set('last_used_at', laterMs, keys.usedElsewhere.keyId);
+  await set('created_at', createdMs, keys.new.keyId);
 
-  beforeAll(async () => {
-    database = await createDatabase();
-  });
-  afterAll(() => database.close());
-
-  /** An owner whose API key is older than the clock of the service, whatever the date. */
-  async function createEarlierOwner(createdAtMs = START_MS) {
-    const owner = await createOwner(database);
-    await database.query('UPDATE api_keys SET created_at = $1 WHERE id = $2', [
-      new Date(createdAtMs),
-      owner.keyId,
-    ]);
-    return owner;
+  const service = await startService({ database, nowMs: START_MS + 59_999 });
+  await new ApiClient(service, keys.used.key).get('/v1/pets');
+  await service.setClock(START_MS + 2 * MINUTE_MS - 1);
+  for (const { key } of [keys.used, keys.revoked, keys.usedElsewhere, keys.new]) {
+    await new ApiClient(service, key).get('/v1/nothing');
   }
+  await service.close();
 
-  async function lastUsed(keyId: string): Promise<number | undefined> {
-    const [row] = await database.query<{ at: Date | null }>(
-      'SELECT last_used_at AS at FROM api_keys WHERE id = $1',
-      [keyId],
-    );
-    return row?.at?.getTime();
-  }
-
-  it('is stored to the minute, at the latest when the service stops', async () => {
-    const owner = await createEarlierOwner();
-    const [unused, revoked] = [
-      await createKey(database, owner.id),
-      await createKey(database, owner.id, { revokedAtMs: START_MS }),
-    ];
-    const service = await startService({ database, nowMs: START_MS + 59_999 });
-    await new ApiClient(service, owner.key).get('/v1/pets');
-    await service.advance(MINUTE_MS);
-    await new ApiClient(service, owner.key).get('/v1/nothing');
-    await new ApiClient(service, revoked.key).get('/v1/pets');
-    await service.close();
-    expect(await lastUsed(owner.keyId)).toBe(START_MS + MINUTE_MS);
-    expect(await lastUsed(unused.keyId)).toBeUndefined();
-    expect(await lastUsed(revoked.keyId)).toBeUndefined();
-  });
-
-  it('does not decrease when a replica writes late', async () => {
-    const owner = await createEarlierOwner();
-    const laterMs = START_MS + 5 * MINUTE_MS;
-    await database.query('UPDATE api_keys SET last_used_at = $1', [new Date(laterMs)]);
-    const service = await startService({ database });
-    await new ApiClient(service, owner.key).get('/v1/pets');
-    await service.close();
-    expect(await lastUsed(owner.keyId)).toBe(laterMs);
-  });
-
-  it('is never earlier than the creation of the API key', async () => {
-    const createdMs = START_MS + 30_000;
-    const owner = await createEarlierOwner(createdMs);
-    const service = await startService({ database, nowMs: START_MS + 45_000 });
-    await new ApiClient(service, owner.key).get('/v1/pets');
-    await service.close();
-    expect(await lastUsed(owner.keyId)).toBe(createdMs);
-  });
+  const rows = await database.query<{ id: string; at: Date | null }>(
+    'SELECT id, last_used_at AS at FROM api_keys ORDER BY id',
+  );
+  expect(rows.map(({ at }) => at?.getTime())).toEqual([
+    START_MS + MINUTE_MS,
+    undefined,
+    undefined,
+    laterMs,
+    createdMs,
+  ]);
+  await database.close();
 });
 
 describe('a collected use', () => {
-  type Batch = [id: bigint, atMs: number][];
-  const written: Batch[] = [];
+  const written: [id: bigint, atMs: number][][] = [];
   /** Called while a statement fails. */
   let failure: (() => void) | undefined;
   // A stub of a database that fails between two statements.
   const repository = {
     saveLastUsed: (batch: ReadonlyMap<bigint, number>) => {
-      if (failure) {
-        failure();
-        return Promise.reject(new Error('unavailable'));
-      }
+      failure?.();
+      if (failure) return Promise.reject(new Error('unavailable'));
       written.push([...batch]);
       return Promise.resolve();
     },
@@ -109,27 +83,24 @@ describe('a collected use', () => {
     expect(written).toEqual([]);
     await interval();
     await interval();
-    expect(written).toEqual([
-      [
+    expect(written.map((batch) => new Map(batch))).toEqual([
+      new Map([
         [0n, MINUTE_MS],
         [1n, MINUTE_MS],
-      ],
+      ]),
     ]);
   });
 
   it('is kept while it cannot be written, with the later of two times', async () => {
-    lastUsed.note(1n, MINUTE_MS);
-    lastUsed.note(2n, MINUTE_MS);
+    for (const id of [1n, 2n]) lastUsed.note(id, MINUTE_MS);
     failure = () => lastUsed.note(2n, 2 * MINUTE_MS);
     await interval();
     failure = undefined;
     await interval();
-    expect(new Map(written.flat())).toEqual(
-      new Map([
-        [1n, MINUTE_MS],
-        [2n, 2 * MINUTE_MS],
-      ]),
-    );
+    expect([...new Map(written.flat())]).toEqual([
+      [1n, MINUTE_MS],
+      [2n, 2 * MINUTE_MS],
+    ]);
   });
 
   it('is written in statements of bounded size', async () => {

@@ -82,7 +82,7 @@ describeWithRedis('with REDIS_URL', () => {
     expect((await cli.run('keys', 'inspect', id)).stdout).toMatch(
       /^requests per minute +1 of 1 used, resets \d{4}-/m,
     );
-    await cli.json('keys', 'revoke', String(rotated.id));
+    await cli.run('keys', 'revoke', String(rotated.id), '--yes');
     expect(await statuses()).toEqual(['banned', 'active', 'revoked']);
     await cli.json('keys', 'unban', id);
     expect(await statuses()).toEqual(['rotated', 'active', 'revoked']);

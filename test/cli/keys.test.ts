@@ -260,7 +260,7 @@ describe('keys list', () => {
   test('shows the status of each key', async () => {
     for (const lifetime of [null, '90 days', '90 days', '90 days', null])
       await insertKey('acme', 'free', lifetime);
-    await cli.json('keys', 'revoke', '3');
+    await cli.run('keys', 'revoke', '3', '--yes');
     await database.query(`UPDATE api_keys SET expires_at = now() WHERE id = 4`);
     await cli.json('keys', 'rotate', '5');
     const keys = await cli.json('keys', 'list');
@@ -412,14 +412,34 @@ describe('keys rotate', () => {
 describe('keys revoke', () => {
   test('revokes the key, records it and notifies the replicas; a second time, it changes nothing', async () => {
     await insertKey();
-    const revoked = await cli.json('keys', 'revoke', '1');
+    const revoke = ['keys', 'revoke', '1', '--yes', '--json'];
+    const { json: revoked } = await cli.run(...revoke);
     expect(revoked).toMatchObject({ id: 1, owner: 'acme', revokedAt: expect.any(String) });
     const details = { ownerId: 1, keyId: 1, owner: 'acme' };
     const recorded = [{ actor: OPERATOR, action: 'keys revoke', details }];
     expect(await actions()).toEqual(recorded);
     expect(await notifications()).toEqual(['1']);
-    expect(await cli.json('keys', 'revoke', '1')).toEqual(revoked);
+    expect((await cli.run(...revoke)).json).toEqual(revoked);
     expect(await actions()).toEqual(recorded);
+  });
+
+  test('exits with 1 without a terminal and without --yes, and changes nothing', async () => {
+    await insertKey();
+    const { stderr } = await cli.run('keys', 'revoke', '1');
+    expect(stderr).toContain('Standard input is not a terminal. Confirm with --yes.');
+    expect(await cli.json('keys', 'inspect', '1')).toMatchObject({ revokedAt: null });
+  });
+
+  test.each([
+    ['another name', () => 'pets', 1],
+    ['the name of the database', () => database.name, 0],
+  ])('when the operator types %s', async (_what, typed, exitCode) => {
+    await insertKey();
+    const { code, screen } = await runInTerminal(cli, ['keys', 'revoke', '1'], `${typed()}\r`);
+    expect(screen).toContain(`This revokes key 1 of acme in ${database.name} on `);
+    expect(code).toBe(exitCode);
+    const { status } = await cli.json('keys', 'inspect', '1');
+    expect(status).toBe(code === 0 ? 'revoked' : 'active');
   });
 });
 

@@ -44,7 +44,7 @@ describe('changes by operators', () => {
   test('a key is valid from its creation until its revocation', async () => {
     const { id, key } = await cli.json('keys', 'issue', '--owner', 'revoked', '--plan', 'business');
     expect(await statusOf(key)).toMatchObject({ status: 200 });
-    await cli.json('keys', 'revoke', String(id));
+    await cli.run('keys', 'revoke', String(id), '--yes');
     await expectSoon(key, { status: 401, code: 'invalid_api_key' });
   });
 

@@ -9,15 +9,20 @@ class Dto {
   }
 }
 
-describe('the fingerprint of a request', () => {
-  it('is the same for equal content', () => {
-    const content = { a: 1, b: [2n, null], c: { d: 'x' } };
-    expect(fingerprintOf('o', content)).toEqual(fingerprintOf('o', structuredClone(content)));
-  });
+const DAY = new Date('2027-03-01');
+/** No two of them are the same request. */
+const DISTINCT: object[] = [
+  ...[[], ['b'], [1], ['1'], [1n], [true], [null], [[1]], [1, 1], [[1], 1], {}, { int64: '1' }],
+  ...[{ object: [] }, { date: DAY.getTime() }, [DAY], [new Date('2027-03-02')]],
+  ...[[DAY.toISOString()], { x: null }, { x: { y: 1 } }, { x: 1, y: 1 }, { y: 1 }],
+  ...[{ __proto__: null, constructor: 1 }],
+];
 
-  it('does not depend on the class, the order of properties, or undefined properties', () => {
-    const dto = new Dto({ b: 1n, a: new Dto({ y: true, x: undefined }) });
-    expect(fingerprintOf('o', dto)).toEqual(fingerprintOf('o', { a: { y: true }, b: 1n }));
+describe('the fingerprint of a request', () => {
+  it('is the same for equal content, whatever its classes, order or undefined properties', () => {
+    const sent = new Dto({ b: [2n, null], a: new Dto({ y: true, x: undefined }) });
+    const same = { a: { y: true }, b: [2n, null] };
+    expect(fingerprintOf('o', sent)).toEqual(fingerprintOf('o', same));
   });
 
   it('is that of releases that are already deployed', () => {
@@ -26,50 +31,15 @@ describe('the fingerprint of a request', () => {
     expect(fingerprintOf('createPet', ['Frank', 7n, 'available'])).toEqual(expected);
   });
 
-  const day = new Date('2027-03-01');
-  const distinct: [operation: string, content: object][] = [
-    ['a', []],
-    ['b', []],
-    ['a', ['b']],
-    ['a', [1]],
-    ['a', ['1']],
-    ['a', [1n]],
-    ['a', [true]],
-    ['a', [null]],
-    ['a', [[1]]],
-    ['a', [1, 1]],
-    ['a', [[1], 1]],
-    ['a', {}],
-    ['a', { int64: '1' }],
-    ['a', { object: [] }],
-    ['a', { date: day.getTime() }],
-    ['a', [day]],
-    ['a', [new Date('2027-03-02')]],
-    ['a', [day.toISOString()]],
-    ['a', { x: null }],
-    ['a', { x: { y: 1 } }],
-    ['a', { x: 1, y: 1 }],
-    ['a', { y: 1 }],
-    ['a', { __proto__: null, constructor: 1 }],
-  ];
-
-  it('differs for different content', () => {
-    const all = distinct.map(([operation, content]) =>
-      fingerprintOf(operation, content).toString('hex'),
-    );
-    expect(new Set(all).size).toBe(distinct.length);
+  it('differs for different content and operations', () => {
+    const all = DISTINCT.map((content) => fingerprintOf('a', content).toString('hex'));
+    expect(new Set([...all, fingerprintOf('b', []).toString('hex')]).size).toBe(all.length + 1);
   });
 
   it.each([
-    ['undefined in an array', [undefined]],
-    ['a hole in an array', new Array(1)],
-    ['NaN', [NaN]],
-    ['a Map', new Map([['a', 1]])],
-    ['a Set in a property', { set: new Set([1]) }],
-    ['a function', [() => 1]],
-    ['a symbol', { symbol: Symbol('a') }],
-    ['bytes', [Buffer.from('a')]],
-  ])('does not exist for %s', (_title, content) => {
+    ...[[undefined], new Array(1), [NaN], new Map([['a', 1]]), { set: new Set([1]) }],
+    ...[[() => 1], { symbol: Symbol('a') }, [Buffer.from('a')]],
+  ])('does not exist for %p', (content) => {
     expect(() => fingerprintOf('a', content)).toThrow(/which cannot be compared/);
   });
 });

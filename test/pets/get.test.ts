@@ -1,31 +1,46 @@
-import { ApiClient } from '../harness/http/client.js';
-import { createOwner, createPets } from '../harness/database/factories.js';
-import { startService, type TestService } from '../harness/service/service.js';
+import type { ApiResponse } from '../harness/http/client.js';
+import { createPets } from '../harness/database/factories.js';
+import { expectError } from '../harness/http/error-response.js';
+import { useStore } from '../harness/http/store.js';
 
-let service: TestService;
-let api: ApiClient;
-let id: string;
+const SUNSET_MS = Date.parse('2030-12-05T00:00:00.000Z');
+/** The only animals, by id. */
+const NAMES: Record<string, string> = {
+  '9007199254740993': 'Odd',
+  '9223372036854775807': 'Last',
+  '-9223372036854775808': 'First',
+  '0': 'Zero',
+  '-5': 'Minus five',
+};
 
-beforeAll(async () => {
-  service = await startService();
-  api = new ApiClient(service, (await createOwner(service.database)).key);
-  [id] = (await createPets(service.database, 1, () => 'pending')) as [string];
-  await service.database.query(
+const store = useStore();
+
+beforeAll(() =>
+  store.query(
     `INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE
-     VALUES (0, 'Zero', 1, 'sold'), (-5, 'Minus five', 1, 'sold'), (9007199254740993, 'Odd', 1, 'sold'),
-            (9223372036854775807, 'Last', 1, 'sold'), (-9223372036854775808, 'First', 1, 'sold')`,
-  );
-});
+     SELECT key::bigint, value, 1, 'pending' FROM json_each_text($1)`,
+    [JSON.stringify(NAMES)],
+  ),
+);
 
-afterAll(() => service.close());
+const get = (petId: string, method = 'GET', headers = {}): Promise<ApiResponse> =>
+  store.api.send(`/v1/pets/${petId}`, { method, headers });
+
+function expectAnnouncement({ headers }: ApiResponse): void {
+  expect(headers).toMatchObject({
+    deprecation: '@1795132800',
+    sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
+    link: `<${store.service.url}/v1/pets>; rel="successor-version"`,
+  });
+}
 
 describe('GET /v1/pets/{petId}', () => {
-  it('200 with id, name, categoryId and status of the animal, and nothing else', async () => {
-    const response = await api.get(`/v1/pets/${id}`);
+  it.each(Object.entries(NAMES))('200 with the animal with the id %s', async (petId, name) => {
+    const { status, headers, text } = await get(petId);
 
-    expect(response.status).toBe(200);
-    expect(response.text).toBe(`{"id":${id},"name":"Pet 1","categoryId":1,"status":"pending"}`);
-    expect(response.headers).toMatchObject({
+    expect(status).toBe(200);
+    expect(text).toBe(`{"id":${petId},"name":"${name}","categoryId":1,"status":"pending"}`);
+    expect(headers).toMatchObject({
       'content-type': 'application/json',
       'cache-control': 'private, no-cache',
       vary: 'Authorization',
@@ -33,109 +48,99 @@ describe('GET /v1/pets/{petId}', () => {
   });
 
   it('200 with the current state of the database', async () => {
-    const [pet] = (await createPets(service.database, 1)) as [string];
-    expect((await api.get(`/v1/pets/${pet}`)).json.status).toBe('available');
+    const [petId = ''] = await createPets(store.service.database, 1);
+    expect((await get(petId)).json.status).toBe('available');
 
-    await service.database.query(`UPDATE pets SET status = 'sold' WHERE id = $1`, [pet]);
-    expect((await api.get(`/v1/pets/${pet}`)).json.status).toBe('sold');
-    await service.database.query('DELETE FROM pets WHERE id = $1', [pet]);
-    expect((await api.get(`/v1/pets/${pet}`)).status).toBe(404);
-  });
-
-  it.each([
-    ['9007199254740993', 'Odd'],
-    ['9223372036854775807', 'Last'],
-    ['-9223372036854775808', 'First'],
-    ['0', 'Zero'],
-    ['-5', 'Minus five'],
-  ])('200 with the exact id %s', async (petId, name) => {
-    const response = await api.get(`/v1/pets/${petId}`);
-
-    expect(response.status).toBe(200);
-    expect(response.text).toBe(`{"id":${petId},"name":"${name}","categoryId":1,"status":"sold"}`);
+    await store.query(`UPDATE pets SET status = 'sold' WHERE id = $1`, [petId]);
+    expect((await get(petId)).json.status).toBe('sold');
+    await store.query('DELETE FROM pets WHERE id = $1', [petId]);
+    expect((await get(petId)).status).toBe(404);
   });
 
   it('200 and the query is ignored', async () => {
-    expect((await api.get(`/v1/pets/${id}?limit=0&status=lost&cursor=x`)).status).toBe(200);
+    expect((await get('0?limit=0&status=lost&cursor=x')).status).toBe(200);
   });
 
-  it.each(['999999999', '9007199254740992', '9223372036854775806', '-1'])(
-    '404 pet_not_found when no animal has the id %s',
-    async (petId) => {
-      const response = await api.get(`/v1/pets/${petId}`);
+  it.each([
+    // Integers that no animal has.
+    ...'999999999 9007199254740992 9223372036854775806 -1'.split(' '),
+    // Other notations of 0 and -5.
+    ...'00 -0 %2B0 +0 0.0 0e0 0x0 -05 %20-5 -5%20 -5%0A -5%00 %E2%88%925 0n 0,0 0;a=1'.split(' '),
+    ...'0%2F %EF%BC%90 9223372036854775808 -9223372036854775809 18446744073709551616'.split(' '),
+    ...['9'.repeat(1_000), ...'abc null undefined NaN __proto__ %27 - . %C3%A9'.split(' ')],
+  ])('404 pet_not_found for the id %s', async (petId) => {
+    const response = await get(petId);
 
-      expect(response.status).toBe(404);
-      expect(response.json).toEqual({
-        code: 'pet_not_found',
-        message: 'No animal has this identifier.',
-        status: 404,
-      });
-      expect(response.headers['cache-control']).toBe('no-store');
-      expect(response.headers).not.toHaveProperty('etag');
+    expect(expectError(response, 404, 'pet_not_found')).toBe('No animal has this identifier.');
+    expect(response.headers).not.toHaveProperty('etag');
+  });
+
+  it.each<[status: number, method: string, petId: string, headers: object]>([
+    [200, 'GET', '0', {}],
+    [200, 'HEAD', '0', {}],
+    [304, 'GET', '0', { 'If-None-Match': '*' }],
+    [304, 'HEAD', '0', { 'If-None-Match': '*' }],
+    [404, 'GET', '999999999', {}],
+    [404, 'HEAD', 'none', {}],
+  ])(
+    '%i (%s) announces the removal until the last millisecond',
+    async (status, method, petId, headers) => {
+      await store.service.setClock(SUNSET_MS - 1);
+      const response = await get(petId, method, headers);
+
+      expect(response.status).toBe(status);
+      expectAnnouncement(response);
     },
   );
 
-  it.each([
-    '00',
-    '-0',
-    '%2B0',
-    '+0',
-    '0.0',
-    '0e0',
-    '0x0',
-    '-05',
-    '%20-5',
-    '-5%20',
-    '-5%0A',
-    '-5%00',
-    '%E2%88%925',
-    '%EF%BC%99',
-    '0n',
-    '0,0',
-    '0;a=1',
-    '0%2F',
-    '9223372036854775808',
-    '-9223372036854775809',
-    '18446744073709551616',
-    '9'.repeat(1_000),
-    'abc',
-    'null',
-    'undefined',
-    'NaN',
-    '__proto__',
-    '%27',
-    '-',
-    '.',
-    '%C3%A9',
-  ])('404 pet_not_found when the id is no canonical int64: %s', async (petId) => {
-    const response = await api.get(`/v1/pets/${petId}`);
+  it('401 without deprecation headers', async () => {
+    const { status, headers } = await store.anonymous.get('/v1/pets/0');
 
-    expect(response.status).toBe(404);
-    expect(response.json).toMatchObject({ code: 'pet_not_found' });
+    expect(status).toBe(401);
+    const names = ['deprecation', 'sunset', 'link'];
+    expect(Object.keys(headers).filter((name) => names.includes(name))).toEqual([]);
   });
 });
 
-describe('HEAD /v1/pets/{petId}', () => {
-  it('200 with the headers of a GET and no body', async () => {
-    const get = await api.get(`/v1/pets/${id}`);
-    const head = await api.send(`/v1/pets/${id}`, { method: 'HEAD' });
+describe.each([
+  ['on its removal date', SUNSET_MS],
+  ['years after it', Date.parse('2042-01-01T00:00:00Z')],
+])('GET /v1/pets/{petId} › %s', (_when, nowMs) => {
+  beforeAll(() => store.service.setClock(nowMs));
 
-    expect(head).toMatchObject({ status: 200, text: '' });
-    for (const name of [
-      'content-type',
-      'content-length',
-      'etag',
-      'link',
-      'deprecation',
-      'sunset',
-    ]) {
-      expect([name, head.headers[name]]).toEqual([name, get.headers[name] ?? 'nothing']);
+  it.each([
+    ['an animal', '0', {}],
+    ['an animal that the caller has', '0', { 'If-None-Match': '*' }],
+    ['no animal', '999999999', {}],
+    ['no id', 'none', {}],
+  ])('410 endpoint_removed that names its replacement: %s', async (_what, petId, headers) => {
+    const response = await get(petId, 'GET', headers);
+
+    expect(expectError(response, 410, 'endpoint_removed')).toBe(
+      'This operation was removed on 2030-12-05. List animals with GET /v1/pets and its status filter instead.',
+    );
+    expect(response.headers).not.toHaveProperty('etag');
+    expectAnnouncement(response);
+  });
+
+  it('410 without a body to HEAD, 401 without an API key, 405, still, to other methods', async () => {
+    const head = await get('0', 'HEAD');
+    expect(head).toMatchObject({ status: 410, text: '' });
+    expectAnnouncement(head);
+    expectError(await store.anonymous.get('/v1/pets/0'), 401, 'missing_api_key');
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      expectError(await get('0', method), 405, 'method_not_allowed');
     }
   });
 
-  it('404 without a body when no animal has the id', async () => {
-    const head = await api.send('/v1/pets/999999999', { method: 'HEAD' });
+  it('200 and 201 from GET /v1/pets and POST /v1/pets', async () => {
+    const list = await store.api.get('/v1/pets');
+    const created = await store.api.post('/v1/pets', { name: 'Frank', categoryId: 7 });
 
-    expect(head).toMatchObject({ status: 404, text: '' });
+    expect([list.status, created.status]).toEqual([200, 201]);
+    for (const { headers } of [list, created]) {
+      expect(headers).not.toHaveProperty('deprecation');
+      expect(headers).not.toHaveProperty('sunset');
+    }
   });
 });

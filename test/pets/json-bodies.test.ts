@@ -1,30 +1,20 @@
 import { gzipSync } from 'node:zlib';
-import { type ApiResponse, ApiClient, sendRaw } from '../harness/http/client.js';
-import { createOwner } from '../harness/database/factories.js';
-import { startService, type TestService } from '../harness/service/service.js';
+import { type ApiResponse, sendRaw } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
+import { useStore } from '../harness/http/store.js';
 
 const MAX_BYTES = 102_400;
-
-let service: TestService;
-let key: string;
-let api: ApiClient;
-
-beforeAll(async () => {
-  service = await startService();
-  ({ key } = await createOwner(service.database));
-  api = new ApiClient(service, key);
-});
-
-afterAll(() => service.close());
-
 const PET = '{"name":"Frank","categoryId":7}';
+const TEXT = { 'Content-Type': 'text/plain' };
+
+const store = useStore();
 
 /** Returns a valid body of N bytes. */
 const petOf = (bytes: number): string => `${PET.slice(0, -1)}${' '.repeat(bytes - PET.length)}}`;
 
 /** Posts a body with these headers only. */
 function post(body: string | Buffer, headers: Record<string, string>): Promise<ApiResponse> {
-  return api.send('/v1/pets', { method: 'POST', headers, body });
+  return store.api.send('/v1/pets', { method: 'POST', headers, body });
 }
 
 const postJson = (body: string | Buffer, headers: Record<string, string> = {}) =>
@@ -36,96 +26,75 @@ const postChunked = (body: string | Buffer, headers: Record<string, string> = {}
 
 /** Writes a request whose body is not sent or is incomplete. Returns the response. */
 function sendHead(headers: Record<string, string>, body = ''): Promise<string> {
-  const allHeaders = { Host: 'localhost', Authorization: `Bearer ${key}`, ...headers };
+  const authorization = `Bearer ${store.owner.key}`;
+  const allHeaders = { Host: 'localhost', Authorization: authorization, ...headers };
   const lines = Object.entries(allHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
-  return sendRaw(service, `POST /v1/pets HTTP/1.1\r\n${lines.join('')}\r\n${body}`, {
+  return sendRaw(store.service, `POST /v1/pets HTTP/1.1\r\n${lines.join('')}\r\n${body}`, {
     quietMs: 50,
   });
 }
 
-const UNSUPPORTED = { code: 'unsupported_media_type', message: expect.any(String), status: 415 };
-const TOO_LARGE = {
-  code: 'payload_too_large',
-  message: 'The request body must not be larger than 102400 bytes.',
-  status: 413,
-};
-const MALFORMED = { code: 'malformed_json', message: expect.any(String), status: 400 };
+const expectUnsupported = (response: ApiResponse) =>
+  expectError(response, 415, 'unsupported_media_type');
+
+function expectTooLarge(response: ApiResponse): void {
+  expect(expectError(response, 413, 'payload_too_large')).toBe(
+    'The request body must not be larger than 102400 bytes.',
+  );
+}
+
+/** Expects a 400 with this reason. */
+function expectMalformed(response: ApiResponse, reason: string): void {
+  expect(expectError(response, 400, 'malformed_json')).toBe(
+    `The request body ${reason}. It must be JSON in UTF-8.`,
+  );
+}
+
+/** A body with these bytes in its name. */
+const petNamed = (...inName: number[]): Buffer =>
+  Buffer.from(`{"name":"Frank${String.fromCharCode(...inName)}","categoryId":7}`, 'latin1');
 
 describe('POST /v1/pets › Content-Type', () => {
   it.each([
-    'application/json',
-    'APPLICATION/JSON',
-    'Application/Json',
-    'application/json; charset=utf-8',
-    'application/json;charset=UTF-8',
-    'application/json ; CHARSET=Utf-8',
-    'application/json; charset="utf-8"',
-    'application/json;\tcharset=utf-8 ',
-    'application/json;',
-    'application/json; charset=utf-8;',
-    'application/json; profile="a;b\\"c"; charset=utf-8',
-    'application/json; version=1',
-  ])('201 when it is %s', async (type) => {
-    expect((await post(PET, { 'Content-Type': type })).status).toBe(201);
+    ...['', ';', '; charset=utf-8', ';charset=UTF-8', ' ; CHARSET=Utf-8', '; charset="utf-8"'],
+    ...[';\tcharset=utf-8 ', '; charset=utf-8;', '; profile="a;b\\"c"; charset=utf-8'],
+    '; version=1',
+  ])('201 when it is application/json%s, in any case', async (parameters) => {
+    for (const type of ['application/json', 'APPLICATION/JSON', 'Application/Json']) {
+      expect((await post(PET, { 'Content-Type': type + parameters })).status).toBe(201);
+    }
   });
 
   it.each([
-    'text/plain',
-    'text/json',
-    'application/x-www-form-urlencoded',
-    'multipart/form-data; boundary=x',
-    'application/octet-stream',
-    'application/vnd.api+json',
-    'application/problem+json',
-    'application/json+x',
-    'application/json-patch+json',
-    'application/jsonx',
-    'application/json5',
-    'application/ld+json; charset=utf-8',
-    'xapplication/json',
-    'application/json, text/plain',
+    ...['', 'text/plain', 'text/json', 'application/x-www-form-urlencoded', 'json', '*/*'],
+    ...['multipart/form-data; boundary=x', 'application/octet-stream', 'application/*'],
+    ...['application/vnd.api+json', 'application/problem+json', 'application/json-patch+json'],
+    ...['application/json+x', 'application/jsonx', 'application/json5', 'xapplication/json'],
+    ...['application/ld+json; charset=utf-8', 'application/json, text/plain', 'application /json'],
     'application/json text/plain',
-    'application /json',
-    'application/*',
-    '*/*',
-    'json',
-    'application/json; charset=utf8',
-    'application/json; charset=utf-16',
-    'application/json; charset=iso-8859-1',
-    'application/json; charset=us-ascii',
-    'application/json; charset="utf-16"',
-    'application/json; charset=',
-    'application/json; charset',
-    "application/json; charset='utf-8'",
-    'application/json; charset=utf-8; charset=utf-16',
-    'application/json; charset=utf-8x',
-    'application/json; version=1; charset=utf-16',
-    'application/json; version',
-    'application/json; version="1',
-    'application/json; version=1 2',
-    'application/json; =1',
-    '',
-  ])('415 when it is %s', async (type) => {
-    const response = await post(PET, { 'Content-Type': type });
-
-    expect(response.status).toBe(415);
-    expect(response.json).toEqual(UNSUPPORTED);
-    expect(response.headers['cache-control']).toBe('no-store');
+  ])('415 when it is "%s"', async (type) => {
+    expectUnsupported(await post(PET, { 'Content-Type': type }));
   });
 
-  it('415 when there is none', async () => {
-    expect((await post(PET, {})).json).toEqual(UNSUPPORTED);
+  it.each([
+    ...['charset=utf8', 'charset=utf-16', 'charset=iso-8859-1', 'charset=us-ascii', 'charset='],
+    ...['charset="utf-16"', 'charset', "charset='utf-8'", 'charset=utf-8; charset=utf-16'],
+    ...['charset=utf-8x', 'version=1; charset=utf-16', 'version', 'version="1', 'version=1 2'],
+    '=1',
+  ])('415 when it is application/json; %s', async (parameters) => {
+    expectUnsupported(await post(PET, { 'Content-Type': `application/json; ${parameters}` }));
   });
 
-  it('415 within a moment when it is made to be hard to read', async () => {
+  it('415 when there is none, and when it is made to be hard to read', async () => {
+    expectUnsupported(await post(PET, {}));
     const type = `application/json${'; \t'.repeat(4_000)}x`;
-    expect((await post(PET, { 'Content-Type': type })).json).toEqual(UNSUPPORTED);
+    expectUnsupported(await post(PET, { 'Content-Type': type }));
   });
 
   it('400 that lists the required properties, not 415, when there is no body', async () => {
-    const response = await post('', { 'Content-Type': 'text/plain', 'Content-Length': '0' });
+    const response = await post('', { ...TEXT, 'Content-Length': '0' });
 
-    expect(response.json).toMatchObject({ code: 'invalid_request' });
+    expect(expectError(response, 400, 'invalid_request')).toContain('name is required');
   });
 });
 
@@ -136,24 +105,17 @@ describe('POST /v1/pets › Content-Encoding', () => {
   });
 
   it.each([
-    ['gzip', gzipSync(PET)],
-    ['br', PET],
-    ['deflate', PET],
-    ['zstd', PET],
-    ['identity, gzip', gzipSync(PET)],
-    ['identity, identity', PET],
-    ['constructor', PET],
-  ])('415 with Accept-Encoding: identity when it is %s', async (coding, body) => {
-    const response = await postJson(body, { 'Content-Encoding': coding });
-
-    expect(response.json).toEqual(UNSUPPORTED);
-    expect(response.headers['accept-encoding']).toBe('identity');
+    ...['gzip', 'br', 'deflate', 'zstd', 'identity, gzip', 'identity, identity', 'constructor'],
+  ])('415 with Accept-Encoding: identity when it is %s', async (coding) => {
+    for (const body of [PET, gzipSync(PET)]) {
+      const response = await postJson(body, { 'Content-Encoding': coding });
+      expectUnsupported(response);
+      expect(response.headers['accept-encoding']).toBe('identity');
+    }
   });
 
   it('415 without Accept-Encoding when only the Content-Type is wrong', async () => {
-    const { status, headers } = await post(PET, { 'Content-Type': 'text/plain' });
-
-    expect([status, headers['accept-encoding']]).toEqual([415, undefined]);
+    expect((await post(PET, TEXT)).headers).not.toHaveProperty('accept-encoding');
   });
 });
 
@@ -166,22 +128,20 @@ describe('POST /v1/pets › size', () => {
   });
 
   it.each([MAX_BYTES + 1, 500_000])('413 with %i bytes', async (bytes) => {
-    for (const response of [await postJson(petOf(bytes)), await postChunked(petOf(bytes))]) {
-      expect(response.status).toBe(413);
-      expect(response.json).toEqual(TOO_LARGE);
-    }
+    expectTooLarge(await postJson(petOf(bytes)));
+    expectTooLarge(await postChunked(petOf(bytes)));
   });
 
-  it('413 at once for Content-Length, without reading the body', async () => {
-    const type = { 'Content-Type': 'application/json' };
+  it.each([`${MAX_BYTES + 1}`, '9007199254740993'])(
+    '413 at once for Content-Length: %s, without reading the body',
+    async (length) => {
+      const headers = { 'Content-Type': 'application/json', 'Content-Length': length };
+      const response = await sendHead(headers);
 
-    const response = await sendHead({ ...type, 'Content-Length': `${MAX_BYTES + 1}` });
-    expect(response).toMatch(/^HTTP\/1\.1 413 /);
-    expect(response).toMatch(/\r\nConnection: close\r\n/);
-    expect(await sendHead({ ...type, 'Content-Length': '9007199254740993' })).toMatch(
-      /^HTTP\/1\.1 413 /,
-    );
-  });
+      expect(response).toMatch(/^HTTP\/1\.1 413 /);
+      expect(response).toMatch(/\r\nConnection: close\r\n/);
+    },
+  );
 
   it('413 as soon as chunks come to more, with the rest not waited for', async () => {
     const headers = { 'Content-Type': 'application/json', 'Transfer-Encoding': 'chunked' };
@@ -193,134 +153,82 @@ describe('POST /v1/pets › size', () => {
 
 describe('POST /v1/pets › JSON', () => {
   it.each([
-    ['nothing but white space', ' \n'],
-    ['cut short', PET.slice(0, -1)],
-    ['followed by more', `${PET}{}`],
-    ['followed by a comma', `${PET},`],
-    ['with a trailing comma', '{"name":"Frank","categoryId":7,}'],
-    ['with single quotes', "{'name':'Frank','categoryId':7}"],
-    ['with bare names', '{name:"Frank",categoryId:7}'],
-    ['with a comment', `${PET}// a cat`],
-    ['with a line end in a string', '{"name":"Fr\nank","categoryId":7}'],
-    ['with a NUL in a string', '{"name":"Fr\0ank","categoryId":7}'],
-    ['with an unknown escape', '{"name":"\\x46rank","categoryId":7}'],
-    ['with a short escape', '{"name":"\\u46","categoryId":7}'],
-    ['with two values for a name', '{"name":"A" "B","categoryId":7}'],
-    ['with an unknown word', '{"name":"Frank","categoryId":undefined}'],
-    ['with a vertical tab', `\v${PET}`],
-    ['with a no-break space', `\u00a0${PET}`],
-    ['a form', 'name=Frank&categoryId=7'],
-    ['wrong, with an exponent', '{"name":"Frank","categoryId":7e0,}'],
-    ['beginning with a byte order mark', `\ufeff${PET}`],
-    [
-      'beginning with a byte order mark, with an exponent',
-      '\ufeff{"name":"Frank","categoryId":7e0}',
-    ],
-    ['a byte order mark', '\ufeff'],
-    ['in UTF-16', Buffer.from(PET, 'utf16le')],
-    ['not UTF-8: a lone continuation byte', bytes(0x80)],
-    ['not UTF-8: a byte of no use', bytes(0xff)],
-    ['not UTF-8: Latin-1', Buffer.from('{"name":"Zoë","categoryId":7}', 'latin1')],
-    ['not UTF-8: cut short', bytes(0xe2, 0x82)],
-    ['not UTF-8: overlong', bytes(0xc1, 0x81)],
-    ['not UTF-8: an overlong NUL', bytes(0xc0, 0x80)],
-    ['not UTF-8: a surrogate', bytes(0xed, 0xa0, 0xbd)],
-    ['not UTF-8: a pair of surrogates', bytes(0xed, 0xa0, 0xbd, 0xed, 0xb0, 0x88)],
-    ['not UTF-8: past the last code point', bytes(0xf4, 0x90, 0x80, 0x80)],
-  ])('400 malformed_json when it is %s', async (_what, body) => {
-    expect((await postJson(body)).json).toEqual(MALFORMED);
+    ...[' \n', PET.slice(0, -1), `${PET}{}`, `${PET},`, `${PET}// a cat`, `\v${PET}`],
+    ...['{"name":"Frank","categoryId":7,}', '{"name":"Frank","categoryId":7e0,}'],
+    ...["{'name':'Frank','categoryId':7}", '{name:"Frank",categoryId:7}', `\u00a0${PET}`],
+    ...['{"name":"Fr\nank","categoryId":7}', '{"name":"Fr\0ank","categoryId":7}'],
+    ...['{"name":"\\x46rank","categoryId":7}', '{"name":"\\u46","categoryId":7}'],
+    ...['{"name":"A" "B","categoryId":7}', '{"name":"Frank","categoryId":undefined}'],
+    ...['name=Frank&categoryId=7', '{"name":"","categoryId":null', Buffer.from(PET, 'utf16le')],
+  ])('400 malformed_json when it is %j', async (body) => {
+    expectMalformed(await postJson(body), 'cannot be parsed');
   });
 
-  it('201 with white space around and within', async () => {
-    expect((await postJson('\r\n\t {\n"name" : "Frank" ,\t"categoryId" : 7 } \n')).status).toBe(
-      201,
-    );
-  });
-
-  it('201 with a byte order mark in the name', async () => {
-    const response = await postJson('{"name":"\ufeffFrank","categoryId":7}');
-
-    expect(response).toMatchObject({ status: 201, json: { name: '\ufeffFrank' } });
-  });
-
-  /** A body of N levels with an ignored property. */
-  const nested = (depth: number, open: string, close: string, category = '7'): string =>
-    `{"name":"Frank","categoryId":${category},"x":${open.repeat(depth - 1)}${close.repeat(depth - 1)}}`;
+  it.each(['', '{}', PET, '{"name":"Frank","categoryId":7e0}'])(
+    '400 malformed_json when a byte order mark precedes "%s"',
+    async (body) => {
+      expectMalformed(await postJson(`\ufeff${body}`), 'begins with a byte order mark');
+    },
+  );
 
   it.each([
-    ['arrays', nested(32, '[', ']'), nested(33, '[', ']')],
-    ['arrays, with an exponent', nested(32, '[', ']', '7e0'), nested(33, '[', ']', '7e0')],
-    [
-      'objects',
-      `{"x":`.repeat(31) + PET + '}'.repeat(31),
-      `{"x":`.repeat(32) + PET + '}'.repeat(32),
-    ],
-  ])('400 malformed_json when %s nest deeper than 32 levels', async (_what, good, bad) => {
-    expect((await postJson(good)).json).not.toMatchObject({ code: 'malformed_json' });
-    expect((await postJson(bad)).json).toEqual(MALFORMED);
+    ['a lone continuation byte', petNamed(0x80)],
+    ['a byte of no use', petNamed(0xff)],
+    ['Latin-1', petNamed(0xeb)],
+    ['cut short', petNamed(0xe2, 0x82)],
+    ['overlong', petNamed(0xc1, 0x81)],
+    ['an overlong NUL', petNamed(0xc0, 0x80)],
+    ['a surrogate', petNamed(0xed, 0xa0, 0xbd)],
+    ['a pair of surrogates', petNamed(0xed, 0xa0, 0xbd, 0xed, 0xb0, 0x88)],
+    ['past the last code point', petNamed(0xf4, 0x90, 0x80, 0x80)],
+  ])('400 malformed_json when it is not UTF-8: %s', async (_what, body) => {
+    expectMalformed(await postJson(body), 'is not valid UTF-8');
   });
 
   it.each([
-    ['20,000 arrays', nested(20_000, '[', ']')],
-    ['100,000 arrays that do not end', '['.repeat(100_000)],
-    ['17,000 objects that do not end', '{"x":'.repeat(17_000)],
-  ])('400 malformed_json with %s', async (_what, body) => {
-    expect((await postJson(body)).json).toEqual(MALFORMED);
-  });
-
-  it.each([
-    ['side by side', `{"name":"Frank","categoryId":7,"x":[${'[[]],'.repeat(1_000)}{}]}`, 'Frank'],
-    ['in strings', `{"name":"${'[{'.repeat(40)}","categoryId":7}`, '[{'.repeat(40)],
-    [
-      'in strings with quotes',
-      `{"name":"\\"${'['.repeat(40)}\\\\","categoryId":7}`,
-      `"${'['.repeat(40)}\\`,
-    ],
-  ])('201 with any number of brackets %s', async (_what, body, name) => {
+    ['\r\n\t {\n"name" : "Frank" ,\t"categoryId" : 7 } \n', 'Frank'],
+    ['{"name":"\ufeffFrank","categoryId":7}', '\ufeffFrank'],
+    [`{"name":"Frank","categoryId":7,"x":[${'[[]],'.repeat(1_000)}{}]}`, 'Frank'],
+    [`{"name":"${'[{'.repeat(40)}","categoryId":7}`, '[{'.repeat(40)],
+    [`{"name":"\\"${'['.repeat(40)}\\\\","categoryId":7}`, `"${'['.repeat(40)}\\`],
+  ])('201 with white space, a byte order mark or many brackets within: %j', async (body, name) => {
     expect(await postJson(body)).toMatchObject({ status: 201, json: { name } });
   });
 
+  /** A body of N levels with an ignored property. */
+  const nested = (depth: number, category = '7'): string =>
+    `{"name":"Frank","categoryId":${category},"x":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
+  const nestedObjects = (depth: number): string =>
+    `{"name":"Frank","categoryId":7,"x":${'{"x":'.repeat(depth - 2)}{}${'}'.repeat(depth - 1)}`;
+
+  it.each([
+    ['arrays', nested],
+    ['arrays, with an exponent', (depth: number) => nested(depth, '7e0')],
+    ['objects', nestedObjects],
+  ])('201 when %s nest 32 levels deep, 400 malformed_json below', async (_what, bodyOf) => {
+    expect((await postJson(bodyOf(32))).status).toBe(201);
+    const bodies = [bodyOf(33), bodyOf(15_000), '['.repeat(100_000), '{"x":'.repeat(17_000)];
+    for (const body of bodies) {
+      expectMalformed(await postJson(body), 'is nested deeper than 32 levels');
+    }
+  });
+
+  const repeated = (count: number, text: string): string => Array(count).fill(text).join(',');
+
   it.each([
     ['members', (count: number) => Array.from({ length: count }, (_, i) => `"${i}":0`).join(',')],
-    [
-      'elements',
-      (count: number) =>
-        `"x":[${Array(count - 1)
-          .fill(0)
-          .join(',')}]`,
-    ],
-    [
-      'empty arrays',
-      (count: number) =>
-        `"x":[${Array(count - 1)
-          .fill('[]')
-          .join(',')}]`,
-    ],
-    [
-      'empty objects',
-      (count: number) =>
-        `"x":[ ${Array(count - 1)
-          .fill('{ }')
-          .join(' , ')} ]`,
-    ],
-    [
-      'objects',
-      (count: number) =>
-        `"x":[${Array((count - 1) / 2)
-          .fill('{"a":0}')
-          .join(',')}]`,
-    ],
+    ['elements', (count: number) => `"x":[${repeated(count - 1, '0')}]`],
+    ['empty arrays', (count: number) => `"x":[${repeated(count - 1, '[]')}]`],
+    ['empty objects', (count: number) => `"x":[ ${repeated(count - 1, ' { } ')} ]`],
+    ['objects', (count: number) => `"x":[${repeated((count - 1) / 2, '{"a":0}')}]`],
   ])('201 with 10,000 members and elements, 400 with 10,001: %s', async (_what, members) => {
     const pet = PET.slice(0, -1);
 
-    expect((await postJson(`${pet},${members(9_997)}}`)).status).toBe(201);
     expect((await postJson(`${pet},"a":0,${members(9_997)}}`)).status).toBe(201);
-    const { json } = await postJson(`${pet},"a":0,"b":0,${members(9_997)}}`);
-    expect(json).toEqual({
-      ...MALFORMED,
-      message:
-        'The request body has more than 10,000 members and elements in total. It must be JSON in UTF-8.',
-    });
+    expectMalformed(
+      await postJson(`${pet},"a":0,"b":0,${members(9_997)}}`),
+      'has more than 10,000 members and elements in total',
+    );
   });
 
   it('400 that names every invalid property when one is a large object', async () => {
@@ -329,47 +237,15 @@ describe('POST /v1/pets › JSON', () => {
 
     expect(json.message).toMatch(/^name must be a string .*; categoryId must be an integer /);
   });
-
-  it("400 in the service's own words", async () => {
-    const messages = [
-      (await postJson('{"name":')).json.message,
-      (await postJson(bytes(0xff))).json.message,
-      (await postJson('\ufeff{}')).json.message,
-      (await postJson('['.repeat(33))).json.message,
-    ];
-
-    expect(messages).toEqual([
-      'The request body cannot be parsed. It must be JSON in UTF-8.',
-      'The request body is not valid UTF-8. It must be JSON in UTF-8.',
-      'The request body begins with a byte order mark. It must be JSON in UTF-8.',
-      'The request body is nested deeper than 32 levels. It must be JSON in UTF-8.',
-    ]);
-  });
 });
 
-describe('POST /v1/pets › the first of several things wrong', () => {
-  const text = { 'Content-Type': 'text/plain' };
-
-  it.each([
-    ['415 before 413', petOf(MAX_BYTES + 1), text, 415],
-    ['415 before 413, by its coding', petOf(MAX_BYTES + 1), { 'Content-Encoding': 'lzma' }, 415],
-    ['415 before malformed JSON', '{', text, 415],
-    ['415 before invalid properties', '{}', text, 415],
-    ['413 before malformed JSON', '{'.repeat(MAX_BYTES + 1), {}, 413],
-    ['413 before what is not UTF-8', Buffer.alloc(MAX_BYTES + 1, 0xff), {}, 413],
-  ])('%s', async (_what, body, headers, status) => {
-    expect((await postJson(body, headers)).status).toBe(status);
-  });
-
-  it('malformed JSON before invalid properties', async () => {
-    expect((await postJson('{"name":"","categoryId":null')).json).toEqual(MALFORMED);
-  });
+it.each([
+  ['415 before 413', petOf(MAX_BYTES + 1), TEXT, 415],
+  ['415 before 413, by its coding', petOf(MAX_BYTES + 1), { 'Content-Encoding': 'lzma' }, 415],
+  ['415 before malformed JSON', '{', TEXT, 415],
+  ['415 before invalid properties', '{}', TEXT, 415],
+  ['413 before malformed JSON', '{'.repeat(MAX_BYTES + 1), {}, 413],
+  ['413 before what is not UTF-8', Buffer.alloc(MAX_BYTES + 1, 0xff), {}, 413],
+])('POST /v1/pets › %s', async (_what, body, headers, status) => {
+  expect((await postJson(body, headers)).status).toBe(status);
 });
-
-function bytes(...inName: number[]): Buffer {
-  return Buffer.concat([
-    Buffer.from('{"name":"Frank'),
-    Buffer.from(inName),
-    Buffer.from('","categoryId":7}'),
-  ]);
-}

@@ -1,46 +1,74 @@
-import { ApiClient } from '../harness/http/client.js';
+import { networkInterfaces } from 'node:os';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { createOwner, createPets } from '../harness/database/factories.js';
-import { startService, type TestService } from '../harness/service/service.js';
+import { expectError } from '../harness/http/error-response.js';
+import { useStore } from '../harness/http/store.js';
+import { startService } from '../harness/service/service.js';
 
 const LIMIT_RULE = 'limit must be an integer from 1 to 100';
 const STATUS_RULE = 'status must be one of available, pending, sold';
+const STATUSES = ['available', 'pending', 'sold'] as const;
 
-let service: TestService;
-let api: ApiClient;
-let ids: string[];
+const store = useStore();
 
-/** Every third animal is pending, none is sold. */
-const statusOf = (index: number) => (index % 3 === 2 ? 'pending' : 'available');
+const list = (query = '', headers = {}): Promise<ApiResponse> =>
+  store.api.get(`/v1/pets${query}`, headers);
 
-beforeAll(async () => {
-  service = await startService();
-  api = new ApiClient(service, (await createOwner(service.database)).key);
-  ids = await createPets(service.database, 130, statusOf);
-});
+/** Returns the path and query of the Link to the next page, if there is one. */
+function nextPage({ headers }: ApiResponse): string | undefined {
+  if (headers.link === undefined) return undefined;
+  const next = /^<([^<>]+)>; rel="next"$/.exec(String(headers.link))![1]!;
+  return next.replace(store.service.url, '');
+}
 
-afterAll(() => service.close());
+/** The ids in the text. JSON.parse would round those greater than 2^53. */
+const idsOf = ({ text }: ApiResponse): string[] =>
+  [...text.matchAll(/"id":(-?\d+)/g)].map(([, id]) => id!);
 
-const idsOf = (pets: { id: number }[]): string[] => pets.map(({ id }) => String(id));
+/** Follows the Links from a page. Returns all ids. */
+async function walk(
+  path: string | undefined,
+  { client = store.api, between = () => Promise.resolve() } = {},
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (let next = path; next;) {
+    const page: ApiResponse = await client.get(next);
+    expect(page.status).toBe(200);
+    ids.push(...idsOf(page));
+    next = nextPage(page);
+    if (next) await between();
+  }
+  return ids;
+}
+
+/** Returns the ids that the database holds, in order. */
+async function storedIds(status?: string): Promise<string[]> {
+  const rows = await store.query<{ id: string }>(
+    `SELECT id::text FROM pets WHERE $1::text IS NULL OR status = $1 ORDER BY pets.id`,
+    [status ?? null],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Replaces all animals. */
+async function fill(count: number, status: (index: number) => (typeof STATUSES)[number]) {
+  await store.query('TRUNCATE pets RESTART IDENTITY CASCADE');
+  await createPets(store.service.database, count, status);
+}
+
+/** Returns the cursor of the page after the first. */
+async function cursorOf(query: string): Promise<string> {
+  const next = nextPage(await list(query)) ?? '';
+  return new URLSearchParams(next.split('?')[1]).get('cursor')!;
+}
 
 describe('GET /v1/pets', () => {
-  it('200 with the first 20 animals in ascending order of id when no limit is given', async () => {
-    const response = await api.get('/v1/pets');
+  beforeAll(() => fill(130, (index) => (index % 3 === 2 ? 'pending' : 'available')));
 
-    expect(response.status).toBe(200);
-    expect(idsOf(response.json)).toEqual(ids.slice(0, 20));
-  });
+  it('200 with the members of an animal, and nothing else', async () => {
+    const { text, headers } = await list('?limit=1');
 
-  it('200 with id, name, categoryId and status of an animal, and nothing else', async () => {
-    const response = await api.get('/v1/pets?limit=1');
-
-    expect(response.text).toBe(
-      `[{"id":${ids[0]},"name":"Pet 1","categoryId":1,"status":"available"}]`,
-    );
-  });
-
-  it('200 as application/json with Cache-Control: private, no-cache', async () => {
-    const { headers } = await api.get('/v1/pets');
-
+    expect(text).toBe('[{"id":1,"name":"Pet 1","categoryId":1,"status":"available"}]');
     expect(headers).toMatchObject({
       'content-type': 'application/json',
       'cache-control': 'private, no-cache',
@@ -49,198 +77,297 @@ describe('GET /v1/pets', () => {
   });
 
   it.each([1, 2, 19, 20, 21, 99, 100])('200 with as many animals as limit=%i', async (limit) => {
-    const response = await api.get(`/v1/pets?limit=${limit}`);
+    const response = await list(`?limit=${limit}`);
 
-    expect(response.status).toBe(200);
-    expect(idsOf(response.json)).toEqual(ids.slice(0, limit));
+    expect([response.status, idsOf(response)]).toEqual([200, (await storedIds()).slice(0, limit)]);
   });
 
   it.each(['available', 'pending'])('200 with the animals of status=%s only', async (status) => {
-    const response = await api.get(`/v1/pets?status=${status}&limit=30`);
+    const response = await list(`?status=${status}&limit=30`);
 
-    expect(response.status).toBe(200);
-    expect(idsOf(response.json)).toEqual(
-      ids.filter((_id, index) => statusOf(index) === status).slice(0, 30),
-    );
+    expect(idsOf(response)).toEqual((await storedIds(status)).slice(0, 30));
     expect(response.json).toEqual(response.json.map((pet: object) => ({ ...pet, status })));
   });
 
   it('200 with an empty array and no Link when no animal has the status', async () => {
-    const response = await api.get('/v1/pets?status=sold');
+    const { status, text, headers } = await list('?status=sold');
 
-    expect(response).toMatchObject({ status: 200, text: '[]' });
-    expect(response.headers).not.toHaveProperty('link');
+    expect([status, text, headers.link]).toEqual([200, '[]', undefined]);
   });
 
   it.each([
-    ['an unknown name', '?color=black&color=red'],
-    ['a name in capitals', '?LIMIT=5&Status=lost'],
-    ['names of Object.prototype', '?__proto__=x&constructor=y&toString=z&hasOwnProperty=1'],
-    ['names in brackets', '?limit[]=5&status[0]=lost'],
-    ['nothing at all', '?'],
-    ['empty pieces', '?&&=&=5'],
-  ])('200 with the query parameters ignored: %s', async (_what, query) => {
-    const response = await api.get(`/v1/pets${query}`);
+    ...['', '?', '?&&=&=5', '?color=black&color=red', '?LIMIT=5&Status=lost'],
+    ...['?__proto__=x&constructor=y&toString=z', '?limit[]=5&status[0]=lost'],
+  ])('200 with the first 20 animals, unknown parameters ignored: %s', async (query) => {
+    const response = await list(query);
 
-    expect(response.status).toBe(200);
-    expect(idsOf(response.json)).toEqual(ids.slice(0, 20));
+    expect([response.status, idsOf(response)]).toEqual([200, (await storedIds()).slice(0, 20)]);
   });
 
   it('200 with percent-encoded parameters', async () => {
-    const response = await api.get('/v1/pets?%6cimit=%33&status=%70ending');
+    const { json } = await list('?%6cimit=%33&status=%70ending');
 
-    expect(response.status).toBe(200);
-    expect(response.json).toHaveLength(3);
-    expect(response.json[0]).toMatchObject({ id: Number(ids[2]), status: 'pending' });
-  });
-
-  it('400 invalid_request also when limit is the last of very many parameters', async () => {
-    const response = await api.get(`/v1/pets?${'a&'.repeat(1500)}limit=abc`);
-
-    expect(response.status).toBe(400);
+    expect(json).toHaveLength(3);
+    expect(json[0]).toMatchObject({ id: 3, status: 'pending' });
   });
 
   it.each([
-    '0',
-    '101',
-    '1000',
-    '99999999999999999999',
-    '-1',
-    '-0',
-    '05',
-    '00',
-    '+5',
-    '%2B5',
-    'abc',
-    '1.5',
-    '5.0',
-    '1e1',
-    '0x10',
-    '%205',
-    '5%20',
-    '5%0A',
-    '5%00',
-    '1_0',
-    '%EF%BC%95',
-    'NaN',
-    'Infinity',
-    'null',
-    '5n',
-    '5,6',
+    ...'0 101 1000 99999999999999999999 -1 -0 05 00 +5 %2B5 abc 1.5 5.0 1e1 0x10 %205'.split(' '),
+    ...'5%20 5%0A 5%00 1_0 %EF%BC%95 NaN Infinity null 5n 5,6 5&limit=5 5&limit='.split(' '),
     '',
-    '5&limit=5',
-    '5&limit=',
   ])('400 invalid_request when limit=%s', async (limit) => {
-    const response = await api.get(`/v1/pets?limit=${limit}`);
-
-    expect(response.status).toBe(400);
-    expect(response.json).toEqual({
-      code: 'invalid_request',
-      message: `${LIMIT_RULE}.`,
-      status: 400,
-    });
-  });
-
-  it.each([
-    'lost',
-    'Available',
-    'SOLD',
-    'available%20',
-    '%20sold',
-    'sold%00',
-    'available,sold',
-    'null',
-    'undefined',
-    '0',
-    '',
-    'sold&status=sold',
-    'sold&status=pending',
-  ])('400 invalid_request when status=%s', async (status) => {
-    const response = await api.get(`/v1/pets?status=${status}`);
-
-    expect(response.status).toBe(400);
-    expect(response.json).toEqual({
-      code: 'invalid_request',
-      message: `${STATUS_RULE}.`,
-      status: 400,
-    });
-  });
-
-  it.each(['?limit', '?status'])('400 invalid_request when %s has no value', async (query) => {
-    expect((await api.get(`/v1/pets${query}`)).json).toMatchObject({ code: 'invalid_request' });
-  });
-
-  it('400 that lists both parameters when both are invalid, in any order', async () => {
-    const response = await api.get('/v1/pets?status=lost&cursor=lost&limit=0');
-
-    expect(response.json).toEqual({
-      code: 'invalid_request',
-      message: `${LIMIT_RULE}; ${STATUS_RULE}.`,
-      status: 400,
-    });
-  });
-
-  it('400 with Cache-Control: no-store', async () => {
-    const { headers } = await api.get('/v1/pets?limit=0');
-
-    expect(headers['cache-control']).toBe('no-store');
-    expect(headers).not.toHaveProperty('etag');
-  });
-});
-
-describe('HEAD /v1/pets', () => {
-  it('200 with the headers of a GET and no body', async () => {
-    const get = await api.get('/v1/pets?limit=3');
-    const head = await api.send('/v1/pets?limit=3', { method: 'HEAD' });
-
-    expect(head).toMatchObject({ status: 200, text: '' });
-    for (const name of [
-      'content-type',
-      'content-length',
-      'etag',
-      'link',
-      'cache-control',
-      'vary',
-    ]) {
-      expect([name, head.headers[name]]).toEqual([name, get.headers[name] ?? 'nothing']);
+    for (const query of [`?limit=${limit}`, `?${'a&'.repeat(1_500)}limit=${limit}`]) {
+      expect(expectError(await list(query), 400, 'invalid_request')).toBe(`${LIMIT_RULE}.`);
     }
   });
 
-  it('400 without a body when the limit is wrong', async () => {
-    const head = await api.send('/v1/pets?limit=0', { method: 'HEAD' });
+  it.each([
+    ...'lost Available SOLD available%20 %20sold sold%00 available,sold null undefined'.split(' '),
+    ...['', '0', 'sold&status=sold', 'sold&status=pending'],
+  ])('400 invalid_request when status=%s', async (status) => {
+    const response = await list(`?status=${status}`);
 
-    expect(head).toMatchObject({ status: 400, text: '' });
-    expect(Number(head.headers['content-length'])).toBeGreaterThan(0);
+    expect(expectError(response, 400, 'invalid_request')).toBe(`${STATUS_RULE}.`);
+  });
+
+  it.each([
+    ['?limit', `${LIMIT_RULE}.`],
+    ['?status', `${STATUS_RULE}.`],
+    ['?status=lost&cursor=lost&limit=0', `${LIMIT_RULE}; ${STATUS_RULE}.`],
+  ])('400 that lists every invalid parameter in order: %s', async (query, message) => {
+    expect(expectError(await list(query), 400, 'invalid_request')).toBe(message);
   });
 });
 
-describe('paths', () => {
-  it.each([
+it.each([
+  ...[
     '/v1/pets/',
     '/v1/pets/?limit=1',
+    '/v1/pets//',
     '/v1//pets',
     '//v1/pets',
-    '/v1/pets//',
     '/V1/pets',
-    '/v1/Pets',
-    '/v1/PETS',
-    '/v1/%70ets',
-    '/v1/pets;a=1',
-    '/v1/pets.json',
-    '/v1/pet',
-    '/v1/petss',
-    '/v2/pets',
     '/pets',
-    '/v1',
-    '/v1/',
-    '/v1/pets/1/',
-    '/v1/pets/1/name',
-    '/v1/pets//1',
-  ])('GET %s › 404 route_not_found', async (path) => {
-    const response = await api.get(path);
+  ],
+  ...['/v1/PETS', '/v1/%70ets', '/v1/pets;a=1', '/v1/pets.json', '/v1/pet', '/v1/petss', '/v1/'],
+  ...['/v1', '/v2/pets', '/v1/pets/1/', '/v1/pets//1', '/v1/pets/1/name'],
+])('GET %s › 404 route_not_found', async (path) => {
+  expectError(await store.api.get(path), 404, 'route_not_found');
+});
 
-    expect(response.status).toBe(404);
-    expect(response.json).toMatchObject({ code: 'route_not_found', status: 404 });
-    expect(response.headers['cache-control']).toBe('no-store');
+describe('GET /v1/pets › walking by Link', () => {
+  beforeAll(() => fill(150, (index) => STATUSES[index % 7 === 0 ? 2 : index % 2]!));
+
+  it.each([1, 7, 20, 100])('visits each animal once, in order: limit %i', async (limit) => {
+    for (const status of [undefined, ...STATUSES]) {
+      const expected = await storedIds(status);
+      expect(expected.length).toBeGreaterThan(20);
+      const path = `/v1/pets?limit=${limit}${status ? `&status=${status}` : ''}`;
+      expect(await walk(path)).toEqual(expected);
+    }
   });
+
+  it('visits each animal once when the limit changes between pages', async () => {
+    const ids: string[] = [];
+    let cursor = '';
+    for (const limit of ['&limit=1', '&limit=100', '&limit=3', '', '&limit=100']) {
+      const page = await list(`?${limit}${cursor && `&cursor=${cursor}`}`);
+      ids.push(...idsOf(page));
+      cursor = new URLSearchParams(nextPage(page)?.split('?')[1]).get('cursor') ?? '';
+      if (limit === '') expect(page.json).toHaveLength(20);
+    }
+    expect(cursor).toBe('');
+    expect(ids).toEqual(await storedIds());
+  });
+
+  it("continues years later, in another process, with another owner's API key", async () => {
+    const { database } = store.service;
+    const next = nextPage(await list('?status=pending&limit=9'));
+    const nowMs = Date.parse('2040-01-01T00:00:00Z');
+    const later = await startService({ database, nowMs, env: { PUBLIC_URL: store.service.url } });
+
+    const client = new ApiClient(later, (await createOwner(database)).key);
+    const ids = await walk(next, { client }).finally(() => later.close());
+    expect(ids).toEqual((await storedIds('pending')).slice(9));
+  });
+});
+
+describe('GET /v1/pets › walking a changing store', () => {
+  beforeEach(() => fill(30, (index) => STATUSES[index % 2]!));
+
+  it.each([undefined, 'pending'])(
+    'visits those added before once and those added during the walk at most once: status %s',
+    async (status) => {
+      const before = await storedIds(status);
+      let added = 0;
+      const between = async (): Promise<void> => {
+        if (added++ < 10) await createPets(store.service.database, 2, (index) => STATUSES[index]!);
+      };
+      const ids = await walk(`/v1/pets?limit=4${status ? `&status=${status}` : ''}`, { between });
+
+      expect(ids.slice(0, before.length)).toEqual(before);
+      expect(ids).toEqual(await storedIds(status));
+    },
+  );
+
+  it('continues after a deleted animal, and ends when all further ones are deleted', async () => {
+    const before = await storedIds();
+    const next = nextPage(await list('?limit=10'))!;
+    await store.query('DELETE FROM pets WHERE id = $1', [before[9]]);
+    expect(await walk(next)).toEqual(before.slice(10));
+
+    await store.query('DELETE FROM pets');
+    const { status, text, headers } = await store.api.get(next);
+    expect([status, text, headers.link]).toEqual([200, '[]', undefined]);
+  });
+
+  it('visits ids over the whole range of int64, exactly', async () => {
+    const great = '9007199254740992 9007199254740993 9223372036854775806 9223372036854775807';
+    await store.query(
+      `INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE
+       SELECT id, 'Methuselah', 1, 'sold' FROM unnest($1::bigint[]) AS id`,
+      [great.split(' ')],
+    );
+
+    expect(await walk('/v1/pets?limit=1&status=sold')).toEqual(great.split(' '));
+    expect((await walk('/v1/pets?limit=1')).slice(-4)).toEqual(great.split(' '));
+  });
+});
+
+describe('GET /v1/pets › Link', () => {
+  beforeAll(() => fill(40, (index) => (index < 20 ? 'available' : 'pending')));
+
+  it.each([
+    ['?limit=41', 40],
+    ['?limit=40', 40],
+    ['?status=pending', 20],
+    ['?status=pending&limit=20', 20],
+  ])('is absent on a page that holds all: %s', async (query, count) => {
+    const { json, headers } = await list(query);
+
+    expect([json.length, headers.link]).toEqual([count, undefined]);
+  });
+
+  it.each([
+    ['', { limit: '20' }],
+    ['?limit=39', { limit: '39' }],
+    ['?status=available&limit=19', { limit: '19', status: 'available' }],
+    ['?limit=7&color=red&status=pending&Limit=3', { limit: '7', status: 'pending' }],
+  ])('has the same filters and a cursor: %s', async (query, parameters) => {
+    const [path, next] = nextPage(await list(query))!.split('?');
+
+    const cursor = expect.stringMatching(/^[\w-]+$/) as unknown;
+    expect(path).toBe('/v1/pets');
+    expect(Object.fromEntries(new URLSearchParams(next))).toEqual({ ...parameters, cursor });
+  });
+
+  const hasIpv6 = Object.values(networkInterfaces())
+    .flat()
+    .some((network) => network?.address === '::1');
+
+  it.each<[host: string, publicUrl: string | undefined, base: RegExp]>([
+    ['127.0.0.1', undefined, /^http:\/\/127\.0\.0\.1:PORT$/],
+    ['localhost', undefined, /^http:\/\/(?:127\.0\.0\.1|\[::1\]):PORT$/],
+    ...(hasIpv6
+      ? [['::1', undefined, /^http:\/\/\[::1\]:PORT$/] as [string, undefined, RegExp]]
+      : []),
+    ['127.0.0.1', 'https://api.example.org/', /^https:\/\/api\.example\.org$/],
+    ['0.0.0.0', 'http://example.org:8080/store', /^http:\/\/example\.org:8080\/store$/],
+    ['0.0.0.0', undefined, /^$/],
+  ])('with HOST=%s and PUBLIC_URL=%s it begins with %s', async (host, publicUrl, base) => {
+    const env = { HOST: host, TRUST_PROXY: '1', ...(publicUrl && { PUBLIC_URL: publicUrl }) };
+    const service = await startService({ database: store.service.database, env });
+    const address = `http://${host.includes(':') ? `[${host}]` : host}:${service.port}`;
+    const forged = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' };
+    const targetOf = async (path: string, relation: string): Promise<string> => {
+      const headers = { Authorization: `Bearer ${store.owner.key}`, ...forged };
+      const link = (await fetch(address + path, { headers })).headers.get('link') ?? '';
+      const [, target = '', rel] = /^<([^<>]+)>; rel="([a-z-]+)"$/.exec(link) ?? [];
+      expect([rel, target]).toEqual([relation, expect.stringContaining('/v1/pets')]);
+      return target.replace(String(service.port), 'PORT');
+    };
+
+    const [next = '', query = ''] = (await targetOf('/v1/pets?limit=2', 'next')).split('/v1/pets?');
+    expect(next).toMatch(base);
+    expect((await list(`?${query}`)).json.map(({ id }: { id: number }) => id)).toEqual([3, 4]);
+    expect(await targetOf('/v1/pets/1', 'successor-version')).toBe(`${next}/v1/pets`);
+    const warnings = service.logs().filter(({ msg }) => msg?.includes('PUBLIC_URL'));
+    expect(warnings.map(({ level, msg }) => [level, msg])).toEqual(
+      next === '' ? [[40, 'PUBLIC_URL is not set: the URLs in Link headers are relative']] : [],
+    );
+    await service.close();
+  });
+
+  it.each([
+    ['?limit=2', { Host: 'evil.example', Forwarded: 'host=evil.example;proto=https' }],
+    ['?limit=2', { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Prefix': '/evil' }],
+  ])('does not depend on other headers: %s %j', async (query, headers) => {
+    const { link } = (await list(query)).headers;
+
+    expect((await list(query, headers)).headers.link).toBe(link);
+    const absolute = await store.api.get(`http://evil.example/v1/pets${query}`, headers);
+    expect(absolute.headers.link).toBe(link);
+  });
+});
+
+describe('GET /v1/pets › cursor', () => {
+  beforeAll(() => fill(40, (index) => STATUSES[index % 3]!));
+
+  const encoded = (text: string): string => Buffer.from(text).toString('base64url');
+  const expectInvalid = async (query: string): Promise<void> => {
+    expect(expectError(await list(query), 400, 'invalid_cursor')).toContain('cursor');
+  };
+
+  it.each(['', 'next', '20', '!!!', '%00', '%FF', 'M'.repeat(8_000)])(
+    '400 invalid_cursor when it is %s, the first time and later',
+    async (cursor) => {
+      for (let time = 0; time < 2; time++) await expectInvalid(`?cursor=${cursor}`);
+    },
+  );
+
+  it.each([
+    ...['', 'next', '20.5', '020', '-0', '+20', '0x14', '20n', ' 20', '20 ', 'NaN', '20,1', '{}'],
+    ...['9223372036854775808', '-9223372036854775809', '20:x', '20:sold', '20::'],
+  ])('400 invalid_cursor when it encodes the id %j', async (id) => {
+    expect((await list(`?cursor=${encoded('20:')}`)).status).toBe(200);
+    for (const text of [id, `${id}:`]) await expectInvalid(`?cursor=${encoded(text)}`);
+    await expectInvalid(`?status=sold&cursor=${encoded(`${id}:sold`)}`);
+  });
+
+  it.each(['CURSORA', 'CURSOR%3D', '%20CURSOR', 'CURSOR&cursor=CURSOR', 'CURSOR&status=sold'])(
+    '400 invalid_cursor when a valid one is changed to %s',
+    async (change) => {
+      const cursor = await cursorOf('?limit=5');
+      expect((await list(`?cursor=${cursor}`)).status).toBe(200);
+
+      await expectInvalid(`?cursor=${change.replaceAll('CURSOR', cursor)}`);
+      await expectInvalid(`?cursor=${cursor.slice(0, -1)}`);
+    },
+  );
+
+  it.each(['', '&status=pending'])('400 invalid_cursor of status=sold with "%s"', async (used) => {
+    const cursor = await cursorOf('?limit=5&status=sold');
+
+    expect((await list(`?cursor=${cursor}&status=sold`)).status).toBe(200);
+    await expectInvalid(`?cursor=${cursor}${used}`);
+  });
+
+  it.each(['', 'sold'])('200 with a cursor of an earlier release, status "%s"', async (status) => {
+    const filter = status && `&status=${status}`;
+    const page = await list(`?limit=100&cursor=${encoded(`20:${status}`)}${filter}`);
+
+    const ids = await storedIds(status || undefined);
+    expect(idsOf(page)).toEqual(ids.filter((id) => Number(id) > 20));
+  });
+
+  it.each(['limit=0', 'limit=101', 'limit=x', 'status=lost', 'limit=1&limit=2'])(
+    '400 invalid_request, not invalid_cursor, with %s',
+    async (wrong) => {
+      for (const cursor of [await cursorOf('?limit=1'), 'next']) {
+        for (const query of [`?cursor=${cursor}&${wrong}`, `?${wrong}&cursor=${cursor}`]) {
+          expectError(await list(query), 400, 'invalid_request');
+        }
+      }
+    },
+  );
 });

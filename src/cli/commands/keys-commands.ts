@@ -16,6 +16,7 @@ import {
 import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
 import { tableTime, textList, textTable, timeText } from '../text-table.js';
 import { addCommand, addRequiredOption } from '../command-options.js';
+import { confirm, type ConfirmationOptions, YES_OPTION } from '../confirmation.js';
 import { readCounters, type Usage, usageOf } from '../counters.js';
 import type { OutputOptions } from '../output.js';
 import { addStoreAction } from '../store-command.js';
@@ -32,9 +33,8 @@ export function addKeysCommands(program: Command): void {
   addIssue(keys);
   addList(keys);
   addRotate(keys);
-  addChange(keys, 'revoke', 'revoke an API key', 'is revoked');
-  const unban = 'lift the ban of an API key and of its rotation lineage';
-  addChange(keys, 'unban', unban, 'is no longer banned');
+  addRevoke(keys);
+  addUnban(keys);
   addInspect(keys);
 }
 
@@ -105,19 +105,24 @@ function addRotate(keys: Command): void {
   });
 }
 
-/** Adds a command that changes the key of its argument. `done` is the result. */
-function addChange(
-  keys: Command,
-  name: 'revoke' | 'unban',
-  description: string,
-  done: string,
-): void {
-  const command = addCommand(keys, name, description, `keys ${name} 17`);
-  command.argument('<id>', 'the id of the key', parseId);
-  addStoreAction(command, async (store, id: bigint) => {
-    const key = await store.keys[name](id);
-    return [keyJson(keyState(key)), `Key ${id} of ${key.owner} ${done}.\n`];
+function addRevoke(keys: Command): void {
+  const command = addCommand(keys, 'revoke', 'revoke an API key', 'keys revoke 17');
+  command.argument('<id>', 'the id of the key', parseId).option(...YES_OPTION);
+  addStoreAction(command, async (store, id: bigint, options: ConfirmationOptions) => {
+    const { owner } = await store.keys.inspect(id);
+    const effect = `This revokes key ${id} of ${owner} in ${store.target.description}. It cannot be undone.`;
+    await confirm(store.target, effect, options);
+    return changed(await store.keys.revoke(id), 'is revoked');
   });
+}
+
+function addUnban(keys: Command): void {
+  const description = 'lift the ban of an API key and of its rotation lineage';
+  const command = addCommand(keys, 'unban', description, 'keys unban 17');
+  command.argument('<id>', 'the id of the key', parseId);
+  addStoreAction(command, async (store, id: bigint) =>
+    changed(await store.keys.unban(id), 'is no longer banned'),
+  );
 }
 
 function addInspect(keys: Command): void {
@@ -134,6 +139,11 @@ function addInspect(keys: Command): void {
 
 function issuedJson({ id, owner, plan, key, expiresAt }: IssuedKey) {
   return { id, owner, plan, key, expiresAt };
+}
+
+/** The result of a command that changed a key. */
+function changed(key: KeyRecord, done: string) {
+  return [keyJson(keyState(key)), `Key ${key.id} of ${key.owner} ${done}.\n`] as const;
 }
 
 function oldKeyText(id: bigint, { createdAt, oldKeyExpiresAt }: RotatedKey): string {

@@ -44,6 +44,7 @@ export function expectError(response: AnyResponse, status: number, code: ErrorCo
     'content-length': String(Buffer.byteLength(response.text)),
     'cache-control': 'no-store',
   });
+  expect(response.headers).not.toHaveProperty('etag');
   expectRateLimitHeaders(response);
   return error.message;
 }

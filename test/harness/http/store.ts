@@ -1,0 +1,59 @@
+import { join } from 'node:path';
+import { createDatabase, type TestDatabase } from '../database/database.js';
+import { createOwner, type TestOwner } from '../database/factories.js';
+import { startService, type TestService } from '../service/service.js';
+import { ApiClient } from './client.js';
+
+type StoreOptions = NonNullable<Parameters<typeof startService>[0]>;
+
+/** A service, and an owner with high limits. */
+export interface Store {
+  readonly service: TestService;
+  readonly database: TestDatabase;
+  readonly owner: TestOwner;
+  /** Sends the API key of the owner. */
+  readonly api: ApiClient;
+  /** Sends no API key. */
+  readonly anonymous: ApiClient;
+  query: TestDatabase['query'];
+}
+
+/**
+ * Starts a service before the tests of a file or of a `describe`, and closes it after them. Its
+ * properties can be used in tests and hooks.
+ *
+ * @param options `features` are the names of files in test/harness/features. A function receives
+ *   the database of the store, and can prepare it or put a relay in front of it.
+ */
+export function useStore(
+  options: StoreOptions | ((database: TestDatabase) => Promise<StoreOptions>) = {},
+): Store {
+  const store = {} as { -readonly [Name in keyof Store]: Store[Name] };
+  let service: TestService | undefined;
+  let own: TestDatabase | undefined;
+  beforeAll(async () => {
+    const isFunction = typeof options === 'function';
+    if (isFunction || !options.database) own = await createDatabase();
+    const chosen = isFunction ? await options(own!) : options;
+    const paths = [chosen.features ?? []].flat().map((name) => featureFile(name));
+    const database = chosen.database ?? own!;
+    service = await startService({ ...chosen, database, features: paths });
+    store.service = service;
+    store.database = own ?? database;
+    store.query = (sql, values) => database.query(sql, values);
+    store.owner = await createOwner(database);
+    store.api = new ApiClient(service, store.owner.key);
+    store.anonymous = new ApiClient(service);
+  });
+  // The start can have failed.
+  afterAll(async () => {
+    await service?.close();
+    await own?.close();
+  });
+  return store;
+}
+
+/** Returns the path of a file in test/harness/features. */
+export function featureFile(name: string): string {
+  return join(__dirname, `../features/${name}.mjs`);
+}
