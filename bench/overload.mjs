@@ -1,9 +1,8 @@
 // @ts-check
 // Measures the service under more load than it can serve.
-import { get } from 'node:http';
 import { NODE_HTTP, SERVICE } from './comparison/peers.mjs';
 import { LoadGenerator } from './load/load.mjs';
-import { PeerProcess } from './processes/peer-process.mjs';
+import { startPeer } from './processes/peer-process.mjs';
 import { residentBytes } from './processes/process-usage.mjs';
 import { rounded } from './report.mjs';
 
@@ -41,7 +40,7 @@ export async function measureOverload(environment, signal) {
   const overloads = [];
   const generator = new LoadGenerator(environment.folder, signal);
   for (const definition of [SERVICE, NODE_HTTP]) {
-    const peer = await PeerProcess.start(definition, environment, signal);
+    const peer = await startPeer(definition, environment, signal);
     /** @param {number} connections @param {number} seconds @param {Record<string, string>} [headers] */
     const run = (connections, seconds, headers) => {
       const request = {
@@ -103,14 +102,12 @@ class Probe {
 }
 
 /** @param {number} port @returns {Promise<number>} Infinity if the request failed */
-function latencyMs(port) {
+async function latencyMs(port) {
   const startedAtMs = performance.now();
-  const signal = AbortSignal.timeout(PROBE_LIMIT_MS);
-  return new Promise((resolve) => {
-    const request = get({ host: '127.0.0.1', port, path: '/health/live', agent: false, signal });
-    request.once('error', () => resolve(Infinity));
-    request.once('response', (response) => {
-      response.resume().once('end', () => resolve(performance.now() - startedAtMs));
-    });
-  });
+  const request = { headers: { Connection: 'close' }, signal: AbortSignal.timeout(PROBE_LIMIT_MS) };
+  const response = fetch(`http://127.0.0.1:${port}/health/live`, request);
+  return response.then(
+    () => performance.now() - startedAtMs,
+    () => Infinity,
+  );
 }

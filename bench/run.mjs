@@ -10,10 +10,10 @@ import { report } from './report.mjs';
 const options = readOptions();
 await runUntilStopped((signal) =>
   withEnvironment(options, signal, async (environment) => {
-    const results = await comparePeers(environment, options, signal);
-    const overload = options.scenario.includes('overload')
-      ? await measureOverload(environment, signal)
-      : [];
+    const isCompared = options.scenario.some((name) => name !== 'overload');
+    const isOverload = options.scenario.includes('overload');
+    const results = isCompared ? await comparePeers(environment, options, signal) : [];
+    const overload = isOverload ? await measureOverload(environment, signal) : [];
     await report({ results, overload }, options);
   }),
 );

@@ -4,12 +4,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Command } from 'commander';
 import { Redis } from 'ioredis';
-import { hashKey, keyHint, KeyMaker } from '#dist/platform/access/key-format.js';
 import { SERVICE } from './comparison/peers.mjs';
 import { wholeNumber } from './options.mjs';
 import { runUntilStopped } from './processes/child-processes.mjs';
 import { withEnvironment } from './processes/environment.mjs';
-import { PeerProcess } from './processes/peer-process.mjs';
+import { startPeer } from './processes/peer-process.mjs';
 import { freePort } from './processes/ports.mjs';
 import { SoakClient } from './soak/client.mjs';
 import { COLLECT_GARBAGE, findGrowth, measureIdle } from './soak/resources.mjs';
@@ -46,11 +45,11 @@ async function soak(seconds, signal) {
       ...(redisUrl !== undefined && { REDIS_URL: redisUrl }),
     };
     const peer = { ...SERVICE, name: 'soak', env };
-    const service = await PeerProcess.start(peer, environment, signal, COLLECT_GARBAGE);
+    const service = await startPeer(peer, environment, signal, COLLECT_GARBAGE);
     const faults = [
       () => terminateConnections(database),
       () => interruptRedis(redisUrl),
-      () => revokeKey(database, service.port),
+      () => revokeKey(store, service.port),
     ];
     /** @param {number} duration in seconds */
     const run = async (duration) => {
@@ -109,19 +108,14 @@ async function interruptRedis(url) {
 }
 
 /**
- * Creates an API key, uses it, and revokes it.
+ * Issues an API key, uses it, and revokes it.
  *
- * @param {import('pg').Client} database
+ * @param {import('./processes/environment.mjs').Store} store
  * @param {number} port of the service
  * @throws if the service still accepts the API key after the limit
  */
-async function revokeKey(database, port) {
-  const secrets = await database.query('SELECT secret FROM key_secret');
-  const key = new KeyMaker(secrets.rows[0].secret).create();
-  const { rows } = await database.query(
-    `INSERT INTO api_keys (owner_id, hash, hint, has_proof) SELECT min(id), $1, $2, true FROM owners WHERE name = 'caller' RETURNING id`,
-    [Buffer.from(hashKey(key), 'hex'), keyHint(key)],
-  );
+async function revokeKey({ cli }, port) {
+  const { id, key } = JSON.parse(await cli('keys', 'issue', '--owner', 'caller', '--json'));
   const client = new SoakClient(port);
   /** @param {number} expected status */
   const waitFor = async (expected) => {
@@ -132,7 +126,7 @@ async function revokeKey(database, port) {
     }
   };
   await waitFor(200);
-  await database.query('UPDATE api_keys SET revoked_at = now() WHERE id = $1', [rows[0].id]);
+  await cli('keys', 'revoke', String(id), '--yes');
   await waitFor(401);
 }
 

@@ -1,14 +1,15 @@
 // @ts-check
 import { LoadGenerator } from '../load/load.mjs';
 import { sendAndCheck } from '../load/response-check.mjs';
-import { PeerProcess } from '../processes/peer-process.mjs';
+import { startPeer } from '../processes/peer-process.mjs';
 import { cpuSeconds, residentBytes } from '../processes/process-usage.mjs';
 import { earlierService, PEERS } from './peers.mjs';
 import { listScenarios } from './scenarios.mjs';
 
 /** @typedef {import('../processes/environment.mjs').Environment} Environment */
 /** @typedef {import('../options.mjs').Options} Options */
-/** @typedef {import('./scenarios.mjs').Scenario} Scenario */
+/** @typedef {import('../processes/peer-process.mjs').PeerProcess} PeerProcess */
+/** @typedef {{ scenario: import('./scenarios.mjs').Scenario, peer: PeerProcess }} Pair */
 
 /**
  * The figures of one scenario, peer and round. CPU times are in microseconds per request.
@@ -23,8 +24,6 @@ import { listScenarios } from './scenarios.mjs';
  * @property {number} residentBytes of the Node.js process, at the end of the round
  *
  * @typedef {{ scenario: string, peer: string, samples: Sample[] }} Result names and figures
- *
- * @typedef {{ scenario: Scenario, peer: PeerProcess, samples: Sample[] }} Pair
  */
 
 /**
@@ -46,19 +45,18 @@ const LEAD_IN_SECONDS = 2;
 export async function comparePeers(environment, options, signal) {
   /** @type {Result[]} */
   const results = [];
+  /** @param {string} scenario @param {string} peer @param {Sample} sample */
+  const add = (scenario, peer, sample) => {
+    const result = results.find((row) => row.scenario === scenario && row.peer === peer);
+    if (result) result.samples.push(sample);
+    else results.push({ scenario, peer, samples: [sample] });
+  };
   const processes = Math.min(options.processes, options.rounds);
   for (let index = 0; index < processes; index++) {
     // The first processes measure one round more if the rounds cannot be divided evenly.
     const rounds = Math.ceil((options.rounds - index) / processes);
     console.log(`Process ${index + 1} of ${processes}: ${rounds} rounds`);
-    for (const { scenario, peer, samples } of await measure(environment, options, rounds, signal)) {
-      const names = { scenario: scenario.name, peer: peer.peer.name };
-      const result = results.find(
-        (row) => row.scenario === names.scenario && row.peer === names.peer,
-      );
-      if (result) result.samples.push(...samples);
-      else results.push({ ...names, samples });
-    }
+    await measure(environment, { ...options, rounds }, signal, add);
   }
   return results;
 }
@@ -69,15 +67,12 @@ export async function comparePeers(environment, options, signal) {
  *
  * @param {Environment} environment
  * @param {Options} options
- * @param {number} rounds
  * @param {AbortSignal} signal stops the measurement
+ * @param {(scenario: string, peer: string, sample: Sample) => void} add
  */
-async function measure(environment, options, rounds, signal) {
-  const { warmUp, seconds, connections } = options;
-  const peers = chosenPeers(environment, options);
+async function measure(environment, options, signal, add) {
+  const { rounds, warmUp, seconds, connections } = options;
   const generator = new LoadGenerator(environment.folder, signal);
-  /** @type {PeerProcess[]} */
-  const started = [];
   /** @param {Pair} pair @param {number} duration in seconds @returns {Promise<Sample>} */
   const load = async ({ peer, scenario }, duration) => {
     const request = await sendAndCheck(peer, scenario);
@@ -100,9 +95,13 @@ async function measure(environment, options, rounds, signal) {
       residentBytes: residentBytes(peer.pid),
     };
   };
+  /** @type {PeerProcess[]} */
+  const peers = [];
   try {
-    for (const peer of peers) started.push(await PeerProcess.start(peer, environment, signal));
-    const pairs = await listPairs(environment, options, started);
+    for (const peer of chosenPeers(environment, options)) {
+      peers.push(await startPeer(peer, environment, signal));
+    }
+    const pairs = await listPairs(environment, options, peers);
     if (warmUp > 0) for (const pair of pairs) await load(pair, warmUp);
     for (let round = 0; round < rounds; round++) {
       for (const name of options.scenario) {
@@ -111,13 +110,12 @@ async function measure(environment, options, rounds, signal) {
         const first = round % Math.max(1, ofScenario.length);
         for (const pair of [...ofScenario.slice(first), ...ofScenario.slice(0, first)]) {
           if (warmUp > 0) await load(pair, LEAD_IN_SECONDS);
-          pair.samples.push(await load(pair, seconds));
+          add(name, pair.peer.name, await load(pair, seconds));
         }
       }
     }
-    return pairs;
   } finally {
-    await Promise.all(started.map((peer) => peer.stop()));
+    await Promise.all(peers.map((peer) => peer.stop()));
   }
 }
 
@@ -131,17 +129,17 @@ function chosenPeers({ redisUrl }, { peer: names, earlier }) {
  * @param {Environment} environment
  * @param {Options} options
  * @param {PeerProcess[]} peers
- * @returns {Promise<Pair[]>} the scenarios that each peer supports
+ * @returns the scenarios that each peer supports
  */
 async function listPairs({ store, earlier = store }, options, peers) {
   const scenarios = await listScenarios(store);
   const ofEarlier = await listScenarios(earlier);
   return peers.flatMap((peer) =>
-    (peer.peer.name === 'earlier' ? ofEarlier : scenarios)
+    (peer.name === 'earlier' ? ofEarlier : scenarios)
       .filter(({ name, feature }) => {
-        return options.scenario.includes(name) && peer.peer.features.includes(feature);
+        return options.scenario.includes(name) && peer.features.includes(feature);
       })
-      .map((scenario) => ({ scenario, peer, samples: [] })),
+      .map((scenario) => ({ scenario, peer })),
   );
 }
 

@@ -28,22 +28,11 @@ app.use(express.json());
 
 app.get('/v1/pets', async (request, response) => {
   const limit = Number(request.query.limit ?? 20);
-  const { status } = request.query;
   if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
     fail(response, 400, 'invalid_request', 'limit must be an integer from 1 to 100.');
     return;
   }
-  if (status !== undefined && !(typeof status === 'string' && STATUSES.includes(status))) {
-    fail(response, 400, 'invalid_request', `status must be one of ${STATUSES.join(', ')}.`);
-    return;
-  }
-  const { rows } =
-    status === undefined
-      ? await pool.query(`SELECT ${COLUMNS} FROM pets ORDER BY id LIMIT $1`, [limit])
-      : await pool.query(
-          `SELECT ${COLUMNS} FROM pets WHERE status = $2 ORDER BY status, id LIMIT $1`,
-          [limit, status],
-        );
+  const { rows } = await pool.query(`SELECT ${COLUMNS} FROM pets ORDER BY id LIMIT $1`, [limit]);
   response.json(rows);
 });
 

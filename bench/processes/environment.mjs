@@ -24,6 +24,7 @@ const INSERT_ANIMALS = `
  * @property {import('pg').Client} database
  * @property {Record<string, string>} env libpq's variables and DATABASE_URL
  * @property {{ caller: string, rejected: string }} keys API keys; `rejected` may send one request per day
+ * @property {(...command: string[]) => Promise<string>} cli runs a command for operators and returns its output
  *
  * What all measured servers share.
  *
@@ -67,10 +68,26 @@ export async function withEnvironment({ animals, earlier }, signal, work) {
       const [PGHOST, PGPORT] = ['127.0.0.1', String(postgres.port)];
       const DATABASE_URL = `postgres://${user}@${PGHOST}:${PGPORT}/${name}`;
       const env = { PGHOST, PGPORT, PGUSER: user, PGDATABASE: name, DATABASE_URL };
-      const keys = await createKeys(programOf(project, 'cli'), env, signal);
+      /** @param {string[]} command */
+      const cli = async (...command) => {
+        const program = [programOf(project, 'cli'), ...command];
+        const cliEnv = { PATH: process.env.PATH, ...env };
+        return (await promisify(execFile)(process.execPath, program, { env: cliEnv, signal }))
+          .stdout;
+      };
+      await cli('db', 'migrate');
       await database.query(INSERT_ANIMALS, [animals]);
       await database.query('VACUUM ANALYZE');
-      return { database, env, keys };
+      /** @param {string} owner @param {string} limit per minute and per day */
+      const issueKey = async (owner, limit) => {
+        const plan = ['--plan', 'enterprise', '--per-minute', limit, '--per-day', limit];
+        return JSON.parse(await cli('keys', 'issue', '--owner', owner, ...plan, '--json')).key;
+      };
+      const keys = {
+        caller: await issueKey('caller', '1000000000'),
+        rejected: await issueKey('rejected', '1'),
+      };
+      return { database, env, keys, cli };
     };
     const store = await createStore('store', ROOT);
     const earlierStore = earlier === undefined ? undefined : await createStore('earlier', earlier);
@@ -80,29 +97,4 @@ export async function withEnvironment({ animals, earlier }, signal, work) {
   } finally {
     for (const cleanUp of cleanups.reverse()) await cleanUp();
   }
-}
-
-/**
- * Creates the tables and API keys with the service's CLI.
- *
- * @param {string} program
- * @param {Record<string, string>} env
- * @param {AbortSignal} signal
- */
-async function createKeys(program, env, signal) {
-  /** @param {string[]} command */
-  const cli = async (...command) => {
-    const options = { env: { PATH: process.env.PATH, ...env }, signal };
-    return (await promisify(execFile)(process.execPath, [program, ...command], options)).stdout;
-  };
-  /** @param {string} owner @param {string} limit per minute and per day */
-  const issueKey = async (owner, limit) => {
-    const plan = ['--plan', 'enterprise', '--per-minute', limit, '--per-day', limit];
-    return JSON.parse(await cli('keys', 'issue', '--owner', owner, ...plan, '--json')).key;
-  };
-  await cli('db', 'migrate');
-  return {
-    caller: await issueKey('caller', '1000000000'),
-    rejected: await issueKey('rejected', '1'),
-  };
 }
