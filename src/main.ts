@@ -5,7 +5,7 @@ import { Settings } from './platform/config/settings.js';
 import { type DatabaseLocation, locateDatabase } from './platform/database/database-location.js';
 import { EmbeddedDatabaseError } from './platform/database/embedded/embedded-database-error.js';
 import { StartError } from './platform/errors/start-error.js';
-import { createServiceLog, type ServiceLog } from './platform/logging/logger.js';
+import { createLog, type Log } from './platform/logging/logger.js';
 
 /** Errors that an operator can fix. Their message has one line per problem and is printed alone. */
 const OPERATOR_ERRORS = [SettingError, StartError, EmbeddedDatabaseError];
@@ -25,7 +25,7 @@ try {
 
 async function runProcess(): Promise<void> {
   const settings = new Settings();
-  const log = await createServiceLog(settings.logging);
+  const log = await createLog(settings.logging);
   const stopReason = firstReasonToStop(log, settings.server);
   // At the same time, because loading the application and starting the database both take long.
   const [{ runService }, { AppModule }, { addDemo }, { welcomeText }, database] = await Promise.all(
@@ -45,7 +45,7 @@ async function runProcess(): Promise<void> {
 /** Returns null if the process has to stop first, and sets its exit code. */
 async function openDatabase(
   settings: Settings,
-  { logger, output }: ServiceLog,
+  { logger, output }: Log,
   stopReason: Promise<string>,
 ): Promise<DatabaseLocation | null> {
   const stopping = new AbortController();
@@ -65,7 +65,7 @@ async function openDatabase(
 
 /** Resolves to the first signal or uncaught exception, after which the process ends in any case. */
 function firstReasonToStop(
-  { logger, output }: ServiceLog,
+  { logger, output }: Log,
   { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
 ): Promise<string> {
   return new Promise((resolve) => {

@@ -18,9 +18,9 @@ import { Readiness } from './health/readiness.js';
 import { offerDemoKey } from './http/openapi/demo-key.js';
 import { addressOf } from './http/routing/link-base.js';
 import { Connections } from './http/server/connections.js';
-import type { ServiceAdapter } from './http/server/service-adapter.js';
+import type { HttpAdapter } from './http/server/http-adapter.js';
 import { listen, type Listener } from './listeners.js';
-import type { ServiceLog } from './logging/logger.js';
+import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { VERSION } from './config/version.js';
@@ -55,7 +55,7 @@ export async function runService(
   { features, demo }: Application,
   settings: Settings,
   database: DatabaseLocation,
-  log: ServiceLog,
+  log: Log,
   stopReason: Promise<string>,
 ): Promise<void> {
   const { shutdownDelayMs, shutdownGraceMs } = settings.server;
@@ -92,7 +92,7 @@ async function start(
   features: readonly Type[],
   settings: Settings,
   database: DatabaseLocation,
-  { logger, output }: ServiceLog,
+  { logger, output }: Log,
 ): Promise<NestExpressApplication> {
   if (settings.database.migrateOnStart) {
     const migrations = await migrate(database, settings.database);
@@ -165,7 +165,7 @@ async function drain(
   app: NestExpressApplication,
   { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
 ): Promise<void> {
-  const adapter = app.getHttpAdapter() as unknown as ServiceAdapter;
+  const adapter = app.getHttpAdapter() as unknown as HttpAdapter;
   app.get(Readiness).beginShutdown();
   adapter.endConnections();
   await delay(shutdownDelayMs);

@@ -7,7 +7,7 @@ import { describeInterface, readRoutes } from './http/openapi/description/docume
 import { toYaml } from './http/openapi/published-description.js';
 import { createLogger } from './logging/logger.js';
 import { LinkBase } from './http/routing/link-base.js';
-import { ServiceAdapter } from './http/server/service-adapter.js';
+import { HttpAdapter } from './http/server/http-adapter.js';
 
 /**
  * Returns the content of `openapi.yaml`: the published interface with the default settings, before
@@ -26,7 +26,7 @@ export async function openapiFile(features: readonly Type[]): Promise<string> {
       linkBase,
       createLogger('silent', { write: () => undefined }),
     ),
-    new ServiceAdapter(linkBase, settings),
+    new HttpAdapter(linkBase, settings),
     { preview: true, logger: ['error'], abortOnError: false },
   );
   app.enableVersioning(VERSIONING);

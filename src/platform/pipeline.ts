@@ -55,7 +55,7 @@ export const GUARDS: readonly Type<CanActivate>[] = [
 export const PIPE = ValidationPipe;
 
 // The handler runs: controller, service, repository. 404 or 405 for what no route serves, 409 or
-// 422 for a used Idempotency-Key. ServiceAdapter.reply sends its result: JSON, ETag, Link, 304.
+// 422 for a used Idempotency-Key. HttpAdapter.reply sends its result: JSON, ETag, Link, 304.
 
 /** Sends every exception as an Error. */
 export const FILTER = ErrorFilter;

@@ -4,7 +4,7 @@ import { StartError } from './errors/start-error.js';
 import { routeHandlers } from './http/request/route-handlers.js';
 import { handlerProblems } from './http/validation/parameter-check.js';
 import { idempotencyProblems } from './idempotency/idempotent-route-check.js';
-import { routeLimitProblems, sharedWindows } from './rate-limit/route-limit-check.js';
+import { routeLimitProblems } from './rate-limit/route-limit.js';
 
 /** Stops the start when a route would not do what its decorators and its parameters say. */
 @Injectable()
@@ -18,7 +18,6 @@ export class RouteChecks implements OnModuleInit {
       ...handlers.flatMap(({ controller, name }) => handlerProblems(controller, name)),
       ...handlers.flatMap(idempotencyProblems),
       ...handlers.flatMap(routeLimitProblems),
-      ...sharedWindows(handlers),
     ];
     if (problems.length > 0) throw new StartError([...new Set(problems)].join('\n'));
   }

@@ -14,7 +14,11 @@ describe('changes by operators', () => {
   beforeAll(async () => {
     database = await createDatabase();
     // The database uses the real clock, and the service validates keys by its own.
-    service = await startService({ database, nowMs: Date.now(), env: { BAN_AFTER_REFUSALS: '1' } });
+    service = await startService({
+      database,
+      nowMs: Date.now(),
+      env: { BAN_AFTER_REJECTIONS: '1' },
+    });
     cli = new Cli({ DATABASE_URL: database.url });
   });
 

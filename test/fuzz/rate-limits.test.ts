@@ -9,7 +9,7 @@ import { holds } from '../harness/fuzz/property.js';
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startService({ env: { BAN_AFTER_REFUSALS: '0', LOG_LEVEL: 'warn' } });
+  service = await startService({ env: { BAN_AFTER_REJECTIONS: '0', LOG_LEVEL: 'warn' } });
 });
 afterAll(() => service.close());
 

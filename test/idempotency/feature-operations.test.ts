@@ -101,10 +101,9 @@ describe('POST to an @Idempotent() route of a feature', () => {
         status: 500,
         json: { code: 'internal_error' },
       });
-      const handler = path.replace(/-(.)/g, (_match, letter: string) => letter.toUpperCase());
       await service.waitForLog((line) =>
         JSON.stringify(line).includes(
-          `NotesController.${handler} received an Idempotency-Key, and did not return the result of Idempotency.once`,
+          `POST /v1/notes/${path}/:work received an Idempotency-Key, and did not return the result of Idempotency.once`,
         ),
       );
     },

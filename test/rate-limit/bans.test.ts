@@ -295,16 +295,16 @@ describe('by default', () => {
 
 const settings = [
   {
-    title: 'BAN_AFTER_REFUSALS=2 and BAN_SECONDS=7',
-    env: { BAN_AFTER_REFUSALS: '2', BAN_SECONDS: '7' },
+    title: 'BAN_AFTER_REJECTIONS=2 and BAN_SECONDS=7',
+    env: { BAN_AFTER_REJECTIONS: '2', BAN_SECONDS: '7' },
     codes: [ALLOWED, ALLOWED, ALLOWED, REJECTED, BANNED, BANNED],
     // The limit of the minute is exceeded until after the ban.
     rateLimit: '"minute";r=0;t=60, "day";r=0;t=7',
     afterBan: REJECTED,
   },
   {
-    title: 'BAN_AFTER_REFUSALS=0',
-    env: { BAN_AFTER_REFUSALS: '0' },
+    title: 'BAN_AFTER_REJECTIONS=0',
+    env: { BAN_AFTER_REJECTIONS: '0' },
     codes: [ALLOWED, ALLOWED, ALLOWED, ...Array(6).fill(REJECTED)],
     rateLimit: '"minute";r=0;t=60, "day";r=99997;t=86400',
     afterBan: REJECTED,

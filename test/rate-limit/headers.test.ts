@@ -6,7 +6,7 @@ import { START_MS, startService, type TestService } from '../harness/service/ser
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startService({ env: { BAN_AFTER_REFUSALS: '0' } });
+  service = await startService({ env: { BAN_AFTER_REJECTIONS: '0' } });
 });
 afterAll(() => service.close());
 

@@ -4,7 +4,7 @@ import { Controller, Get, type Type } from '@nestjs/common';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { Public } from '../../src/platform/access/public.decorator.js';
-import { routeLimitProblems } from '../../src/platform/rate-limit/route-limit-check.js';
+import { routeLimitProblems } from '../../src/platform/rate-limit/route-limit.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { describeWithRedisClock, startRedis } from '../harness/processes/redis.js';
@@ -134,7 +134,7 @@ describeWithRedisClock('GET of a route with @Throttle() and REDIS_URL', () => {
       expect(statuses).toEqual([200, 200, 429, 429]);
       const fields = await redis.client.hkeys(`aas:{owner:${owner.id}}`);
       expect(fields).toEqual(
-        expect.arrayContaining(['minute', 'day', 'route:ReportsController.monthly']),
+        expect.arrayContaining(['minute', 'day', 'route:GET reports/monthly']),
       );
     } finally {
       await Promise.all(replicas.map((replica) => replica.close()));
@@ -176,11 +176,11 @@ describe('the start', () => {
     [/ttl of @Throttle\(\) must be whole seconds/, [throttle(1, 60)], []],
     [/ttl of @Throttle\(\) must be whole seconds/, [throttle(1, () => 1_000)], []],
     [/ttl of @Throttle\(\) must be whole seconds/, [throttle(1, undefined)], []],
-    [/does not support blockDuration/, [throttle(1, 1_000, { blockDuration: 5_000 })], []],
-    [/does not support getTracker/, [throttle(1, 1_000, { getTracker: () => 'a' })], []],
-    [/does not support generateKey/, [], [throttle(1, 1_000, { generateKey: () => 'a' })]],
-    [/throttler 'short' does not exist/, [Throttle({ short: { limit: 1, ttl: 1_000 } })], []],
-    [/throttler 'long' does not exist/, [], [SkipThrottle({ long: true })]],
+    [/supports only limit and ttl/, [throttle(1, 1_000, { blockDuration: 5_000 })], []],
+    [/supports only limit and ttl/, [throttle(1, 1_000, { getTracker: () => 'a' })], []],
+    [/supports only limit and ttl/, [], [throttle(1, 1_000, { generateKey: () => 'a' })]],
+    [/of the throttler 'default'/, [Throttle({ short: { limit: 1, ttl: 1_000 } })], []],
+    [/of the throttler 'default'/, [], [SkipThrottle({ long: true })]],
   ] as [RegExp, MethodDecorator[], ClassDecorator[]][])(
     'fails with %s',
     (message, method, controller) => {

@@ -15,7 +15,7 @@ const AMPLE = 1_000;
 let service: TestService;
 
 beforeAll(async () => {
-  service = await startService({ env: { BAN_AFTER_REFUSALS: '0' } });
+  service = await startService({ env: { BAN_AFTER_REJECTIONS: '0' } });
 });
 afterAll(() => service.close());
 

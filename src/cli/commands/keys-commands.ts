@@ -4,7 +4,7 @@ import type {
   KeyRecord,
   RotatedKey,
 } from '../../platform/access/administration/key-administration.js';
-import { limitsOf } from '../../platform/access/plan.js';
+import { limitsOf } from '../../platform/access/owner.entity.js';
 import type { BudgetKey, RateLimitDecision } from '../../platform/rate-limit/limit-storage.js';
 import {
   parseDuration,

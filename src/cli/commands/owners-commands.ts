@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { OwnerRecord } from '../../platform/access/administration/owner-administration.js';
-import { limitsOf } from '../../platform/access/plan.js';
+import { limitsOf } from '../../platform/access/owner.entity.js';
 import type { Plan } from '../../platform/config/plans.js';
 import { parseOwner } from './option-values.js';
 import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { StoredPlan } from '../../platform/access/plan.js';
+import type { StoredPlan } from '../../platform/access/owner.entity.js';
 import { MAX_CUSTOM_LIMIT, type Plan, PLAN_LIMITS } from '../../platform/config/plans.js';
 import { addRequiredOption } from '../command-options.js';
 import { countUpTo } from './option-values.js';

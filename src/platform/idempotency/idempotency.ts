@@ -26,17 +26,6 @@ interface IdempotentRequest extends OwnedKey {
   content: object;
 }
 
-/** A stored response. A handler that received an idempotency key returns it. */
-export class IdempotentResponse extends SerializedJson {
-  constructor(
-    readonly key: string,
-    text: string,
-    headers?: Readonly<Record<string, string>>,
-  ) {
-    super(text, headers);
-  }
-}
-
 /** Executes a request once, however often it is sent with the same idempotency key. */
 @Injectable()
 export class Idempotency {
@@ -71,7 +60,7 @@ export class Idempotency {
       if (first) {
         if (!first.fingerprint.equals(fingerprint)) throw REUSED;
         const headers = { 'Idempotent-Replayed': 'true' };
-        return new IdempotentResponse(owned.key, first.response, headers);
+        return new SerializedJson(first.response, headers, owned.key);
       }
       const response = responseText(await work(transaction));
       const record = { ...owned, fingerprint, response, expiresAt: new Date(nowMs + DAY_MS) };
@@ -79,7 +68,7 @@ export class Idempotency {
       // Another request stored its response in the meantime: this transaction is rolled back.
       if (!saved) throw IN_PROGRESS;
       if (!saved.hasWritten) this.warnOfNoWrite(operation);
-      return new IdempotentResponse(owned.key, response);
+      return new SerializedJson(response, {}, owned.key);
     });
   }
 

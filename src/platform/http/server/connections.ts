@@ -5,18 +5,19 @@ import { Injectable, Logger, type NestMiddleware, type OnModuleInit } from '@nes
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express } from 'express';
 import { Settings } from '../../config/settings.js';
+import { serviceUnavailable } from '../../errors/service-error.js';
 import { clientNetwork } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
+import { sendError } from '../response/send-json.js';
 import { Arrivals } from './arrivals.js';
 import { type ConnectionBounds, connectionBounds } from './connection-bounds.js';
+import type { HttpAdapter } from './http-adapter.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
 /** A client connection. */
 class Connection {
   /** The response to the request in progress, until it is completely sent. */
   response: Response | undefined;
-  /** The response that waited for the client when it was last counted. */
-  unread: Response | undefined;
   private sentBytes = 0;
   private stalledSinceMs: number | undefined;
 
@@ -64,6 +65,8 @@ export class Connections implements NestMiddleware, OnModuleInit {
   /** Connections without a request in progress, longest idle first. */
   private readonly idle = new Set<Connection>();
   private unlogged = 0;
+  /** The number of admitted requests without a response, which a slow reader does not increase. */
+  inProgress = 0;
 
   readonly bounds: ConnectionBounds;
   /** The number of closed connections by limit. */
@@ -89,7 +92,9 @@ export class Connections implements NestMiddleware, OnModuleInit {
 
   /** Observes the connections of the server until it closes. */
   onModuleInit(): void {
-    const server = this.host.httpAdapter.getHttpServer() as Server;
+    const adapter = this.host.httpAdapter as unknown as HttpAdapter;
+    const server = adapter.getHttpServer() as Server;
+    adapter.onHead = (request) => this.endRequest(request);
     server.on('connection', (socket) => this.add(socket));
     this.arrivals.attach(server);
     const timer = setInterval(() => this.check(performance.now()), CHECK_INTERVAL_MS).unref();
@@ -115,11 +120,17 @@ export class Connections implements NestMiddleware, OnModuleInit {
     }
     connection.response = response;
     this.idle.delete(connection);
-    response.once('close', () => {
-      connection.response = connection.unread = undefined;
+    response.on('close', () => {
+      connection.response = undefined;
+      this.endRequest(request);
       if (this.bySocket.has(socket)) this.idle.add(connection);
     });
     this.arrivals.start(request, response, next);
+  }
+
+  private endRequest(request: Request): void {
+    if (request.isInProgress) this.inProgress--;
+    request.isInProgress = false;
   }
 
   /** Returns the request in progress of a connection. */
@@ -140,21 +151,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
     };
     const timer = setTimeout(resume, randomInt(SHED_PAUSE_MS.min, SHED_PAUSE_MS.max)).unref();
     socket.once('close', resume);
-  }
-
-  /**
-   * Returns how many responses to counted requests have waited for their client since the previous
-   * call. Others may be written in this event-loop tick.
-   */
-  countUnread(): number {
-    let count = 0;
-    for (const connection of this.bySocket.values()) {
-      const { response } = connection;
-      if (!response?.req.isCounted || !isUnread(response)) continue;
-      if (connection.unread === response) count++;
-      connection.unread = response;
-    }
-    return count;
   }
 
   /** Closes the connections on which no byte has arrived yet. */
@@ -233,6 +229,10 @@ export class Connections implements NestMiddleware, OnModuleInit {
     let unsentBytes = 0;
     const unsent: Connection[] = [];
     for (const connection of this.bySocket.values()) {
+      const { response } = connection;
+      if (response && !response.headersSent && nowMs >= (response.req.dueAt ?? Infinity)) {
+        sendError(response, serviceUnavailable('response deadline'));
+      }
       const stalledMs = connection.stalledMs(nowMs);
       if (stalledMs >= this.bounds.stalledConnectionTimeoutMs) {
         this.closed.stalled++;

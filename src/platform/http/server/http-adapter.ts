@@ -8,6 +8,7 @@ import type { LinkBase } from '../routing/link-base.js';
 import { allowPrivateCaching, sendJson, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { Page, SerializedJson } from '../response/handler-result.js';
+import { routeOf } from '../request/access-log.js';
 import { decodedPath, hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 import { BatchedWrites } from './batched-writes.js';
@@ -17,9 +18,11 @@ import { lingerAfterResponse } from './lingering-close.js';
 const CONNECTIONS_CHECK_MS = 1_000;
 
 /** Express with exact paths, lossless JSON, limited connections and fast creation of messages. */
-export class ServiceAdapter extends ExpressAdapter {
+export class HttpAdapter extends ExpressAdapter {
   private readonly express;
   private endsConnections = false;
+  /** Called before the head of each response is written. An event would cost more CPU. */
+  onHead: ((request: Request) => void) | undefined;
   private readonly writes = new BatchedWrites();
 
   constructor(
@@ -48,6 +51,8 @@ export class ServiceAdapter extends ExpressAdapter {
         ServerResponse,
         // ProtocolErrors rejects these requests with an Error body.
         requireHostHeader: false,
+        // A second Host or Authorization makes the value invalid. Node would ignore it.
+        joinDuplicateHeaders: true,
         connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
       },
       ((request: Request, response: Response) => {
@@ -84,6 +89,7 @@ export class ServiceAdapter extends ExpressAdapter {
   }
 
   private beforeHead(response: Response): void {
+    this.onHead?.(response.req);
     if (this.endsConnections) response.setHeader('Connection', 'close');
     // sendJson has set the rules of successful reads.
     if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
@@ -97,7 +103,7 @@ export class ServiceAdapter extends ExpressAdapter {
     if (response.headersSent) return;
     if (statusCode !== undefined) response.statusCode = statusCode;
     const { req: request } = response;
-    request.checkResult?.(body);
+    requireStored(request, body);
     if (body instanceof StreamableFile) {
       if (response.statusCode === 200 && !response.hasHeader('cache-control')) {
         allowPrivateCaching(response);
@@ -122,6 +128,16 @@ export class ServiceAdapter extends ExpressAdapter {
     response.status(statusCode).location(url);
     sendNothing(response);
   }
+}
+
+/** @throws Error if a retry of the request would process it again */
+function requireStored(request: Request, result: unknown): void {
+  const { idempotencyKey } = request;
+  if (idempotencyKey === undefined) return;
+  if (result instanceof SerializedJson && result.idempotencyKey === idempotencyKey) return;
+  throw new Error(
+    `${request.method} ${routeOf(request)} received an Idempotency-Key, and did not return the result of Idempotency.once for this key. A retry would process the request again. Pass the key to Idempotency.once, and return its result unchanged.`,
+  );
 }
 
 /** Returns the result of a handler as JSON, '' when the response has no body. */

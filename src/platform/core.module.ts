@@ -10,7 +10,7 @@ import { LOGGER } from './logging/logger.js';
 /** The providers that every module can inject. */
 @Global()
 @Module({})
-export class EnvironmentModule {
+export class CoreModule {
   static forRoot(
     settings: Settings,
     clock: Clock,
@@ -18,7 +18,7 @@ export class EnvironmentModule {
     logger: Logger,
   ): DynamicModule {
     return {
-      module: EnvironmentModule,
+      module: CoreModule,
       providers: [
         BackgroundJobs,
         { provide: Settings, useValue: settings },
