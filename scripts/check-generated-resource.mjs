@@ -14,7 +14,7 @@ const NEST_CLI = '@nestjs/cli@12.0.8';
 const STEP_LIMIT_MS = 300_000;
 const START_LIMIT_MS = 60_000;
 /** Tests that look at all routes of the application. */
-const TESTS = ['openapi', 'swagger-ui', 'http/access-matrix', 'http/every-response'];
+const TESTS = ['openapi', 'system/swagger-ui', 'http/access-matrix', 'http/every-response'];
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 mkdirSync(join(ROOT, 'reports'), { recursive: true });
