@@ -614,7 +614,7 @@ describe('the interface description of the routes of a feature', () => {
     });
   });
 
-  it('POST with @Idempotent() and errors of its own › 409 and 422, each with two codes', async () => {
+  it('POST with @IdempotencyKey() and errors of its own › 409 and 422, each with two codes', async () => {
     const name = 'POST /toys/{toyId}/sale';
     for (const [toyId, status] of [
       [1, 409],

@@ -8,7 +8,6 @@ import { EventsModule } from './events/events.module.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds, RequestContext } from './http/request/request-context.js';
 import { HttpAdapter } from './http/server/http-adapter.js';
-import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { DOCUMENTATION, MIDDLEWARE } from './pipeline.js';
 
@@ -60,9 +59,6 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
   DOCUMENTATION(app, options);
 }
 
-/** Modules that features import and whose own log lines need no request id. */
-const PLATFORM_MODULES = new Set<unknown>([EventsModule, IdempotencyModule]);
-
 /**
  * Returns whether a provider or a controller of these modules, or of modules that they import, has
  * a Nest Logger. Global modules are part of the platform, and their lines belong to no request.
@@ -76,7 +72,7 @@ function hasLoggers(app: NestExpressApplication, features: readonly Type[]): boo
       if (Object.values(instance ?? {}).some((value) => value instanceof NestLog)) return true;
     }
     for (const imported of imports) {
-      if (!imported.isGlobal && !PLATFORM_MODULES.has(imported.metatype)) reached.add(imported);
+      if (!imported.isGlobal && imported.metatype !== EventsModule) reached.add(imported);
     }
   }
   return false;

@@ -8,15 +8,14 @@ import {
 import { ErrorTranslator } from '../errors/error-translator.js';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { databaseUnavailable, ServiceError, serviceOverloaded } from '../errors/service-error.js';
-import { DatabaseQueueFullError } from './pools/bounded-pool.js';
-import { ConnectionFailedError } from './pools/connection-failed-error.js';
+import { ConnectionFailedError, DatabaseQueueFullError } from './pools/bounded-pool.js';
 
 /** Node.js error codes of a broken connection. */
 const CONNECTION_CODE = /^(?:ECONNRESET|E(?:HOST|NET)(?:DOWN|UNREACH)|EPIPE|ETIMEDOUT)$/;
 
-/** pg's errors without a code: the connection broke, none was available, or the response was late. */
+/** pg's errors of a broken connection without a code. */
 const CONNECTION_MESSAGE =
-  /^(?:Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client (?:has encountered a connection error|was closed)|Cannot use a pool after calling end)/;
+  /^(?:Connection terminated|Client (?:has encountered a connection error|was closed))/;
 
 /**
  * SQLSTATEs that the request did not cause: connection exceptions (08), authorization (28),
