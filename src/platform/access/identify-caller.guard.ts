@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { requestOf } from '../http/request/request-context.js';
 import { Authenticator } from './authenticator.js';
 import type { Caller } from './caller.js';
-import { needsCaller } from './public.decorator.js';
+import { isPublic, isUncounted } from './public.decorator.js';
 
 const WITHOUT_KEY: Caller = { kind: 'anonymous', reason: 'missing' };
 
@@ -13,7 +13,7 @@ export class IdentifyCallerGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     // Health probes must not cause a query, even if they send an API key.
-    if (!needsCaller(context)) return true;
+    if (isPublic(context) && isUncounted(context)) return true;
     const request = requestOf(context);
     // Browsers send no API key with a preflight.
     request.caller = request.corsPreflight

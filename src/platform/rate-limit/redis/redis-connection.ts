@@ -63,7 +63,7 @@ export class RedisConnection {
         ...[mode, quotas.length, unbanCount, afterRejections, lengthMs],
         ...quotas.map(({ limit }) => limit),
         ...quotas.map((quota) => quota.lengthMs),
-        ...quotas.map(({ name, route }) => (route === undefined ? name : `route:${route}`)),
+        ...quotas.map(({ name }) => name),
         ...(ban ? [`ban:${ban.lineageId}`] : []),
       ),
     );
