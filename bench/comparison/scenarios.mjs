@@ -1,7 +1,7 @@
 // @ts-check
 import { randomBytes } from 'node:crypto';
 import { KeyMaker } from '#dist/platform/access/key-format.js';
-import { Keyset } from '#dist/platform/http/paging/keyset.js';
+import { PageCursor } from '#dist/platform/http/paging/page-cursor.js';
 import { PageQuery } from '#dist/platform/http/paging/page-query.dto.js';
 
 /**
@@ -50,7 +50,7 @@ export async function listScenarios(database, { caller, rejected }) {
   const middle = await database.query(
     `SELECT ${COLUMNS} FROM pets WHERE id = (SELECT max(id) / 2 FROM pets)`,
   );
-  const cursor = new Keyset('bigint').cursorAfter([BigInt(beforeLastPage.id)], new PageQuery());
+  const cursor = new PageCursor('bigint').cursorAfter([BigInt(beforeLastPage.id)], new PageQuery());
   const byCaller = /** @type {const} */ ({ feature: 'animals', key: caller });
   return [
     {

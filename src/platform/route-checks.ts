@@ -4,7 +4,6 @@ import { throttlerProblems } from './access/public.decorator.js';
 import { StartError } from './errors/start-error.js';
 import { routeHandlers } from './http/request/route-handlers.js';
 import { handlerProblems } from './http/validation/parameter-check.js';
-import { idempotencyProblems } from './idempotency/idempotent-route-check.js';
 
 /** Stops the start when a route would not do what its decorators and its parameters say. */
 @Injectable()
@@ -16,7 +15,6 @@ export class RouteChecks implements OnModuleInit {
     const handlers = routeHandlers(this.discovery);
     const problems = [
       ...handlers.flatMap(({ controller, name }) => handlerProblems(controller, name)),
-      ...handlers.flatMap(idempotencyProblems),
       ...handlers.flatMap(throttlerProblems),
     ];
     if (problems.length > 0) throw new StartError([...new Set(problems)].join('\n'));

@@ -1,5 +1,8 @@
 import type { EnvironmentReader } from './environment-reader.js';
 
+/** The largest body of a request. */
+export const MAX_BODY_BYTES = 102_400;
+
 const BYTES_PER_MEBIBYTE = 1_048_576;
 const CONNECTIONS = { min: 1, max: 1_000_000 };
 const REQUESTS = { min: 1, max: 100_000 };
