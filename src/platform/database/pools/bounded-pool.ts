@@ -58,7 +58,10 @@ export class BoundedPool extends pg.Pool {
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
     if (!callback) {
       return new Promise((resolve, reject) => {
-        this.connect((error, client) => (client ? resolve(client) : reject(error as Error)));
+        this.connect((error, client) => {
+          if (error) reject(error);
+          else if (client) resolve(client);
+        });
       });
     }
     if (this.isSaturated) {
