@@ -11,8 +11,7 @@ import {
 import { type LogLine, startService, type TestService } from '../harness/service/service.js';
 
 const PASSWORD = 'the-right-password';
-const REJECTED =
-  'Counting rate limits in this process: Redis rejected the user name or password of REDIS_URL';
+const REJECTED = 'Counting rate limits in this process: Redis rejected the password or the command';
 
 const WRONG_CREDENTIALS: [title: string, credentials: string, reply: string, path?: string][] = [
   ['a wrong password', ':wrong@', 'WRONGPASS'],
@@ -88,7 +87,9 @@ describeWithRedis('a Redis server with a password', () => {
     await start(url(`pets:${PASSWORD}@`));
     await redis.client.call('ACL', 'SETUSER', 'pets', 'resetpass', '>another-password');
     await redis.client.call('CLIENT', 'KILL', 'USER', 'pets');
-    const rejected = await service.waitForLog(({ msg = '' }) => msg.includes('rejected the user'));
+    const rejected = await service.waitForLog(({ msg = '' }) =>
+      msg.includes('rejected the password'),
+    );
     expect(rejected).toMatchObject({
       level: 40,
       err: { cause: { message: expect.stringContaining('WRONGPASS ') as string } },
