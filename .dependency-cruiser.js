@@ -11,6 +11,8 @@ const FEATURE = '^src/(?!(?:platform|cli|demo)/)([^/]+)/';
 
 /** Which client calls: the Authenticator identifies it, the others describe it. */
 const CALLER = `${folder('access')}(?:authenticator|caller|cached-key)\\.ts$`;
+/** The caller of a request, as types. */
+const CALLER_STATE = `${folder('access')}(?:caller|cached-key)\\.ts$`;
 const PUBLIC = `${folder('access')}public\\.decorator\\.ts$`;
 /** How guards read metadata and the current request. */
 const REQUEST = folder('http/request');
@@ -56,7 +58,7 @@ export default {
     boundary('jobs', [], 'Every folder may run background jobs, so they depend on no folder.'),
     boundary(
       'http/request',
-      ['config', 'errors', 'logging'].map(folder),
+      [...['config', 'errors', 'logging'].map(folder), CALLER_STATE],
       'The context of a request is what all other steps share.',
     ),
     boundary(

@@ -1,10 +1,11 @@
+import { constants } from 'node:os';
 import { SettingError } from './platform/config/setting-error.js';
 import type { ServerSettings } from './platform/config/server-settings.js';
 import { Settings } from './platform/config/settings.js';
-import { locateDatabase } from './platform/database/database-location.js';
+import { type DatabaseLocation, locateDatabase } from './platform/database/database-location.js';
 import { EmbeddedDatabaseError } from './platform/database/embedded/embedded-database-error.js';
 import { StartError } from './platform/errors/start-error.js';
-import { createServiceLog, type ServiceLog } from './platform/logging/logger.js';
+import { createLog, type Log } from './platform/logging/logger.js';
 
 /** Errors that an operator can fix. Their message has one line per problem and is printed alone. */
 const OPERATOR_ERRORS = [SettingError, StartError, EmbeddedDatabaseError];
@@ -24,7 +25,7 @@ try {
 
 async function runProcess(): Promise<void> {
   const settings = new Settings();
-  const log = await createServiceLog(settings.logging);
+  const log = await createLog(settings.logging);
   const stopReason = firstReasonToStop(log, settings.server);
   // At the same time, because loading the application and starting the database both take long.
   const [{ runService }, { AppModule }, { addDemo }, { welcomeText }, database] = await Promise.all(
@@ -33,16 +34,38 @@ async function runProcess(): Promise<void> {
       import('./app.module.js'),
       import('./demo/demo.js'),
       import('./demo/welcome.js'),
-      locateDatabase(settings.database, 'service'),
+      openDatabase(settings, log, stopReason),
     ],
   );
+  if (database === null) return;
   const application = { features: [AppModule], demo: { add: addDemo, welcomeText } };
   await runService(application, settings, database, log, stopReason);
 }
 
+/** Returns null if the process has to stop first, and sets its exit code. */
+async function openDatabase(
+  settings: Settings,
+  { logger, output }: Log,
+  stopReason: Promise<string>,
+): Promise<DatabaseLocation | null> {
+  const stopping = new AbortController();
+  void stopReason.then((reason) => stopping.abort(reason));
+  const { signal } = stopping;
+  const onWait = () => logger.info('waiting for a command that uses the embedded database');
+  try {
+    return await locateDatabase(settings.database, 'service', { signal, onWait });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    logger.info({ signal: signal.reason as string }, 'stopped');
+    await output.flush(EXIT_LIMIT_MS);
+    process.exitCode ??= 128 + constants.signals[signal.reason as NodeJS.Signals];
+    return null;
+  }
+}
+
 /** Resolves to the first signal or uncaught exception, after which the process ends in any case. */
 function firstReasonToStop(
-  { logger, output }: ServiceLog,
+  { logger, output }: Log,
   { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
 ): Promise<string> {
   return new Promise((resolve) => {

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { DataSource, type EntityManager } from 'typeorm';
 import { ApiKey } from '../platform/access/api-key.entity.js';
 import { KeyAdministration } from '../platform/access/administration/key-administration.js';
@@ -7,6 +8,7 @@ import { KeySecret } from '../platform/access/key-cache/key-secret.entity.js';
 import { Owner } from '../platform/access/owner.entity.js';
 import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
+import { isUnavailable } from '../platform/database/database-errors.js';
 import { dataSourceOptions } from '../platform/database/data-source-options.js';
 import {
   databaseExists,
@@ -22,34 +24,34 @@ import { CommandError } from './command-error.js';
 /** Adding a batch of animals or analyzing a large table may take minutes. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 
-/** The database of a command. */
-interface CommandDatabase {
-  readonly settings: DatabaseSettings;
-  readonly target: DatabaseTarget;
-  readonly location: DatabaseLocation;
-}
-
-/** What commands on the store use. */
+/** What commands use. */
 export interface Store {
   readonly keys: KeyAdministration;
   readonly owners: OwnerAdministration;
   readonly actions: OperatorActionsRepository;
   readonly database: EntityManager;
   readonly target: DatabaseTarget;
+  /** Executes all pending migrations and records it. Returns their names, oldest first. */
+  migrate(): Promise<string[]>;
 }
 
-export interface DatabaseOptions {
+export interface StoreOptions {
   /** Whether the command may create the embedded database. */
   create?: boolean;
+  /** Whether migrations may be pending. */
+  anySchema?: boolean;
 }
 
 /**
- * Runs the work on the database that the settings select, and closes the database. The service may
- * be running. Prints which database it is. @throws CommandError if there is none
+ * Runs the work on the store that the settings select, and closes it. The service may be running.
+ * Prints which database it is. Migrates the embedded database first.
+ *
+ * @throws CommandError if there is none, if migrations of another database are pending, or if the
+ *   embedded server was stopped
  */
-export async function withDatabase(
-  { create = false }: DatabaseOptions,
-  work: (database: CommandDatabase) => Promise<void>,
+export async function withStore(
+  { create = false, anySchema = false }: StoreOptions,
+  work: (store: Store) => Promise<void>,
 ): Promise<void> {
   const { database: settings } = new Settings();
   const target = databaseTarget(settings);
@@ -59,21 +61,7 @@ export async function withDatabase(
     );
   }
   console.error(`Database: ${target.description}`);
-  const location = await locateDatabase(settings, 'command');
-  try {
-    await work({ settings, target, location });
-  } finally {
-    await location.close();
-  }
-}
-
-/** Like withDatabase, with a connection. */
-export async function withConnection(
-  options: DatabaseOptions,
-  work: (connection: EntityManager, database: CommandDatabase) => Promise<void>,
-): Promise<void> {
-  await withDatabase(options, async (database) => {
-    const { location, settings } = database;
+  await withLocation(settings, async (location) => {
     const dataSource = new DataSource({
       ...dataSourceOptions(location.direct, settings, {
         applicationName: APPLICATION_NAMES.commands,
@@ -82,9 +70,28 @@ export async function withConnection(
       }),
       entities: [ApiKey, KeySecret, Owner],
     });
-    await dataSource.initialize();
+    const { manager: database } = await dataSource.initialize();
     try {
-      await work(dataSource.manager, database);
+      const store: Store = {
+        keys: new KeyAdministration(database),
+        owners: new OwnerAdministration(database),
+        actions: new OperatorActionsRepository(database),
+        database,
+        target,
+        migrate: () =>
+          migrate(location, settings, (session, migrations) =>
+            new OperatorActionsRepository(session).record('db migrate', { migrations }),
+          ),
+      };
+      if (!anySchema && (await migrationStatus(database)).pending.length > 0) {
+        if (!location.embedded || !settings.migrateOnStart) {
+          throw new CommandError(
+            'The schema of the database is not up to date. Run `pets db migrate` first.',
+          );
+        }
+        await store.migrate();
+      }
+      await work(store);
     } finally {
       await dataSource.destroy();
     }
@@ -92,36 +99,43 @@ export async function withConnection(
 }
 
 /**
- * Like withConnection, with a current schema. Migrates the embedded database first. @throws
- * CommandError if migrations of another database are pending
+ * Opens the database for the work, and closes it. A signal ends the process, and stops an embedded
+ * server that the command has started. Work that listens for the signal ends by itself.
  */
-export async function withStore(
-  options: DatabaseOptions,
-  work: (store: Store) => Promise<void>,
+async function withLocation(
+  settings: DatabaseSettings,
+  work: (location: DatabaseLocation) => Promise<void>,
 ): Promise<void> {
-  await withConnection(options, async (connection, database) => {
-    const { pending } = await migrationStatus(connection);
-    if (pending.length > 0) {
-      if (!database.location.embedded || !database.settings.migrateOnStart) {
-        throw new CommandError(
-          'The schema of the database is not up to date. Run `pets db migrate` first.',
-        );
-      }
-      await migrateDatabase(database);
-    }
-    await work({
-      keys: new KeyAdministration(connection),
-      owners: new OwnerAdministration(connection),
-      actions: new OperatorActionsRepository(connection),
-      database: connection,
-      target: database.target,
-    });
-  });
+  const opening = new AbortController();
+  let location: DatabaseLocation | undefined;
+  let interrupted: NodeJS.Signals | undefined;
+  const interrupt = (name: NodeJS.Signals): void => {
+    if (process.listenerCount(name) > 1) return;
+    interrupted = name;
+    opening.abort();
+    void location?.close().then(() => exitAfter(name));
+  };
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  try {
+    location = await locateDatabase(settings, 'command', { signal: opening.signal });
+    await work(location);
+  } catch (error) {
+    await location?.close();
+    if (interrupted) exitAfter(interrupted);
+    if (settings.url !== undefined || !isDisconnected(error)) throw error;
+    throw new CommandError('The embedded database was stopped. Run the command again.');
+  } finally {
+    await location?.close();
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  }
 }
 
-/** Executes all pending migrations and records it. Returns their names, oldest first. */
-export async function migrateDatabase({ location, settings }: CommandDatabase): Promise<string[]> {
-  return migrate(location, settings, (database, migrations) =>
-    new OperatorActionsRepository(database).record('db migrate', { migrations }),
-  );
+/** Ends the process as a shell reports it. */
+function exitAfter(signal: NodeJS.Signals): never {
+  return process.exit(128 + constants.signals[signal]);
+}
+
+/** Whether the server was stopped, or its connection broke. */
+function isDisconnected(error: unknown): boolean {
+  return isUnavailable(error) && /^(?:57P|E|$)/.test((error as { code?: string }).code ?? '');
 }

@@ -22,7 +22,7 @@ export class AccessLog implements NestMiddleware {
   }
 
   use(request: Request, response: Response, next: NextFunction): void {
-    response.once('close', () => {
+    response.on('close', () => {
       const durationMs = performance.now() - request.receivedAt;
       const caller = loggedCaller(request);
       logRequest(this.logger, this.addressForm, request, response, durationMs, caller);

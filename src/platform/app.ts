@@ -3,12 +3,11 @@ import { Logger as NestLog, type Type } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
-import { type AppEnvironment, platformModule, VERSIONING } from './platform.module.js';
+import { type AppOptions, platformModule, VERSIONING } from './platform.module.js';
 import { EventsModule } from './events/events.module.js';
-import { LinkBase } from './http/routing/link-base.js';
+import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds, RequestContext } from './http/request/request-context.js';
-import { ServiceAdapter } from './http/server/service-adapter.js';
-import { IdempotencyModule } from './idempotency/idempotency.module.js';
+import { HttpAdapter } from './http/server/http-adapter.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { DOCUMENTATION, MIDDLEWARE } from './pipeline.js';
 
@@ -16,17 +15,17 @@ import { DOCUMENTATION, MIDDLEWARE } from './pipeline.js';
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
  * not listen. Its `close()` closes everything except the database location.
  *
- * @param environment the schema of its database must be up to date
+ * @param options the schema of the database must be up to date
  */
 export async function createApp(
-  environment: AppEnvironment,
+  options: AppOptions,
   logger: Logger,
 ): Promise<NestExpressApplication> {
-  const { settings } = environment;
-  const linkBase = new LinkBase(settings.server.publicUrl);
+  const { settings } = options;
+  const publicUrl = new PublicUrl(settings.server.publicUrl);
   const app = await NestFactory.create<NestExpressApplication>(
-    platformModule(environment, linkBase, logger),
-    new ServiceAdapter(linkBase, settings),
+    platformModule(options, publicUrl, logger),
+    new HttpAdapter(publicUrl, settings),
     {
       // JsonBodyGuard reads the body, after the guards that can reject the request.
       bodyParser: false,
@@ -36,7 +35,8 @@ export async function createApp(
     },
   );
   try {
-    setUp(app, environment, logger);
+    for (const warning of settings.warnings) logger.warn(warning);
+    setUp(app, options, logger);
     return await app.init();
   } catch (error) {
     await app.close();
@@ -44,23 +44,20 @@ export async function createApp(
   }
 }
 
-function setUp(app: NestExpressApplication, environment: AppEnvironment, logger: Logger): void {
+function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger): void {
   app.enableVersioning(VERSIONING);
   const server = app.getHttpServer();
   server.once('listening', () => {
-    if (app.get(LinkBase).useAddressOf(server)) return;
+    if (app.get(PublicUrl).useAddressOf(server)) return;
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
   for (const step of MIDDLEWARE) {
     const middleware = app.get(step);
     app.use(middleware.use.bind(middleware));
   }
-  app.get(RequestContext).identifiesLogs = hasLoggers(app, environment.features);
-  DOCUMENTATION(app, environment);
+  app.get(RequestContext).identifiesLogs = hasLoggers(app, options.features);
+  DOCUMENTATION(app, options);
 }
-
-/** Modules that features import and whose own log lines need no request id. */
-const PLATFORM_MODULES = new Set<unknown>([EventsModule, IdempotencyModule]);
 
 /**
  * Returns whether a provider or a controller of these modules, or of modules that they import, has
@@ -75,7 +72,7 @@ function hasLoggers(app: NestExpressApplication, features: readonly Type[]): boo
       if (Object.values(instance ?? {}).some((value) => value instanceof NestLog)) return true;
     }
     for (const imported of imports) {
-      if (!imported.isGlobal && !PLATFORM_MODULES.has(imported.metatype)) reached.add(imported);
+      if (!imported.isGlobal && imported.metatype !== EventsModule) reached.add(imported);
     }
   }
   return false;

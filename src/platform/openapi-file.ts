@@ -6,8 +6,8 @@ import { Settings } from './config/settings.js';
 import { describeInterface, readRoutes } from './http/openapi/description/document.js';
 import { toYaml } from './http/openapi/published-description.js';
 import { createLogger } from './logging/logger.js';
-import { LinkBase } from './http/routing/link-base.js';
-import { ServiceAdapter } from './http/server/service-adapter.js';
+import { PublicUrl } from './http/routing/public-url.js';
+import { HttpAdapter } from './http/server/http-adapter.js';
 
 /**
  * Returns the content of `openapi.yaml`: the published interface with the default settings, before
@@ -19,14 +19,14 @@ export async function openapiFile(features: readonly Type[]): Promise<string> {
   const settings = new Settings({});
   const clock = { now: () => 0 };
   const database = { requests: {}, direct: {}, embedded: false, close: () => Promise.resolve() };
-  const linkBase = new LinkBase();
+  const publicUrl = new PublicUrl();
   const app = await NestFactory.create(
     platformModule(
       { settings, clock, database, features },
-      linkBase,
+      publicUrl,
       createLogger('silent', { write: () => undefined }),
     ),
-    new ServiceAdapter(linkBase, settings),
+    new HttpAdapter(publicUrl, settings),
     { preview: true, logger: ['error'], abortOnError: false },
   );
   app.enableVersioning(VERSIONING);

@@ -13,9 +13,6 @@ import { Connections } from './http/server/connections.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
-/** Counting takes up to a few hundred microseconds. */
-const COUNT_INTERVAL_MS = 100;
-
 /**
  * Sheds requests when too many are in progress or the queue for the database is full: they get 503
  * before they are counted, without a query or a command to Redis. Requests without a valid API key
@@ -23,11 +20,6 @@ const COUNT_INTERVAL_MS = 100;
  */
 @Injectable()
 export class Overload implements NestMiddleware {
-  /** The number of requests whose connection is open and whose response is not completely sent. */
-  private inProgress = 0;
-  /** How many of them waited for their client at the last count, and when that was. */
-  private unread = 0;
-  private countedAtMs = -Infinity;
   /** The number of shed requests by the limit that they would have exceeded. */
   readonly shed = { requests_in_progress: 0, unauthenticated_requests: 0, database_queue: 0 };
   private readonly bounds: Bounds;
@@ -45,7 +37,7 @@ export class Overload implements NestMiddleware {
     metrics.gauge(
       'pets_requests_in_progress',
       'Requests in progress, without health probes',
-      () => this.inProgress,
+      () => connections.inProgress,
     );
     metrics.gauge(
       'pets_requests_in_progress_max',
@@ -81,32 +73,23 @@ export class Overload implements NestMiddleware {
       this.reject(request, response, bound);
       return;
     }
-    request.isCounted = true;
-    this.inProgress++;
-    response.once('close', () => this.inProgress--);
+    request.isInProgress = true;
+    this.connections.inProgress++;
     next();
   }
 
   private exceededBound(request: Request): keyof Overload['shed'] | undefined {
     if (this.pool.isSaturated) return 'database_queue';
     const { maxRequestsInProgress, maxUnauthenticatedRequests } = this.bounds;
-    if (this.inProgress < Math.min(maxRequestsInProgress, maxUnauthenticatedRequests)) {
+    const { inProgress } = this.connections;
+    if (inProgress < Math.min(maxRequestsInProgress, maxUnauthenticatedRequests)) {
       return undefined;
     }
-    // A client that sends or reads slowly must not use up the requests of others.
-    const busy = this.inProgress - this.bodies.count - this.countUnread();
+    // A client that sends slowly must not use up the requests of others.
+    const busy = inProgress - this.bodies.count;
     if (busy >= maxRequestsInProgress) return 'requests_in_progress';
     if (busy < maxUnauthenticatedRequests) return undefined;
     return this.authenticator.hasValidKey(request) ? undefined : 'unauthenticated_requests';
-  }
-
-  private countUnread(): number {
-    const nowMs = performance.now();
-    if (nowMs - this.countedAtMs > COUNT_INTERVAL_MS) {
-      this.countedAtMs = nowMs;
-      this.unread = this.connections.countUnread();
-    }
-    return this.unread;
   }
 
   private reject(request: Request, response: Response, bound: keyof Overload['shed']): void {

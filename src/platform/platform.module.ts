@@ -6,10 +6,10 @@ import type { Clock } from './config/clock.js';
 import type { Settings } from './config/settings.js';
 import type { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
-import { EnvironmentModule } from './environment.module.js';
+import { CoreModule } from './core.module.js';
 import { HealthModule } from './health/health.module.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
-import type { LinkBase } from './http/routing/link-base.js';
+import type { PublicUrl } from './http/routing/public-url.js';
 import { UnmatchedModule } from './http/routing/unmatched.module.js';
 import { Connections } from './http/server/connections.js';
 import { MetricsModule } from './metrics/metrics.module.js';
@@ -20,7 +20,7 @@ import { RouteChecks } from './route-checks.js';
 /** A controller without a version, as the Nest CLI generates it, belongs to v1. */
 export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };
 
-export interface AppEnvironment {
+export interface AppOptions {
   settings: Settings;
   clock: Clock;
   database: DatabaseLocation;
@@ -29,18 +29,14 @@ export interface AppEnvironment {
 }
 
 /** Returns the root module. */
-export function platformModule(
-  environment: AppEnvironment,
-  linkBase: LinkBase,
-  logger: Logger,
-): Type {
-  const { settings, clock, database, features } = environment;
+export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger: Logger): Type {
+  const { settings, clock, database, features } = options;
 
   // A class, because Nest would register the imports of a dynamic module before those of the features.
   @Module({
     imports: [
       DiscoveryModule,
-      EnvironmentModule.forRoot(settings, clock, linkBase, logger),
+      CoreModule.forRoot(settings, clock, publicUrl, logger),
       DatabaseModule.forRoot(database, settings),
       AuthModule,
       RateLimitModule,

@@ -3,8 +3,7 @@ import { DiscoveryService } from '@nestjs/core';
 import { StartError } from './errors/start-error.js';
 import { routeHandlers } from './http/request/route-handlers.js';
 import { handlerProblems } from './http/validation/parameter-check.js';
-import { idempotencyProblems } from './idempotency/idempotent-route-check.js';
-import { routeLimitProblems, sharedWindows } from './rate-limit/route-limit-check.js';
+import { routeLimitProblems } from './rate-limit/route-limit.js';
 
 /** Stops the start when a route would not do what its decorators and its parameters say. */
 @Injectable()
@@ -16,9 +15,7 @@ export class RouteChecks implements OnModuleInit {
     const handlers = routeHandlers(this.discovery);
     const problems = [
       ...handlers.flatMap(({ controller, name }) => handlerProblems(controller, name)),
-      ...handlers.flatMap(idempotencyProblems),
       ...handlers.flatMap(routeLimitProblems),
-      ...sharedWindows(handlers),
     ];
     if (problems.length > 0) throw new StartError([...new Set(problems)].join('\n'));
   }

@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+import { DatabaseRelay } from '../harness/database/database-relay.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
@@ -10,9 +12,9 @@ import {
   SECOND_MS,
   sequentially,
 } from '../harness/rate-limit/limits.js';
-import { START_MS } from '../harness/service/service.js';
+import { START_MS, startService } from '../harness/service/service.js';
 
-const store = useStore({ env: { BAN_AFTER_REFUSALS: '2', BAN_SECONDS: '3600' } });
+const store = useStore({ env: { BAN_AFTER_REJECTIONS: '2', BAN_SECONDS: '3600' } });
 
 type Ask = () => Promise<ApiResponse>;
 
@@ -118,6 +120,30 @@ it('changes without a LISTEN connection apply after the reconnection', async () 
   );
   await revoke(owner);
   await askUntil(ask, isInvalid);
+});
+
+it('the log has one line when the LISTEN connection cannot be opened, and one when it is open again', async () => {
+  const relay = await DatabaseRelay.open(store.database.url);
+  const service = await startService({
+    database: store.database,
+    env: { DATABASE_URL: relay.url },
+  });
+  try {
+    await relay.cut();
+    const unavailable = 'not listening for changes of API keys';
+    await service.waitForLog(({ msg }) => msg === unavailable);
+    // Connections are lost at once, and counted.
+    await relay.restore();
+    relay.redirect('postgres://127.0.0.1:1/none');
+    const { accepted } = relay;
+    while (relay.accepted < accepted + 3) await setTimeout(20);
+    relay.redirect(store.database.url);
+    await service.waitForLog(({ msg }) => msg === 'listening for changes of API keys again');
+    expect(service.logs().filter(({ msg }) => msg === unavailable)).toHaveLength(1);
+  } finally {
+    await service.close();
+    await relay.cut();
+  }
 });
 
 it('a key is valid until the millisecond of its expiry', async () => {

@@ -14,7 +14,11 @@ describe('changes by operators', () => {
   beforeAll(async () => {
     database = await createDatabase();
     // The database uses the real clock, and the service validates keys by its own.
-    service = await startService({ database, nowMs: Date.now(), env: { BAN_AFTER_REFUSALS: '1' } });
+    service = await startService({
+      database,
+      nowMs: Date.now(),
+      env: { BAN_AFTER_REJECTIONS: '1' },
+    });
     cli = new Cli({ DATABASE_URL: database.url });
   });
 
@@ -44,7 +48,7 @@ describe('changes by operators', () => {
   test('a key is valid from its creation until its revocation', async () => {
     const { id, key } = await cli.json('keys', 'issue', '--owner', 'revoked', '--plan', 'business');
     expect(await statusOf(key)).toMatchObject({ status: 200 });
-    await cli.json('keys', 'revoke', String(id));
+    await cli.run('keys', 'revoke', String(id), '--yes');
     await expectSoon(key, { status: 401, code: 'invalid_api_key' });
   });
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { planConstraints } from '../../src/platform/access/plan.js';
+import { planConstraints } from '../../src/platform/access/owner.entity.js';
 import { PLAN_LIMITS, type PlanLimits } from '../../src/platform/config/plans.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 

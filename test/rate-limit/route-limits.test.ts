@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { Controller, Get, type Type } from '@nestjs/common';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { Public } from '../../src/platform/access/public.decorator.js';
-import { routeLimitProblems } from '../../src/platform/rate-limit/route-limit-check.js';
+import { routeLimitProblems } from '../../src/platform/rate-limit/route-limit.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
@@ -182,7 +182,7 @@ describeWithRedisClock('GET of a route with @Throttle() and REDIS_URL', () => {
       statuses.push((await new ApiClient(replica, key).get(THROTTLED)).status);
     }
     expect(statuses).toEqual([200, 200, 429, 429]);
-    const fields = ['minute', 'day', 'route:ReportsController.monthly'];
+    const fields = ['minute', 'day', 'route:GET reports/monthly'];
     expect(await redis.client.hkeys(`aas:{owner:${id}}`)).toEqual(expect.arrayContaining(fields));
     for (const replica of replicas) await replica.close();
     await redis.close();
@@ -222,11 +222,11 @@ describe('the start', () => {
     [/ttl of @Throttle\(\) must be whole seconds/, [throttle(1, 60)], []],
     [/ttl of @Throttle\(\) must be whole seconds/, [throttle(1, () => 1_000)], []],
     [/ttl of @Throttle\(\) must be whole seconds/, [throttle(1, undefined)], []],
-    [/does not support blockDuration/, [throttle(1, 1_000, { blockDuration: 5_000 })], []],
-    [/does not support getTracker/, [throttle(1, 1_000, { getTracker: () => 'a' })], []],
-    [/does not support generateKey/, [], [throttle(1, 1_000, { generateKey: () => 'a' })]],
-    [/throttler 'short' does not exist/, [Throttle({ short: { limit: 1, ttl: 1_000 } })], []],
-    [/throttler 'long' does not exist/, [], [SkipThrottle({ long: true })]],
+    [/supports only limit and ttl/, [throttle(1, 1_000, { blockDuration: 5_000 })], []],
+    [/supports only limit and ttl/, [throttle(1, 1_000, { getTracker: () => 'a' })], []],
+    [/supports only limit and ttl/, [], [throttle(1, 1_000, { generateKey: () => 'a' })]],
+    [/of the throttler 'default'/, [Throttle({ short: { limit: 1, ttl: 1_000 } })], []],
+    [/of the throttler 'default'/, [], [SkipThrottle({ long: true })]],
   ])('fails with %s', (message, method, controller) => {
     const problems = [...new Set(problemsOf(method, controller))];
     expect(problems).toEqual([expect.stringMatching(message)]);

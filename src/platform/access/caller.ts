@@ -16,10 +16,3 @@ export interface AnonymousCaller {
 
 /** The caller of a request: with a valid API key, or anonymous. */
 export type Caller = { kind: 'key'; key: CachedKey; reason?: undefined } | AnonymousCaller;
-
-declare module 'express-serve-static-core' {
-  interface Request {
-    /** Set by IdentifyCallerGuard; undefined on routes that need no caller. */
-    caller?: Caller;
-  }
-}

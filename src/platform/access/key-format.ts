@@ -1,4 +1,4 @@
-import { hash, randomInt } from 'node:crypto';
+import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 
 const PREFIX = 'aas_';
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -9,8 +9,8 @@ const BLOCK_BYTES = 64;
 const HASH_BYTES = 32;
 
 /**
- * Creates and verifies the API keys of a store. It computes the HMAC as RFC 2104 defines it, because
- * an object of `createHmac` for each made-up key costs a quarter of the CPU of its 401.
+ * Creates and verifies the API keys of a store. It computes the HMAC as RFC 2104 defines it: an
+ * object of `createHmac` for each made-up key costs a tenth of the CPU of its 401.
  */
 export class KeyMaker {
   readonly #inner = Buffer.alloc(BLOCK_BYTES + PREFIX.length + RANDOM_LENGTH, 0x36);
@@ -18,9 +18,10 @@ export class KeyMaker {
 
   /** @param secret of the store, at most 64 bytes */
   constructor(secret: Uint8Array) {
-    for (const pad of [this.#inner, this.#outer])
-      for (const [index, byte] of secret.entries())
-        pad.writeUInt8(pad.readUInt8(index) ^ byte, index);
+    for (const [index, byte] of secret.entries()) {
+      this.#inner[index] = 0x36 ^ byte;
+      this.#outer[index] = 0x5c ^ byte;
+    }
   }
 
   /** Returns a new API key: `aas_`, 30 random base62 characters, and their proof. */
@@ -33,13 +34,8 @@ export class KeyMaker {
 
   /** Whether a text with the form of an API key ends with the proof of this store. */
   verify(key: string): boolean {
-    const proof = this.proofOf(key);
-    const start = key.length - PROOF_LENGTH;
-    let difference = 0;
-    // In constant time, without the buffers that timingSafeEqual needs.
-    for (let index = 0; index < PROOF_LENGTH; index++)
-      difference |= proof.charCodeAt(index) ^ key.charCodeAt(start + index);
-    return difference === 0;
+    const proof = key.slice(-PROOF_LENGTH);
+    return timingSafeEqual(Buffer.from(this.proofOf(key)), Buffer.from(proof));
   }
 
   /** Returns the first 35 bits of the HMAC-SHA-256 as six base62 digits, most significant first. */

@@ -1,6 +1,5 @@
 import { Check, Column, Entity, PrimaryGeneratedColumn, Unique } from 'typeorm';
-import type { Plan } from '../config/plans.js';
-import { planConstraints } from './plan.js';
+import { type Plan, PLAN_LIMITS, type PlanLimits } from '../config/plans.js';
 
 const CONSTRAINTS = planConstraints();
 
@@ -32,4 +31,29 @@ export class Owner {
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
+}
+
+/** An owner's stored plan. The limits are null unless they are custom. */
+export interface StoredPlan {
+  readonly plan: Plan;
+  readonly limitPerMinute: number | null;
+  readonly limitPerDay: number | null;
+}
+
+/** Returns the limits of an owner. */
+export function limitsOf({ plan, limitPerMinute, limitPerDay }: StoredPlan): PlanLimits {
+  return PLAN_LIMITS[plan] ?? { perMinute: limitPerMinute ?? 0, perDay: limitPerDay ?? 0 };
+}
+
+/** Returns the check constraints of the table owners, as SQL expressions by name. */
+export function planConstraints(plans: Readonly<Record<string, PlanLimits | null>> = PLAN_LIMITS) {
+  const names = Object.keys(plans);
+  const list = (values: string[]) => values.map((value) => `'${value}'`).join(', ');
+  return {
+    owners_plan_check: `plan IN (${list(names)})`,
+    owners_limits_check: `CASE WHEN plan IN (${list(names.filter((name) => plans[name] === null))})
+        THEN limit_per_minute IS NOT NULL AND limit_per_minute > 0
+         AND limit_per_day IS NOT NULL AND limit_per_day > 0
+        ELSE limit_per_minute IS NULL AND limit_per_day IS NULL END`,
+  };
 }

@@ -1,11 +1,12 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiSecurity } from '@nestjs/swagger';
+import { THROTTLER_SKIP } from '@nestjs/throttler/dist/throttler.constants.js';
 import { perRoute } from '../http/request/request-context.js';
 
 const PUBLIC = 'public';
 
-/** The metadata of `@SkipThrottle()`, which @nestjs/throttler does not export. */
-const SKIP_THROTTLE = 'THROTTLER:SKIPdefault';
+/** The metadata of `@SkipThrottle()`. */
+export const SKIP_THROTTLE = `${THROTTLER_SKIP}default`;
 
 /**
  * Makes a route or a controller public: it requires no API key. A request is counted for the owner

@@ -1,6 +1,6 @@
 import type { ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../config/database-settings.js';
-import type { ServerUse } from './embedded/server/attachment.js';
+import type { EmbeddedOptions } from './embedded/embedded-postgres.js';
 
 /** Where the database is, and how to stop it. */
 export abstract class DatabaseLocation {
@@ -9,25 +9,28 @@ export abstract class DatabaseLocation {
   /** Bypasses the connection pooler: for migrations, advisory locks, LISTEN. */
   abstract readonly direct: ClientConfig;
   abstract readonly embedded: boolean;
-  /** Stops the embedded server if no other process uses it. Does nothing for other servers. */
+  /** Stops the embedded server if this process started it. Does nothing for other servers. */
   abstract close(): Promise<void>;
 }
 
 /** Whether there is a database to connect to. True for every DATABASE_URL. */
 export async function databaseExists({ url, dataDir }: DatabaseSettings): Promise<boolean> {
   if (url !== undefined) return true;
-  const { hasEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
-  return hasEmbeddedDatabase(dataDir);
+  const { hasCluster } = await import('./embedded/cluster.js');
+  return hasCluster(dataDir);
 }
 
 /**
  * Returns the database of DATABASE_URL, or starts the embedded one in `dataDir`.
  *
- * @throws EmbeddedDatabaseError with a message of one line that says what to do
+ * @param embedded see EmbeddedOptions
+ * @throws EmbeddedDatabaseError with a message of one line that says what to do; the reason of the
+ *   signal
  */
 export async function locateDatabase(
   settings: DatabaseSettings,
-  use: ServerUse,
+  use: EmbeddedOptions['use'],
+  embedded: Pick<EmbeddedOptions, 'signal' | 'onWait'> = {},
 ): Promise<DatabaseLocation> {
   if (settings.url !== undefined) {
     return {
@@ -39,9 +42,8 @@ export async function locateDatabase(
   }
   // Loaded on demand: DATABASE_URL needs none of it.
   const { openEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
-  const database = await openEmbeddedDatabase({ dataDir: settings.dataDir, use });
-  // Otherwise the environment variable PGSSLMODE could turn TLS on.
-  const connection = { ...database.connection, ssl: false };
+  const database = await openEmbeddedDatabase({ dataDir: settings.dataDir, use, ...embedded });
+  const { connection } = database;
   const close = () => database.close();
   return { requests: connection, direct: connection, embedded: true, close };
 }

@@ -19,21 +19,13 @@ export class EventHandlers implements OnModuleInit {
 
   constructor(private readonly discovery: DiscoveryService) {}
 
-  get ids(): string[] {
-    return [...this.handlers.keys()];
-  }
-
-  get maxTimeoutMs(): number {
-    return Math.max(0, ...[...this.handlers.values()].map(({ timeoutMs }) => timeoutMs));
-  }
-
-  get(id: string): EventHandler | undefined {
-    return this.handlers.get(id);
+  get all(): EventHandler[] {
+    return [...this.handlers.values()];
   }
 
   /** Returns the ids of the handlers of an event. */
   idsOf(event: string): string[] {
-    return this.ids.filter((id) => this.handlers.get(id)?.event === event);
+    return this.all.filter((handler) => handler.event === event).map(({ id }) => id);
   }
 
   /** @throws StartError if a handler could not be called, or has the id of another one */

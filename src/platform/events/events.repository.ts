@@ -7,14 +7,14 @@ const ADD = `
   INSERT INTO outbox_events (event, payload, handler)
   SELECT $1, $2, unnest($3::text[])`;
 
-/** No other replica gets the rows until the lease ends. The ctid is stable while rows are locked. */
+/** No other replica gets the row until the lease ends. The ctid is stable while it is locked. */
 const CLAIM = `
   UPDATE outbox_events
-     SET attempts = attempts + 1, next_attempt_at = now() + $3 * interval '1 millisecond'
-   WHERE ctid = ANY (ARRAY(
+     SET attempts = attempts + 1, next_attempt_at = now() + $2 * interval '1 millisecond'
+   WHERE ctid = (
            SELECT ctid FROM outbox_events
-            WHERE next_attempt_at <= now() AND handler = ANY ($1)
-            ORDER BY next_attempt_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+            WHERE handler = $1 AND next_attempt_at <= now()
+            ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED)
   RETURNING id, event, handler, payload, attempts`;
 
 /** Changes nothing if the lease has ended and another attempt has started. */
@@ -52,9 +52,10 @@ export class EventsRepository {
     await queryRows(transaction, ADD, [event.event, event.payload, handlers]);
   }
 
-  /** Starts an attempt of up to `limit` events that are due. @param leaseMs its longest duration */
-  claim(handlers: readonly string[], limit: number, leaseMs: number): Promise<ClaimedEvent[]> {
-    return queryRows(this.manager, CLAIM, [handlers, limit, leaseMs]);
+  /** Starts an attempt of an event that is due, if there is one. @param leaseMs its longest duration */
+  async claim(handler: string, leaseMs: number): Promise<ClaimedEvent | undefined> {
+    const [event] = await queryRows<ClaimedEvent>(this.manager, CLAIM, [handler, leaseMs]);
+    return event;
   }
 
   async delete({ id }: ClaimedEvent): Promise<void> {

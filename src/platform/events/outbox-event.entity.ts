@@ -2,6 +2,7 @@ import { Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 
 /** An event that one handler has not handled yet. The row is deleted when it has. */
 @Entity('outbox_events')
+@Index('outbox_events_handler_next_attempt_at_idx', ['handler', 'nextAttemptAt'])
 export class OutboxEvent {
   @PrimaryGeneratedColumn('identity', {
     type: 'bigint',
@@ -26,7 +27,6 @@ export class OutboxEvent {
   attempts!: number;
 
   /** Null if the event is parked: all attempts have failed. */
-  @Index('outbox_events_next_attempt_at_idx')
   @Column('timestamptz', { name: 'next_attempt_at', nullable: true, default: () => 'now()' })
   nextAttemptAt!: Date | null;
 

@@ -3,24 +3,30 @@ import { Settings } from '../config/settings.js';
 import { LookupPool } from '../database/pools/lookup-pool.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
 
+/** `read-only`: it responds but accepts no writes, for example because it is a standby. */
+type DatabaseState = 'up' | 'read-only' | 'down';
+
 /** Whether this replica can serve requests, and the checks that decide it. */
 export interface ReadinessReport {
-  /** `degraded`: the replica serves requests, but Redis is unavailable. */
+  /** `degraded`: the replica serves requests, but Redis is down or the database accepts no writes. */
   status: 'ok' | 'degraded' | 'unavailable';
   checks: {
     /** Not checked during shutdown. */
-    database?: 'up' | 'down';
+    database?: DatabaseState;
     /** Only with REDIS_URL. */
     redis?: 'up' | 'down';
     shutdown: 'no' | 'in progress';
   };
 }
 
+/** On a standby, every transaction is read-only. */
+const IS_READ_ONLY = `SELECT current_setting('transaction_read_only')::boolean AS "readOnly"`;
+
 /** Decides whether load balancers should send requests to this replica. */
 @Injectable()
 export class Readiness {
   private shuttingDown = false;
-  private databaseCheck: Promise<'up' | 'down'> | undefined;
+  private databaseCheck: Promise<DatabaseState> | undefined;
 
   constructor(
     private readonly lookups: LookupPool,
@@ -41,9 +47,10 @@ export class Readiness {
   async report(): Promise<ReadinessReport> {
     const database = this.shuttingDown ? undefined : await this.database();
     const { circuit } = this.limits;
-    const isReady = database === 'up' && !this.shuttingDown;
+    const isDegraded = database === 'read-only' || circuit?.isOpen === true;
+    const isUnavailable = database === 'down' || this.shuttingDown;
     return {
-      status: isReady ? (circuit?.isOpen ? 'degraded' : 'ok') : 'unavailable',
+      status: isUnavailable ? 'unavailable' : isDegraded ? 'degraded' : 'ok',
       checks: {
         ...(database && { database }),
         ...(circuit && { redis: circuit.isOpen ? 'down' : 'up' }),
@@ -52,14 +59,14 @@ export class Readiness {
     };
   }
 
-  private async database(): Promise<'up' | 'down'> {
+  private async database(): Promise<DatabaseState> {
     // Concurrent probes share one query, because anyone can send any number of probes. It uses a
     // connection for lookups of API keys, because those that serve requests can all be busy.
     this.databaseCheck ??= this.lookups
-      .query('SELECT 1')
+      .query<{ readOnly: boolean }>(IS_READ_ONLY)
       .then(
-        () => 'up' as const,
-        () => 'down' as const,
+        ([row]): DatabaseState => (row?.readOnly ? 'read-only' : 'up'),
+        (): DatabaseState => 'down',
       )
       .finally(() => (this.databaseCheck = undefined));
     let timer: NodeJS.Timeout | undefined;

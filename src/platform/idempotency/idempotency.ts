@@ -1,4 +1,4 @@
-import { Injectable, Logger, StreamableFile } from '@nestjs/common';
+import { Injectable, StreamableFile } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock, DAY_MS } from '../config/clock.js';
 import { Transactions } from '../database/transactions.js';
@@ -26,24 +26,9 @@ interface IdempotentRequest extends OwnedKey {
   content: object;
 }
 
-/** A stored response. A handler that received an idempotency key returns it. */
-export class IdempotentResponse extends SerializedJson {
-  constructor(
-    readonly key: string,
-    text: string,
-    headers?: Readonly<Record<string, string>>,
-  ) {
-    super(text, headers);
-  }
-}
-
 /** Executes a request once, however often it is sent with the same idempotency key. */
 @Injectable()
 export class Idempotency {
-  private readonly logger = new Logger(Idempotency.name);
-  /** Operations that the log has a warning for. */
-  private readonly warned = new Set<string>();
-
   constructor(
     private readonly repository: IdempotencyRepository,
     private readonly transactions: Transactions,
@@ -71,25 +56,13 @@ export class Idempotency {
       if (first) {
         if (!first.fingerprint.equals(fingerprint)) throw REUSED;
         const headers = { 'Idempotent-Replayed': 'true' };
-        return new IdempotentResponse(owned.key, first.response, headers);
+        return new SerializedJson(first.response, headers, owned.key);
       }
       const response = responseText(await work(transaction));
       const record = { ...owned, fingerprint, response, expiresAt: new Date(nowMs + DAY_MS) };
-      const saved = await this.repository.save(transaction, record, nowMs);
       // Another request stored its response in the meantime: this transaction is rolled back.
-      if (!saved) throw IN_PROGRESS;
-      if (!saved.hasWritten) this.warnOfNoWrite(operation);
-      return new IdempotentResponse(owned.key, response);
-    });
-  }
-
-  /** Rejecting the request could be wrong: an operation may have nothing to change. */
-  private warnOfNoWrite(operation: string): void {
-    if (this.warned.has(operation)) return;
-    this.warned.add(operation);
-    this.logger.warn({
-      msg: 'an idempotent operation wrote nothing in its transaction: if it wrote with another EntityManager, a retry after a crash writes again',
-      operation,
+      if (!(await this.repository.save(transaction, record, nowMs))) throw IN_PROGRESS;
+      return new SerializedJson(response, {}, owned.key);
     });
   }
 }

@@ -16,8 +16,9 @@ type WriteBytes = (
 ) => void;
 
 /**
- * Writes a log to standard output without blocking the event loop, as pino's own destination would
- * do after a failed write. Lines that cannot be written wait in a buffer, or are dropped and counted.
+ * Writes a log to standard output without blocking the event loop. Lines that cannot be written wait
+ * in a buffer, or are dropped and counted. pino's destination blocks in its synchronous mode. In its
+ * asynchronous mode, fs.write to a full pipe blocks a thread, which keeps the process from exiting.
  */
 export class LogOutput {
   private readonly writeBytes = standardOutput();
@@ -108,8 +109,8 @@ export class LogOutput {
 }
 
 /**
- * Returns a function that writes to standard output without blocking. fs.write is not used for
- * pipes: it blocks a thread of libuv, which would keep the process from exiting.
+ * Returns a function that writes to standard output without blocking. For pipes it is not fs.write,
+ * for the reason above.
  */
 function standardOutput(): WriteBytes {
   const kind = fstatSync(STDOUT);

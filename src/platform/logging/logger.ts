@@ -13,16 +13,13 @@ const API_KEY = /aas_[0-9A-Za-z]{36}/g;
 export const LOGGER = Symbol('logger');
 
 /** The log of the process, on standard output. */
-export interface ServiceLog {
+export interface Log {
   readonly logger: Logger;
   readonly output: LogOutput;
 }
 
 /** Returns the log of the process. Its lines are JSON, or readable text on a terminal. */
-export async function createServiceLog({
-  level,
-  bufferBytes,
-}: LoggingSettings): Promise<ServiceLog> {
+export async function createLog({ level, bufferBytes }: LoggingSettings): Promise<Log> {
   const output = new LogOutput(bufferBytes, (lines) => logger.warn({ lines }, 'log lines dropped'));
   let destination: DestinationStream = output;
   if (isatty(STDOUT)) {

@@ -7,8 +7,6 @@ const SWEEP_STEP = 3;
  */
 export class ExpiringMap<Value> {
   private readonly entries = new Map<string, Value>();
-  /** The iterator of a Map also returns the entries that are added after its creation. */
-  private sweep = this.entries.entries();
 
   /**
    * @param endOf returns when an entry ends, in milliseconds since the epoch
@@ -39,13 +37,12 @@ export class ExpiringMap<Value> {
   }
 
   private evict(nowMs: number): void {
-    for (let step = 0; step < SWEEP_STEP; step++) {
-      const next = this.sweep.next();
-      if (next.done) this.sweep = this.entries.entries();
-      const [key, value] = next.value ?? this.sweep.next().value ?? [];
-      if (key === undefined || value === undefined) return;
+    let checks = Math.min(SWEEP_STEP, this.entries.size);
+    for (const [key, value] of this.entries) {
+      if (checks-- === 0) return;
       const isFull = this.entries.size >= this.maxSize;
-      if (isFull || this.endOf(value) <= nowMs) this.entries.delete(key);
+      this.entries.delete(key);
+      if (!isFull && this.endOf(value) > nowMs) this.entries.set(key, value);
     }
   }
 }

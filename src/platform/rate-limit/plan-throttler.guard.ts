@@ -6,7 +6,7 @@ import type { Request } from '../http/request/request.js';
 import { limitHeaders, limitRejection } from './limit-headers.js';
 import type { Budget, RateLimitDecision } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
-import { routeCounting } from './route-counting.js';
+import { routeCounting } from './route-limit.js';
 
 /**
  * Counts the request for its caller, sets the rate limit headers, and rejects requests over the

@@ -1,7 +1,7 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
-import { constants, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from 'pg';
@@ -19,21 +19,14 @@ export const onLinux = process.platform === 'linux';
 export const asRoot = process.getuid?.() === 0;
 
 export interface Opened {
-  connection: { host: string; port: number; user: string; password?: string; database: string };
-  tookMs: number;
-}
-
-export interface Rejected {
-  error: string;
-  expected: boolean;
+  connection: { host: string; port: number; user: string; password: string; database: string };
 }
 
 interface UserOptions {
-  dist?: string;
+  dist?: string | undefined;
   cwd?: string;
   uid?: number;
   environment?: NodeJS.ProcessEnv;
-  startTimeoutMs?: number;
 }
 
 const folders: string[] = [];
@@ -42,39 +35,45 @@ const users: EmbeddedUser[] = [];
 /** A process that opens the embedded database of a folder. */
 export class EmbeddedUser {
   readonly process: ChildProcess;
-  readonly response: Promise<Opened | Rejected>;
+  /** Resolves when the process has to wait for a command. */
+  readonly waiting: Promise<unknown>;
+  private readonly messages: AsyncIterator<string>;
   private readonly exited: Promise<unknown>;
 
   constructor(
     readonly dataDir: string,
     use: 'service' | 'command',
-    { dist = DIST, cwd, uid, environment, startTimeoutMs }: UserOptions = {},
+    { dist = DIST, cwd, uid, environment }: UserOptions = {},
   ) {
-    const limit = startTimeoutMs === undefined ? [] : [String(startTimeoutMs)];
-    this.process = spawn(process.execPath, [PROGRAM, dist, dataDir, use, ...limit], {
+    this.process = spawn(process.execPath, [PROGRAM, dist, dataDir, use], {
       stdio: ['ignore', 'pipe', 'inherit'],
       ...(cwd === undefined ? {} : { cwd }),
       ...(uid === undefined ? {} : { uid, gid: uid }),
       env: { ...process.env, ...environment },
     });
     this.exited = once(this.process, 'exit');
-    this.response = once(createInterface(this.process.stdout!), 'line').then(
-      ([line]) => JSON.parse(line as string) as Opened | Rejected,
+    const lines = createInterface(this.process.stdout!);
+    this.waiting = new Promise((resolve) =>
+      lines.on('line', (line) => line.includes('waiting') && resolve(line)),
     );
+    this.messages = lines[Symbol.asyncIterator]();
     users.push(this);
   }
 
   async opened(): Promise<Opened> {
-    const response = await this.response;
+    const response = await this.response();
     if ('error' in response) throw new Error(response.error);
     return response;
   }
 
-  async rejected(): Promise<Rejected> {
-    const response = await this.response;
+  /** Returns the line with which the start was rejected. */
+  async rejected(): Promise<string> {
+    const response = await this.response();
     if (!('error' in response)) throw new Error('it was opened');
     await this.exited;
-    return response;
+    expect(response.expected).toBe(true);
+    expect(response.error).toMatch(/^[^\n]+, or set DATABASE_URL=postgres:\/\/…$/);
+    return response.error;
   }
 
   /** Lets the process close the database and end. */
@@ -92,6 +91,15 @@ export class EmbeddedUser {
   get running(): boolean {
     return this.process.exitCode === null && this.process.signalCode === null;
   }
+
+  private async response(): Promise<Opened | { error: string; expected: boolean }> {
+    for (;;) {
+      const { value } = (await this.messages.next()) as { value?: string };
+      if (value === undefined) throw new Error('it ended');
+      const message = JSON.parse(value) as Opened | { error: string; expected: boolean } | object;
+      if ('connection' in message || 'error' in message) return message;
+    }
+  }
 }
 
 /** Creates a temporary folder, which `removeFolders` removes. */
@@ -106,6 +114,8 @@ export function makeFolder(mode = 0o755): string {
 export async function endUsers(): Promise<void> {
   const running = users.splice(0).filter((user) => user.running);
   await Promise.all(running.map((user) => user.close()));
+  for (const { pid, command } of folders.flatMap(processesOf))
+    if (command.includes('-D')) process.kill(pid, 'SIGQUIT');
   for (const folder of folders) await until(() => processesOf(folder).length === 0);
 }
 
@@ -143,10 +153,7 @@ export function postmasterOf(dataDir: string): number {
   return Number.parseInt(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8'), 10);
 }
 
-/**
- * Servers, guards and initdb of a folder: processes with its path as an argument or working
- * directory.
- */
+/** Servers and initdb of a folder: processes with its path as an argument or working directory. */
 export function processesOf(folder: string): { pid: number; command: string }[] {
   const processes = readdirSync('/proc').filter(
     (name) => /^\d+$/.test(name) && Number(name) !== process.pid,
@@ -163,24 +170,6 @@ export function processesOf(folder: string): { pid: number; command: string }[] 
       return [];
     }
   });
-}
-
-/** Waits until `count` guards run and ignore signals. */
-export async function guardsOf(dataDir: string, count = 1): Promise<number[]> {
-  const find = (): number[] =>
-    processesOf(dataDir)
-      .filter(
-        ({ pid, command }) =>
-          command.includes('guard.js') && catches(pid, constants.signals.SIGHUP),
-      )
-      .map(({ pid }) => pid);
-  await until(() => find().length === count);
-  return find();
-}
-
-function catches(pid: number, signal: number): boolean {
-  const mask = /SigCgt:\s*(\w+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]!;
-  return (BigInt(`0x${mask}`) >> BigInt(signal - 1)) % 2n === 1n;
 }
 
 /** Waits until the condition holds. Throws after `timeoutMs`. */

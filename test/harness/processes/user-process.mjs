@@ -1,32 +1,25 @@
 // A process that uses the embedded database, for the tests: `node user-process.mjs DIST DATA_DIR
-// service|command [TIMEOUT_MS]`. Prints its connection, or why there is none, as a line of JSON;
-// closes on SIGTERM. SHARED_FOLDER in the environment: where root keeps a copy of the binaries.
-import { pathToFileURL } from 'node:url';
+// service|command`. Prints its connection, or why there is none, as a line of JSON, and before that
+// a line if it has to wait; closes on SIGTERM.
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
-const [dist = '', dataDir, use, startTimeoutMs] = process.argv.slice(2);
-const module = pathToFileURL(join(dist, 'platform/database/embedded/embedded-postgres.js')).href;
-const { openEmbeddedDatabase, EmbeddedDatabaseError } = await import(module);
-const begun = performance.now();
+const [dist = '', dataDir, use] = process.argv.slice(2);
+const load = (/** @type {string} */ name) =>
+  import(pathToFileURL(join(dist, 'platform/database/embedded', name)).href);
+const { openEmbeddedDatabase } = await load('embedded-postgres.js');
+const { EmbeddedDatabaseError } = await load('embedded-database-error.js');
+const print = (/** @type {object} */ message) => console.log(JSON.stringify(message));
 try {
-  const database = await openEmbeddedDatabase({
-    dataDir,
-    use,
-    ...(process.env.SHARED_FOLDER && { sharedFolder: process.env.SHARED_FOLDER }),
-    ...(startTimeoutMs === undefined ? {} : { startTimeoutMs: Number(startTimeoutMs) }),
-  });
+  const onWait = () => print({ waiting: true });
+  const database = await openEmbeddedDatabase({ dataDir, use, onWait });
   const alive = setInterval(() => undefined, 1000);
   process.on('SIGTERM', () => {
     void Promise.all([database.close(), database.close()]).then(() => clearInterval(alive));
   });
-  console.log(
-    JSON.stringify({
-      connection: database.connection,
-      tookMs: Math.round(performance.now() - begun),
-    }),
-  );
+  print({ connection: database.connection });
 } catch (error) {
-  const message = error instanceof Error ? error.message : String(error);
-  console.log(JSON.stringify({ error: message, expected: error instanceof EmbeddedDatabaseError }));
+  const { message } = /** @type {Error} */ (error);
+  print({ error: message, expected: error instanceof EmbeddedDatabaseError });
   process.exitCode = 1;
 }

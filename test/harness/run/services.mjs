@@ -12,15 +12,11 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { Settings } from '#dist/platform/config/settings.js';
 import { locateDatabase } from '#dist/platform/database/database-location.js';
-import { findBinaries } from '#dist/platform/database/embedded/installation/binaries.js';
-import { ensureCluster } from '#dist/platform/database/embedded/cluster/cluster.js';
+import { ensureCluster } from '#dist/platform/database/embedded/cluster.js';
 import { openEmbeddedDatabase } from '#dist/platform/database/embedded/embedded-postgres.js';
-import { openDataDir } from '#dist/platform/database/embedded/server/server-files.js';
-import { chooseServerUser } from '#dist/platform/database/embedded/cluster/server-user.js';
 import { migrate } from '#dist/platform/database/schema/migrate.js';
 
 const TEMPLATE = 'pets_template';
-const INITDB_TIMEOUT_MS = 60_000;
 
 /** @param {{ maxWorkers: number }} config */
 export async function startServices({ maxWorkers }) {
@@ -66,10 +62,9 @@ async function startServer() {
     await database.close();
     await rm(dataDir, { recursive: true, force: true });
   };
-  const { host, port, user, password = '' } = database.connection;
+  const { host, port, user } = database.connection;
   const url = new URL(`postgres://localhost:${port}/postgres`);
   url.username = user;
-  url.password = password;
   // A socket's folder does not fit into the place of a host name.
   url.searchParams.set('host', host);
   return url.href;
@@ -81,11 +76,9 @@ async function startServer() {
  * @param {string} dataDir
  */
 async function keepCluster(dataDir) {
-  const files = openDataDir(dataDir);
-  const user = chooseServerUser(files);
-  await ensureCluster(files, findBinaries(files, user), user, INITDB_TIMEOUT_MS);
+  await ensureCluster(dataDir);
   const copy = join(dataDir, 'kept');
-  await promisify(execFile)('cp', ['-a', files.cluster, copy]);
+  await promisify(execFile)('cp', ['-a', join(dataDir, 'postgres'), copy]);
   process.env['TEST_CLUSTER'] = copy;
 }
 

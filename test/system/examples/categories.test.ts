@@ -29,7 +29,7 @@ beforeAll(async () => {
     features: [example.modules, harness('routes.mjs'), harness('metrics.mjs')],
     env: {
       ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
-      BAN_AFTER_REFUSALS: '1',
+      BAN_AFTER_REJECTIONS: '1',
       DATABASE_LOCK_TIMEOUT_SECONDS: '0.1',
     },
   });

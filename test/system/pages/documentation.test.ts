@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { Settings } from '../../../src/platform/config/settings.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
 
 const ROOT = resolve(__dirname, '../../..');
@@ -43,4 +44,46 @@ test.each(markdownFiles())('%s: every link leads to a file and a heading that ex
     return statSync(join(ROOT, target)).isDirectory() || !anchorsOf(target).includes(anchor);
   });
   expect(broken).toEqual([]);
+});
+
+test.each(markdownFiles())('%s: every path and npm script that it prints exists', (page) => {
+  const { scripts } = JSON.parse(readProjectFile('package.json')) as { scripts: object };
+  const text = readProjectFile(page);
+  // A feature that the reader adds does not exist yet. The changelog names what is removed.
+  const isFuture = /^CHANGELOG|first-change/.test(page);
+  const paths = [...text.matchAll(/`((?:src|test|scripts|deploy|bench|examples)\/[\w./-]*\w)`/g)];
+  const commands = [...text.matchAll(/npm run (?:--silent )?([a-z][\w:]*)/g)];
+  const missing = [
+    ...paths.map(([, path = '']) => path).filter((path) => !existsSync(join(ROOT, path))),
+    ...commands.map(([, name = '']) => name).filter((name) => !(name in scripts)),
+  ];
+  expect(isFuture ? [] : missing).toEqual([]);
+});
+
+/** The names of all settings that the service reads, without former names. */
+function settingNames(): string[] {
+  const names = new Set<string>();
+  new Settings(
+    new Proxy<NodeJS.ProcessEnv>({}, { get: (_, name) => void names.add(String(name)) }),
+  );
+  return [...names].filter((name) => !/_FILE$|^BAN_AFTER_REFUSALS$/.test(name));
+}
+
+test('.env.example lists every setting', () => {
+  const example = readProjectFile('.env.example');
+  const missing = settingNames().filter(
+    (name) => !new RegExp(`^# ${name}(_FILE)?=`, 'm').test(example),
+  );
+  expect(missing).toEqual([]);
+});
+
+test('docs/settings.md lists every time limit and bound', () => {
+  const page = readProjectFile('docs/settings.md');
+  const limits = settingNames().filter((name) => /_SECONDS$|^MAX_|_SIZE$|_BYTES$/.test(name));
+  // docs/limits.md explains bans, and docs/sizing.md the pool.
+  const elsewhere = ['BAN_SECONDS', 'DATABASE_POOL_SIZE'];
+  expect(limits.length).toBeGreaterThan(15);
+  expect(
+    limits.filter((name) => !elsewhere.includes(name) && !page.includes(`\`${name}\``)),
+  ).toEqual([]);
 });

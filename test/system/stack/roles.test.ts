@@ -94,7 +94,7 @@ const programs = findPostgresPrograms();
 
     const other = new ApiClient(service, second!.key);
     expect((await other.get('/v1/pets')).status).toBe(200);
-    expect((await cli.run('keys', 'revoke', second!.id)).code).toBe(0);
+    expect((await cli.run('keys', 'revoke', second!.id, '--yes')).code).toBe(0);
     const deadline = Date.now() + KEY_CHANGE_WITHIN_MS;
     while ((await other.get('/v1/pets')).status !== 401 && Date.now() < deadline) await sleep(50);
     expectError(await other.get('/v1/pets'), 401, 'invalid_api_key');

@@ -1,7 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { queryRows } from '../../database/sql.js';
-import { Owner } from '../owner.entity.js';
-import type { StoredPlan } from '../plan.js';
+import { Owner, type StoredPlan } from '../owner.entity.js';
 import { AdministrationError } from './administration-error.js';
 import { OperatorActionsRepository } from './operator-actions.repository.js';
 

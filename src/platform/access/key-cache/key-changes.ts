@@ -14,6 +14,8 @@ import { KeyCache } from './key-cache.js';
 
 const RECONNECT_AFTER_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
+/** The time between two log lines while there is no connection. */
+const LOG_INTERVAL_MS = 60_000;
 
 /**
  * Listens for changes of API keys (LISTEN/NOTIFY), so that a change takes effect at once. While a
@@ -25,6 +27,8 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
   private client: pg.Client | undefined;
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
+  /** The time of the last log line about a failure, on the clock of `performance`. */
+  private failureLoggedAtMs: number | undefined;
 
   constructor(
     private readonly cache: KeyCache,
@@ -69,10 +73,21 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
       // Changes may have been missed while there was no connection.
       this.cache.invalidate();
       this.readHashes();
+      if (this.failureLoggedAtMs !== undefined) {
+        this.logger.log('listening for changes of API keys again');
+        this.failureLoggedAtMs = undefined;
+      }
     } catch (error) {
-      this.logger.warn({ msg: 'not listening for changes of API keys', err: error });
+      this.logFailure(error);
       connectionOf(client).stream.destroy();
     }
+  }
+
+  private logFailure(error: unknown): void {
+    const nowMs = performance.now();
+    if (nowMs - (this.failureLoggedAtMs ?? -Infinity) < LOG_INTERVAL_MS) return;
+    this.failureLoggedAtMs = nowMs;
+    this.logger.warn({ msg: 'not listening for changes of API keys', err: error });
   }
 
   /** If it fails, the next notification or connection repeats it. */

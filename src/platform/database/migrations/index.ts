@@ -3,6 +3,7 @@ import { CreateStore1795132800000 } from './1795132800000-create-store.js';
 import { KeepFirstAnswers1795219200000 } from './1795219200000-keep-first-answers.js';
 import { AddOutboxEvents1795305600000 } from './1795305600000-add-outbox-events.js';
 import { AddKeySecret1795395600000 } from './1795395600000-add-key-secret.js';
+import { IndexEventsByHandler1795482000000 } from './1795482000000-index-events-by-handler.js';
 
 /** All migrations, oldest first. They need no `down`, because a schema only goes forward. */
 export const migrations: (new () => Pick<MigrationInterface, 'name' | 'up'>)[] = [
@@ -10,4 +11,5 @@ export const migrations: (new () => Pick<MigrationInterface, 'name' | 'up'>)[] =
   KeepFirstAnswers1795219200000,
   AddOutboxEvents1795305600000,
   AddKeySecret1795395600000,
+  IndexEventsByHandler1795482000000,
 ];

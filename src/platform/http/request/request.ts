@@ -1,30 +1,61 @@
+import type { Caller } from '../../access/caller.js';
 import type { ServiceError } from '../../errors/service-error.js';
 
-/** The properties that the service adds to Express's request, set before routing. */
+/** What the steps of a request add to Express's request, in the order of the steps. */
 declare module 'express-serve-static-core' {
   interface Request {
-    /** The caller's `X-Request-Id`, or a generated one. */
-    id: string;
+    // Set by RequestContext:
+
     /** `performance.now()` when the head of the request had arrived, in milliseconds. */
     receivedAt: number;
-    /** The client's address. Undefined when the client had already disconnected. */
-    clientAddress: string | undefined;
-    /** The error of the response, for the log. */
-    failure: ServiceError | undefined;
+    /** The caller's `X-Request-Id`, or a generated one. */
+    id: string;
     /** The trace id of a valid W3C `traceparent`. */
     traceId: string | undefined;
-    /** Overload counts the request as one in progress. */
-    isCounted?: boolean;
+    /** The client's address. Undefined when the client had already disconnected. */
+    clientAddress: string | undefined;
+
+    // Set by Cors:
+
     /** A CORS preflight from a listed origin, which needs no API key. */
     corsPreflight: boolean;
-    /** The owner or client address that the request is charged to. Set by the rate limit guard. */
-    callerId: string;
+
+    // Set by ProtocolErrors:
+
     /** The client waits for `100 Continue` before it sends the body. */
-    expectsContinue: boolean;
+    expectsContinue?: boolean;
     /** Why the rest of the body cannot arrive. */
-    bodyFailure: ServiceError | undefined;
-    /** Throws if the handler must not return this result. Set by a guard of the route. */
-    checkResult?: (result: unknown) => void;
+    bodyFailure?: ServiceError;
+
+    // Set by Overload:
+
+    /** The request is counted as one in progress, until the head of its response is written. */
+    isInProgress?: boolean;
+
+    // Set by IdentifyCallerGuard:
+
+    /** Undefined on routes that need no caller. */
+    caller?: Caller;
+
+    // Set by PlanThrottlerGuard:
+
+    /** The owner or client address that the request is charged to. */
+    callerId: string;
+
+    // Set by IdempotencyKeyGuard:
+
+    /** The `Idempotency-Key` of a request to a handler with `@IdempotencyKey()`. */
+    idempotencyKey?: string | undefined;
+
+    // Set by JsonBodyGuard:
+
+    /** When the response is due, on the clock of `performance.now()`, in milliseconds. */
+    dueAt?: number;
+
+    // Set by sendError:
+
+    /** The error of the response, for the log. */
+    failure?: ServiceError;
   }
 }
 

@@ -11,9 +11,13 @@ export class Page<Item> {
 
 /** A body that is JSON text already. It is sent byte for byte. */
 export class SerializedJson {
-  /** @param text JSON, or '' for a response without a body */
+  /**
+   * @param text JSON, or '' for a response without a body
+   * @param idempotencyKey the `Idempotency-Key` that the response is stored for, if it is stored
+   */
   constructor(
     readonly text: string,
     readonly headers: Readonly<Record<string, string>> = {},
+    readonly idempotencyKey?: string,
   ) {}
 }

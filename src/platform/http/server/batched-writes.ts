@@ -15,7 +15,7 @@ interface HeldWrite {
  * which Node writes a head and a body that were corked together; a property of the instance
  * overrides the method of the prototype. If a Node release stops calling `_writev`, responses are
  * written at once and stay correct: remove this class then, and `hold` and `flush` in
- * ServiceAdapter.
+ * HttpAdapter.
  */
 export class BatchedWrites {
   private held: HeldWrite[] = [];

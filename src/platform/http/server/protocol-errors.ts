@@ -118,16 +118,18 @@ function violation(request: Request): ServiceError | undefined {
     return invalidRequest('The method is not a method of HTTP.');
   }
   // RFC 9112, section 3.2
-  const hosts = countHostHeaders(request);
-  if (hosts > 1 || (hosts === 0 && request.httpVersion !== '1.0')) {
-    return invalidRequest('An HTTP/1.1 request must have exactly one Host header.');
-  }
-  if (!isValidHost(request.headers.host ?? '') || !hasValidAuthority(request.originalUrl)) {
+  const { expect, host, upgrade, 'transfer-encoding': coding } = request.headers;
+  const authority = ABSOLUTE_FORM.exec(request.originalUrl)?.[1];
+  // Node joins two Host headers with a comma and a space, which no host contains.
+  if (
+    (host === undefined && request.httpVersion !== '1.0') ||
+    !isValidHost(host ?? '') ||
+    (authority !== undefined && (/^(?::|$)/.test(authority) || !isValidHost(authority)))
+  ) {
     return invalidRequest(
-      'The host of the request is not valid. Expected: a host name or address, and an optional port.',
+      'The request must have one Host header with a host name or address, and an optional port.',
     );
   }
-  const { expect, upgrade, 'transfer-encoding': coding } = request.headers;
   // Node's parser does not report the early end of a body after an Upgrade header.
   if (upgrade !== undefined && hasBody(request)) {
     return invalidRequest('A request with an Upgrade header must not have a body.');
@@ -145,15 +147,6 @@ function violation(request: Request): ServiceError | undefined {
     return new ServiceError('invalid_request', PUBLIC_MESSAGES.unsupportedExpect, { status: 417 });
   }
   return undefined;
-}
-
-function countHostHeaders({ rawHeaders }: Request): number {
-  let count = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = rawHeaders[index];
-    if (name?.length === 4 && name.toLowerCase() === 'host') count++;
-  }
-  return count;
 }
 
 function toServiceError(error: NodeJS.ErrnoException): ServiceError {
@@ -177,26 +170,16 @@ function invalidRequest(message: string): ServiceError {
 }
 
 /**
- * `uri-host [ ":" port ]` of RFC 3986, section 3.2: a name, which may be empty, or an address in
- * brackets. Only one alternative can match at each position, so that matching takes linear time.
+ * `uri-host [ ":" port ]` of RFC 3986, section 3.2, without user information: a name, which may be
+ * empty, or an IPv6 address in brackets. Matching takes linear time.
  */
-const AUTHORITY =
-  /^(?:\[(?:([\d:.a-f]+)|v[\da-f]+\.[-\w.~!$&'()*+,;=:]+)\]|(?:[-\w.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i;
+const AUTHORITY = /^(?:\[([\d:.a-f]+)\]|(?:[-\w.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i;
 
+/** A request target in absolute form needs a host (RFC 9110, section 4.2.1). */
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
 
 /** Returns whether the value of a Host header is valid (RFC 9112, section 3.2). It can be empty. */
 function isValidHost(value: string): boolean {
   const match = AUTHORITY.exec(value);
   return match !== null && (match[1] === undefined || isIPv6(match[1]));
-}
-
-/**
- * Returns whether a request target has a valid authority or none. In absolute form the authority
- * needs a host and must not contain user information (RFC 9110, sections 4.2.1 and 4.2.4).
- */
-function hasValidAuthority(target: string): boolean {
-  if (target.startsWith('/')) return true;
-  const authority = ABSOLUTE_FORM.exec(target)?.[1];
-  return authority === undefined || (/^[^:]/.test(authority) && isValidHost(authority));
 }

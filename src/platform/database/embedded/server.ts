@@ -1,0 +1,136 @@
+import { randomInt } from 'node:crypto';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { clusterIn, passwordFileIn, SUPERUSER } from './cluster.js';
+import { findFailure, pathOf, type Programs, runProgram } from './programs.js';
+import { giveToServerUser } from './server-user.js';
+
+const isWindows = process.platform === 'win32';
+
+/** A part of the socket's file name. Nothing listens on the network. */
+const SOCKET_PORT = 5432;
+const SOCKET_NAME = `.s.PGSQL.${SOCKET_PORT}`;
+/** The length of sockaddr_un.sun_path without the final NUL. */
+const MAX_SOCKET_PATH_BYTES = 107;
+
+const LOG_NAME = 'server.log';
+/** A larger log starts anew. */
+const MAX_LOG_BYTES = 5 * 1024 * 1024;
+/** A server that has locked its cluster listens within this time. */
+const LISTEN_TIMEOUT_MS = 10_000;
+const STOP_LIMIT_MS = 60_000;
+const POLL_MS = 20;
+
+/** On the command line, so that no configuration file can change them. */
+const SETTINGS = {
+  // A 201 is durable.
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  max_connections: 50,
+  shared_buffers: '64MB',
+  // Each saves a process that is not needed here.
+  io_method: 'sync',
+  max_logical_replication_workers: 0,
+  // Logs starts, stops and crashes, but no failed statements.
+  log_min_messages: 'log',
+  log_checkpoints: 'off',
+  // A service keeps the port when it starts a server that has crashed.
+  ...(isWindows && { listen_addresses: '127.0.0.1', port: randomInt(20_000, 49_152) }),
+  ...(!isWindows && {
+    listen_addresses: '',
+    port: SOCKET_PORT,
+    // The folder of the cluster, whatever its path is.
+    unix_socket_directories: '.',
+    unix_socket_permissions: '0600',
+    // A container may have a small /dev/shm.
+    dynamic_shared_memory_type: 'mmap',
+  }),
+};
+
+/** The PostgreSQL server of a cluster. It outlives the process that starts it. */
+export class Server {
+  private readonly cluster = clusterIn(this.dataDir);
+  readonly log = join(this.cluster, LOG_NAME);
+  private readonly lock = join(this.cluster, 'postmaster.pid');
+  private readonly socketFolder = openable(this.cluster);
+
+  constructor(
+    private readonly dataDir: string,
+    private readonly programs: Programs,
+  ) {}
+
+  /** Where the server listens, if it runs. */
+  get connection() {
+    const password = passwordFileIn(this.dataDir);
+    const lines = isWindows ? fs.readFileSync(this.lock, 'utf8').split('\n') : [];
+    return {
+      host: isWindows ? '127.0.0.1' : this.socketFolder,
+      port: isWindows ? Number(lines[3]) : SOCKET_PORT,
+      user: SUPERUSER,
+      password: fs.existsSync(password) ? fs.readFileSync(password, 'utf8').trim() : '',
+      // Otherwise the environment variable PGSSLMODE could turn TLS on.
+      ssl: false,
+    };
+  }
+
+  /** Starts the server if nobody listens. Resolves with null, or with the failure. */
+  async start(): Promise<string | null> {
+    giveToServerUser(this.cluster, this.programs.user);
+    this.releaseOldLock();
+    const size = fs.statSync(this.log, { throwIfNoEntry: false })?.size ?? 0;
+    const logged = size > MAX_LOG_BYTES ? 0 : size;
+    if (logged < size) fs.rmSync(this.log);
+    const options = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
+    // Waits a minute at most. A server that takes longer is found by the next start.
+    const failure = await this.control('start', '-w', '-l', LOG_NAME, '-o', options.join(' '));
+    if (failure === null || !fs.existsSync(this.log)) return failure;
+    return findFailure(fs.readFileSync(this.log).toString('utf8', logged)) || failure;
+  }
+
+  /** Ends all connections and stops the server. One that takes longer still stops by itself. */
+  async stop(): Promise<void> {
+    const running = this.lockedBy();
+    // With -w, pg_ctl would also wait for a server that another process starts in the meantime.
+    if ((await this.control('stop', '-m', 'fast', '-W')) !== null) return;
+    for (let waitedMs = 0; waitedMs < STOP_LIMIT_MS; waitedMs += POLL_MS) {
+      if (this.lockedBy() !== running) return;
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** Returns the process number, folder and start time of the server that has locked the cluster. */
+  private lockedBy(): string {
+    try {
+      return fs.readFileSync(this.lock, 'utf8').split('\n', 3).join();
+    } catch {
+      return '';
+    }
+  }
+
+  private control(...args: string[]): Promise<string | null> {
+    const all = [...args, '-s', '-D', pathOf(this.cluster)];
+    return runProgram(this.programs, 'pg_ctl', all, this.cluster);
+  }
+
+  /**
+   * The process number of a dead server may belong to another program now. Writes one that no process
+   * has. PostgreSQL still checks whether processes of the dead server use the memory it had.
+   */
+  private releaseOldLock(): void {
+    const stats = fs.lstatSync(this.lock, { throwIfNoEntry: false });
+    if (!stats?.isFile() || Date.now() - stats.mtimeMs < LISTEN_TIMEOUT_MS) return;
+    const text = fs.readFileSync(this.lock, 'utf8').replace(/^\d*/, '999999999');
+    fs.writeFileSync(this.lock, text, { flag: 'r+' });
+    fs.rmSync(join(this.cluster, `${SOCKET_NAME}.lock`), { force: true });
+  }
+}
+
+/** Linux reaches a socket with a path that is too long through the open folder. */
+function openable(folder: string): string {
+  const isLong = Buffer.byteLength(join(folder, SOCKET_NAME)) > MAX_SOCKET_PATH_BYTES;
+  return isLong && process.platform === 'linux'
+    ? `/proc/self/fd/${fs.openSync(folder, 'r')}`
+    : folder;
+}

@@ -1,0 +1,37 @@
+import type { Server } from 'node:http';
+import { type AddressInfo, BlockList } from 'node:net';
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/**
+ * The prefix of the URLs in `Link` headers (RFC 8288). It never depends on the Host header, which
+ * the client chooses.
+ */
+export class PublicUrl {
+  /** @param prefix PUBLIC_URL; '' for relative references */
+  constructor(private prefix = '') {}
+
+  /** Returns the URL of a path and query of the service. */
+  urlOf(path: string): string {
+    return this.prefix + path;
+  }
+
+  /**
+   * Without PUBLIC_URL, uses the address that the server listens on if it is a loopback address.
+   * Returns whether the URLs are absolute.
+   */
+  useAddressOf(server: Server): boolean {
+    const { address, family } = server.address() as AddressInfo;
+    const isLoopback = LOOPBACK.check(address, family === 'IPv6' ? 'ipv6' : 'ipv4');
+    if (this.prefix === '' && isLoopback) this.prefix = addressOf(server);
+    return this.prefix !== '';
+  }
+}
+
+/** Returns the URL that a server listens on. */
+export function addressOf(server: Server): string {
+  const { address, port, family } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}

@@ -1,0 +1,168 @@
+import http from 'node:http';
+import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
+import { StreamableFile } from '@nestjs/common';
+import { ExpressAdapter } from '@nestjs/platform-express';
+import { createExpressMessages } from './express-messages.js';
+import type { Settings } from '../../config/settings.js';
+import type { PublicUrl } from '../routing/public-url.js';
+import { allowPrivateCaching, sendJson, sendNothing } from '../response/send-json.js';
+import { jsonText } from '../response/json-text.js';
+import { Page, SerializedJson } from '../response/handler-result.js';
+import { routeOf } from '../request/access-log.js';
+import { decodedPath, hasBody } from '../request/request-context.js';
+import type { Request, Response } from '../request/request.js';
+import { BatchedWrites } from './batched-writes.js';
+import { lingerAfterResponse } from './lingering-close.js';
+
+/** How often Node checks for request timeouts. A 408 can be late by this time. */
+const CONNECTIONS_CHECK_MS = 1_000;
+
+/** Express with exact paths, lossless JSON, limited connections and fast creation of messages. */
+export class HttpAdapter extends ExpressAdapter {
+  private readonly express;
+  private endsConnections = false;
+  /** Called before the head of each response is written. An event would cost more CPU. */
+  onHead: ((request: Request) => void) | undefined;
+  private readonly writes = new BatchedWrites();
+
+  constructor(
+    private readonly publicUrl: PublicUrl,
+    private readonly settings: Settings,
+  ) {
+    const express = createExpressMessages((response) => this.beforeHead(response));
+    express.app.set('case sensitive routing', true);
+    express.app.set('strict routing', true);
+    // No limit on their number: Node would ignore parameters after the first 1,000.
+    express.app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
+    express.app.set('x-powered-by', false);
+    // sendJson sets the ETag.
+    express.app.set('etag', false);
+    express.app.set('trust proxy', settings.server.trustProxy);
+    super(express.app);
+    this.express = express;
+  }
+
+  /** Overrides ExpressAdapter.initHttpServer to set the message classes and the limits. */
+  override initHttpServer(): void {
+    const { app, IncomingMessage, ServerResponse } = this.express;
+    const server = http.createServer(
+      {
+        IncomingMessage,
+        ServerResponse,
+        // ProtocolErrors rejects these requests with an Error body.
+        requireHostHeader: false,
+        // A second Host or Authorization makes the value invalid. Node would ignore it.
+        joinDuplicateHeaders: true,
+        connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+      },
+      ((request: Request, response: Response) => {
+        // Express responds with HTML to a URL that it cannot parse, before the first middleware.
+        request.originalUrl = request.url;
+        request.url = routableUrl(request.url);
+        app(request, response);
+      }) as http.RequestListener,
+    );
+    const limits = this.settings.server;
+    Object.assign(server, {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      // While nothing arrives and nothing is read. It resets with each byte.
+      timeout: limits.stalledConnectionTimeoutMs,
+      // No limit on their number: Node would silently drop further headers, such as the API key.
+      maxHeadersCount: 0,
+      // A client may end its side of the connection after its request and wait for the response.
+      httpAllowHalfOpen: true,
+    });
+    server.on('connection', (socket) => this.writes.hold(socket));
+    this.httpServer = server;
+  }
+
+  /** From now on, each connection closes after its next response. */
+  endConnections(): void {
+    this.endsConnections = true;
+  }
+
+  /** Closes the connections without a request in progress. */
+  closeIdleConnections(): void {
+    // Node treats a connection as idle even while BatchedWrites still holds its response.
+    this.writes.flush();
+    (this.httpServer as http.Server).closeIdleConnections();
+  }
+
+  private beforeHead(response: Response): void {
+    this.onHead?.(response.req);
+    if (this.endsConnections) response.setHeader('Connection', 'close');
+    // sendJson has set the rules of successful reads.
+    if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
+    // The client is still sending a body that the service does not read.
+    if (!response.req.complete && hasBody(response.req)) lingerAfterResponse(response);
+  }
+
+  /** Overrides ExpressAdapter.reply to send the result of a handler as JSON or StreamableFile. */
+  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    // The response deadline has passed, and the service has sent a 503.
+    if (response.headersSent) return;
+    if (statusCode !== undefined) response.statusCode = statusCode;
+    const { req: request } = response;
+    requireStored(request, body);
+    if (body instanceof StreamableFile) {
+      if (response.statusCode === 200 && !response.hasHeader('cache-control')) {
+        allowPrivateCaching(response);
+      }
+      return super.reply(response, body, statusCode);
+    }
+    if (body instanceof SerializedJson) {
+      for (const [name, value] of Object.entries(body.headers)) response.setHeader(name, value);
+    }
+    const text = response.statusCode === 204 ? '' : textOf(body);
+    if (text === '') return sendNothing(response);
+    if (body instanceof Page && body.next) {
+      const url = `${this.publicUrl.urlOf(request.path)}?${writeQuery(body.next)}`;
+      // RFC 8288. In addition to the Link of a deprecated route.
+      response.appendHeader('Link', `<${url}>; rel="next"`);
+    }
+    return sendJson(request, response, text);
+  }
+
+  /** Overrides ExpressAdapter.redirect, which also sends an HTML page. */
+  override redirect(response: Response, statusCode: number, url: string): void {
+    response.status(statusCode).location(url);
+    sendNothing(response);
+  }
+}
+
+/** @throws Error if a retry of the request would process it again */
+function requireStored(request: Request, result: unknown): void {
+  const { idempotencyKey } = request;
+  if (idempotencyKey === undefined) return;
+  if (result instanceof SerializedJson && result.idempotencyKey === idempotencyKey) return;
+  throw new Error(
+    `${request.method} ${routeOf(request)} received an Idempotency-Key, and did not return the result of Idempotency.once for this key. A retry would process the request again. Pass the key to Idempotency.once, and return its result unchanged.`,
+  );
+}
+
+/** Returns the result of a handler as JSON, '' when the response has no body. */
+function textOf(result: unknown): string {
+  if (result === undefined) return '';
+  if (result instanceof SerializedJson) return result.text;
+  return jsonText(result instanceof Page ? result.items : result);
+}
+
+/** A path that matches only the catch-all route. */
+const UNROUTABLE = '/.unroutable';
+
+/** Visible ASCII without `#`: the characters that RFC 9112 allows in a path and query. */
+const ORIGIN_FORM = /^\/[!"$-~]*$/;
+
+const SCHEME_AND_AUTHORITY = /^https?:\/\/[^/?#]+/i;
+
+/**
+ * Returns the path and query of a request target in origin form or absolute form (RFC 9112, section
+ * 3.2). For a path that cannot be decoded, the router would send a response of its own.
+ */
+function routableUrl(target: string): string {
+  const url = target.startsWith('/') ? target : target.replace(SCHEME_AND_AUTHORITY, '') || '/';
+  if (!ORIGIN_FORM.test(url)) return UNROUTABLE;
+  return url.includes('%') && decodedPath(url) === undefined ? UNROUTABLE : url;
+}
