@@ -1,33 +1,95 @@
 import { Inject, Injectable, type NestMiddleware } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { loggedCaller } from './access/authenticator.js';
-import type { ClientAddressForm } from './config/logging-settings.js';
 import { Settings } from './config/settings.js';
-import { logRequest } from './http/request/access-log.js';
+import type { ServiceError } from './errors/service-error.js';
+import { loggedAddress } from './http/request/logged-address.js';
+import { routeOf } from './http/request/request-context.js';
 import type { NextFunction, Request, Response } from './http/request/request.js';
+import { describeCause } from './logging/error-details.js';
 import { LOGGER } from './logging/logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 
-/** Logs and counts every request once, when its response is sent or its connection has closed. */
+/**
+ * Logs and counts every request once, when its response is sent or its connection has closed. The
+ * line contains no query, no body and no API key.
+ */
 @Injectable()
 export class AccessLog implements NestMiddleware {
-  private readonly addressForm: ClientAddressForm;
-
   constructor(
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly metrics: ServiceMetrics,
-    { logging }: Settings,
-  ) {
-    this.addressForm = logging.clientAddress;
-  }
+    private readonly settings: Settings,
+  ) {}
 
   use(request: Request, response: Response, next: NextFunction): void {
     response.on('close', () => {
       const durationMs = performance.now() - request.receivedAt;
-      const caller = loggedCaller(request);
-      logRequest(this.logger, this.addressForm, request, response, durationMs, caller);
+      this.log(request, response, durationMs);
       this.metrics.observeResponse(request, response, durationMs);
     });
     next();
   }
+
+  private log(request: Request, response: Response, durationMs: number): void {
+    const { failure } = request;
+    const route = routeOf(request);
+    const status = response.statusCode;
+    const level = levelOf(route, failure?.status ?? status);
+    if (!this.logger.isLevelEnabled(level)) return;
+    const caller = loggedCaller(request);
+    this.logger[level](
+      {
+        requestId: request.id,
+        traceId: request.traceId,
+        method: request.method,
+        path: loggedPath(request.originalUrl),
+        route,
+        status,
+        code: failure?.code,
+        durationMs: Math.round(durationMs * 1000) / 1000,
+        ownerId: caller?.ownerId,
+        keyId: caller?.keyId,
+        clientAddress: loggedAddress(request.clientAddress, this.settings.logging.clientAddress),
+        aborted: response.writableFinished ? undefined : true,
+        ...(failure && failure.status >= 500 && causeOf(failure)),
+      },
+      'request',
+    );
+  }
+}
+
+const MAX_PATH_LENGTH = 300;
+const API_KEY = /aas_[0-9A-Za-z]{36}/g;
+const ENCODED_ASCII = /%[2-7][\da-f]/gi;
+
+/**
+ * Returns the path as it was sent, without the query, which can contain secrets. Bytes outside of
+ * ASCII are percent-encoded, because they can be control characters of a terminal.
+ */
+function loggedPath(target: string): string {
+  const query = target.indexOf('?');
+  const path = query < 0 ? target : target.slice(0, query);
+  // The logger masks API keys, but not in percent-encoding, and not a part of a key.
+  const masked = path.length > MAX_PATH_LENGTH ? path.replace(API_KEY, 'aas_***') : path;
+  if (path.includes('%') && path.replace(ENCODED_ASCII, decodeURIComponent).search(API_KEY) >= 0) {
+    return '***';
+  }
+  return masked.slice(0, MAX_PATH_LENGTH).replace(/[^\x21-\x7e]/g, encodeByte);
+}
+
+function encodeByte(character: string): string {
+  return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+}
+
+function levelOf(route: string, status: number): 'debug' | 'info' | 'warn' | 'error' {
+  if (status >= 500 && status !== 503) return 'error';
+  if (route.startsWith('/health/')) return 'debug';
+  return status === 503 ? 'warn' : 'info';
+}
+
+/** Returns one line of text for a 503, because in an outage all requests have the same cause. */
+function causeOf(failure: ServiceError) {
+  const cause = failure.cause ?? failure;
+  return failure.code === 'service_unavailable' ? { cause: describeCause(cause) } : { err: cause };
 }

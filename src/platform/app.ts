@@ -14,15 +14,16 @@ import { DOCUMENTATION, MIDDLEWARE, RESPONSE } from './pipeline.js';
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
  * not listen. Its `close()` closes everything except the database location.
  *
- * @param options the schema of the database must be up to date
+ * @param schemaCurrent resolves when the schema of the database is up to date
  */
 export async function createApp(
   options: AppOptions,
   logger: Logger,
+  schemaCurrent: Promise<void> = Promise.resolve(),
 ): Promise<NestExpressApplication> {
   const { settings } = options;
   const publicUrl = new PublicUrl(settings.server.publicUrl);
-  const app = await NestFactory.create<NestExpressApplication>(
+  const creating = NestFactory.create<NestExpressApplication>(
     platformModule(options, publicUrl, logger),
     new RESPONSE(publicUrl, settings),
     {
@@ -33,6 +34,7 @@ export async function createApp(
       abortOnError: false,
     },
   );
+  const [app] = await Promise.all([creating, schemaCurrent]);
   try {
     for (const warning of settings.warnings) logger.warn(warning);
     setUp(app, options, logger);

@@ -87,13 +87,28 @@ export async function runService(
   }
 }
 
-/** Migrates the schema, or checks that no migration is missing, and creates the application. */
+/** Creates the application, and brings the schema up to date at the same time. */
 async function start(
   features: readonly Type[],
   settings: Settings,
   database: DatabaseLocation,
   { logger, output }: Log,
 ): Promise<NestExpressApplication> {
+  const app = await createApp(
+    { settings, clock: new SystemClock(), database, features },
+    logger,
+    makeSchemaCurrent(settings, database, logger),
+  );
+  app.get(ServiceMetrics).observeProcess(VERSION, output);
+  return app;
+}
+
+/** Migrates the schema, or checks that no migration is missing. */
+async function makeSchemaCurrent(
+  settings: Settings,
+  database: DatabaseLocation,
+  logger: Logger,
+): Promise<void> {
   if (settings.database.migrateOnStart) {
     const migrations = await migrate(database, settings.database);
     if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
@@ -102,9 +117,6 @@ async function start(
       'The schema of the database is not up to date. Run `pets db migrate`, or set MIGRATE_ON_START=true.',
     );
   }
-  const app = await createApp({ settings, clock: new SystemClock(), database, features }, logger);
-  app.get(ServiceMetrics).observeProcess(VERSION, output);
-  return app;
 }
 
 /** @throws StartError for a database that is unreachable or rejects the service */

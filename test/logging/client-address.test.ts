@@ -1,4 +1,4 @@
-import { loggedAddress } from '../../src/platform/http/request/access-log.js';
+import { loggedAddress } from '../../src/platform/http/request/logged-address.js';
 
 test.each([
   ['203.0.113.77', '203.0.113.77', '203.0.113.0/24'],

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
-import type { LoggedCaller } from '../http/request/access-log.js';
 import type { Request } from '../http/request/request.js';
 import type { CachedKey } from './cached-key.js';
 import type { Caller } from './caller.js';
@@ -73,7 +72,7 @@ function bearerToken({ headers: { authorization = '' } }: IncomingMessage): stri
 }
 
 /** Returns the owner and the API key of a request, as the log shows them. */
-export function loggedCaller({ caller }: Request): LoggedCaller | undefined {
+export function loggedCaller({ caller }: Request) {
   const key = caller?.kind === 'key' ? caller.key : caller?.rejectedKey;
   return key && { ownerId: key.ownerId.toString(), keyId: key.id.toString() };
 }

@@ -3,14 +3,12 @@ import { AuthModule } from '../access/auth.module.js';
 import { EventsModule } from '../events/events.module.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { CallerMetrics } from './caller-metrics.js';
-import { ConnectionMetrics } from './connection-metrics.js';
-import { DatabaseMetrics } from './database-metrics.js';
-import { EventMetrics } from './event-metrics.js';
+import { ResourceMetrics } from './resource-metrics.js';
 import { ServiceMetrics } from './service-metrics.js';
 
 @Module({
   imports: [AuthModule, EventsModule, RateLimitModule],
-  providers: [ServiceMetrics, CallerMetrics, ConnectionMetrics, DatabaseMetrics, EventMetrics],
+  providers: [ServiceMetrics, CallerMetrics, ResourceMetrics],
   exports: [ServiceMetrics],
 })
 export class MetricsModule {}

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { routeOf } from '../http/request/access-log.js';
+import { routeOf } from '../http/request/request-context.js';
 import type { Request, Response } from '../http/request/request.js';
 
 const DURATION_BUCKETS_SECONDS = [

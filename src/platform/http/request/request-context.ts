@@ -60,6 +60,12 @@ export function isHealthProbe({ method, url }: Request): boolean {
   return (method === 'GET' || method === 'HEAD') && HEALTH_PROBE.test(url);
 }
 
+/** Returns the path template of the route, such as `/v1/pets/:petId`, or 'unmatched'. */
+export function routeOf(request: Request): string {
+  const path: unknown = (request.route as { path?: unknown } | undefined)?.path;
+  return typeof path === 'string' && !path.includes('*') ? path : 'unmatched';
+}
+
 /** Returns whether the request has a body (RFC 9112, section 6.3). */
 export function hasBody(request: Request): boolean {
   const length = request.headers['content-length'];

@@ -7,7 +7,7 @@ import { Settings } from '../../config/settings.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { LOGGER } from '../../logging/logger.js';
-import { loggedAddress } from '../request/access-log.js';
+import { loggedAddress } from '../request/logged-address.js';
 import { AddressLimits, setLimitHeaders } from '../request/address-limits.js';
 import { hasBody, requestId } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';

@@ -1,12 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import { BoundedPool } from '../database/pools/bounded-pool.js';
 import { LookupPool } from '../database/pools/lookup-pool.js';
+import { EventDelivery } from '../events/event-delivery.js';
+import { Connections } from '../http/server/connections.js';
 import { ServiceMetrics } from './service-metrics.js';
 
-/** Registers the metrics of the connection pools. */
+/** Registers the metrics of client connections, connection pools and events. */
 @Injectable()
-export class DatabaseMetrics {
-  constructor(metrics: ServiceMetrics, pool: BoundedPool, lookups: LookupPool) {
+export class ResourceMetrics {
+  constructor(
+    metrics: ServiceMetrics,
+    pool: BoundedPool,
+    lookups: LookupPool,
+    connections: Connections,
+    { attempts }: EventDelivery,
+  ) {
+    metrics.gauge('pets_connections', 'Open client connections', () => connections.size);
+    metrics.gauge(
+      'pets_connections_max',
+      'Maximum number of client connections (MAX_CONNECTIONS)',
+      () => connections.maxConnections,
+    );
+    metrics.counter(
+      'pets_event_attempts_total',
+      'Attempts to handle an event, by outcome. A parked event has failed in all its attempts',
+      () => attempts,
+      ['outcome'],
+    );
     metrics.gauge(
       'db_client_connection_count',
       'Connections of the pool, by state',
@@ -22,11 +42,6 @@ export class DatabaseMetrics {
       'db_client_connection_pending_requests',
       'Calls that wait for a connection of the pool. A call sends up to eight statements',
       () => pool.waitingCount,
-    );
-    metrics.gauge(
-      'pets_database_queue_size',
-      'Maximum number of calls that wait for a connection of the pool',
-      () => pool.maxWaiting,
     );
     metrics.counter(
       'pets_database_queue_rejected_total',
