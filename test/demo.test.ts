@@ -220,7 +220,6 @@ describe('an interrupted start', () => {
     writeFileSync(join(dataDir, 'demo-key'), 'aas_keyOfTheStartThatNeverCommitted0000000\n', {
       mode: 0o644,
     });
-    writeFileSync(join(dataDir, 'demo-key.new'), 'half a k', { mode: 0o644 });
     const { output } = await start(dataDir);
     const [, key] = CURL.exec(output) ?? [];
     expect(readFileSync(join(dataDir, 'demo-key'), 'utf8')).toBe(`${key}\n`);

@@ -4,16 +4,20 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { PLAN_LIMITS } from '../src/platform/config/plans.js';
-import { ERROR_CODES, isGeneric } from '../src/platform/errors/catalogue.js';
+import { isGeneric } from '../src/platform/errors/catalogue.js';
 import { ApiClient, send, sendRaw, type ApiResponse } from './harness/http/client.js';
 import { holdTable } from './harness/database/database-lock.js';
 import { createOwner, createPets, type TestOwner } from './harness/database/factories.js';
+import { ALL_ERRORS, type AnyCode } from './harness/http/error-response.js';
 import { Description, type MediaType, type ParameterObject } from './harness/http/description.js';
 import type { Schema } from './harness/http/json-schema.js';
 import { startService, type TestService } from './harness/service/service.js';
 
 /** The codes of the contract. */
-const PUBLISHED_CODES = ERROR_CODES.filter((code) => !isGeneric(code));
+const PUBLISHED_CODES = Object.keys(ALL_ERRORS).filter((code) => !isGeneric(code));
+
+const inOrderOfStatus = (codes: readonly string[]): string[] =>
+  codes.toSorted((a, b) => ALL_ERRORS[a as AnyCode].status - ALL_ERRORS[b as AnyCode].status);
 
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
 
@@ -134,7 +138,7 @@ describe('the interface description', () => {
 
   it('lists every error code', () => {
     expect(description.document.components.schemas.Error).toMatchObject({
-      properties: { code: { enum: PUBLISHED_CODES } },
+      properties: { code: { enum: inOrderOfStatus(PUBLISHED_CODES) } },
       required: ['code', 'message', 'status'],
       additionalProperties: false,
     });
@@ -610,7 +614,7 @@ describe('the interface description of the routes of a feature', () => {
     });
   });
 
-  it('POST with @Idempotent() and errors of its own › 409 and 422, each with two codes', async () => {
+  it('POST with @IdempotencyKey() and errors of its own › 409 and 422, each with two codes', async () => {
     const name = 'POST /toys/{toyId}/sale';
     for (const [toyId, status] of [
       [1, 409],
@@ -644,7 +648,9 @@ describe('the interface description of the routes of a feature', () => {
 
   it('lists the generic codes that a route declares', () => {
     const { enum: codes } = description.document.components.schemas.Error.properties.code;
-    expect(codes).toEqual([...PUBLISHED_CODES, 'not_found', 'conflict', 'unprocessable_entity']);
+    expect(codes).toEqual(
+      inOrderOfStatus([...PUBLISHED_CODES, 'not_found', 'conflict', 'unprocessable_entity']),
+    );
     expect(description.document.info.description).toContain('| 404 | `not_found` |');
   });
 

@@ -1,5 +1,5 @@
 // @ts-check
-import { Keyset } from '#dist/platform/http/paging/keyset.js';
+import { PageCursor } from '#dist/platform/http/paging/page-cursor.js';
 import { PageQuery } from '#dist/platform/http/paging/page-query.dto.js';
 
 /**
@@ -37,7 +37,7 @@ export async function listScenarios({ database, keys: { caller: key, rejected } 
   const [beforeLastPage, ...lastPage] = lastRows.rows.reverse();
   const middle = await database.query(`${SELECT} WHERE id = (SELECT max(id) / 2 FROM pets)`);
   const [pet] = middle.rows;
-  const cursor = new Keyset('bigint').cursorAfter([BigInt(beforeLastPage.id)], new PageQuery());
+  const cursor = new PageCursor('bigint').cursorAfter([BigInt(beforeLastPage.id)], new PageQuery());
   const list = { path: '/v1/pets', key, status: 200, expected: firstPage.rows };
   return [
     { ...list, name: 'list-20', feature: 'animals' },

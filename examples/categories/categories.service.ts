@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Keyset } from '../platform/http/paging/keyset.js';
+import { PageCursor } from '../platform/http/paging/page-cursor.js';
 import type { PageQuery } from '../platform/http/paging/page-query.dto.js';
 import type { Page } from '../platform/http/response/handler-result.js';
 import { categoryNotFound } from './categories.errors.js';
@@ -9,7 +9,7 @@ import type { CategoryChanges } from './dto/category-changes.dto.js';
 import type { NewCategory } from './dto/new-category.dto.js';
 
 /** The name alone identifies a category. */
-const BY_NAME = new Keyset('text');
+const BY_NAME = new PageCursor('text');
 
 /** The operations on categories. */
 @Injectable()

@@ -5,7 +5,6 @@ import type { CachedKey } from '../platform/access/cached-key.js';
 import type { SerializedJson } from '../platform/http/response/handler-result.js';
 import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
 import { IdempotencyKey } from '../platform/idempotency/idempotency-key.decorator.js';
-import { Idempotent } from '../platform/idempotency/idempotent.decorator.js';
 import { NewOrder } from './dto/new-order.dto.js';
 import type { PublicOrder } from './order.entity.js';
 import { orderNotFound } from './orders.errors.js';
@@ -17,7 +16,6 @@ export class OrdersController {
   constructor(private readonly orders: OrdersService) {}
 
   @Post()
-  @Idempotent()
   @Throttle({ default: { limit: 30, ttl: 60_000 } })
   @DescribeCreateOrder()
   createOrder(

@@ -21,9 +21,8 @@ export function DescribeCreateOrder(): MethodDecorator {
     }),
     ApiJsonBody(NewOrder, 'The animal to buy.'),
     ApiCreatedResponse({ type: Order, description: 'The order.', example: EXAMPLE }),
-    ApiErrors({
+    ApiErrors(PET_NOT_FOUND, {
       invalid_request: 'petId must be an integer from -9223372036854775808 to 9223372036854775807.',
-      pet_not_found: PET_NOT_FOUND,
       conflict: PET_SOLD,
     }),
   );

@@ -3,8 +3,6 @@ import type { BudgetKey, RateLimitDecision } from '../platform/rate-limit/limit-
 
 const NO_REDIS =
   'Counters and bans are in the memory of the running service, because REDIS_URL is unset. Commands cannot read them there.';
-/** API keys that are read at a time, so that each command keeps its time limit. */
-const BATCH_SIZE = 100;
 
 interface Counters {
   /** One for each API key; undefined: they cannot be read. */
@@ -24,15 +22,14 @@ export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters
     import('../platform/rate-limit/redis/redis-failure.js'),
   ]);
   const connection = new RedisConnection(redis);
-  const peek = async (key: BudgetKey): Promise<RateLimitDecision> => {
-    const budget = ownerBudget(key, { afterRejections: 0, lengthMs: 0 });
-    return (await connection.decide(budget, 'peek')).decision;
-  };
   try {
     await connection.open();
     const decisions: RateLimitDecision[] = [];
-    for (let start = 0; start < keys.length; start += BATCH_SIZE)
-      decisions.push(...(await Promise.all(keys.slice(start, start + BATCH_SIZE).map(peek))));
+    // One at a time, so that each command to Redis keeps its time limit.
+    for (const key of keys) {
+      const budget = ownerBudget(key, { afterRejections: 0, lengthMs: 0 });
+      decisions.push((await connection.decide(budget, 'peek')).decision);
+    }
     return { decisions };
   } catch (error) {
     if (!(error instanceof RedisFailure)) throw error;

@@ -1,4 +1,5 @@
 import { jsonText } from '../platform/http/response/json-text.js';
+import { resultText } from './result-text.js';
 
 /** The option that every command accepts. */
 export interface OutputOptions {
@@ -9,9 +10,9 @@ export interface OutputOptions {
  * Prints the result of a command, with --json as one line of JSON. Resolves when it is written,
  * because data in a pipe's buffer is lost at exit.
  */
-export function printResult({ json }: OutputOptions, result: object, text: string): Promise<void> {
+export function printResult({ json }: OutputOptions, result: object): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(json ? `${jsonText(result)}\n` : text, (error) => {
+    process.stdout.write(json ? `${jsonText(result)}\n` : resultText(result), (error) => {
       // EPIPE: the reader, such as `head`, has closed the pipe. This is not a failure.
       if (!error || (error as NodeJS.ErrnoException).code === 'EPIPE') resolve();
       else reject(error);

@@ -1,17 +1,18 @@
 import { Command } from 'commander';
-import { addExamples } from './command-options.js';
+import { VERSION } from '../platform/config/version.js';
 import { addAuditCommands } from './commands/audit-commands.js';
 import { addDatabaseCommands } from './commands/database-commands.js';
 import { addKeysCommands } from './commands/keys-commands.js';
 import { addOwnersCommands } from './commands/owners-commands.js';
+import { addExamples } from './store-command.js';
 
 /** Returns all commands. They throw CommanderError instead of ending the process. */
-export function createProgram(version: string): Command {
+export function createProgram(): Command {
   const program = new Command('pets')
     .description(
       'Manage the API keys, owners and database of the animal adoption store.\nWithout an installed `pets`, run `npm run cli -- COMMAND`.',
     )
-    .version(version, '--version', 'print the version')
+    .version(VERSION, '--version', 'print the version')
     .exitOverride()
     // run() prints the error.
     .configureOutput({ writeErr: () => undefined, outputError: () => undefined })
@@ -20,7 +21,7 @@ export function createProgram(version: string): Command {
     program,
     'keys issue --owner "City shelter" --plan pro',
     'keys list',
-    'help keys rotate',
+    'keys rotate --help',
   );
   addKeysCommands(program);
   addOwnersCommands(program);

@@ -1,5 +1,4 @@
-import { type Command, CommanderError } from 'commander';
-import { ConnectionFailedError } from '../platform/database/pools/connection-failed-error.js';
+import { CommanderError } from 'commander';
 import { createProgram } from './program.js';
 
 const FAILURE = 1;
@@ -7,10 +6,10 @@ const WRONG_USAGE = 2;
 const HELP_HINT = 'Run `pets --help`.';
 
 /** Runs a command and prints a failure as one line. Returns the exit code. */
-export async function run(args: readonly string[], version: string): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   try {
-    const program = createProgram(version);
-    await program.parseAsync(withHelp(program, args), { from: 'user' });
+    const [first = '--help', ...rest] = args;
+    await createProgram().parseAsync([first, ...rest], { from: 'user' });
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) {
@@ -24,28 +23,11 @@ export async function run(args: readonly string[], version: string): Promise<num
   }
 }
 
-/** `help keys issue` becomes `keys issue --help`. No arguments become `--help`. */
-function withHelp(program: Command, args: readonly string[]): readonly string[] {
-  const [first = '--help', ...names] = args;
-  if (first !== 'help') return [first, ...names];
-  let command = program;
-  for (const name of names) {
-    const next = command.commands.find((candidate) => candidate.name() === name);
-    // Without --help, an unknown command is an error that suggests the right one.
-    if (!next && command.commands.length > 0) return names;
-    command = next ?? command;
-  }
-  return [...names, '--help'];
-}
-
 function describeFailure(error: unknown): string {
-  const message = (error instanceof Error ? error.message : String(error))
+  return (error instanceof Error ? error.message : String(error))
     .trim()
     .replace(/\s*\n\s*/g, '; ')
     .replace(/\s+/g, ' ');
-  return error instanceof ConnectionFailedError
-    ? `The database cannot be reached: ${message}`
-    : message;
 }
 
 function describeUsageError({ code, message }: CommanderError): string {

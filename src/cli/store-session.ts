@@ -24,37 +24,34 @@ import { CommandError } from './command-error.js';
 /** Adding a batch of animals or analyzing a large table may take minutes. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 
-/** The database of a command. */
-interface CommandDatabase {
-  readonly settings: DatabaseSettings;
-  readonly target: DatabaseTarget;
-  readonly location: DatabaseLocation;
-}
-
-/** What commands on the store use. */
+/** What commands use. */
 export interface Store {
   readonly keys: KeyAdministration;
   readonly owners: OwnerAdministration;
   readonly actions: OperatorActionsRepository;
   readonly database: EntityManager;
   readonly target: DatabaseTarget;
+  /** Executes all pending migrations and records it. Returns their names, oldest first. */
+  migrate(): Promise<string[]>;
 }
 
-export interface DatabaseOptions {
+export interface StoreOptions {
   /** Whether the command may create the embedded database. */
   create?: boolean;
+  /** Whether migrations may be pending. */
+  anySchema?: boolean;
 }
 
 /**
- * Runs the work on the database that the settings select, and closes the database. The service may
- * be running. Prints which database it is. A signal ends the process, and stops an embedded server
- * that the command has started. Work that listens for the signal ends by itself.
+ * Runs the work on the store that the settings select, and closes it. The service may be running.
+ * Prints which database it is. Migrates the embedded database first.
  *
- * @throws CommandError if there is no database, or the embedded server was stopped
+ * @throws CommandError if there is none, if migrations of another database are pending, or if the
+ *   embedded server was stopped
  */
-export async function withDatabase(
-  { create = false }: DatabaseOptions,
-  work: (database: CommandDatabase) => Promise<void>,
+export async function withStore(
+  { create = false, anySchema = false }: StoreOptions,
+  work: (store: Store) => Promise<void>,
 ): Promise<void> {
   const { database: settings } = new Settings();
   const target = databaseTarget(settings);
@@ -64,6 +61,51 @@ export async function withDatabase(
     );
   }
   console.error(`Database: ${target.description}`);
+  await withLocation(settings, async (location) => {
+    const dataSource = new DataSource({
+      ...dataSourceOptions(location.direct, settings, {
+        applicationName: APPLICATION_NAMES.commands,
+        statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+        poolSize: 1,
+      }),
+      entities: [ApiKey, KeySecret, Owner],
+    });
+    const { manager: database } = await dataSource.initialize();
+    try {
+      const store: Store = {
+        keys: new KeyAdministration(database),
+        owners: new OwnerAdministration(database),
+        actions: new OperatorActionsRepository(database),
+        database,
+        target,
+        migrate: () =>
+          migrate(location, settings, (session, migrations) =>
+            new OperatorActionsRepository(session).record('db migrate', { migrations }),
+          ),
+      };
+      if (!anySchema && (await migrationStatus(database)).pending.length > 0) {
+        if (!location.embedded || !settings.migrateOnStart) {
+          throw new CommandError(
+            'The schema of the database is not up to date. Run `pets db migrate` first.',
+          );
+        }
+        await store.migrate();
+      }
+      await work(store);
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+}
+
+/**
+ * Opens the database for the work, and closes it. A signal ends the process, and stops an embedded
+ * server that the command has started. Work that listens for the signal ends by itself.
+ */
+async function withLocation(
+  settings: DatabaseSettings,
+  work: (location: DatabaseLocation) => Promise<void>,
+): Promise<void> {
   const opening = new AbortController();
   let location: DatabaseLocation | undefined;
   let interrupted: NodeJS.Signals | undefined;
@@ -76,11 +118,11 @@ export async function withDatabase(
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
   try {
     location = await locateDatabase(settings, 'command', { signal: opening.signal });
-    await work({ settings, target, location });
+    await work(location);
   } catch (error) {
     await location?.close();
     if (interrupted) exitAfter(interrupted);
-    if (!target.embedded || !isDisconnected(error)) throw error;
+    if (settings.url !== undefined || !isDisconnected(error)) throw error;
     throw new CommandError('The embedded database was stopped. Run the command again.');
   } finally {
     await location?.close();
@@ -96,63 +138,4 @@ function exitAfter(signal: NodeJS.Signals): never {
 /** Whether the server was stopped, or its connection broke. */
 function isDisconnected(error: unknown): boolean {
   return isUnavailable(error) && /^(?:57P|E|$)/.test((error as { code?: string }).code ?? '');
-}
-
-/** Like withDatabase, with a connection. */
-export async function withConnection(
-  options: DatabaseOptions,
-  work: (connection: EntityManager, database: CommandDatabase) => Promise<void>,
-): Promise<void> {
-  await withDatabase(options, async (database) => {
-    const { location, settings } = database;
-    const dataSource = new DataSource({
-      ...dataSourceOptions(location.direct, settings, {
-        applicationName: APPLICATION_NAMES.commands,
-        statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-        poolSize: 1,
-      }),
-      entities: [ApiKey, KeySecret, Owner],
-    });
-    await dataSource.initialize();
-    try {
-      await work(dataSource.manager, database);
-    } finally {
-      await dataSource.destroy();
-    }
-  });
-}
-
-/**
- * Like withConnection, with a current schema. Migrates the embedded database first. @throws
- * CommandError if migrations of another database are pending
- */
-export async function withStore(
-  options: DatabaseOptions,
-  work: (store: Store) => Promise<void>,
-): Promise<void> {
-  await withConnection(options, async (connection, database) => {
-    const { pending } = await migrationStatus(connection);
-    if (pending.length > 0) {
-      if (!database.location.embedded || !database.settings.migrateOnStart) {
-        throw new CommandError(
-          'The schema of the database is not up to date. Run `pets db migrate` first.',
-        );
-      }
-      await migrateDatabase(database);
-    }
-    await work({
-      keys: new KeyAdministration(connection),
-      owners: new OwnerAdministration(connection),
-      actions: new OperatorActionsRepository(connection),
-      database: connection,
-      target: database.target,
-    });
-  });
-}
-
-/** Executes all pending migrations and records it. Returns their names, oldest first. */
-export async function migrateDatabase({ location, settings }: CommandDatabase): Promise<string[]> {
-  return migrate(location, settings, (database, migrations) =>
-    new OperatorActionsRepository(database).record('db migrate', { migrations }),
-  );
 }

@@ -5,7 +5,6 @@ import { Deprecated } from '../platform/http/routing/deprecation.js';
 import type { Page, SerializedJson } from '../platform/http/response/handler-result.js';
 import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
 import { IdempotencyKey } from '../platform/idempotency/idempotency-key.decorator.js';
-import { Idempotent } from '../platform/idempotency/idempotent.decorator.js';
 import { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
@@ -24,7 +23,6 @@ export class PetsController {
   }
 
   @Post()
-  @Idempotent()
   @DescribeCreatePet()
   createPet(
     @Body() pet: NewPet,

@@ -1,11 +1,18 @@
+import type { FeatureError } from '../platform/errors/catalogue.js';
 import { ServiceError } from '../platform/errors/service-error.js';
 
-/** The public messages, also used by the interface description. */
-export const PET_NOT_FOUND = 'No animal has this identifier.';
+// The codes and public messages, also used by the interface description.
+
+export const PET_NOT_FOUND = {
+  code: 'pet_not_found',
+  status: 404,
+  when: 'No animal has this identifier.',
+} as const satisfies FeatureError;
+
 export const PET_SOLD = 'The animal is already sold.';
 
 export function petNotFound(): ServiceError {
-  return new ServiceError('pet_not_found', PET_NOT_FOUND);
+  return new ServiceError(PET_NOT_FOUND, PET_NOT_FOUND.when);
 }
 
 export function petSold(): ServiceError {

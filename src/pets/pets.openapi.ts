@@ -72,6 +72,6 @@ export function DescribeGetPet(): MethodDecorator {
       "The animal's identifier. A value that is not an int64 integer gets 404.",
     ),
     ApiOkResponse({ type: Pet, description: 'The animal.', example: FRANK }),
-    ApiErrors({ pet_not_found: PET_NOT_FOUND }),
+    ApiErrors(PET_NOT_FOUND),
   );
 }

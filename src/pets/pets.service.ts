@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { CachedKey } from '../platform/access/cached-key.js';
-import { Keyset } from '../platform/http/paging/keyset.js';
+import { PageCursor } from '../platform/http/paging/page-cursor.js';
 import type { Page, SerializedJson } from '../platform/http/response/handler-result.js';
 import { Idempotency } from '../platform/idempotency/idempotency.js';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
@@ -10,7 +10,7 @@ import type { PublicPet } from './pet.entity.js';
 import { petNotFound, petSold } from './pets.errors.js';
 import { PetsRepository } from './pets.repository.js';
 
-const BY_ID = new Keyset('bigint');
+const BY_ID = new PageCursor('bigint');
 
 /** The operations on animals. */
 @Injectable()

@@ -5,10 +5,9 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { type AppOptions, platformModule, VERSIONING } from './platform.module.js';
 import { EventsModule } from './events/events.module.js';
-import { LinkBase } from './http/routing/link-base.js';
+import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds, RequestContext } from './http/request/request-context.js';
 import { HttpAdapter } from './http/server/http-adapter.js';
-import { IdempotencyModule } from './idempotency/idempotency.module.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { DOCUMENTATION, MIDDLEWARE } from './pipeline.js';
 
@@ -23,10 +22,10 @@ export async function createApp(
   logger: Logger,
 ): Promise<NestExpressApplication> {
   const { settings } = options;
-  const linkBase = new LinkBase(settings.server.publicUrl);
+  const publicUrl = new PublicUrl(settings.server.publicUrl);
   const app = await NestFactory.create<NestExpressApplication>(
-    platformModule(options, linkBase, logger),
-    new HttpAdapter(linkBase, settings),
+    platformModule(options, publicUrl, logger),
+    new HttpAdapter(publicUrl, settings),
     {
       // JsonBodyGuard reads the body, after the guards that can reject the request.
       bodyParser: false,
@@ -49,7 +48,7 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
   app.enableVersioning(VERSIONING);
   const server = app.getHttpServer();
   server.once('listening', () => {
-    if (app.get(LinkBase).useAddressOf(server)) return;
+    if (app.get(PublicUrl).useAddressOf(server)) return;
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
   for (const step of MIDDLEWARE) {
@@ -59,9 +58,6 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
   app.get(RequestContext).identifiesLogs = hasLoggers(app, options.features);
   DOCUMENTATION(app, options);
 }
-
-/** Modules that features import and whose own log lines need no request id. */
-const PLATFORM_MODULES = new Set<unknown>([EventsModule, IdempotencyModule]);
 
 /**
  * Returns whether a provider or a controller of these modules, or of modules that they import, has
@@ -76,7 +72,7 @@ function hasLoggers(app: NestExpressApplication, features: readonly Type[]): boo
       if (Object.values(instance ?? {}).some((value) => value instanceof NestLog)) return true;
     }
     for (const imported of imports) {
-      if (!imported.isGlobal && !PLATFORM_MODULES.has(imported.metatype)) reached.add(imported);
+      if (!imported.isGlobal && imported.metatype !== EventsModule) reached.add(imported);
     }
   }
   return false;

@@ -2,9 +2,9 @@ import { type DynamicModule, Global, Module } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Clock } from './config/clock.js';
 import { Settings } from './config/settings.js';
-import { BackgroundJobs } from './jobs/background-jobs.js';
-import { LinkBase } from './http/routing/link-base.js';
+import { PublicUrl } from './http/routing/public-url.js';
 import { Connections } from './http/server/connections.js';
+import { BackgroundJobs } from './jobs/background-jobs.js';
 import { LOGGER } from './logging/logger.js';
 
 /** The providers that every module can inject. */
@@ -14,7 +14,7 @@ export class CoreModule {
   static forRoot(
     settings: Settings,
     clock: Clock,
-    linkBase: LinkBase,
+    publicUrl: PublicUrl,
     logger: Logger,
   ): DynamicModule {
     return {
@@ -23,11 +23,11 @@ export class CoreModule {
         BackgroundJobs,
         { provide: Settings, useValue: settings },
         { provide: Clock, useValue: clock },
-        { provide: LinkBase, useValue: linkBase },
+        { provide: PublicUrl, useValue: publicUrl },
         { provide: LOGGER, useValue: logger },
         Connections,
       ],
-      exports: [BackgroundJobs, Settings, Clock, LinkBase, LOGGER, Connections],
+      exports: [BackgroundJobs, Settings, Clock, PublicUrl, LOGGER, Connections],
     };
   }
 }

@@ -16,10 +16,10 @@ import { isSchemaCurrent, migrate } from './database/schema/migrate.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
 import { offerDemoKey } from './http/openapi/demo-key.js';
-import { addressOf } from './http/routing/link-base.js';
+import { addressOf } from './http/routing/public-url.js';
 import { Connections } from './http/server/connections.js';
 import type { HttpAdapter } from './http/server/http-adapter.js';
-import { listen, type Listener } from './listeners.js';
+import { listen } from './listeners.js';
 import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
@@ -111,7 +111,7 @@ async function start(
 function rethrow(error: unknown): never {
   if (!(error instanceof Error) || !isUnavailable(error)) throw error;
   const [line = ''] = error.message.split('\n');
-  throw new StartError(`DATABASE_URL: the database cannot be used (${line})`, { cause: error });
+  throw new StartError(`DATABASE_URL: ${line}`, { cause: error });
 }
 
 /** Logs the command for the first API key if there is none. */
@@ -134,16 +134,11 @@ async function openListeners(
 ): Promise<string> {
   const { port, host, metricsPort, metricsHost } = settings.server;
   const server = app.getHttpServer();
-  const listeners: Listener[] = [{ server, prefix: '', port, host }];
   if (metricsPort !== undefined) {
-    listeners.unshift({
-      server: metrics,
-      prefix: 'METRICS_',
-      port: metricsPort,
-      host: metricsHost,
-    });
+    const address = { port: metricsPort, host: metricsHost };
+    await listen({ server: metrics, prefix: 'METRICS_', ...address }, logger);
   }
-  await listen(listeners, logger);
+  await listen({ server, prefix: '', port, host }, logger);
   const address = addressOf(server);
   logger.info(
     {

@@ -6,7 +6,7 @@ import { Settings } from './config/settings.js';
 import { describeInterface, readRoutes } from './http/openapi/description/document.js';
 import { toYaml } from './http/openapi/published-description.js';
 import { createLogger } from './logging/logger.js';
-import { LinkBase } from './http/routing/link-base.js';
+import { PublicUrl } from './http/routing/public-url.js';
 import { HttpAdapter } from './http/server/http-adapter.js';
 
 /**
@@ -19,14 +19,14 @@ export async function openapiFile(features: readonly Type[]): Promise<string> {
   const settings = new Settings({});
   const clock = { now: () => 0 };
   const database = { requests: {}, direct: {}, embedded: false, close: () => Promise.resolve() };
-  const linkBase = new LinkBase();
+  const publicUrl = new PublicUrl();
   const app = await NestFactory.create(
     platformModule(
       { settings, clock, database, features },
-      linkBase,
+      publicUrl,
       createLogger('silent', { write: () => undefined }),
     ),
-    new HttpAdapter(linkBase, settings),
+    new HttpAdapter(publicUrl, settings),
     { preview: true, logger: ['error'], abortOnError: false },
   );
   app.enableVersioning(VERSIONING);

@@ -9,7 +9,7 @@ import { ErrorFilter } from './http/response/error.filter.js';
 import { Cors } from './http/routing/cors.js';
 import { Connections } from './http/server/connections.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
-import { ValidationPipe } from './http/validation/validation.pipe.js';
+import { DtoValidationPipe } from './http/validation/dto-validation.pipe.js';
 import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
 import { Overload } from './overload.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
@@ -52,7 +52,7 @@ export const GUARDS: readonly Type<CanActivate>[] = [
 ];
 
 /** 400 that lists every invalid property of a DTO. */
-export const PIPE = ValidationPipe;
+export const PIPE = DtoValidationPipe;
 
 // The handler runs: controller, service, repository. 404 or 405 for what no route serves, 409 or
 // 422 for a used Idempotency-Key. HttpAdapter.reply sends its result: JSON, ETag, Link, 304.

@@ -9,7 +9,7 @@ import { DatabaseModule } from './database/database.module.js';
 import { CoreModule } from './core.module.js';
 import { HealthModule } from './health/health.module.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
-import type { LinkBase } from './http/routing/link-base.js';
+import type { PublicUrl } from './http/routing/public-url.js';
 import { UnmatchedModule } from './http/routing/unmatched.module.js';
 import { Connections } from './http/server/connections.js';
 import { MetricsModule } from './metrics/metrics.module.js';
@@ -29,14 +29,14 @@ export interface AppOptions {
 }
 
 /** Returns the root module. */
-export function platformModule(options: AppOptions, linkBase: LinkBase, logger: Logger): Type {
+export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger: Logger): Type {
   const { settings, clock, database, features } = options;
 
   // A class, because Nest would register the imports of a dynamic module before those of the features.
   @Module({
     imports: [
       DiscoveryModule,
-      CoreModule.forRoot(settings, clock, linkBase, logger),
+      CoreModule.forRoot(settings, clock, publicUrl, logger),
       DatabaseModule.forRoot(database, settings),
       AuthModule,
       RateLimitModule,

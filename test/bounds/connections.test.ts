@@ -12,7 +12,6 @@ import {
   type BuiltService,
   type Environment,
   inheritedEnvironment,
-  spawnBuiltService,
   startBuiltService,
 } from '../harness/service/service.js';
 
@@ -141,14 +140,6 @@ test.each(['1', '127.0.0.3, 10.0.0.0/8'])(
     expect(stillOpen(proxied)).toBe(50);
   },
 );
-
-test('MAX_CONNECTIONS over the limit of open files stops the start with one line', async () => {
-  const service = spawnBuiltService({ DATABASE_URL: database.url, MAX_CONNECTIONS: '1000000' });
-  expect(await new Promise((resolve) => service.process.once('exit', resolve))).toBe(1);
-  expect(service.output()).toMatch(
-    /^MAX_CONNECTIONS is invalid: .*at most \d+, because the limit of open files is \d+ \(ulimit -n\)$/m,
-  );
-});
 
 test('with a low limit of open files, 900 incomplete requests do not stop the service', async () => {
   // Through a shell, because a process inherits the limit.

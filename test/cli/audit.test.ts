@@ -49,15 +49,22 @@ describe('audit list', () => {
       'keys issue',
     ]);
     const { stdout } = await cli.run('audit', 'list', '--owner', 'nobody');
-    expect(stdout).toBe('There are no changes.\n');
+    expect(stdout).toBe('None.\n');
   });
 
   test('prints one line for each change, with exact times and identifiers', async () => {
     const { stdout } = await cli.run('audit', 'list', '--owner', 'zoo');
     const [headings = '', row = '', ...rest] = stdout.trimEnd().split('\n');
-    expect(headings.split(/ {2,}/)).toEqual(['TIME', 'OPERATOR', 'CHANGE', 'OWNER', 'DETAILS']);
+    expect(headings.split(/ {2,}/)).toEqual([
+      'id',
+      'performedAt',
+      'actor',
+      'action',
+      'owner',
+      'details',
+    ]);
     expect(row).toMatch(
-      /^\d{4}-\d{2}-\d{2}T[\d:]{8}Z .* keys issue +zoo +.*keyId 9007199254740993/,
+      /^\d +\d{4}-\d{2}-\d{2}T[\d:]{8}Z .* keys issue +zoo +.*keyId 9007199254740993/,
     );
     expect(row).toContain('plan pro');
     expect(rest).toEqual([]);

@@ -55,7 +55,7 @@ describeWithRedis('with REDIS_URL', () => {
     expect(usage.day).toEqual({ used: 3, limit: 100, remaining: 97, resetsAt: TIME });
     expect(await cli.json('owners', 'usage', 'busy')).toEqual(usage);
     const { stdout } = await cli.run('owners', 'usage', 'busy');
-    expect(stdout).toMatch(/^WINDOW +USED +LIMIT +REMAINING +RESETS\nminute +3 +5 +2 +\d{4}-/);
+    expect(stdout).toMatch(/^minute +used 3, limit 5, remaining 2, resetsAt \d{4}-/m);
   });
 
   test('keys list and keys inspect › show the ban of a lineage until it is lifted', async () => {
@@ -68,8 +68,6 @@ describeWithRedis('with REDIS_URL', () => {
       return keys.map(({ status }: { status: string }) => status);
     };
     expect(await statuses()).toEqual(['banned', 'active', 'banned']);
-    const { stdout } = await cli.run('keys', 'list', '--owner', 'banned');
-    expect(stdout).toMatch(/ banned until \d{4}-\d{2}-\d{2}T[\d:]{8}Z /);
     expect(await cli.json('keys', 'inspect', rotated.key)).toMatchObject({
       status: 'banned',
       bannedUntil: TIME,
@@ -80,7 +78,7 @@ describeWithRedis('with REDIS_URL', () => {
       bannedUntil: null,
     });
     expect((await cli.run('keys', 'inspect', id)).stdout).toMatch(
-      /^requests per minute +1 of 1 used, resets \d{4}-/m,
+      /^usage +minute \(used 1, limit 1, remaining 0, resetsAt \d{4}-/m,
     );
     await cli.run('keys', 'revoke', String(rotated.id), '--yes');
     expect(await statuses()).toEqual(['banned', 'active', 'revoked']);
@@ -88,7 +86,7 @@ describeWithRedis('with REDIS_URL', () => {
     expect(await statuses()).toEqual(['rotated', 'active', 'revoked']);
   });
 
-  test('more API keys than are read at a time › each has its status', async () => {
+  test('hundreds of API keys › each has its status', async () => {
     const { id } = await issue(cli, 'many', '1');
     await database.query(
       `INSERT INTO api_keys (owner_id, hash, hint)
@@ -131,6 +129,6 @@ describe('without REDIS_URL', () => {
       'The owner "nobody" does not exist.',
     );
     expect(await cli.json('keys', 'inspect', id)).toMatchObject({ usage: null, bannedUntil: null });
-    expect((await cli.run('keys', 'inspect', id)).stdout).toMatch(NO_REDIS);
+    expect((await cli.run('keys', 'inspect', id)).stderr).toMatch(NO_REDIS);
   });
 });

@@ -45,7 +45,7 @@ describe('owners list', () => {
     ]);
     const { stdout } = await cli.run('owners', 'list');
     expect(stdout).toMatch(
-      /^ID {2}NAME {2}PLAN {2}PER MINUTE {2}PER DAY {2}ACTIVE KEYS {2}CREATED\n2 {3}acme {2}pro /,
+      /^id {2}name {2}plan {2}perMinute {2}perDay {2}activeKeys {2}createdAt\n2 {3}acme {2}pro /,
     );
   });
 

@@ -1,6 +1,6 @@
 import type { ClientConfig } from 'pg';
 import pg from 'pg';
-import { ConnectionFailedError } from '../../src/platform/database/pools/connection-failed-error.js';
+import { BoundedPool, ConnectionFailedError } from '../../src/platform/database/pools/bounded-pool.js';
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import { UnpreparedPgClient, PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { columnTypes } from '../../src/platform/database/pipelining/statement-batch.js';
@@ -102,9 +102,8 @@ describe('a connection', () => {
 
 describe('a connection that cannot be made', () => {
   const failureOf = async (config: ClientConfig): Promise<unknown> => {
-    const client = new PgClient(config);
-    client.on('error', () => undefined);
-    return client.connect().then(
+    const pool = new BoundedPool({ ...config, Client: PgClient, maxWaiting: 1 });
+    return pool.connect().then(
       () => undefined,
       (error: unknown) => error,
     );
@@ -145,6 +144,6 @@ describe('a connection that cannot be made', () => {
   it('shows the error of the first address if several were tried', () => {
     const cause = new AggregateError([new Error('first'), new Error('second')]);
 
-    expect(new ConnectionFailedError(cause).message).toBe('first');
+    expect(new ConnectionFailedError(cause).message).toBe('The database cannot be reached: first');
   });
 });

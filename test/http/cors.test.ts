@@ -12,6 +12,9 @@ const PREFLIGHT = {
   'Access-Control-Request-Headers': 'authorization',
 };
 const EXPOSED = [
+  'Accept-Encoding',
+  'Allow',
+  'Cache-Control',
   'Deprecation',
   'ETag',
   'Idempotent-Replayed',
@@ -20,6 +23,9 @@ const EXPOSED = [
   'RateLimit-Policy',
   'Retry-After',
   'Sunset',
+  'Vary',
+  'WWW-Authenticate',
+  'X-Content-Type-Options',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',

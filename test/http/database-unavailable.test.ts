@@ -113,7 +113,8 @@ test('GET /v1/pets › 503 within 5 seconds when a slow lookup and a slow query 
   const startedAt = performance.now();
   const response = await newClient.get('/v1/pets');
   expect(performance.now() - startedAt).toBeLessThan(RESPONSE_LIMIT_MS);
-  expectError(response, 503, 'service_unavailable');
+  // At the response deadline, the service does not know what it waits for.
+  expect(expectError(response, 503, 'service_unavailable')).not.toContain('database');
   expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
   expect(response.headers['x-ratelimit-limit']).toBe('1000000');
 });

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import fc from 'fast-check';
 import { IsDate, IsString } from 'class-validator';
-import { Keyset } from '../../src/platform/http/paging/keyset.js';
+import { PageCursor } from '../../src/platform/http/paging/page-cursor.js';
 import type { SortColumn } from '../../src/platform/http/paging/sort-columns.js';
 import { PageQuery } from '../../src/platform/http/paging/page-query.dto.js';
 import { IsOptionalMember } from '../../src/platform/http/validation/property-rules.js';
@@ -31,11 +31,11 @@ class ToyQuery extends OlderQuery {
 
 const query = (members: Partial<ToyQuery>): ToyQuery => Object.assign(new ToyQuery(), members);
 
-describe('Keyset', () => {
-  const byId = new Keyset('bigint');
+describe('PageCursor', () => {
+  const byId = new PageCursor('bigint');
 
   it('reads every position that it writes, with the same filters', async () => {
-    const all = new Keyset('bigint', 'integer', 'double', 'text', 'uuid', 'timestamp');
+    const all = new PageCursor('bigint', 'integer', 'double', 'text', 'uuid', 'timestamp');
     const bound = (date: string) => new Date(`${date}Z`);
     const position = fc.tuple(
       fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
@@ -75,13 +75,13 @@ describe('Keyset', () => {
     [['timestamp'], ['253402300800000:', '-62135596800001:', 'NaN:']],
   ])('400 invalid_cursor for positions that %j does not have: %j', (columns, texts) => {
     for (const text of texts) {
-      const read = () => new Keyset(...columns).positionOf(query({ cursor: encoded(text) }));
+      const read = () => new PageCursor(...columns).positionOf(query({ cursor: encoded(text) }));
       expect(read).toThrow(INVALID_CURSOR);
     }
   });
 
   it('reads integers and timestamps at their limits', () => {
-    const limits = new Keyset('integer', 'integer', 'timestamp', 'timestamp');
+    const limits = new PageCursor('integer', 'integer', 'timestamp', 'timestamp');
     const text = '2147483647,-2147483648,253402300799999,-62135596800000:';
     expect(limits.positionOf(query({ cursor: encoded(text) }))).toHaveLength(4);
   });

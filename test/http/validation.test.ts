@@ -1,10 +1,5 @@
 import 'reflect-metadata';
-import {
-  type ArgumentMetadata,
-  ParseIntPipe,
-  type Type,
-  ValidationPipe as NestValidationPipe,
-} from '@nestjs/common';
+import { type ArgumentMetadata, ParseIntPipe, type Type, ValidationPipe } from '@nestjs/common';
 import { Expose, Transform, Type as NestedType } from 'class-transformer';
 import {
   ArrayMaxSize,
@@ -22,12 +17,12 @@ import {
 import fc from 'fast-check';
 import { INT64_MAX } from '../../src/platform/http/validation/int64.js';
 import { IsInt64 } from '../../src/platform/http/validation/property-rules.js';
-import { ValidationPipe } from '../../src/platform/http/validation/validation.pipe.js';
+import { DtoValidationPipe } from '../../src/platform/http/validation/dto-validation.pipe.js';
 import { ListPetsQuery } from '../../src/pets/dto/list-pets-query.dto.js';
 import { NewPet } from '../../src/pets/dto/new-pet.dto.js';
 import { holds } from '../harness/fuzz/property.js';
 
-const pipe = new ValidationPipe();
+const pipe = new DtoValidationPipe();
 
 async function outcome(
   value: unknown,
@@ -411,7 +406,7 @@ function copyOf(value: unknown): unknown {
 }
 
 describe.each(DTOS)('%p', (Dto, members) => {
-  const nestPipe = new NestValidationPipe({ transform: true, whitelist: true });
+  const nestPipe = new ValidationPipe({ transform: true, whitelist: true });
 
   // Its first use of a class adds the rule that nested DTOs are objects, which both pipes then have.
   beforeAll(() => outcome({}, Dto));

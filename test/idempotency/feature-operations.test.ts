@@ -1,10 +1,4 @@
-/* eslint-disable @typescript-eslint/no-empty-function -- only the decorators of these handlers matter */
-import 'reflect-metadata';
 import { join } from 'node:path';
-import { Controller, Get, Next, Post, Res } from '@nestjs/common';
-import { idempotencyProblems } from '../../src/platform/idempotency/idempotent-route-check.js';
-import { IdempotencyKey } from '../../src/platform/idempotency/idempotency-key.decorator.js';
-import { Idempotent } from '../../src/platform/idempotency/idempotent.decorator.js';
 import { createOwner } from '../harness/database/factories.js';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { startService, type TestService } from '../harness/service/service.js';
@@ -30,7 +24,7 @@ function expectReplay(response: ApiResponse, first: ApiResponse): void {
   expect(response.headers).toMatchObject({ 'idempotent-replayed': 'true' });
 }
 
-describe('POST to an @Idempotent() route of a feature', () => {
+describe('POST to a route of a feature with @IdempotencyKey()', () => {
   it('201, and the stored response for a retry', async () => {
     const first = await post('create/created');
     expect(first.status).toBe(201);
@@ -79,21 +73,6 @@ describe('POST to an @Idempotent() route of a feature', () => {
     );
   });
 
-  it('201 with one warning when the work writes nothing in its transaction, as with another manager', async () => {
-    const isWarning = ({ msg, operation }: Record<string, unknown>): boolean =>
-      String(msg).includes('wrote nothing in its transaction') && operation === 'note silent';
-    for (const key of ['1', '2']) await post('create/silent', NOTE, key);
-    expect(await service.waitForLog(isWarning)).toMatchObject({ level: 40 });
-    expect(service.logs().filter(isWarning)).toHaveLength(1);
-  });
-
-  it('201 without a warning when the work writes in its transaction', async () => {
-    expect(
-      (await api.post('/v1/pets', { name: 'a', categoryId: 1 }, { 'Idempotency-Key': 'p' })).status,
-    ).toBe(201);
-    expect(service.output()).not.toContain('createPet');
-  });
-
   it.each(['forget-once', 'change-result', 'use-other-key'])(
     '500 that the log explains when the handler would not be safe to retry: %s',
     async (path) => {
@@ -111,63 +90,5 @@ describe('POST to an @Idempotent() route of a feature', () => {
 
   it('201 for such a handler when the request has no key', async () => {
     expect((await api.post('/v1/notes/forget-once/created', NOTE)).status).toBe(201);
-  });
-});
-
-@Controller()
-class Handlers {
-  @Post()
-  @Idempotent()
-  right(@IdempotencyKey() _key?: string): void {}
-
-  @Post()
-  @Idempotent()
-  rightWithResponse(
-    @IdempotencyKey() _key: string | undefined,
-    @Res({ passthrough: true }) _response: unknown,
-  ): void {}
-
-  @Post()
-  plain(@Res() _response: unknown): void {}
-
-  @Post()
-  @Idempotent()
-  noKey(): void {}
-
-  @Post()
-  keyOnly(@IdempotencyKey() _key?: string): void {}
-
-  @Get()
-  @Idempotent()
-  read(@IdempotencyKey() _key?: string): void {}
-
-  @Post()
-  @Idempotent()
-  sends(@IdempotencyKey() _key: string | undefined, @Res() _response: unknown): void {}
-
-  @Post()
-  @Idempotent()
-  next(@IdempotencyKey() _key: string | undefined, @Next() _next: unknown): void {}
-}
-
-describe('the start', () => {
-  const problems = (name: keyof Handlers): string[] => {
-    const { [name]: method } = Handlers.prototype as Record<keyof Handlers, object>;
-    return idempotencyProblems({ controller: Handlers, name, method });
-  };
-
-  it.each(['right', 'rightWithResponse', 'plain'] as const)('succeeds: %s', (name) => {
-    expect(problems(name)).toEqual([]);
-  });
-
-  it.each([
-    ['noKey', /@Idempotent\(\) requires a parameter @IdempotencyKey\(\)/],
-    ['keyOnly', /@IdempotencyKey\(\) requires @Idempotent\(\)/],
-    ['read', /is not for GET/],
-    ['sends', /excludes @Res\(\) and @Next\(\)/],
-    ['next', /excludes @Res\(\) and @Next\(\)/],
-  ] as const)('fails: %s', (name, message) => {
-    expect(problems(name)).toEqual([expect.stringMatching(message)]);
-    expect(problems(name)[0]).toContain(`Handlers.${name}: `);
   });
 });

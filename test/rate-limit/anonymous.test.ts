@@ -1,25 +1,22 @@
 import { unknownKey } from '../harness/database/api-keys.js';
-import { type ApiResponse, send } from '../harness/http/client.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
+import { type ApiResponse, send } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
+import { useStore } from '../harness/http/store.js';
 import {
   inParallel,
-  sequentially,
-  rateLimitHeaders,
   limitsOf,
   MINUTE_MS,
+  rateLimitHeaders,
+  sequentially,
 } from '../harness/rate-limit/limits.js';
-import { START_MS, startService, type TestService } from '../harness/service/service.js';
+import { START_MS, startService } from '../harness/service/service.js';
 
 const LIMIT = 5;
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({
-    env: { ANONYMOUS_REQUESTS_PER_MINUTE: String(LIMIT), TRUST_PROXY: '1' },
-  });
+const store = useStore({
+  env: { ANONYMOUS_REQUESTS_PER_MINUTE: String(LIMIT), TRUST_PROXY: '1' },
 });
-afterAll(() => service.close());
 
 interface RequestOptions {
   path?: string;
@@ -30,7 +27,7 @@ interface RequestOptions {
 /** Sends requests of the client that the proxy reports with this address. */
 function from(address: string): (options?: RequestOptions) => Promise<ApiResponse> {
   return ({ path = '/v1/pets', method = 'GET', key } = {}) =>
-    send(service, path, {
+    send(store.service, path, {
       method,
       headers: { 'X-Forwarded-For': address, ...(key && { Authorization: `Bearer ${key}` }) },
     });
@@ -38,55 +35,41 @@ function from(address: string): (options?: RequestOptions) => Promise<ApiRespons
 
 let addresses = 0;
 /** Returns an address that no other test uses. */
-function newAddress(): string {
-  return `198.51.100.${++addresses}`;
-}
+const newAddress = (): string => `198.51.100.${++addresses}`;
 
 describe('a request without a valid key', () => {
-  it('401 with the limits of its address', async () => {
-    const response = await from(newAddress())();
-    expect(response.status).toBe(401);
-    expect(rateLimitHeaders(response)).toEqual({
+  it('401 with the limits of its address, then 429, until the minute that it started ends, and never a ban', async () => {
+    const ask = from(newAddress());
+    const endsAtMs = store.service.nowMs() + MINUTE_MS;
+    const first = await ask();
+    expectError(first, 401, 'missing_api_key');
+    expect(rateLimitHeaders(first)).toEqual({
       'x-ratelimit-limit': '5',
       'x-ratelimit-remaining': '4',
-      'x-ratelimit-reset': String((service.nowMs() + MINUTE_MS) / 1000),
+      'x-ratelimit-reset': String(endsAtMs / 1000),
       'ratelimit-policy': '"minute";q=5;w=60',
       ratelimit: '"minute";r=4;t=60',
     });
-  });
-
-  it('429 without WWW-Authenticate when the address has 0 remaining', async () => {
-    const response = await sequentially(LIMIT + 1, from(newAddress()));
-    expect(response).toMatchObject({
-      status: 429,
-      json: { code: 'rate_limit_exceeded', status: 429 },
-    });
-    expect(rateLimitHeaders(response)).toMatchObject({
+    await store.service.advance(30_000);
+    await sequentially(20, ask);
+    await store.service.setClock(endsAtMs - 1);
+    const rejected = await ask();
+    expectError(rejected, 429, 'rate_limit_exceeded');
+    expect(rateLimitHeaders(rejected)).toMatchObject({
       'x-ratelimit-limit': '5',
       'x-ratelimit-remaining': '0',
-      ratelimit: '"minute";r=0;t=60',
-      'retry-after': '60',
+      ratelimit: '"minute";r=0;t=1',
+      'retry-after': '1',
     });
-    expect(response.headers['www-authenticate']).toBeUndefined();
-  });
-
-  it('429 until the minute that the first request started ends, and never a ban', async () => {
-    const ask = from(newAddress());
-    const endsAtMs = service.nowMs() + MINUTE_MS;
-    await ask();
-    await service.advance(30_000);
-    for (let time = 0; time < 20; time++) await ask();
-    await service.setClock(endsAtMs - 1);
-    expect(await ask()).toMatchObject({ status: 429, json: { code: 'rate_limit_exceeded' } });
-    await service.setClock(endsAtMs);
+    expect(rejected.headers['www-authenticate']).toBeUndefined();
+    await store.service.setClock(endsAtMs);
     expect(limitsOf(await ask())).toMatchObject({ limit: LIMIT, remaining: LIMIT - 1 });
-    await service.setClock(Math.ceil(service.nowMs() / 1000) * 1000);
   });
 
-  it('is counted once, whatever its route and its error', async () => {
+  it('is counted once for its address and for no owner, whatever its route, its key and its error', async () => {
     const ask = from(newAddress());
-    const owner = await createOwner(service.database);
-    const { key } = await createKey(service.database, owner.id, { revokedAtMs: START_MS });
+    const owner = await createOwner(store.database, { limits: { perMinute: 10, perDay: 100 } });
+    const { key } = await createKey(store.database, owner.id, { revokedAtMs: START_MS });
     const requests: RequestOptions[] = [
       { method: 'POST' },
       { path: '/v1/nothing', key: 'malformed' },
@@ -97,47 +80,29 @@ describe('a request without a valid key', () => {
     for (const [index, options] of requests.entries()) {
       const response = await ask(options);
       expect(response.status).toBe(401);
-      expect(limitsOf(response).remaining).toBe(LIMIT - 1 - index);
+      expect(limitsOf(response)).toMatchObject({ limit: LIMIT, remaining: LIMIT - 1 - index });
     }
     for (const options of requests) expect((await ask(options)).status).toBe(429);
-  });
-
-  it('is counted for no owner, not even with a revoked key', async () => {
-    const owner = await createOwner(service.database, { limits: { perMinute: 10, perDay: 100 } });
-    const { key } = await createKey(service.database, owner.id, { revokedAtMs: START_MS });
-    const ask = from(newAddress());
-    expect(limitsOf(await ask({ key })).limit).toBe(LIMIT);
-    expect(limitsOf(await ask({ key: owner.key }))).toMatchObject({ limit: 10, remaining: 9 });
+    // A valid API key is allowed from an address with 0 remaining, and counted for its owner.
+    const valid = await ask({ key: owner.key });
+    expect(valid.status).toBe(200);
+    expect(limitsOf(valid)).toMatchObject({ limit: 10, remaining: 9 });
   });
 
   it('401 for exactly 5 of 50 parallel requests', async () => {
-    const ask = from(newAddress());
-    const responses = await inParallel(50, ask);
-    expect(responses.filter(({ status }) => status === 401)).toHaveLength(LIMIT);
-    expect(responses.filter(({ status }) => status === 429)).toHaveLength(50 - LIMIT);
+    const statuses = (await inParallel(50, from(newAddress()))).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([...Array(5).fill(401), ...Array(45).fill(429)]);
   });
 });
 
-describe('a request with a valid key', () => {
-  it('is allowed from an address that has 0 remaining', async () => {
-    const { key } = await createOwner(service.database, { limits: { perMinute: 10, perDay: 100 } });
-    const ask = from(newAddress());
-    await sequentially(LIMIT + 1, ask);
-    const response = await ask({ key });
-    expect(response.status).toBe(200);
-    expect(limitsOf(response)).toMatchObject({ limit: 10, remaining: 9 });
-  });
-
-  it('is not counted for its address', async () => {
-    const { key } = await createOwner(service.database);
-    const ask = from(newAddress());
-    await sequentially(10, () => ask({ key }));
-    expect(limitsOf(await ask()).remaining).toBe(LIMIT - 1);
-  });
+it('a request with a valid key is not counted for its address', async () => {
+  const ask = from(newAddress());
+  await sequentially(10, () => ask({ key: store.owner.key }));
+  expect(limitsOf(await ask()).remaining).toBe(LIMIT - 1);
 });
 
 describe('the client address', () => {
-  const one: [string, string][] = [
+  it.each([
     ['203.0.113.1', '203.0.113.1'],
     ['203.0.113.2', '::ffff:203.0.113.2'],
     ['203.0.113.3', '::ffff:cb00:7103'],
@@ -150,13 +115,12 @@ describe('the client address', () => {
     ['2001:db8:0:4:1:2:3:4', '2001:db8:0:4::'],
     ['2001:db8:0:5::1', '2001:db8:0:5::203.0.113.1'],
     ['fe80::1', 'fe80::1%eth0'],
-  ];
-  it.each(one)('%s and %s share a budget', async (address, same) => {
+  ])('%s and %s share a budget', async (address, same) => {
     expect(limitsOf(await from(address)()).remaining).toBe(LIMIT - 1);
     expect(limitsOf(await from(same)()).remaining).toBe(LIMIT - 2);
   });
 
-  const two: [string, string][] = [
+  it.each([
     ['192.0.2.1', '192.0.2.2'],
     ['2001:db8:1:1::1', '2001:db8:1:2::1'],
     ['2001:db8:1:3:ffff::', '2001:db8:1:4::'],
@@ -164,28 +128,62 @@ describe('the client address', () => {
     ['::ffff:192.0.2.3', '::ffff:192.0.2.4'],
     ['192.0.2.5', '8.8.8.8, 192.0.2.6'],
     ['192.0.2.7', '192.0.2.7, 192.0.2.8'],
-  ];
-  it.each(two)('%s and %s have separate budgets', async (address, other) => {
+  ])('%s and %s have separate budgets', async (address, other) => {
     expect(limitsOf(await from(address)()).remaining).toBe(LIMIT - 1);
     expect(limitsOf(await from(other)()).remaining).toBe(LIMIT - 1);
   });
 
-  const garbage = [
-    '',
-    ',',
-    'unknown',
-    '_hidden',
-    '999.1.1.1',
-    '1.2.3',
-    '1.2.3.4:5678',
-    '[2001:db8::1]:80',
-    '2001:db8::g',
-    '1.2.3.4, nonsense',
-    'x'.repeat(5_000),
-  ];
-  it.each(garbage)('an invalid address (%j) is counted for the proxy', async (address) => {
-    await service.advance(MINUTE_MS);
-    expect(limitsOf(await send(service, '/v1/pets')).remaining).toBe(LIMIT - 1);
+  it.each([
+    ...['', ',', 'unknown', '_hidden', '999.1.1.1', '1.2.3', '1.2.3.4:5678', '[2001:db8::1]:80'],
+    ...['2001:db8::g', '1.2.3.4, nonsense', 'x'.repeat(5_000)],
+  ])('an invalid address (%j) is counted for the proxy', async (address) => {
+    await store.service.advance(MINUTE_MS);
+    expect(limitsOf(await store.anonymous.get('/v1/pets')).remaining).toBe(LIMIT - 1);
     expect(limitsOf(await from(address)()).remaining).toBe(LIMIT - 2);
+  });
+
+  it.each<[trustProxy: string, rows: [addresses: string, remaining: number][]]>([
+    // By default, the address is that of the socket.
+    [
+      '0',
+      [
+        ['203.0.113.1', 299],
+        ['203.0.113.2, 127.0.0.1', 298],
+      ],
+    ],
+    // The address is the one that the second-to-last proxy reports.
+    [
+      '2',
+      [
+        ['203.0.113.1, 10.0.0.1', 299],
+        ['203.0.113.1, 10.0.0.2', 298],
+        ['203.0.113.9, 203.0.113.1, 10.0.0.1', 297],
+        ['203.0.113.1, 203.0.113.9, 10.0.0.1', 299],
+      ],
+    ],
+    // The address is the last one that is not a proxy's.
+    [
+      '127.0.0.1,10.0.0.0/8',
+      [
+        ['203.0.113.1', 299],
+        ['203.0.113.1, 10.0.0.1', 298],
+        ['203.0.113.1, 10.0.0.1, 10.255.0.1', 297],
+        ['203.0.113.1, 192.0.2.1, 10.0.0.1', 299],
+      ],
+    ],
+  ])('with TRUST_PROXY=%s, X-Forwarded-For counts as far as it allows', async (trusted, rows) => {
+    const env = trusted === '0' ? {} : { TRUST_PROXY: trusted };
+    const service = await startService({ database: store.database, env });
+    for (const [addresses, remaining] of rows) {
+      const headers = { 'X-Forwarded-For': addresses };
+      expect(limitsOf(await send(service, '/v1/pets', { headers })).remaining).toBe(remaining);
+    }
+    const other = { 'X-Real-IP': '203.0.113.3', Forwarded: 'for=203.0.113.4' };
+    const [before, after] = [
+      limitsOf(await send(service, '/v1/pets')),
+      limitsOf(await send(service, '/v1/pets', { headers: other })),
+    ];
+    expect(after).toEqual({ ...before, limit: 300, remaining: before.remaining - 1 });
+    await service.close();
   });
 });

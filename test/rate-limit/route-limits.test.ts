@@ -1,85 +1,71 @@
 import 'reflect-metadata';
-import { join } from 'node:path';
 import { Controller, Get, type Type } from '@nestjs/common';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
-import { unknownKey } from '../harness/database/api-keys.js';
 import { Public } from '../../src/platform/access/public.decorator.js';
 import { routeLimitProblems } from '../../src/platform/rate-limit/route-limit.js';
+import { unknownKey } from '../harness/database/api-keys.js';
 import { createOwner } from '../harness/database/factories.js';
-import { ApiClient, send } from '../harness/http/client.js';
+import { ApiClient } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
+import { featureFile, useStore } from '../harness/http/store.js';
 import { describeWithRedisClock, startRedis } from '../harness/processes/redis.js';
 import { limitsOf, rateLimitHeaders, sequentially } from '../harness/rate-limit/limits.js';
-import { startService, type TestService } from '../harness/service/service.js';
+import { START_MS, startService, type TestService } from '../harness/service/service.js';
 
-const features = join(__dirname, '../harness/features/throttled-routes.mjs');
-const PATH = '/v1/reports/monthly';
+const THROTTLED = '/v1/reports/monthly';
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ features, env: { ANONYMOUS_REQUESTS_PER_MINUTE: '20' } });
+const store = useStore({
+  features: ['throttled-routes', 'uncounted-routes'],
+  env: { ANONYMOUS_REQUESTS_PER_MINUTE: '50' },
 });
-afterAll(() => service.close());
 
 async function newClient(perMinute = 10): Promise<ApiClient> {
-  const owner = await createOwner(service.database, { limits: { perMinute, perDay: 100 } });
-  return new ApiClient(service, owner.key);
+  const owner = await createOwner(store.database, { limits: { perMinute, perDay: 100 } });
+  return new ApiClient(store.service, owner.key);
 }
 
 describe('GET of a route with @Throttle()', () => {
-  it('200 with the window of the route when it has fewer requests remaining', async () => {
-    const client = await newClient();
-    const response = await client.get(PATH);
-    expect(response.status).toBe(200);
-    expect(rateLimitHeaders(response)).toEqual({
-      'x-ratelimit-limit': '2',
-      'x-ratelimit-remaining': '1',
-      'x-ratelimit-reset': String(service.nowMs() / 1000 + 10),
-      'ratelimit-policy': '"minute";q=10;w=60, "day";q=100;w=86400, "route";q=2;w=10',
-      ratelimit: '"minute";r=9;t=60, "day";r=99;t=86400, "route";r=1;t=10',
-    });
+  it('200 with the window of the route, then 429, counted nowhere, until it ends; other routes are not affected', async () => {
+    for (const client of [await newClient(), await newClient()]) {
+      const first = await client.get(THROTTLED);
+      expect(first.status).toBe(200);
+      expect(rateLimitHeaders(first)).toEqual({
+        'x-ratelimit-limit': '2',
+        'x-ratelimit-remaining': '1',
+        'x-ratelimit-reset': String(store.service.nowMs() / 1000 + 10),
+        'ratelimit-policy': '"minute";q=10;w=60, "day";q=100;w=86400, "route";q=2;w=10',
+        ratelimit: '"minute";r=9;t=60, "day";r=99;t=86400, "route";r=1;t=10',
+      });
+      const rejected = await sequentially(2, () => client.get(THROTTLED));
+      expectError(rejected, 429, 'rate_limit_exceeded');
+      expect(rateLimitHeaders(rejected)).toMatchObject({
+        'retry-after': '10',
+        'x-ratelimit-limit': '2',
+        'x-ratelimit-remaining': '0',
+        ratelimit: '"minute";r=8;t=60, "day";r=98;t=86400, "route";r=0;t=10',
+      });
+      const other = await client.get('/v1/reports/yearly');
+      expect(other.status).toBe(200);
+      expect(other.headers['ratelimit']).toContain('"minute";r=7;t=60');
+      const free = await client.get('/v1/free/read');
+      expect(free.headers['ratelimit']).toBe('"minute";r=6;t=60, "day";r=96;t=86400');
+      await store.service.advance(10_000);
+      expect(limitsOf(await client.get(THROTTLED))).toMatchObject({ limit: 2, remaining: 1 });
+    }
   });
 
   it('200 with the window of the plan when that has fewer requests remaining', async () => {
-    const client = await newClient(2);
-    expect(limitsOf(await client.get('/v1/reports/often'))).toMatchObject({
-      limit: 2,
-      remaining: 1,
-    });
-  });
-
-  it('429 over the limit of the route, counted nowhere, and other routes are not affected', async () => {
-    const client = await newClient();
-    const response = await sequentially(3, () => client.get(PATH));
-    expect(response).toMatchObject({ status: 429, json: { code: 'rate_limit_exceeded' } });
-    expect(rateLimitHeaders(response)).toMatchObject({
-      'retry-after': '10',
-      'x-ratelimit-limit': '2',
-      'x-ratelimit-remaining': '0',
-      ratelimit: '"minute";r=8;t=60, "day";r=98;t=86400, "route";r=0;t=10',
-    });
-    const other = await client.get('/v1/reports/yearly');
-    expect(other.status).toBe(200);
-    expect(other.headers['ratelimit']).toContain('"minute";r=7;t=60');
-    expect((await client.get('/v1/free/read')).headers['ratelimit']).toBe(
-      '"minute";r=6;t=60, "day";r=96;t=86400',
-    );
+    const response = await (await newClient(2)).get('/v1/reports/often');
+    expect(limitsOf(response)).toMatchObject({ limit: 2, remaining: 1 });
   });
 
   it('429 over the limit of the plan, not counted in the window of the route', async () => {
     const client = await newClient(2);
     await sequentially(2, () => client.get('/v1/free/read'));
-    const response = await client.get(PATH);
-    expect(response.status).toBe(429);
+    const response = await client.get(THROTTLED);
+    expectError(response, 429, 'rate_limit_exceeded');
     expect(response.headers['ratelimit']).toContain('"route";r=2;t=10');
     expect(response.headers['retry-after']).toBe('60');
-  });
-
-  it('200 again when the window of the route has ended', async () => {
-    const client = await newClient();
-    await sequentially(3, () => client.get(PATH));
-    await service.advance(10_000);
-    expect(limitsOf(await client.get(PATH))).toMatchObject({ limit: 2, remaining: 1 });
   });
 
   it('200 within the limit of the method, which takes precedence over that of the controller', async () => {
@@ -88,58 +74,118 @@ describe('GET of a route with @Throttle()', () => {
     expect((await client.get('/v1/reports/often')).status).toBe(429);
   });
 
-  it('200 for a @SkipThrottle() method of a @Throttle() controller, not counted', async () => {
-    const client = await newClient();
-    const response = await sequentially(5, () => client.get('/v1/reports/skipped'));
-    expect(response.status).toBe(200);
-    expect(response.headers['ratelimit']).toBe('"minute";r=10;t=60, "day";r=100;t=86400');
+  it('200 for a @Public() method over no limit of the plan, 429 over that of the route', async () => {
+    const client = await newClient(5);
+    expect((await client.get('/v1/plain/limited')).status).toBe(200);
+    expect((await client.get('/v1/plain/limited')).status).toBe(429);
+    expect((await client.get('/v1/plain/open')).status).toBe(200);
   });
 
-  it('200 for each owner within its own limit', async () => {
-    for (const client of [await newClient(), await newClient()]) {
-      expect((await sequentially(2, () => client.get(PATH))).status).toBe(200);
-    }
-  });
-
-  it.each([
-    ['no API key', undefined],
-    ['an unknown API key', `Bearer ${unknownKey()}`],
-  ])('401 with %s, then 429, counted for the address', async (_title, authorization) => {
-    await service.advance(60_000);
-    const ask = () => send(service, PATH, authorization ? { headers: { authorization } } : {});
+  it.each<[string, Record<string, string>]>([
+    ['no API key', {}],
+    ['an unknown API key', { Authorization: `Bearer ${unknownKey()}` }],
+  ])('401 with %s, then 429, counted for the address', async (_title, headers) => {
+    await store.service.advance(60_000);
+    const ask = () => store.anonymous.get(THROTTLED, headers);
     const first = await ask();
     expect(first.status).toBe(401);
-    expect(first.headers['ratelimit']).toBe('"minute";r=19;t=60, "route";r=1;t=10');
-    await ask();
-    const response = await ask();
+    expect(first.headers['ratelimit']).toBe('"minute";r=49;t=60, "route";r=1;t=10');
+    const response = await sequentially(2, ask);
     expect(response.status).toBe(429);
-    expect(response.headers['ratelimit']).toBe('"minute";r=18;t=60, "route";r=0;t=10');
+    expect(response.headers['ratelimit']).toBe('"minute";r=48;t=60, "route";r=0;t=10');
+  });
+});
+
+describe.each(['/v1/plain/skipped', '/v1/uncounted/skipped', '/v1/reports/skipped'])(
+  'GET %s with @SkipThrottle()',
+  (path) => {
+    it('200 with the current limits, not counted, also with 0 remaining and during a ban', async () => {
+      const client = await newClient(2);
+      const states: unknown[] = [];
+      for (const counted of [0, 1, 1, 2]) {
+        for (let time = 0; time < counted; time++) await client.get('/v1/plain/counted');
+        const response = await sequentially(2, () => client.get(path));
+        expect(response.status).toBe(200);
+        states.push(response.headers['ratelimit']);
+      }
+      expect((await client.get('/v1/plain/counted')).json.code).toBe('api_key_banned');
+      expect(states).toEqual([
+        '"minute";r=2;t=60, "day";r=100;t=86400',
+        '"minute";r=1;t=60, "day";r=99;t=86400',
+        '"minute";r=0;t=60, "day";r=98;t=86400',
+        '"minute";r=0;t=300, "day";r=0;t=300',
+      ]);
+    });
+
+    it('401 without a key, with the limits of the address, not counted', async () => {
+      const before = limitsOf(await store.anonymous.get(path));
+      const response = await store.anonymous.get(path);
+      expectError(response, 401, 'missing_api_key');
+      expect(limitsOf(response)).toEqual({ ...before, limit: 50 });
+    });
+  },
+);
+
+it.each(['/v1/plain/counted', '/v1/uncounted/counted'])(
+  'GET %s › 200, counted in the owner’s budget',
+  async (path) => {
+    const client = await newClient(5);
+    const response = await sequentially(3, () => client.get(path));
+    expect(limitsOf(response)).toMatchObject({ limit: 5, remaining: 2 });
+  },
+);
+
+it.each(['/v1/plain/free', '/health/live'])(
+  'GET %s › 200 for every caller, without rate limit headers',
+  async (path) => {
+    const client = await newClient(1);
+    for (const caller of [store.anonymous, client, client]) {
+      const response = await caller.get(path);
+      expect([response.status, rateLimitHeaders(response)]).toEqual([200, {}]);
+    }
+    expect((await client.get('/v1/plain/counted')).status).toBe(200);
+  },
+);
+
+describe.each(['/v1/plain/open', '/v1/open/open'])('GET %s with @Public()', (path) => {
+  it('200 with a valid key, counted for its owner, then 429', async () => {
+    const client = await newClient(2);
+    expect(limitsOf(await client.get(path))).toMatchObject({ limit: 2, remaining: 1 });
+    expect(limitsOf(await client.get('/v1/plain/counted')).remaining).toBe(0);
+    expectError(await client.get(path), 429, 'rate_limit_exceeded');
+  });
+
+  it('200 without a valid key, counted for the address', async () => {
+    const { remaining } = limitsOf(await store.anonymous.get(path));
+    const keys = [undefined, unknownKey(), 'malformed'];
+    for (const [index, key] of keys.entries()) {
+      const response = await new ApiClient(store.service, key).get(path);
+      expect(response.status).toBe(200);
+      expect(limitsOf(response).remaining).toBe(remaining - 1 - index);
+    }
   });
 });
 
 describeWithRedisClock('GET of a route with @Throttle() and REDIS_URL', () => {
   it('429 over the limit, counted over two replicas in the hash of the owner', async () => {
-    const redis = await startRedis({ nowMs: service.nowMs() });
-    const env = { REDIS_URL: redis.url };
-    const replicas = await Promise.all(
-      [1, 2].map(() => startService({ features, env, database: service.database })),
-    );
-    try {
-      const owner = await createOwner(service.database, { limits: { perMinute: 10, perDay: 100 } });
-      const clients = replicas.map((replica) => new ApiClient(replica, owner.key));
-      const statuses: number[] = [];
-      for (const client of [...clients, ...clients]) {
-        statuses.push((await client.get(PATH)).status);
-      }
-      expect(statuses).toEqual([200, 200, 429, 429]);
-      const fields = await redis.client.hkeys(`aas:{owner:${owner.id}}`);
-      expect(fields).toEqual(
-        expect.arrayContaining(['minute', 'day', 'route:GET reports/monthly']),
-      );
-    } finally {
-      await Promise.all(replicas.map((replica) => replica.close()));
-      await redis.close();
+    const redis = await startRedis({ nowMs: START_MS });
+    const options = {
+      database: store.database,
+      env: { REDIS_URL: redis.url },
+      features: featureFile('throttled-routes'),
+    };
+    const replicas: TestService[] = [await startService(options), await startService(options)];
+    const limits = { perMinute: 10, perDay: 100 };
+    const { id, key } = await createOwner(store.database, { limits });
+    const statuses: number[] = [];
+    for (const replica of [...replicas, ...replicas]) {
+      statuses.push((await new ApiClient(replica, key).get(THROTTLED)).status);
     }
+    expect(statuses).toEqual([200, 200, 429, 429]);
+    const fields = ['minute', 'day', 'route:GET reports/monthly'];
+    expect(await redis.client.hkeys(`aas:{owner:${id}}`)).toEqual(expect.arrayContaining(fields));
+    for (const replica of replicas) await replica.close();
+    await redis.close();
   });
 });
 
@@ -168,7 +214,7 @@ describe('the start', () => {
     expect(problemsOf([Public(), SkipThrottle()], [throttle(1, 1_000)])).toEqual([]);
   });
 
-  it.each([
+  it.each<[message: RegExp, method: MethodDecorator[], controller: ClassDecorator[]]>([
     [/limit of @Throttle\(\) must be an integer/, [throttle(0, 1_000)], []],
     [/limit of @Throttle\(\) must be an integer/, [throttle(1.5, 1_000)], []],
     [/limit of @Throttle\(\) must be an integer/, [throttle(() => 1, 1_000)], []],
@@ -181,12 +227,9 @@ describe('the start', () => {
     [/supports only limit and ttl/, [], [throttle(1, 1_000, { generateKey: () => 'a' })]],
     [/of the throttler 'default'/, [Throttle({ short: { limit: 1, ttl: 1_000 } })], []],
     [/of the throttler 'default'/, [], [SkipThrottle({ long: true })]],
-  ] as [RegExp, MethodDecorator[], ClassDecorator[]][])(
-    'fails with %s',
-    (message, method, controller) => {
-      const problems = [...new Set(problemsOf(method, controller))];
-      expect(problems).toEqual([expect.stringMatching(message)]);
-      expect(problems[0]).toMatch(/^Reports\.read: /);
-    },
-  );
+  ])('fails with %s', (message, method, controller) => {
+    const problems = [...new Set(problemsOf(method, controller))];
+    expect(problems).toEqual([expect.stringMatching(message)]);
+    expect(problems[0]).toMatch(/^Reports\.read: /);
+  });
 });

@@ -1,218 +1,184 @@
-import { type ApiResponse, ApiClient } from '../harness/http/client.js';
-import { createKey, createOwner, createPets } from '../harness/database/factories.js';
+import { ApiClient, type ApiResponse, type RequestOptions } from '../harness/http/client.js';
+import { createKey, createOwner } from '../harness/database/factories.js';
+import { expectError } from '../harness/http/error-response.js';
+import { useStore } from '../harness/http/store.js';
 import {
   DAY_MS,
-  sequentially,
-  rateLimitHeaders,
   limitsOf,
   MINUTE_MS,
-  SECOND_MS,
+  rateLimitHeaders,
+  sequentially,
 } from '../harness/rate-limit/limits.js';
-import { startService, type TestService } from '../harness/service/service.js';
 
 const AMPLE = 1_000;
 
-let service: TestService;
-
-beforeAll(async () => {
-  service = await startService({ env: { BAN_AFTER_REJECTIONS: '0' } });
-});
-afterAll(() => service.close());
+const store = useStore({ env: { BAN_AFTER_REJECTIONS: '0' } });
 
 async function newClient(perMinute: number, perDay: number): Promise<ApiClient> {
-  const owner = await createOwner(service.database, { limits: { perMinute, perDay } });
-  return new ApiClient(service, owner.key);
+  const owner = await createOwner(store.database, { limits: { perMinute, perDay } });
+  return new ApiClient(store.service, owner.key);
 }
 
 /** Sends a request that does not read animals. */
-function asks(client: ApiClient): () => Promise<ApiResponse> {
-  return () => client.get('/v1/nothing');
-}
+const asks = (client: ApiClient) => (): Promise<ApiResponse> => client.get('/v1/nothing');
 
-describe('a request is counted once', () => {
-  const counted: [
-    string,
-    number,
-    (client: ApiClient, petId: string, etag: string) => Promise<ApiResponse>,
-  ][] = [
-    ['GET /v1/pets', 200, (client) => client.get('/v1/pets')],
-    [
-      'GET /v1/pets, not modified',
-      304,
-      (client, _, etag) => client.get('/v1/pets', { 'If-None-Match': etag }),
-    ],
-    ['GET /v1/pets with a bad limit', 400, (client) => client.get('/v1/pets?limit=0')],
-    ['GET /v1/pets with a bad cursor', 400, (client) => client.get('/v1/pets?cursor=x')],
-    ['HEAD /v1/pets', 200, (client) => client.send('/v1/pets', { method: 'HEAD' })],
-    ['OPTIONS /v1/pets', 204, (client) => client.send('/v1/pets', { method: 'OPTIONS' })],
-    ['GET /v1/pets/{petId}', 200, (client, petId) => client.get(`/v1/pets/${petId}`)],
-    ['GET /v1/pets/{petId} of no animal', 404, (client) => client.get('/v1/pets/0')],
-    ['DELETE /v1/pets', 405, (client) => client.send('/v1/pets', { method: 'DELETE' })],
-    ['POST /v1/pets', 201, (client) => client.post('/v1/pets', { name: 'Rex', categoryId: 1 })],
-    ['POST /v1/pets without fields', 400, (client) => client.post('/v1/pets', {})],
-    ['POST /v1/pets with malformed JSON', 400, (client) => client.post('/v1/pets', '{')],
-    [
-      'POST /v1/pets as text',
-      415,
-      (client) => client.post('/v1/pets', 'x', { 'Content-Type': 'text/plain' }),
-    ],
-    ['POST /v1/pets, too large', 413, (client) => client.post('/v1/pets', ' '.repeat(102_401))],
-    ['GET of an unknown path', 404, (client) => client.get('/v1/nothing')],
-    ['GET of a path that does not decode', 404, (client) => client.get('/v1/%ff')],
-    ['GET outside /v1', 404, (client) => client.get('/nothing')],
-  ];
-  it.each(counted)('%s › %i', async (_, status, ask) => {
-    const client = await newClient(10, AMPLE);
-    const [petId] = await createPets(service.database, 1);
-    const { headers } = await client.get('/v1/pets');
-    const response = await ask(client, petId!, String(headers['etag']));
-    expect(response.status).toBe(status);
-    expect(limitsOf(response)).toMatchObject({ limit: 10, remaining: 8 });
-    const next = await client.get('/v1/nothing');
-    expect(next.headers['ratelimit']).toBe('"minute";r=7;t=60, "day";r=997;t=86400');
-  });
-
-  it('with any of the owner’s keys', async () => {
-    const owner = await createOwner(service.database, { limits: { perMinute: 3, perDay: AMPLE } });
-    const other = await createKey(service.database, owner.id);
-    const [first, second] = [
-      asks(new ApiClient(service, owner.key)),
-      asks(new ApiClient(service, other.key)),
-    ];
-    expect(limitsOf(await first()).remaining).toBe(2);
-    expect(limitsOf(await second()).remaining).toBe(1);
-    expect(limitsOf(await first()).remaining).toBe(0);
-    expect((await second()).status).toBe(429);
-  });
-
-  it('for its own owner only', async () => {
-    const [one, another] = [await newClient(1, AMPLE), await newClient(1, AMPLE)];
-    expect((await sequentially(2, asks(one))).status).toBe(429);
-    expect((await asks(another)()).status).toBe(404);
-  });
+const post = (body: string, type = 'application/json'): RequestOptions => ({
+  method: 'POST',
+  headers: { 'Content-Type': type },
+  body,
 });
 
-const windows = [
-  { window: 'minute', lengthMs: MINUTE_MS, perMinute: 2, perDay: AMPLE },
-  { window: 'day', lengthMs: DAY_MS, perMinute: AMPLE, perDay: 2 },
-];
-describe.each(windows)('the window of a $window', ({ lengthMs, perMinute, perDay }) => {
-  it('starts with the first request and ends one length later, to the millisecond', async () => {
+it.each<[path: string, status: number, options?: RequestOptions]>([
+  ['/v1/pets', 200],
+  ['/v1/pets', 304, { headers: { 'If-None-Match': '*' } }],
+  ['/v1/pets?limit=0', 400],
+  ['/v1/pets?cursor=x', 400],
+  ['/v1/pets', 200, { method: 'HEAD' }],
+  ['/v1/pets', 204, { method: 'OPTIONS' }],
+  ['/v1/pets/1', 200],
+  ['/v1/pets/0', 404],
+  ['/v1/pets', 405, { method: 'DELETE' }],
+  ['/v1/pets', 201, post('{"name":"Rex","categoryId":1}')],
+  ['/v1/pets', 400, post('{}')],
+  ['/v1/pets', 400, post('{')],
+  ['/v1/pets', 415, post('x', 'text/plain')],
+  ['/v1/pets', 413, post(' '.repeat(102_401))],
+  ['/v1/nothing', 404],
+  ['/v1/%ff', 404],
+  ['/nothing', 404],
+])('%s › %i is counted once, with any of the owner’s keys: %j', async (...row) => {
+  const [path, status, options] = row;
+  const owner = await createOwner(store.database, { limits: { perMinute: 10, perDay: AMPLE } });
+  const other = await createKey(store.database, owner.id);
+  const client = new ApiClient(store.service, owner.key);
+  // The animal with the id 1.
+  const pet = { name: 'Rex', categoryId: 1 };
+  await client.post('/v1/pets', pet);
+  const response = await new ApiClient(store.service, other.key).send(path, options);
+  expect(response.status).toBe(status);
+  expect(limitsOf(response)).toMatchObject({ limit: 10, remaining: 8 });
+  const next = await client.get('/v1/nothing');
+  expect(next.headers['ratelimit']).toBe('"minute";r=7;t=60, "day";r=997;t=86400');
+});
+
+it('requests are counted for their own owner only', async () => {
+  const [one, another] = [await newClient(1, AMPLE), await newClient(1, AMPLE)];
+  expect((await sequentially(2, asks(one))).status).toBe(429);
+  expect((await asks(another)()).status).toBe(404);
+});
+
+it.each([
+  ['minute', MINUTE_MS, 2, AMPLE],
+  ['day', DAY_MS, AMPLE, 2],
+])(
+  'the window of a %s starts with the first request and ends one length later, to the millisecond',
+  async (_, lengthMs, perMinute, perDay) => {
     const ask = asks(await newClient(perMinute, perDay));
-    await service.advance(123);
-    const endsAtMs = service.nowMs() + lengthMs;
+    await store.service.advance(123);
+    const endsAtMs = store.service.nowMs() + lengthMs;
     await ask();
-    await service.advance(lengthMs - 2);
-    await ask();
-    await service.setClock(endsAtMs - 1);
+    await store.service.advance(lengthMs - 2);
+    await sequentially(10, ask);
+    await store.service.setClock(endsAtMs - 1);
     const rejected = await ask();
-    expect(rejected).toMatchObject({
-      status: 429,
-      json: { code: 'rate_limit_exceeded', status: 429 },
-    });
-    expect(limitsOf(rejected)).toEqual({
-      limit: 2,
-      remaining: 0,
-      reset: Math.ceil(endsAtMs / 1000),
-    });
+    expectError(rejected, 429, 'rate_limit_exceeded');
+    const reset = Math.ceil(endsAtMs / 1000);
+    expect(limitsOf(rejected)).toEqual({ limit: 2, remaining: 0, reset });
     expect(rejected.headers['retry-after']).toBe('1');
-    await service.setClock(endsAtMs);
+    await store.service.setClock(endsAtMs);
     const next = await ask();
     expect(next.status).toBe(404);
-    expect(limitsOf(next)).toEqual({
-      limit: 2,
-      remaining: 1,
-      reset: Math.ceil((endsAtMs + lengthMs) / 1000),
-    });
-  });
+    const nextReset = Math.ceil((endsAtMs + lengthMs) / 1000);
+    expect(limitsOf(next)).toEqual({ limit: 2, remaining: 1, reset: nextReset });
+  },
+);
 
-  it('does not start when the previous one ends', async () => {
-    const ask = asks(await newClient(perMinute, perDay));
-    await ask();
-    await service.advance(lengthMs + 17 * SECOND_MS + 1);
-    const response = await ask();
-    expect(limitsOf(response).reset).toBe(Math.ceil((service.nowMs() + lengthMs) / 1000));
-  });
-
-  it('has the same end in every response, including rejections', async () => {
-    const ask = asks(await newClient(perMinute, perDay));
-    const { reset } = limitsOf(await ask());
-    for (let part = 0; part < 7; part++) {
-      await service.advance(Math.floor(lengthMs / 8) + part);
-      const response = await ask();
-      expect(limitsOf(response).reset).toBe(reset);
-      const left = reset - Math.floor(service.nowMs() / 1000);
-      expect(left).toBeGreaterThan(0);
-      if (response.status === 429)
-        expect(Number(response.headers['retry-after'])).toBeGreaterThanOrEqual(left - 1);
-    }
-  });
-
-  it('does not include rejected requests', async () => {
-    const ask = asks(await newClient(perMinute, perDay));
-    await sequentially(12, ask);
-    await service.advance(lengthMs);
-    expect(limitsOf(await ask()).remaining).toBe(1);
-    expect((await sequentially(2, ask)).status).toBe(429);
-  });
-});
-
-it('a request that the minute rejects is not counted in the day', async () => {
-  const ask = asks(await newClient(1, 3));
-  expect((await sequentially(10, ask)).headers['ratelimit']).toBe(
-    '"minute";r=0;t=60, "day";r=2;t=86400',
-  );
-});
-
-it('a request that the day rejects starts no minute', async () => {
-  const ask = asks(await newClient(5, 1));
-  await ask();
-  await service.advance(MINUTE_MS + 10 * SECOND_MS);
-  expect((await ask()).status).toBe(429);
-  await service.advance(DAY_MS - MINUTE_MS - 10 * SECOND_MS - 1);
-  const rejected = await ask();
-  // If the previous rejection had started a minute, it would have less than 60 seconds left.
-  expect(rejected.headers['ratelimit']).toBe('"minute";r=5;t=60, "day";r=0;t=1');
-  await service.advance(1);
-  expect((await ask()).headers['ratelimit']).toBe('"minute";r=4;t=60, "day";r=0;t=86400');
-});
-
-it('a rejected request starts no minute that ends after Retry-After', async () => {
-  const ask = asks(await newClient(1, 2));
-  await ask();
-  await service.advance(MINUTE_MS);
-  await ask();
-  const rejected = await ask();
-  await service.advance(Number(rejected.headers['retry-after']) * SECOND_MS);
-  expect((await ask()).status).toBe(404);
-});
-
-describe('429', () => {
-  it('has an Error body and Cache-Control: no-store', async () => {
-    const response = await sequentially(2, asks(await newClient(1, AMPLE)));
-    expect(response.json).toEqual({
-      code: 'rate_limit_exceeded',
-      message: 'Rate limit exceeded. Try again in 60 seconds.',
-      status: 429,
-    });
-    expect(response.headers).toMatchObject({
-      'content-type': 'application/json',
-      'cache-control': 'no-store',
+it.each(['GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE'])(
+  '%s /v1/pets › 429 before any other check, with an Error body',
+  async (method) => {
+    const client = await newClient(1, AMPLE);
+    await asks(client)();
+    const response = await client.send('/v1/pets?limit=0', { method });
+    expect(response.status).toBe(429);
+    expect(rateLimitHeaders(response)).toMatchObject({
+      'x-ratelimit-remaining': '0',
       'retry-after': '60',
     });
-  });
+    if (method !== 'HEAD') {
+      expect(expectError(response, 429, 'rate_limit_exceeded')).toBe(
+        'Rate limit exceeded. Try again in 60 seconds.',
+      );
+    }
+  },
+);
 
-  it.each(['GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE'])(
-    '%s /v1/pets › 429 before any other check',
-    async (method) => {
-      const client = await newClient(1, AMPLE);
-      await client.get('/v1/nothing');
-      const response = await client.send('/v1/pets?limit=0', { method });
-      expect(response.status).toBe(429);
-      expect(rateLimitHeaders(response)).toMatchObject({
-        'x-ratelimit-remaining': '0',
-        'retry-after': '60',
-      });
-    },
-  );
+it('a client that waits for Retry-After is not rejected again', async () => {
+  const client = await newClient(2, 7);
+  for (let time = 0; time < 8; time++) {
+    await store.service.advance(time * 997);
+    const rejected = await sequentially(3, asks(client));
+    const seconds = Number(rejected.headers['retry-after']);
+    expect([rejected.status, seconds]).toEqual([429, Math.max(1, seconds)]);
+    await store.service.advance(seconds * 1_000);
+    expect((await asks(client)()).status).toBe(404);
+  }
 });
+
+type Row = [
+  perMinute: number,
+  perDay: number,
+  /** When requests are sent, in milliseconds after the first. The last response is checked. */
+  at: number[],
+  described: [limit: number, remaining: number, endsAtMs: number],
+  /** Requests remaining and seconds left in the minute and the day. */
+  states: [number, number, number, number],
+  /** In seconds, if the last request is rejected. */
+  retryAfter?: number,
+];
+
+it.each<Row>([
+  // The window with fewer requests remaining, or, on a tie, the one that ends last.
+  [10, 20, [0], [10, 9, MINUTE_MS], [9, 60, 19, 86_400]],
+  [20, 10, [0], [10, 9, DAY_MS], [19, 60, 9, 86_400]],
+  [10, 10, [0], [10, 9, DAY_MS], [9, 60, 9, 86_400]],
+  [9, 10, [0, DAY_MS - 1], [9, 8, DAY_MS + MINUTE_MS], [8, 60, 8, 1]],
+  [3, 4, [0, 1, MINUTE_MS], [4, 1, DAY_MS], [2, 60, 1, 86_340]],
+  [1, 5, [0], [1, 0, MINUTE_MS], [0, 60, 4, 86_400]],
+  // The window that rejects, or, of two, the one that ends last.
+  [1, 5, [0, 1], [1, 0, MINUTE_MS], [0, 60, 4, 86_400], 60],
+  [1, 1, [0, 1_500], [1, 0, DAY_MS], [0, 59, 0, 86_399], 86_399],
+  [1, 2, [0, DAY_MS - 10_000, DAY_MS - 9_999], [1, 0, DAY_MS + 50_000], [0, 60, 0, 10], 60],
+  // A rejection starts no minute: another one has all of its requests and its time.
+  [5, 1, [0, MINUTE_MS], [1, 0, DAY_MS], [5, 60, 0, 86_340], 86_340],
+  [5, 1, [0, DAY_MS - 10_000, DAY_MS - 1], [1, 0, DAY_MS], [5, 60, 0, 1], 1],
+  // Rounded up to whole seconds.
+  [1, 5, [1, 2], [1, 0, MINUTE_MS + 1_000], [0, 60, 4, 86_400], 60],
+  [1, 5, [0, MINUTE_MS - 1], [1, 0, MINUTE_MS], [0, 1, 4, 86_341], 1],
+  [1, 5, [0, MINUTE_MS - 1_001], [1, 0, MINUTE_MS], [0, 2, 4, 86_342], 2],
+])(
+  'with %i per minute and %i per day, the headers of the last request at %j ms describe %j',
+  async (...row) => {
+    const [perMinute, perDay, at, described, states, retryAfter] = row;
+    // Every case starts at a whole second.
+    const startMs = Math.ceil(store.service.nowMs() / 1000) * 1000;
+    const ask = asks(await newClient(perMinute, perDay));
+    let response: ApiResponse | undefined;
+    for (const ms of at) {
+      await store.service.setClock(startMs + ms);
+      response = await ask();
+    }
+    const [limit, remaining, endsAtMs] = described;
+    expect(response?.status).toBe(retryAfter === undefined ? 404 : 429);
+    expect(rateLimitHeaders(response!)).toEqual({
+      'x-ratelimit-limit': String(limit),
+      'x-ratelimit-remaining': String(remaining),
+      'x-ratelimit-reset': String((startMs + endsAtMs) / 1000),
+      'ratelimit-policy': `"minute";q=${perMinute};w=60, "day";q=${perDay};w=86400`,
+      ratelimit: `"minute";r=${states[0]};t=${states[1]}, "day";r=${states[2]};t=${states[3]}`,
+      ...(retryAfter && { 'retry-after': String(retryAfter) }),
+    });
+    const names = response!.rawHeaders.filter((name) => name.includes('RateLimit'));
+    expect(new Set(names).size).toBe(5);
+    expect(names).toHaveLength(5);
+  },
+);

@@ -1,11 +1,9 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { CommandError } from '../command-error.js';
 import { confirm, type ConfirmationOptions, YES_OPTION } from '../confirmation.js';
 import { countUpTo } from './option-values.js';
-import { type OutputOptions, printResult, showProgress } from '../output.js';
-import { addCommand, addJsonOption, addRequiredOption } from '../command-options.js';
-import { addStoreAction } from '../store-command.js';
-import { textTable } from '../text-table.js';
+import { showProgress } from '../output.js';
+import { addCommand, addStoreAction } from '../store-command.js';
 
 const MAX_ANIMALS = 100_000_000;
 
@@ -20,43 +18,35 @@ export function addDatabaseCommands(program: Command): void {
 
 function addMigrate(database: Command): void {
   const command = addCommand(database, 'migrate', 'execute all pending migrations', 'db migrate');
-  addJsonOption(command).action(async (options: OutputOptions) => {
-    const { migrateDatabase, withDatabase } = await import('../store-session.js');
-    await withDatabase({ create: true }, async (target) => {
-      const executed = await migrateDatabase(target);
-      const text = executed.map((name) => `Executed ${name}.\n`).join('');
-      await printResult(options, { executed }, text || 'The schema was up to date.\n');
-    });
+  addStoreAction(command, async (store) => [{ executed: await store.migrate() }], {
+    create: true,
+    anySchema: true,
   });
 }
 
 function addStatus(database: Command): void {
-  const description = 'list the executed and pending migrations, newest first';
+  const description = 'list the executed migrations, newest first, and the pending ones';
   const command = addCommand(database, 'status', description, 'db status');
-  addJsonOption(command).action(async (options: OutputOptions) => {
-    const [{ withConnection }, { migrationStatus }] = await Promise.all([
-      import('../store-session.js'),
-      import('../../platform/database/schema/migration-status.js'),
-    ]);
-    await withConnection({}, async (connection) => {
-      const { executed, pending } = await migrationStatus(connection);
-      const rows = [
-        ...pending.toReversed().map((name) => [name, 'pending']),
-        ...executed.map((name) => [name, 'executed']),
-      ];
-      await printResult(options, { executed, pending }, textTable(['MIGRATION', 'STATUS'], rows));
-    });
-  });
+  addStoreAction(
+    command,
+    async (store) => {
+      const { migrationStatus } =
+        await import('../../platform/database/schema/migration-status.js');
+      return [await migrationStatus(store.database)];
+    },
+    { anySchema: true },
+  );
 }
 
 function addSeed(database: Command): void {
   const description = 'add animals of varied names, categories and statuses';
   const command = addCommand(database, 'seed', description, 'db seed --animals 1000');
-  const animals = new Option('--animals <n>', 'number of animals');
-  addRequiredOption(command, animals.argParser(countUpTo(MAX_ANIMALS)));
+  command
+    .requiredOption('--animals <n>', '(required) number of animals', countUpTo(MAX_ANIMALS))
+    .option(...YES_OPTION);
   type Options = ConfirmationOptions & { animals: number };
   addStoreAction(
-    command.option(...YES_OPTION),
+    command,
     async ({ database, target, actions }, { animals, ...options }: Options) => {
       await confirm(target, `This adds ${animals} animals to ${target.description}.`, options);
       // Recorded first, so that an interrupted command has not added animals without a record.
@@ -69,7 +59,7 @@ function addSeed(database: Command): void {
       if (added < animals) {
         throw new CommandError(`Interrupted. ${added} of ${animals} animals were added.`);
       }
-      return [{ animals }, `Added ${animals} animals.\n`];
+      return [{ animals }];
     },
     { create: true },
   );

@@ -5,10 +5,8 @@ import type { Plan } from '../../platform/config/plans.js';
 import { parseOwner } from './option-values.js';
 import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
 import { CommandError } from '../command-error.js';
-import { addCommand } from '../command-options.js';
 import { readCounters, usageOf } from '../counters.js';
-import { addStoreAction } from '../store-command.js';
-import { textTable } from '../text-table.js';
+import { addCommand, addStoreAction } from '../store-command.js';
 
 /** Adds `owners` and its commands. */
 export function addOwnersCommands(program: Command): void {
@@ -26,10 +24,7 @@ export function addOwnersCommands(program: Command): void {
 
 function addList(owners: Command): void {
   const command = addCommand(owners, 'list', 'list owners', 'owners list', 'owners list --json');
-  addStoreAction(command, async (store) => {
-    const records = await store.owners.list();
-    return [records.map(ownerJson), ownersText(records)];
-  });
+  addStoreAction(command, async (store) => [(await store.owners.list()).map(ownerJson)]);
 }
 
 function addSetPlan(owners: Command): void {
@@ -44,7 +39,7 @@ function addSetPlan(owners: Command): void {
   type Options = PlanOptions & { plan: Plan };
   addStoreAction(command, async (store, name: string, { plan, ...limits }: Options) => {
     const owner = await store.owners.setPlan(name, storedPlan(plan, limits));
-    return [ownerJson(owner), ownersText([owner])];
+    return [ownerJson(owner)];
   });
 }
 
@@ -64,15 +59,7 @@ function addUsage(owners: Command): void {
     const { decisions = [], problem } = await readCounters([key]);
     if (problem !== undefined) throw new CommandError(problem);
     const [windows = {}] = decisions.map(usageOf);
-    const rows = Object.entries(windows).map(([window, { used, limit, remaining, resetsAt }]) => [
-      window,
-      used,
-      limit,
-      remaining,
-      resetsAt,
-    ]);
-    const text = textTable(['WINDOW', 'USED', 'LIMIT', 'REMAINING', 'RESETS'], rows);
-    return [{ owner: owner.name, plan: owner.plan, ...windows }, text];
+    return [{ owner: owner.name, plan: owner.plan, ...windows }];
   });
 }
 
@@ -80,12 +67,4 @@ function ownerJson(owner: OwnerRecord) {
   const { id, name, plan, activeKeys, createdAt } = owner;
   const { perMinute, perDay } = limitsOf(owner);
   return { id, name, plan, perMinute, perDay, activeKeys, createdAt };
-}
-
-function ownersText(owners: readonly OwnerRecord[]): string {
-  if (owners.length === 0) return 'There are no owners.\n';
-  return textTable(
-    ['ID', 'NAME', 'PLAN', 'PER MINUTE', 'PER DAY', 'ACTIVE KEYS', 'CREATED'],
-    owners.map((owner) => Object.values(ownerJson(owner))),
-  );
 }

@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { StoredPlan } from '../../platform/access/owner.entity.js';
 import { MAX_CUSTOM_LIMIT, type Plan, PLAN_LIMITS } from '../../platform/config/plans.js';
-import { addRequiredOption } from '../command-options.js';
 import { countUpTo } from './option-values.js';
 
 const PLANS = Object.keys(PLAN_LIMITS) as Plan[];
@@ -16,9 +15,12 @@ export interface PlanOptions {
 /** Adds --plan, --per-minute and --per-day. Limits that do not match the plan are a usage error. */
 export function addPlanOptions(command: Command, { required }: { required: boolean }): Command {
   const limit = countUpTo(MAX_CUSTOM_LIMIT);
-  const description = required ? 'the new plan' : 'the plan of the owner, required if it is new';
+  const description = required
+    ? '(required) the new plan'
+    : 'the plan of the owner, required if it is new';
   const plan = new Option('--plan <plan>', description).choices(PLANS);
-  return (required ? addRequiredOption(command, plan) : command.addOption(plan))
+  return command
+    .addOption(plan.makeOptionMandatory(required))
     .option('--per-minute <n>', `requests per minute, only with ${CUSTOM}`, limit)
     .option('--per-day <n>', `requests per day, only with ${CUSTOM}`, limit)
     .hook('preAction', () => checkLimits(command));

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
-import { ServiceError, serviceUnavailable } from '../errors/service-error.js';
+import { databaseUnavailable, ServiceError } from '../errors/service-error.js';
 import { isHandledPreflight } from '../http/request/preflight.js';
 import { requestOf } from '../http/request/request-context.js';
 import type { AnonymousCaller } from './caller.js';
@@ -31,6 +31,6 @@ const INVALID_KEY = new ServiceError('invalid_api_key', PUBLIC_MESSAGES.invalidA
 });
 
 function rejection({ reason, cause }: AnonymousCaller): ServiceError {
-  if (reason === 'unavailable') return serviceUnavailable(cause);
+  if (reason === 'unavailable') return databaseUnavailable(cause);
   return reason === 'missing' ? MISSING_KEY : INVALID_KEY;
 }

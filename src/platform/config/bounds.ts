@@ -1,5 +1,8 @@
 import type { EnvironmentReader } from './environment-reader.js';
 
+/** The largest body of a request. */
+export const MAX_BODY_BYTES = 102_400;
+
 const BYTES_PER_MEBIBYTE = 1_048_576;
 const CONNECTIONS = { min: 1, max: 1_000_000 };
 const REQUESTS = { min: 1, max: 100_000 };
@@ -12,8 +15,8 @@ export function readBounds(read: EnvironmentReader) {
   const maxUnsentMebibytes = read.integer('MAX_UNSENT_MEBIBYTES', 64, { min: 1, max: 65_536 });
   const maxArrivingMebibytes = read.integer('MAX_ARRIVING_MEBIBYTES', 32, { min: 1, max: 65_536 });
   return {
-    /** Client connections; undefined: as many as the limit of open files allows. */
-    maxConnections: read.optionalInteger('MAX_CONNECTIONS', CONNECTIONS),
+    /** Client connections, if the limit of open files allows as many. */
+    maxConnections: read.integer('MAX_CONNECTIONS', 10_000, CONNECTIONS),
     /** Connections of one client address; undefined: half of all. */
     maxConnectionsPerAddress: read.optionalInteger('MAX_CONNECTIONS_PER_ADDRESS', CONNECTIONS),
     /** Requests in progress, over all connections. */

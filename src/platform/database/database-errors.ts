@@ -7,16 +7,15 @@ import {
 } from 'typeorm';
 import { ErrorTranslator } from '../errors/error-translator.js';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
-import { ServiceError, serviceOverloaded, serviceUnavailable } from '../errors/service-error.js';
-import { DatabaseQueueFullError } from './pools/bounded-pool.js';
-import { ConnectionFailedError } from './pools/connection-failed-error.js';
+import { databaseUnavailable, ServiceError, serviceOverloaded } from '../errors/service-error.js';
+import { ConnectionFailedError, DatabaseQueueFullError } from './pools/bounded-pool.js';
 
 /** Node.js error codes of a broken connection. */
 const CONNECTION_CODE = /^(?:ECONNRESET|E(?:HOST|NET)(?:DOWN|UNREACH)|EPIPE|ETIMEDOUT)$/;
 
-/** pg's errors without a code: the connection broke, none was available, or the response was late. */
+/** pg's errors of a broken connection without a code. */
 const CONNECTION_MESSAGE =
-  /^(?:Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client (?:has encountered a connection error|was closed)|Cannot use a pool after calling end)/;
+  /^(?:Connection terminated|Client (?:has encountered a connection error|was closed))/;
 
 /**
  * SQLSTATEs that the request did not cause: connection exceptions (08), authorization (28),
@@ -52,7 +51,7 @@ interface DatabaseFailure {
 export class DatabaseErrors extends ErrorTranslator {
   override translate(error: unknown): ServiceError | undefined {
     if (error instanceof DatabaseQueueFullError) return serviceOverloaded(error);
-    if (isUnavailable(error)) return serviceUnavailable(error);
+    if (isUnavailable(error)) return databaseUnavailable(error);
     if (error instanceof EntityNotFoundError) {
       return new ServiceError('not_found', PUBLIC_MESSAGES.notFound, { cause: error });
     }

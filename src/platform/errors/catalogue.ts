@@ -1,14 +1,17 @@
-import { MAX_BODY_BYTES } from './public-messages.js';
-
 interface ErrorKind {
   /** The HTTP status of the response. */
-  status: number;
+  readonly status: number;
   /** When the service sends the error, for the interface description. */
-  when: string;
+  readonly when: string;
+}
+
+/** An error of a feature, which declares it as a constant and lists it in `@ApiErrors()`. */
+export interface FeatureError extends ErrorKind {
+  readonly code: string;
 }
 
 /**
- * The errors of the service. Clients switch on the code, so the set is closed, and the interface
+ * The errors of every service. Clients switch on the code, so the set is closed, and the interface
  * description lists all. `invalid_request` also has the status 417, for an unsupported `Expect`.
  */
 const SERVICE_ERRORS = {
@@ -23,7 +26,6 @@ const SERVICE_ERRORS = {
   },
   missing_api_key: { status: 401, when: 'The request has no API key.' },
   invalid_api_key: { status: 401, when: 'The API key is malformed, unknown, expired or revoked.' },
-  pet_not_found: { status: 404, when: 'No animal has this identifier.' },
   route_not_found: { status: 404, when: 'No route matches the path.' },
   method_not_allowed: { status: 405, when: 'The path does not allow the method.' },
   request_timeout: { status: 408, when: 'The request did not arrive in time.' },
@@ -32,10 +34,7 @@ const SERVICE_ERRORS = {
     when: 'The first request with this idempotency key is still in progress.',
   },
   endpoint_removed: { status: 410, when: 'The operation was removed.' },
-  payload_too_large: {
-    status: 413,
-    when: `The body is larger than ${MAX_BODY_BYTES.toLocaleString('en-US')} bytes.`,
-  },
+  payload_too_large: { status: 413, when: 'The body is larger than 102,400 bytes.' },
   unsupported_media_type: {
     status: 415,
     when: 'The body is not `application/json` in UTF-8, or it is compressed.',
@@ -89,7 +88,7 @@ export const ERRORS: Readonly<Record<ErrorCode, ErrorKind>> = {
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
 /** Returns whether the interface description lists a code only if a route declares it. */
-export function isGeneric(code: ErrorCode): boolean {
+export function isGeneric(code: string): boolean {
   return code in GENERIC_ERRORS;
 }
 

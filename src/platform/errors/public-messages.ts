@@ -1,6 +1,3 @@
-/** The largest body of a request, in bytes. */
-export const MAX_BODY_BYTES = 102_400;
-
 /** Messages that the service sends and that the interface description quotes as examples. */
 export const PUBLIC_MESSAGES = {
   missingApiKey: 'An API key is required. Send it as Authorization: Bearer <API_KEY>.',
@@ -12,7 +9,8 @@ export const PUBLIC_MESSAGES = {
   malformedJson: (problem: string): string =>
     `The request body ${problem}. It must be JSON in UTF-8.`,
   invalidCursor: 'The cursor is malformed or belongs to a list with different filters.',
-  payloadTooLarge: `The request body must not be larger than ${MAX_BODY_BYTES} bytes.`,
+  payloadTooLarge: (maxBytes: number): string =>
+    `The request body must not be larger than ${maxBytes} bytes.`,
   unsupportedContentType:
     'The Content-Type of the request body must be application/json, in UTF-8.',
   unsupportedContentEncoding:
@@ -30,6 +28,7 @@ export const PUBLIC_MESSAGES = {
   notFound: 'The resource does not exist.',
   unstorableValue: 'A value of the request is out of range, too long, or contains NUL.',
   internalError: 'The service failed to handle the request.',
+  serviceUnavailable: 'The service is unavailable at the moment. Try again later.',
   databaseUnavailable: 'The service cannot reach its database at the moment. Try again later.',
   serviceOverloaded: 'The service is overloaded. Try again later.',
 } as const;

@@ -1,4 +1,4 @@
-import { ERRORS, type ErrorCode } from './catalogue.js';
+import { ERRORS, type ErrorCode, type FeatureError } from './catalogue.js';
 import { PUBLIC_MESSAGES } from './public-messages.js';
 
 interface ServiceErrorOptions {
@@ -13,21 +13,22 @@ interface ServiceErrorOptions {
 /** An error for the caller, with a stable code, a public message and a private cause. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
+  readonly code: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 
-  /** @param message the public message; it reveals no internals of the service */
-  constructor(
-    readonly code: ErrorCode,
-    message: string,
-    options: ServiceErrorOptions = {},
-  ) {
+  /**
+   * @param error a code of the catalogue, or an error that a feature declares
+   * @param message the public message; it reveals no internals of the service
+   */
+  constructor(error: ErrorCode | FeatureError, message: string, options: ServiceErrorOptions = {}) {
     const { stackTraceLimit } = Error;
     // Only an internal error is logged with its stack, and capturing a stack makes rejections slow.
-    if (code !== 'internal_error') Error.stackTraceLimit = 0;
+    if (error !== 'internal_error') Error.stackTraceLimit = 0;
     super(message, { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;
-    this.status = options.status ?? ERRORS[code].status;
+    this.code = typeof error === 'string' ? error : error.code;
+    this.status = options.status ?? (typeof error === 'string' ? ERRORS[error] : error).status;
     this.headers = options.headers ?? {};
   }
 }
@@ -35,14 +36,20 @@ export class ServiceError extends Error {
 /** In seconds. */
 const RETRY_SOON = { 'Retry-After': '2' };
 
+/** Returns a 503. @param message the public message */
+export function serviceUnavailable(
+  cause: unknown,
+  message: string = PUBLIC_MESSAGES.serviceUnavailable,
+): ServiceError {
+  return new ServiceError('service_unavailable', message, { headers: RETRY_SOON, cause });
+}
+
 /** Returns the 503 for a request that exceeds a limit of the service. */
 export function serviceOverloaded(cause: unknown): ServiceError {
-  const options = { headers: RETRY_SOON, cause };
-  return new ServiceError('service_unavailable', PUBLIC_MESSAGES.serviceOverloaded, options);
+  return serviceUnavailable(cause, PUBLIC_MESSAGES.serviceOverloaded);
 }
 
 /** Returns the 503 for an unavailable database. */
-export function serviceUnavailable(cause: unknown): ServiceError {
-  const options = { headers: RETRY_SOON, cause };
-  return new ServiceError('service_unavailable', PUBLIC_MESSAGES.databaseUnavailable, options);
+export function databaseUnavailable(cause: unknown): ServiceError {
+  return serviceUnavailable(cause, PUBLIC_MESSAGES.databaseUnavailable);
 }

@@ -1,9 +1,40 @@
-import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { requestOf } from '../http/request/request-context.js';
+import {
+  applyDecorators,
+  createParamDecorator,
+  type ExecutionContext,
+  SetMetadata,
+} from '@nestjs/common';
+import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
+import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
+import { perRoute, requestOf } from '../http/request/request-context.js';
 
-/** Reads the key of a request. RouteChecks finds the parameters that use it. */
-export const readKey = (_data: unknown, context: ExecutionContext): string | undefined =>
-  requestOf(context).idempotencyKey;
+const ACCEPTS_KEY = 'accepts-idempotency-key';
 
-/** Passes the `Idempotency-Key` to an `@Idempotent()` handler, undefined without the header. */
-export const IdempotencyKey = createParamDecorator(readKey);
+const PassKey = createParamDecorator(
+  (_data: unknown, context: ExecutionContext) => requestOf(context).idempotencyKey,
+);
+
+const acceptKey = applyDecorators(
+  SetMetadata(ACCEPTS_KEY, true),
+  // The errors imply the header in the interface description.
+  ApiErrors({
+    idempotency_key_in_progress: PUBLIC_MESSAGES.idempotencyKeyInProgress,
+    idempotency_key_reused: PUBLIC_MESSAGES.idempotencyKeyReused,
+  }),
+);
+
+/**
+ * Passes the `Idempotency-Key` to a handler, undefined without the header, and describes the header
+ * in the interface description. With a key, the handler returns the result of `Idempotency.once`.
+ */
+export const IdempotencyKey = (): ParameterDecorator => (controller, name, index) => {
+  if (name === undefined)
+    throw new TypeError('@IdempotencyKey() is for the methods of controllers.');
+  PassKey()(controller, name, index);
+  acceptKey(controller, name, Object.getOwnPropertyDescriptor(controller, name));
+};
+
+/** Returns whether the handler of the request has a parameter `@IdempotencyKey()`. */
+export const acceptsIdempotencyKey = perRoute((context) =>
+  Reflect.hasMetadata(ACCEPTS_KEY, context.getHandler()),
+);

@@ -5,7 +5,7 @@ import { IdempotencyRecord } from './idempotency-record.entity.js';
 import { Idempotency } from './idempotency.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
-/** Makes requests safe to retry. A module with `@Idempotent()` handlers imports it. */
+/** Makes requests safe to retry. A module that injects Idempotency imports it. */
 @Module({
   imports: [TypeOrmModule.forFeature([IdempotencyRecord])],
   providers: [ExpiredRecords, Idempotency, IdempotencyRepository],

@@ -11,18 +11,14 @@ const LOCK_AND_FIND = `
     LEFT JOIN idempotency_keys AS record
       ON record.owner_id = $2 AND record.key = $3 AND record.expires_at > $4`;
 
-/**
- * Inserts a row, or replaces an expired one. Returns no row if an unexpired one exists. The first
- * write of a transaction assigns its id, so `work` is evaluated before the row is inserted.
- */
+/** Inserts a row, or replaces an expired one. Returns no row if an unexpired one exists. */
 const SAVE = `
-  WITH work AS MATERIALIZED (SELECT pg_current_xact_id_if_assigned() IS NOT NULL AS has_written)
   INSERT INTO idempotency_keys AS old (owner_id, key, fingerprint, answer, expires_at)
-  SELECT $1::bigint, $2::text, $3::bytea, $4::text, $5::timestamptz FROM work
+  VALUES ($1, $2, $3, $4, $5)
       ON CONFLICT ON CONSTRAINT idempotency_keys_pkey DO UPDATE
      SET fingerprint = excluded.fingerprint, answer = excluded.answer, expires_at = excluded.expires_at
    WHERE old.expires_at <= $6
-  RETURNING (SELECT has_written FROM work) AS "hasWritten"`;
+  RETURNING owner_id`;
 
 /** By ctid, which is stable while rows are locked. By primary key, it would read the whole table. */
 const DELETE_EXPIRED = `
@@ -57,15 +53,14 @@ export class IdempotencyRepository {
     return row.response === null ? null : row;
   }
 
-  /** Returns whether the transaction had written anything, or null if a response is stored. */
+  /** Returns false, and stores nothing, if a response is stored. */
   async save(
     transaction: EntityManager,
     { ownerId, key, fingerprint, response, expiresAt }: IdempotencyRecord,
     nowMs: number,
-  ): Promise<{ hasWritten: boolean } | null> {
+  ): Promise<boolean> {
     const values = [ownerId, key, fingerprint, response, expiresAt, new Date(nowMs)];
-    const [saved] = await queryRows<{ hasWritten: boolean }>(transaction, SAVE, values);
-    return saved ?? null;
+    return (await queryRows(transaction, SAVE, values)).length > 0;
   }
 
   /** Deletes up to `limit` expired records that no other replica deletes. Returns their number. */

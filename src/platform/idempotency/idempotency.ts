@@ -1,4 +1,4 @@
-import { Injectable, Logger, StreamableFile } from '@nestjs/common';
+import { Injectable, StreamableFile } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Clock, DAY_MS } from '../config/clock.js';
 import { Transactions } from '../database/transactions.js';
@@ -29,10 +29,6 @@ interface IdempotentRequest extends OwnedKey {
 /** Executes a request once, however often it is sent with the same idempotency key. */
 @Injectable()
 export class Idempotency {
-  private readonly logger = new Logger(Idempotency.name);
-  /** Operations that the log has a warning for. */
-  private readonly warned = new Set<string>();
-
   constructor(
     private readonly repository: IdempotencyRepository,
     private readonly transactions: Transactions,
@@ -64,21 +60,9 @@ export class Idempotency {
       }
       const response = responseText(await work(transaction));
       const record = { ...owned, fingerprint, response, expiresAt: new Date(nowMs + DAY_MS) };
-      const saved = await this.repository.save(transaction, record, nowMs);
       // Another request stored its response in the meantime: this transaction is rolled back.
-      if (!saved) throw IN_PROGRESS;
-      if (!saved.hasWritten) this.warnOfNoWrite(operation);
+      if (!(await this.repository.save(transaction, record, nowMs))) throw IN_PROGRESS;
       return new SerializedJson(response, {}, owned.key);
-    });
-  }
-
-  /** Rejecting the request could be wrong: an operation may have nothing to change. */
-  private warnOfNoWrite(operation: string): void {
-    if (this.warned.has(operation)) return;
-    this.warned.add(operation);
-    this.logger.warn({
-      msg: 'an idempotent operation wrote nothing in its transaction: if it wrote with another EntityManager, a retry after a crash writes again',
-      operation,
     });
   }
 }

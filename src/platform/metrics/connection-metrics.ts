@@ -10,7 +10,7 @@ export class ConnectionMetrics {
     metrics.gauge(
       'pets_connections_max',
       'Maximum number of client connections (MAX_CONNECTIONS)',
-      () => connections.bounds.maxConnections,
+      () => connections.maxConnections,
     );
   }
 }

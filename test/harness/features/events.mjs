@@ -11,7 +11,6 @@ import { OnEvent } from '#dist/platform/events/on-event.decorator.js';
 import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
 import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
 import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
-import { Idempotent } from '#dist/platform/idempotency/idempotent.decorator.js';
 
 /** Longer than any test. */
 const NEVER_MS = 3_600_000;
@@ -102,7 +101,7 @@ Reflect.defineMetadata('design:paramtypes', types, OrdersController.prototype, '
 Body()(OrdersController.prototype, 'create', 0);
 CallerKey()(OrdersController.prototype, 'create', 1);
 IdempotencyKey()(OrdersController.prototype, 'create', 2);
-decorate(OrdersController, 'create', Idempotent(), Post());
+decorate(OrdersController, 'create', Post());
 for (const [index, token] of [Transactions, Idempotency, Events, EntityManager].entries()) {
   Inject(token)(OrdersController, undefined, index);
 }

@@ -31,9 +31,12 @@ class ExceptionsController {
     throw type ? new type(...(ARGUMENTS[form] ?? [])) : new Error(`no ${name}`);
   }
 
-  /** @param {string} status */
-  failWith(status) {
-    throw new common.HttpException('No such toy.', Number(status));
+  /**
+   * @param {string} status
+   * @param {string} message
+   */
+  failWith(status, message) {
+    throw new common.HttpException(message, Number(status));
   }
 
   /** @param {string} name */
@@ -62,12 +65,13 @@ class ClosedController {
 
 route(ExceptionsController, 'exports', 'exports');
 route(ExceptionsController, 'fail', 'thrown/:name/:form');
-route(ExceptionsController, 'failWith', 'status/:status');
+route(ExceptionsController, 'failWith', 'status/:status/:message');
 route(ExceptionsController, 'parse', 'pipes/:name');
 route(ClosedController, 'read', '');
 for (const [index, name] of ['name', 'form'].entries())
   common.Param(name, AS_SENT)(ExceptionsController.prototype, 'fail', index);
-common.Param('status', AS_SENT)(ExceptionsController.prototype, 'failWith', 0);
+for (const [index, name] of ['status', 'message'].entries())
+  common.Param(name, AS_SENT)(ExceptionsController.prototype, 'failWith', index);
 common.Param('name', AS_SENT)(ExceptionsController.prototype, 'parse', 0);
 common.UseGuards({ canActivate: () => false })(ClosedController);
 common.Controller({ path: 'exceptions', version: '1' })(ExceptionsController);

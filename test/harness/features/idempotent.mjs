@@ -8,7 +8,6 @@ import { Page } from '#dist/platform/http/response/handler-result.js';
 import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
 import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
 import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
-import { Idempotent } from '#dist/platform/idempotency/idempotent.decorator.js';
 
 class NewNote {
   text = '';
@@ -25,7 +24,6 @@ let runs = 0;
 const WORKS = {
   created: (run) => ({ run }),
   nothing: () => undefined,
-  silent: (run) => ({ run }),
   page: () => new Page([]),
   conflict: (run) => {
     if (run % 2 === 1)
@@ -95,7 +93,7 @@ function route(name, ...decorators) {
   CallerKey()(prototype, name, 1);
   IdempotencyKey()(prototype, name, 2);
   Param('work', { transform: (/** @type {string} */ text) => text })(prototype, name, 3);
-  for (const decorate of [Idempotent(), ...decorators]) decorate(prototype, name, descriptor);
+  for (const decorate of decorators) decorate(prototype, name, descriptor);
 }
 route('create', Post('create/:work'));
 route('createWithoutContent', Post('create-without-content/:work'), HttpCode(204));

@@ -4,9 +4,9 @@
 import 'reflect-metadata';
 import { Controller, Get, Inject, Module, Param, Query } from '@nestjs/common';
 import { getDataSourceToken } from '@nestjs/typeorm';
-import { ServiceError } from '#dist/platform/errors/service-error.js';
-import { Keyset } from '#dist/platform/http/paging/keyset.js';
+import { PageCursor } from '#dist/platform/http/paging/page-cursor.js';
 import { PageQuery } from '#dist/platform/http/paging/page-query.dto.js';
+import { petNotFound } from '#dist/pets/pets.errors.js';
 import { Int64Pipe } from '#dist/platform/http/validation/int64.pipe.js';
 import {
   IsOneOf,
@@ -14,7 +14,7 @@ import {
   IsText,
 } from '#dist/platform/http/validation/property-rules.js';
 
-const BY_NAME = new Keyset('text', 'bigint');
+const BY_NAME = new PageCursor('text', 'bigint');
 
 class ByNameQuery extends PageQuery {}
 IsOptionalMember()(ByNameQuery.prototype, 'status');
@@ -56,7 +56,6 @@ class PetsByNameController {
 Reflect.defineMetadata('design:paramtypes', [Object], PetsByNameController);
 Inject(getDataSourceToken())(PetsByNameController, undefined, 0);
 route('list', Get(), Query(), ByNameQuery);
-const petNotFound = () => new ServiceError('pet_not_found', 'No animal has this identifier.');
 route('find', Get(':id'), Param('id', new Int64Pipe(petNotFound)), BigInt);
 Controller({ path: 'pets-by-name', version: '1' })(PetsByNameController);
 

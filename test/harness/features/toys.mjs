@@ -28,7 +28,6 @@ import { Public } from '#dist/platform/access/public.decorator.js';
 import { ServiceError } from '#dist/platform/errors/service-error.js';
 import { ApiErrors } from '#dist/platform/http/openapi/decorators/api-errors.decorator.js';
 import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
-import { Idempotent } from '#dist/platform/idempotency/idempotent.decorator.js';
 
 const TOY = { schema: { type: 'object' }, example: { toyId: 1 } };
 
@@ -76,7 +75,6 @@ route(
 route(
   'sell',
   Post(':toyId/sale'),
-  Idempotent(),
   ApiErrors({ conflict: 'The toy is sold.' }),
   ApiCreatedResponse(TOY),
   ApiUnprocessableEntityResponse({ description: 'The toy is not for sale.' }),

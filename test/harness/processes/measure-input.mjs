@@ -6,7 +6,7 @@ import { Expose, Transform, Type } from 'class-transformer';
 import { Allow, IsInt, IsObject, IsOptional, IsString, ValidateNested } from 'class-validator';
 import { parseJson } from '#dist/platform/http/body/parse-json.js';
 import { IsInt64 } from '#dist/platform/http/validation/property-rules.js';
-import { ValidationPipe } from '#dist/platform/http/validation/validation.pipe.js';
+import { DtoValidationPipe } from '#dist/platform/http/validation/dto-validation.pipe.js';
 import { NewPet } from '#dist/pets/dto/new-pet.dto.js';
 
 /** @typedef {{ cpuMs: number, outcome: string }} Measured */
@@ -61,7 +61,7 @@ decorate(Order, 'anything', Allow());
 
 /** @type {Record<string, import('@nestjs/common').Type>} */
 const DTOS = { NewPet, Order, Person };
-const pipe = new ValidationPipe();
+const pipe = new DtoValidationPipe();
 
 process.on('message', (/** @type {{ dto: string, text: string }} */ { dto, text }) => {
   const bytes = Buffer.from(text);

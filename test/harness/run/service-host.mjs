@@ -12,7 +12,6 @@ import { createApp } from '#dist/platform/app.js';
 import { AppModule } from '#dist/app.module.js';
 import { run } from '#dist/cli/run.js';
 import { Settings } from '#dist/platform/config/settings.js';
-import { VERSION } from '#dist/platform/config/version.js';
 import { locateDatabase } from '#dist/platform/database/database-location.js';
 import { createLogger } from '#dist/platform/logging/logger.js';
 import { ServiceMetrics } from '#dist/platform/metrics/service-metrics.js';
@@ -92,7 +91,7 @@ async function runCommand(args, env) {
   }
   process.env = env;
   try {
-    return { code: await run(args, VERSION), ...printed };
+    return { code: await run(args), ...printed };
   } finally {
     process.env = ownEnv;
     // @ts-expect-error -- The method of the prototype is used again.

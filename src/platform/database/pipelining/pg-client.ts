@@ -7,7 +7,6 @@ import { hash } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { ConnectionFailedError } from '../pools/connection-failed-error.js';
 import {
   type BatchDone,
   type Parameter,
@@ -30,8 +29,6 @@ export interface PgClientConfig extends pg.ClientConfig {
   responseTimeoutMs?: number;
 }
 
-type ConnectCallback = (error: Error | null, client: pg.Client) => void;
-
 type Query = (...query: unknown[]) => unknown;
 
 /**
@@ -49,22 +46,6 @@ export class PgClient extends pg.Client {
     const { responseTimeoutMs = Infinity } = config;
     this.once('connect', () => this.closeWhenOverdue(responseTimeoutMs));
   }
-
-  /**
-   * @throws ConnectionFailedError for any reason: TLS, authentication, too many connections, a
-   *   protocol error
-   */
-  override connect = ((callback?: ConnectCallback): Promise<pg.Client> | undefined => {
-    if (callback === undefined) {
-      return super.connect().catch((error: unknown) => {
-        throw new ConnectionFailedError(error);
-      });
-    }
-    super.connect((error: Error | null) => {
-      callback(error && new ConnectionFailedError(error), this);
-    });
-    return undefined;
-  }) as pg.Client['connect'];
 
   // pg declares a dozen overloads of query. This implements all of them.
   override query = ((config: unknown, values?: unknown, callback?: unknown): unknown => {

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { describeCause } from '../../logging/error-details.js';
 
 /** Thrown when a request needs a connection and the maximum number of requests already waits. */
 export class DatabaseQueueFullError extends Error {
@@ -6,6 +7,15 @@ export class DatabaseQueueFullError extends Error {
 
   constructor(maxWaiting: number) {
     super(`${maxWaiting} requests already wait for a database connection`);
+  }
+}
+
+/** The pool has no connection: none could be opened, for any reason, or became free in time. */
+export class ConnectionFailedError extends Error {
+  override readonly name = 'ConnectionFailedError';
+
+  constructor(cause: unknown) {
+    super(`The database cannot be reached: ${describeCause(cause)}`, { cause });
   }
 }
 
@@ -44,12 +54,20 @@ export class BoundedPool extends pg.Pool {
 
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: ConnectCallback): void;
-  /** @throws DatabaseQueueFullError at once when the queue is full */
+  /** @throws ConnectionFailedError, or DatabaseQueueFullError at once when the queue is full */
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
-    if (!this.isSaturated) return callback ? super.connect(callback) : super.connect();
-    this.rejected++;
-    const error = new DatabaseQueueFullError(this.maxWaiting);
-    if (!callback) return Promise.reject(error);
-    callback(error, undefined, () => undefined);
+    if (!callback) {
+      return new Promise((resolve, reject) => {
+        this.connect((error, client) => (client ? resolve(client) : reject(error as Error)));
+      });
+    }
+    if (this.isSaturated) {
+      this.rejected++;
+      callback(new DatabaseQueueFullError(this.maxWaiting), undefined, () => undefined);
+      return;
+    }
+    super.connect((error, client, release) => {
+      callback(error && new ConnectionFailedError(error), client, release);
+    });
   }
 }

@@ -3,9 +3,8 @@ import pg from 'pg';
 import { Settings } from '../../config/settings.js';
 import { isUnavailable } from '../database-errors.js';
 import { DatabaseLocation } from '../database-location.js';
-import { BoundedPool, DatabaseQueueFullError } from './bounded-pool.js';
+import { BoundedPool, ConnectionFailedError, DatabaseQueueFullError } from './bounded-pool.js';
 import { APPLICATION_NAMES, connectionConfig } from './client-config.js';
-import { ConnectionFailedError } from './connection-failed-error.js';
 
 /** After this time, the failure of a query no longer shows that the database is unreachable. */
 const UNREACHABLE_FOR_MS = 3_000;

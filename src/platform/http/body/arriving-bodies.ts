@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
-import { MAX_BODY_BYTES } from '../../errors/public-messages.js';
 import { serviceOverloaded } from '../../errors/service-error.js';
 
 /** A few callers that send slowly leave room for the others. */

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { parse, type ParseOptions } from 'lossless-json';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 
@@ -10,11 +11,11 @@ const MAX_NUMBER_LENGTH = 100;
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 /** Other numbers have at most 15 digits and no exponent, so that a double holds them. */
 const MAY_BE_INEXACT = /[\d.]{16}|\d[eE]|-0/;
-/** Matches at every quotation mark, so that a search takes linear time. */
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"?|[-\d][-+.\deE]*/gs;
 
-/** Larger numbers stand for exact numbers, and those that a client sends are marked as well. */
-const MAX_UNMARKED = 1e299;
+const EXACT: ParseOptions = {
+  parseNumber: exactNumber,
+  onDuplicateKey: ({ newValue }) => newValue,
+};
 
 /**
  * Parses JSON (RFC 8259) and keeps integers up to 2^63 exact: a number up to 2^53 - 1, a bigint
@@ -30,7 +31,7 @@ export function parseJson(bytes: Buffer): unknown {
   const text = bytes.toString('utf8');
   checkSize(text);
   try {
-    return MAY_BE_INEXACT.test(text) ? parseExactly(text) : JSON.parse(text);
+    return MAY_BE_INEXACT.test(text) ? parse(text, null, EXACT) : JSON.parse(text);
   } catch (error) {
     throw malformedJson('cannot be parsed', error);
   }
@@ -67,39 +68,6 @@ function checkSize(text: string): void {
 function tooManyValues(): ServiceError {
   const max = MAX_VALUES.toLocaleString('en-US');
   return malformedJson(`has more than ${max} members and elements in total`);
-}
-
-/**
- * Parses JSON with other numbers, the marks, in place of those that a double does not hold. The
- * native parser decides whether the text is valid, because a mark is valid in the same places.
- */
-function parseExactly(text: string): unknown {
-  const exact: (number | bigint)[] = [];
-  const marked = text.replace(STRING_OR_NUMBER, (token) => {
-    if (token.startsWith('"')) return token;
-    if (token === '-0') return '0';
-    const value = exactNumber(token);
-    if (Object.is(value, Number(token)) && !isMark(value)) return token;
-    return NUMBER.test(token) ? `${exact.push(value) + 1}e299` : token;
-  });
-  const value: unknown = JSON.parse(marked);
-  return exact.length === 0 ? value : withExactNumbers(value, exact);
-}
-
-function isMark(value: unknown): value is number {
-  return typeof value === 'number' && Math.abs(value) > MAX_UNMARKED;
-}
-
-/** Returns a value with exact numbers in place of the marks. It changes objects in place. */
-function withExactNumbers(value: unknown, exact: readonly (number | bigint)[]): unknown {
-  if (isMark(value)) return exact[Math.round(value / MAX_UNMARKED) - 2];
-  // A copy: one bigint in an array of doubles would convert the whole array.
-  if (Array.isArray(value)) return value.map((item) => withExactNumbers(item, exact));
-  if (typeof value === 'object' && value !== null) {
-    const members = value as Record<string, unknown>;
-    for (const name of Object.keys(members)) members[name] = withExactNumbers(members[name], exact);
-  }
-  return value;
 }
 
 /**

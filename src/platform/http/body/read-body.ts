@@ -1,4 +1,5 @@
-import { MAX_BODY_BYTES, PUBLIC_MESSAGES } from '../../errors/public-messages.js';
+import { MAX_BODY_BYTES } from '../../config/bounds.js';
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { hasBody } from '../request/request-context.js';
 import type { Request } from '../request/request.js';
@@ -75,5 +76,5 @@ async function receiveBytes(request: Request, arriving: ArrivingBodies): Promise
 
 /** Returns the 413 for a body over MAX_BODY_BYTES. */
 function payloadTooLarge(): ServiceError {
-  return new ServiceError('payload_too_large', PUBLIC_MESSAGES.payloadTooLarge);
+  return new ServiceError('payload_too_large', PUBLIC_MESSAGES.payloadTooLarge(MAX_BODY_BYTES));
 }

@@ -44,7 +44,7 @@ declare module 'express-serve-static-core' {
 
     // Set by IdempotencyKeyGuard:
 
-    /** The `Idempotency-Key` of a request to an `@Idempotent()` handler. */
+    /** The `Idempotency-Key` of a request to a handler with `@IdempotencyKey()`. */
     idempotencyKey?: string | undefined;
 
     // Set by JsonBodyGuard:

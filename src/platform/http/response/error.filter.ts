@@ -24,18 +24,25 @@ function unknownError(cause: unknown): ServiceError {
   return new ServiceError('internal_error', PUBLIC_MESSAGES.internalError, { cause });
 }
 
-/** Messages of NestJS itself: its pipes, its router, a guard that returns false. */
-const FRAMEWORK_MESSAGE =
-  /^(?:Validation failed|The value passed as UUID|(?:\[\d+\] )?item must be|File is required|Forbidden resource$|Cannot [A-Z]+ \/|ThrottlerException)/;
+/** The messages of NestJS itself, as whole sentences: of its pipes, its router, and its guards. */
+const NEST_MESSAGES = [
+  /^Validation failed \((?:parsable array expected|(?:boolean|enum|numeric) string is expected|uuid(?: v \w+)? is expected|no Date provided|invalid date format|(?:current )?file .+|expected (?:size|type) is .+)\)$/,
+  /^The value passed as UUID is not a string$/,
+  /^(?:\[\d+\] )?item must be a (?:number|boolean value)$/,
+  /^File is required$/,
+  /^Cannot [A-Z]+ \/\S*$/,
+  /^Forbidden resource$/,
+  /^ThrottlerException: Too Many Requests$/,
+];
 
 /**
- * Keeps the status, and below 500 the message that the code of a feature has set. Other messages
- * may reveal internals.
+ * Keeps the status, and below 500 and for 503 the message that the code of a feature has set. Other
+ * messages may reveal internals.
  */
 function fromHttpException(exception: HttpException): ServiceError {
   const status = exception.getStatus();
   const code = codeOfStatus(status);
-  if (code === 'service_unavailable') return serviceUnavailable(exception);
+  if (status === 503) return serviceUnavailable(exception, ownMessage(exception));
   const message =
     status < 500 ? (ownMessage(exception) ?? ERRORS[code].when) : PUBLIC_MESSAGES.internalError;
   return new ServiceError(code, message, { status, cause: exception });
@@ -51,5 +58,5 @@ function ownMessage(exception: HttpException): string | undefined {
   const reason = STATUS_CODES[exception.getStatus()] ?? '';
   // NestJS shortens a reason.
   const isDefault = reason.toLowerCase().startsWith(message.toLowerCase());
-  return isDefault || FRAMEWORK_MESSAGE.test(message) ? undefined : message;
+  return isDefault || NEST_MESSAGES.some((nest) => nest.test(message)) ? undefined : message;
 }

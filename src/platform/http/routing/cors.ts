@@ -1,24 +1,10 @@
 import { Injectable, type NestMiddleware } from '@nestjs/common';
 import { Settings } from '../../config/settings.js';
+import { HEADER_NAMES } from '../request/headers.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 
-const EXPOSED_HEADERS = [
-  'Link',
-  'ETag',
-  'Retry-After',
-  'X-Request-Id',
-  'Deprecation',
-  'Sunset',
-  'Idempotent-Replayed',
-  'X-RateLimit-Limit',
-  'X-RateLimit-Remaining',
-  'X-RateLimit-Reset',
-  'RateLimit',
-  'RateLimit-Policy',
-].join(', ');
-
-const REQUEST_HEADERS =
-  'Authorization, Content-Type, Idempotency-Key, If-None-Match, X-Request-Id, traceparent';
+const EXPOSED_HEADERS = HEADER_NAMES.ofResponses.join(', ');
+const REQUEST_HEADERS = HEADER_NAMES.ofRequests.join(', ');
 const PREFLIGHT_MAX_AGE_SECONDS = '600';
 
 /**

@@ -11,7 +11,7 @@ import { ApiExtension } from '@nestjs/swagger';
 import { Clock } from '../../config/clock.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { responseOf } from '../request/request-context.js';
-import { LinkBase } from './link-base.js';
+import { PublicUrl } from './public-url.js';
 
 /** When an operation is deprecated and removed, and its replacement. */
 export interface Deprecation {
@@ -50,7 +50,7 @@ class DeprecationGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly clock: Clock,
-    private readonly linkBase: LinkBase,
+    private readonly publicUrl: PublicUrl,
   ) {}
 
   /** @throws ServiceError endpoint_removed from the sunset on */
@@ -59,7 +59,7 @@ class DeprecationGuard implements CanActivate {
     const response = responseOf(context);
     response.setHeader('Deprecation', `@${deprecation.since.getTime() / 1000}`);
     response.setHeader('Sunset', deprecation.sunset.toUTCString());
-    const successor = this.linkBase.urlOf(deprecation.successor);
+    const successor = this.publicUrl.urlOf(deprecation.successor);
     response.setHeader('Link', `<${successor}>; rel="successor-version"`);
     if (this.clock.now() >= deprecation.sunset.getTime()) {
       throw new ServiceError('endpoint_removed', removalMessage(deprecation));

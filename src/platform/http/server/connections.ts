@@ -10,7 +10,6 @@ import { clientNetwork } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 import { sendError } from '../response/send-json.js';
 import { Arrivals } from './arrivals.js';
-import { type ConnectionBounds, connectionBounds } from './connection-bounds.js';
 import type { HttpAdapter } from './http-adapter.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
@@ -18,8 +17,6 @@ import { lingerAfterResponse } from './lingering-close.js';
 class Connection {
   /** The response to the request in progress, until it is completely sent. */
   response: Response | undefined;
-  private sentBytes = 0;
-  private stalledSinceMs: number | undefined;
 
   /** @param address the client's address; IPv6 addresses by /64 network */
   constructor(
@@ -31,23 +28,11 @@ class Connection {
   unsentBytes(): number {
     return (this.response ?? this.socket).writableLength;
   }
-
-  /**
-   * Returns for how many milliseconds the client has read nothing of its response, 0 when all is
-   * read. It compares with the previous call, so call it regularly.
-   */
-  stalledMs(nowMs: number): number {
-    const { bytesWritten, writableLength } = this.socket;
-    const sentBytes = bytesWritten - writableLength;
-    if (writableLength === 0 || sentBytes !== this.sentBytes) this.stalledSinceMs = undefined;
-    this.sentBytes = sentBytes;
-    if (writableLength === 0) return 0;
-    this.stalledSinceMs ??= nowMs;
-    return nowMs - this.stalledSinceMs;
-  }
 }
 
 const CHECK_INTERVAL_MS = 1_000;
+/** Open files for everything except client connections and connections to the database. */
+const RESERVED_FILES = 96;
 /** Random, so that the clients do not return all at once. */
 const SHED_PAUSE_MS = { min: 400, max: 900 };
 
@@ -68,7 +53,10 @@ export class Connections implements NestMiddleware, OnModuleInit {
   /** The number of admitted requests without a response, which a slow reader does not increase. */
   inProgress = 0;
 
-  readonly bounds: ConnectionBounds;
+  /** As many as the settings and the limit of open files allow. */
+  readonly maxConnections: number;
+  private readonly maxConnectionsPerAddress: number;
+  private readonly maxUnsentBytes: number;
   /** The number of closed connections by limit. */
   readonly closed = {
     connections: 0,
@@ -78,12 +66,16 @@ export class Connections implements NestMiddleware, OnModuleInit {
     stalled: 0,
   };
 
-  /** @throws SettingError when MAX_CONNECTIONS is over the limit of open files */
   constructor(
-    settings: Settings,
+    { bounds, database }: Settings,
     private readonly host: HttpAdapterHost,
   ) {
-    this.bounds = connectionBounds(settings);
+    const files = openFilesLimit() - RESERVED_FILES - database.poolSize - database.lookupPoolSize;
+    // Over this limit, the operating system would reject every new connection.
+    this.maxConnections = Math.max(1, Math.min(bounds.maxConnections, files));
+    this.maxConnectionsPerAddress =
+      bounds.maxConnectionsPerAddress ?? Math.ceil(this.maxConnections / 2);
+    this.maxUnsentBytes = bounds.maxUnsentBytes;
   }
 
   get size(): number {
@@ -96,6 +88,11 @@ export class Connections implements NestMiddleware, OnModuleInit {
     const server = adapter.getHttpServer() as Server;
     adapter.onHead = (request) => this.endRequest(request);
     server.on('connection', (socket) => this.add(socket));
+    // An idle connection has timed out, or the client does not read its response.
+    server.on('timeout', (socket: Socket) => {
+      if (this.requestOf(socket)) this.closed.stalled++;
+      socket.destroy();
+    });
     this.arrivals.attach(server);
     const timer = setInterval(() => this.check(performance.now()), CHECK_INTERVAL_MS).unref();
     server.once('close', () => clearInterval(timer));
@@ -174,13 +171,13 @@ export class Connections implements NestMiddleware, OnModuleInit {
     const { remoteAddress = '' } = socket;
     const address = clientNetwork(remoteAddress);
     const sameAddress = this.byAddress.get(address) ?? new Set();
-    const { maxConnections, maxConnectionsPerAddress } = this.bounds;
-    const maxOfAddress = this.isTrustedProxy(remoteAddress) ? Infinity : maxConnectionsPerAddress;
+    const isProxy = this.isTrustedProxy(remoteAddress);
+    const maxOfAddress = isProxy ? Infinity : this.maxConnectionsPerAddress;
     // The address first: a client over its own limit must not close connections of others.
     const hasRoom =
       remoteAddress !== '' &&
       this.makeRoom('connections_per_address', sameAddress.size, maxOfAddress, sameAddress) &&
-      this.makeRoom('connections', this.size, maxConnections, this.idleFirst());
+      this.makeRoom('connections', this.size, this.maxConnections, this.idleFirst());
     if (!hasRoom) {
       socket.destroy();
       return;
@@ -233,18 +230,13 @@ export class Connections implements NestMiddleware, OnModuleInit {
       if (response && !response.headersSent && nowMs >= (response.req.dueAt ?? Infinity)) {
         sendError(response, serviceUnavailable('response deadline'));
       }
-      const stalledMs = connection.stalledMs(nowMs);
-      if (stalledMs >= this.bounds.stalledConnectionTimeoutMs) {
-        this.closed.stalled++;
-        connection.socket.destroy();
-      } else if (connection.unsentBytes() > 0) {
-        unsentBytes += connection.unsentBytes();
-        unsent.push(connection);
-      }
+      if (connection.unsentBytes() === 0) continue;
+      unsentBytes += connection.unsentBytes();
+      unsent.push(connection);
     }
     // Closes the oldest until the others are within the limit.
     for (const connection of unsent) {
-      if (unsentBytes <= this.bounds.maxUnsentBytes) break;
+      if (unsentBytes <= this.maxUnsentBytes) break;
       unsentBytes -= connection.unsentBytes();
       this.closed.unsent_responses++;
       connection.socket.destroy();
@@ -260,6 +252,15 @@ export class Connections implements NestMiddleware, OnModuleInit {
 /** Returns whether a response has to wait until its client reads. */
 function isUnread({ writableEnded, writableNeedDrain }: Response): boolean {
   return writableEnded || writableNeedDrain;
+}
+
+/** Returns how many files the process can open. Node raises the limit at start. */
+function openFilesLimit(): number {
+  // Windows has no such limit.
+  const { userLimits } = process.report.getReport() as {
+    userLimits?: { open_files: { soft: number | 'unlimited' } };
+  };
+  return Number(userLimits?.open_files.soft) || Infinity;
 }
 
 /** The value by which a handler of Node's HTTP parser makes it ignore the rest of what it has read. */

@@ -4,7 +4,7 @@ import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { createExpressMessages } from './express-messages.js';
 import type { Settings } from '../../config/settings.js';
-import type { LinkBase } from '../routing/link-base.js';
+import type { PublicUrl } from '../routing/public-url.js';
 import { allowPrivateCaching, sendJson, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { Page, SerializedJson } from '../response/handler-result.js';
@@ -26,7 +26,7 @@ export class HttpAdapter extends ExpressAdapter {
   private readonly writes = new BatchedWrites();
 
   constructor(
-    private readonly linkBase: LinkBase,
+    private readonly publicUrl: PublicUrl,
     private readonly settings: Settings,
   ) {
     const express = createExpressMessages((response) => this.beforeHead(response));
@@ -62,11 +62,13 @@ export class HttpAdapter extends ExpressAdapter {
         app(request, response);
       }) as http.RequestListener,
     );
-    const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } = this.settings.server;
+    const limits = this.settings.server;
     Object.assign(server, {
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: requestTimeoutMs,
-      keepAliveTimeout: keepAliveTimeoutMs,
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      // While nothing arrives and nothing is read. It resets with each byte.
+      timeout: limits.stalledConnectionTimeoutMs,
       // No limit on their number: Node would silently drop further headers, such as the API key.
       maxHeadersCount: 0,
       // A client may end its side of the connection after its request and wait for the response.
@@ -116,7 +118,7 @@ export class HttpAdapter extends ExpressAdapter {
     const text = response.statusCode === 204 ? '' : textOf(body);
     if (text === '') return sendNothing(response);
     if (body instanceof Page && body.next) {
-      const url = `${this.linkBase.urlOf(request.path)}?${writeQuery(body.next)}`;
+      const url = `${this.publicUrl.urlOf(request.path)}?${writeQuery(body.next)}`;
       // RFC 8288. In addition to the Link of a deprecated route.
       response.appendHeader('Link', `<${url}>; rel="next"`);
     }

@@ -1,4 +1,4 @@
-import { DefaultValuePipe, type Type, ValidationPipe as NestValidationPipe } from '@nestjs/common';
+import { DefaultValuePipe, type Type, ValidationPipe } from '@nestjs/common';
 import {
   PARAMTYPES_METADATA,
   PIPES_METADATA,
@@ -36,7 +36,7 @@ type Pipe = (object | Type) & { expectedType?: unknown };
 type Parameters = Record<string, { index: number; data?: unknown; pipes?: readonly Pipe[] }>;
 
 /**
- * Returns one line for each parameter of a handler that the ValidationPipe would pass unvalidated or
+ * Returns one line for each parameter of a handler that DtoValidationPipe would pass unvalidated or
  * with missing properties. NestJS does so silently when it knows no DTO class for the parameter.
  */
 export function handlerProblems(controller: Type, name: string): string[] {
@@ -86,5 +86,5 @@ function validates(pipe: Pipe): boolean {
   const instance =
     typeof pipe === 'function' ? (Object.create(pipe.prototype as object) as object) : pipe;
   if (instance instanceof DefaultValuePipe) return false;
-  return !(instance instanceof NestValidationPipe) || pipe.expectedType !== undefined;
+  return !(instance instanceof ValidationPipe) || pipe.expectedType !== undefined;
 }

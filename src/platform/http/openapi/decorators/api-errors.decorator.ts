@@ -1,27 +1,35 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiExtension, type OperationObject } from '@nestjs/swagger';
-import type { ErrorExamples } from '../description/errors.js';
+import type { FeatureError } from '../../../errors/catalogue.js';
+import { type DescribedError, describedErrors, type ErrorExamples } from '../description/errors.js';
 
 /** The prefix of an extension for each code, so that several decorators add to each other. */
 const EXTENSION = 'x-error-';
 
 /**
- * Describes the errors of an operation, except those of the guards and the server, with an example
- * message for each code. If several decorators declare a code, the one closest to the method wins.
+ * Describes the errors of an operation, except those of the guards and the server: errors that a
+ * feature declares, and example messages for codes of the catalogue. If several decorators declare a
+ * code, the one closest to the method wins.
  */
-export function ApiErrors(messages: ErrorExamples): ClassDecorator & MethodDecorator {
-  const entries = Object.entries(messages);
-  return applyDecorators(...entries.map(([code, text]) => ApiExtension(EXTENSION + code, text)));
+export function ApiErrors(
+  ...errors: readonly (FeatureError | ErrorExamples)[]
+): ClassDecorator & MethodDecorator {
+  const described = errors.flatMap((error): DescribedError[] =>
+    'when' in error ? [{ ...error, message: error.when }] : describedErrors(error),
+  );
+  return applyDecorators(...described.map((error) => ApiExtension(EXTENSION + error.code, error)));
 }
 
 /** Separates the errors that `@ApiErrors()` declares from the operation. */
 export function takeErrors(decorated: OperationObject) {
+  const isError = ([name]: [string, unknown]): boolean => name.startsWith(EXTENSION);
   const entries = Object.entries(decorated);
-  const errors = entries.filter(([name]) => name.startsWith(EXTENSION));
-  const operation = entries.filter((entry) => !errors.includes(entry));
-  const messages = errors.map(([name, text]) => [name.slice(EXTENSION.length), text as string]);
   return {
-    errors: Object.fromEntries(messages) as ErrorExamples,
-    operation: Object.fromEntries(operation) as unknown as OperationObject,
+    // The last extension that a decorator adds is the first one.
+    errors: entries
+      .filter(isError)
+      .map(([, error]) => error as DescribedError)
+      .reverse(),
+    operation: Object.fromEntries(entries.filter((entry) => !isError(entry))) as OperationObject,
   };
 }

@@ -1,5 +1,5 @@
 import { ApiBody, ApiParam, ApiProperty } from '@nestjs/swagger';
-import { MAX_BODY_BYTES } from '../../../errors/public-messages.js';
+import { MAX_BODY_BYTES } from '../../../config/bounds.js';
 import type { Type } from '@nestjs/common';
 
 const INT64 = { type: 'integer', format: 'int64' } as const;

@@ -1,7 +1,7 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiExtraModels, ApiOkResponse, ApiSchema, getSchemaPath } from '@nestjs/swagger';
 import { MAX_PAGE_SIZE } from '../../paging/page-query.dto.js';
-import { responseHeaders } from '../description/headers.js';
+import { headersOn } from '../../request/headers.js';
 
 /** Describes the schema of a DTO class. `@ApiProperty()` describes its properties. */
 export function ApiModel(options: {
@@ -24,6 +24,6 @@ export function ApiPage(
   ApiSchema({ name, ...texts, ...array })(PageOfItems);
   return applyDecorators(
     ApiExtraModels(item),
-    ApiOkResponse({ ...texts, type: PageOfItems, headers: responseHeaders('Link') }),
+    ApiOkResponse({ ...texts, type: PageOfItems, headers: headersOn('page') }),
   );
 }

@@ -1,15 +1,10 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { BaseAddresses } from '../../../config/server-settings.js';
-import { ERROR_CODES, isGeneric } from '../../../errors/catalogue.js';
+import { HEADER_COMPONENTS } from '../../request/headers.js';
 import { DEPRECATION_EXTENSION } from '../../routing/deprecation.js';
-import {
-  type DecoratedOperation,
-  describeOperation,
-  type Responses,
-} from './describe-operation.js';
-import { errorSchema } from './errors.js';
-import { REQUEST_HEADERS, RESPONSE_HEADERS } from './headers.js';
+import { type DecoratedOperation, describeOperation, type Shared } from './describe-operation.js';
+import { errorSchema, publishedErrors } from './errors.js';
 import { serviceDescription } from './service-description.js';
 
 const VERSION_PATH = '/v1';
@@ -42,7 +37,7 @@ export function describeInterface(
 ): OpenAPIObject {
   const tags = new Set<string>();
   const paths: Record<string, Record<string, unknown>> = {};
-  const responses: Responses = {};
+  const shared: Shared = { responses: {}, errors: [] };
   for (const [path, pathItem] of Object.entries(routes.paths)) {
     const isVersioned = path.startsWith(`${VERSION_PATH}/`);
     for (const [method, operation] of Object.entries(pathItem) as [string, DecoratedOperation][]) {
@@ -50,25 +45,23 @@ export function describeInterface(
       operation.tags?.forEach((tag) => tags.add(tag));
       const item = (paths[isVersioned ? path.slice(VERSION_PATH.length) : path] ??= {});
       if (!isVersioned) item['servers'] = servers(settings, '');
-      item[method] = describeOperation(method, operation, responses);
+      item[method] = describeOperation(method, operation, shared);
     }
   }
-  const text = JSON.stringify([paths, responses]);
-  const codes = ERROR_CODES.filter((code) => !isGeneric(code) || text.includes(`"code":"${code}"`));
+  const errors = publishedErrors(shared.errors);
   // In the order in which people read it.
   return {
     openapi: routes.openapi,
-    info: { ...routes.info, contact: CONTACT, description: serviceDescription(codes) },
+    info: { ...routes.info, contact: CONTACT, description: serviceDescription(errors) },
     servers: servers(settings, VERSION_PATH),
     security: routes.security ?? [],
     tags: [...tags].map((name) => ({ name })),
     paths,
     components: {
       ...routes.components,
-      schemas: { ...routes.components?.schemas, Error: errorSchema(codes) },
-      parameters: REQUEST_HEADERS,
-      responses,
-      headers: RESPONSE_HEADERS,
+      schemas: { ...routes.components?.schemas, Error: errorSchema(errors) },
+      responses: shared.responses,
+      ...HEADER_COMPONENTS,
     },
   };
 }

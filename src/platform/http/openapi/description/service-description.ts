@@ -1,5 +1,5 @@
 import { PLAN_LIMITS } from '../../../config/plans.js';
-import { ERRORS, type ErrorCode } from '../../../errors/catalogue.js';
+import type { FeatureError } from '../../../errors/catalogue.js';
 
 const planTable = Object.entries(PLAN_LIMITS).map(([name, limits]) => {
   const number = (limit?: number) => limit?.toLocaleString('en-US') ?? 'custom';
@@ -67,12 +67,10 @@ returns 204 with \`Allow\`.
 `.trim();
 
 /**
- * Returns the introduction in Markdown, with a table of these error codes. A paragraph is one line,
+ * Returns the introduction in Markdown, with a table of these errors. A paragraph is one line,
  * because Swagger UI shows line breaks.
  */
-export function serviceDescription(codes: readonly ErrorCode[]): string {
-  const rows = codes.map(
-    (code) => `| ${ERRORS[code].status} | \`${code}\` | ${ERRORS[code].when} |`,
-  );
+export function serviceDescription(errors: readonly FeatureError[]): string {
+  const rows = errors.map(({ code, status, when }) => `| ${status} | \`${code}\` | ${when} |`);
   return TEXT.replace(/(?<=[^\n|])\n(?=[^\n|#])/g, ' ').replace('ERROR_TABLE', rows.join('\n'));
 }

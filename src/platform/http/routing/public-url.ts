@@ -9,7 +9,7 @@ LOOPBACK.addAddress('::1', 'ipv6');
  * The prefix of the URLs in `Link` headers (RFC 8288). It never depends on the Host header, which
  * the client chooses.
  */
-export class LinkBase {
+export class PublicUrl {
   /** @param prefix PUBLIC_URL; '' for relative references */
   constructor(private prefix = '') {}
 

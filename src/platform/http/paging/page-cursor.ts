@@ -10,7 +10,7 @@ import { type Position, SORT_COLUMNS, type SortColumn, writeText } from './sort-
  * The sort order of a list whose pages begin after a row, not at an offset, so that each page costs
  * the same. The columns identify one row: the last one is usually the id.
  */
-export class Keyset<const Columns extends readonly SortColumn[]> {
+export class PageCursor<const Columns extends readonly SortColumn[]> {
   private readonly columns: Columns;
 
   /** @param columns the types of the sort columns, in order */

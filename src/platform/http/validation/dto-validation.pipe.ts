@@ -1,8 +1,4 @@
-import {
-  type ArgumentMetadata,
-  Injectable,
-  ValidationPipe as NestValidationPipe,
-} from '@nestjs/common';
+import { type ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
 import * as classTransformer from 'class-transformer';
 import * as classValidator from 'class-validator';
 import { ServiceError } from '../../errors/service-error.js';
@@ -15,7 +11,7 @@ import { validationMessage } from './validation-message.js';
  * @throws ServiceError invalid_request that lists the first 50 invalid properties
  */
 @Injectable()
-export class ValidationPipe extends NestValidationPipe {
+export class DtoValidationPipe extends ValidationPipe {
   constructor() {
     super({
       transform: true,
@@ -51,12 +47,12 @@ export class ValidationPipe extends NestValidationPipe {
     return dto;
   }
 
-  /** Overrides NestValidationPipe.toValidate: a path parameter of type bigint is not a DTO. */
+  /** Overrides ValidationPipe.toValidate: a path parameter of type bigint is not a DTO. */
   protected override toValidate(metadata: ArgumentMetadata): boolean {
     return (metadata.metatype as unknown) !== BigInt && super.toValidate(metadata);
   }
 
-  /** Overrides NestValidationPipe.transformPrimitive, which would convert `0x10` for a pipe. */
+  /** Overrides ValidationPipe.transformPrimitive, which would convert `0x10` for a pipe. */
   protected override transformPrimitive(value: unknown): unknown {
     return value;
   }

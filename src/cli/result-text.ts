@@ -1,0 +1,43 @@
+import { jsonText } from '../platform/http/response/json-text.js';
+
+/**
+ * Returns a result as text with the names of its JSON: a list as a table with one line for each
+ * item, an object with one line for each property.
+ */
+export function resultText(result: object): string {
+  if (!Array.isArray(result)) return alignedLines(Object.entries(result));
+  const items = result as object[];
+  const [first] = items;
+  if (!first) return 'None.\n';
+  return alignedLines([Object.keys(first), ...items.map((item): unknown[] => Object.values(item))]);
+}
+
+function alignedLines(rows: readonly (readonly unknown[])[]): string {
+  const lines = rows.map((row) => row.map(cellText));
+  const widths = (lines[0] ?? []).map((_, column) =>
+    Math.max(...lines.map((line) => lengthOf(line[column] ?? ''))),
+  );
+  const padded = (cell: string, column: number) =>
+    cell + ' '.repeat((widths[column] ?? 0) - lengthOf(cell));
+  return lines.map((line) => `${line.map(padded).join('  ').trimEnd()}\n`).join('');
+}
+
+/** Returns, for example, `-`, `2026-11-20T10:00:00Z` or `keyId 1, plan pro`. */
+function cellText(value: unknown): string {
+  if (value instanceof Date) return value.toISOString().replace(/\.\d+/, '');
+  if (Array.isArray(value)) return value.map(cellText).join(', ') || '-';
+  if (value === null) return '-';
+  if (!isObject(value)) return typeof value === 'string' ? value : jsonText(value);
+  const members = Object.entries(value).map(([name, member]) =>
+    isObject(member) ? `${name} (${cellText(member)})` : `${name} ${cellText(member)}`,
+  );
+  return members.join(', ') || '-';
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !(value instanceof Date);
+}
+
+function lengthOf(text: string): number {
+  return [...text].length;
+}
