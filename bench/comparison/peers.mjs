@@ -62,7 +62,9 @@ export const PEERS = [
 /** @param {string} folder a built checkout of an earlier commit @returns {Peer} */
 export function earlierService(folder) {
   const program = programOf(folder, 'main');
-  return { ...SERVICE, name: 'earlier', program, features: ['animals', 'rejections'] };
+  // The first release has the second name.
+  const env = { ...SERVICE.env, BAN_AFTER_REFUSALS: '1000000000' };
+  return { name: 'earlier', program, features: ['animals', 'rejections'], env };
 }
 
 /**

@@ -94,12 +94,9 @@ export class LoadGenerator {
     const args = [AUTOCANNON, ...options, ...headerOptions(headers), url];
     const output = JSON.parse(await this.#execute(process.execPath, args));
     /** @type {Record<string, number>} */
-    const others = { failed: output.errors };
-    let requests = 0;
-    for (const [name, { count }] of Object.entries(output.statusCodeStats)) {
-      if (Number(name) === status) requests = count;
-      else others[name] = count;
-    }
+    const counts = { failed: output.errors };
+    for (const [name, { count }] of Object.entries(output.statusCodeStats)) counts[name] = count;
+    const { [status]: requests = 0, ...others } = counts;
     const { p50: p50Ms, p99: p99Ms } = output.latency;
     return { requests, perSecond: requests / output.duration, others, p50Ms, p99Ms };
   }
