@@ -191,6 +191,8 @@ export default {
           '^src/platform/database/(?:database-errors|sql|transactions)\\.ts$',
           '^src/platform/database/pipelining/pipelined-statements\\.ts$',
           '^src/platform/config/(?:clock|settings)\\.ts$',
+          // The constants of a constraint, which the entity and the DTOs repeat.
+          '^src/platform/database/migrations/\\d+-[^/]+\\.ts$',
           `${FEATURE}[^/]+\\.(?:module|service|errors)\\.ts$`,
         ],
       },

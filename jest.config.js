@@ -4,7 +4,6 @@
 
 /** `npm test` leaves out the tests of `npm run test:system`. */
 const isNpmTest = process.env.npm_lifecycle_event === 'test';
-const summaryFile = process.env.TEST_SUMMARY_FILE;
 
 /** @type {import('jest').Config} */
 export default {
@@ -25,8 +24,4 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/.data/', '<rootDir>/reports/'],
   maxWorkers: 2,
   testTimeout: 30_000,
-  // For a machine that counts results: the same run also writes them to a file.
-  reporters: summaryFile
-    ? ['default', ['<rootDir>/scripts/test-summary.mjs', { file: summaryFile }]]
-    : ['default'],
 };

@@ -4,7 +4,7 @@
 import { strict as assert } from 'node:assert';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -13,14 +13,8 @@ import { fileURLToPath } from 'node:url';
 const NEST_CLI = '@nestjs/cli@12.0.8';
 const STEP_LIMIT_MS = 300_000;
 const START_LIMIT_MS = 60_000;
-/** Tests that look at all routes, folders or classes of the application. */
-const TESTS = [
-  'architecture',
-  'openapi',
-  'swagger-ui',
-  'http/access-matrix',
-  'http/every-response',
-];
+/** Tests that look at all routes of the application. */
+const TESTS = ['openapi', 'system/swagger-ui', 'http/access-matrix', 'http/every-response'];
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 mkdirSync(join(ROOT, 'reports'), { recursive: true });
@@ -41,13 +35,8 @@ try {
 }
 
 function copyProject() {
-  const files = execFileSync(
-    'git',
-    ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
-    {
-      cwd: ROOT,
-    },
-  );
+  const list = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const files = execFileSync('git', list, { cwd: ROOT });
   execFileSync('xargs', ['-0', 'cp', '--parents', '-t', copy], { cwd: ROOT, input: files });
   // Hard links, because the copies of symbolic links would be the same packages.
   execFileSync('cp', ['-al', join(ROOT, 'node_modules'), copy]);
@@ -62,18 +51,19 @@ function run(command, ...args) {
 /** @param {(url: string, key: string) => Promise<void>} check */
 async function withService(check) {
   console.log('> npm start');
+  const dataDir = join(copy, 'data');
   const service = spawn(process.execPath, ['scripts/start.mjs'], {
     cwd: copy,
     stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, PORT: '0', METRICS_PORT: '', DATA_DIR: join(copy, 'data') },
+    env: { ...process.env, PORT: '0', METRICS_PORT: '', DATA_DIR: dataDir },
     timeout: START_LIMIT_MS,
   });
   const exited = once(service, 'exit');
   try {
     for await (const line of createInterface(service.stdout)) {
-      const [, key, url] = /Bearer (\S+)['"] (http:\S+)\/v1\/pets/.exec(line) ?? [];
-      if (key === undefined || url === undefined) continue;
-      await check(url, key);
+      const [, url] = /"address":"([^"]+)".*"msg":"listening"/.exec(line) ?? [];
+      if (url === undefined) continue;
+      await check(url, readFileSync(join(dataDir, 'demo-key'), 'utf8').trim());
       return;
     }
     throw new Error('The service did not start.');
@@ -91,25 +81,17 @@ async function checkRoutes(url, key) {
     fetch(`${url}/v1/${path}`, { method, headers, ...(body && { body }) });
 
   const list = await send('GET', 'toys');
-  assert.equal(list.status, 200);
-  assert.equal(list.headers.get('content-type'), 'application/json');
   assert.equal(await list.json(), 'This action returns all toys');
-  const remaining = Number(list.headers.get('x-ratelimit-remaining'));
-
-  const created = await send('POST', 'toys', '{}');
-  assert.equal(created.status, 201);
-  assert.equal(Number(created.headers.get('x-ratelimit-remaining')), remaining - 1);
-
+  assert.match(list.headers.get('x-ratelimit-remaining') ?? '', /^\d+$/);
   assert.equal((await send('GET', 'toys/1')).status, 200);
+  assert.equal((await send('POST', 'toys', '{}')).status, 201);
+  assert.equal((await send('POST', 'toys', '{')).status, 400);
   assert.equal((await send('PATCH', 'toys/1', '{}')).status, 200);
   assert.equal((await send('DELETE', 'toys/1')).status, 200);
-  assert.equal((await send('POST', 'toys', '{')).status, 400);
-  assert.equal((await send('PUT', 'toys', '{}')).headers.get('allow'), 'POST, GET, HEAD, OPTIONS');
   assert.equal((await fetch(`${url}/v1/toys`)).status, 401);
 
-  const description = await fetch(`${url}/openapi.json`);
   /** @type {any} */
-  const { paths } = await description.json();
+  const { paths } = await (await fetch(`${url}/openapi.json`)).json();
   assert.deepEqual(Object.keys(paths['/toys']), ['post', 'get']);
   assert.deepEqual(Object.keys(paths['/toys/{id}']), ['get', 'patch', 'delete']);
 }

@@ -1,4 +1,4 @@
 // @ts-check
-import { runBuilt } from './run-built.mjs';
+import './check-installation.cjs';
 
-await runBuilt('cli');
+void import('./run-built.mjs').then(({ runBuilt }) => runBuilt('../dist/cli/main.js'));

@@ -1,53 +1,77 @@
 // @ts-check
 // Compiles src/ to dist/ as `nest build` does: TypeScript with the plugins of nest-cli.json. The Nest
 // CLI itself is not installed, because its code generators do not support Node 20.
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import ts from 'typescript';
+import { fingerprint, MARKER, markStale, ROOT } from './build-if-stale.mjs';
 
-export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
+const OUTPUT = join(ROOT, 'dist');
 
-/**
- * @typedef {{ name: string, options: Record<string, unknown> }} PluginEntry
- * @typedef {{ before(options: Record<string, unknown>, program: ts.Program): ts.TransformerFactory<ts.SourceFile> }} Plugin
- */
-
-/** @type {{ compilerOptions: { tsConfigPath: string, plugins: PluginEntry[] } }} */
+/** @type {{ compilerOptions: { tsConfigPath: string, plugins: { name: string, options: object }[] } }} */
 const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, 'nest-cli.json'), 'utf8'));
 export const CONFIG_FILE = join(ROOT, compilerOptions.tsConfigPath);
+const plugins = await Promise.all(
+  compilerOptions.plugins.map(async ({ name, options }) => {
+    const { before } = await import(`${name}/plugin`);
+    return (/** @type {ts.Program} */ program) => before(options, program);
+  }),
+);
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = await compile();
+/** Compiles src/ once. Does not change `dist` if there is an error. Returns whether it succeeded. */
+function compile() {
+  // Computed first, so that a file that is saved while the compiler runs makes the build stale.
+  const builtFrom = fingerprint();
+  const { config } = ts.readConfigFile(CONFIG_FILE, (path) => ts.sys.readFile(path));
+  const { fileNames, options, errors } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+  const program = ts.createProgram(fileNames, options);
+  if (report([...errors, ...ts.getPreEmitDiagnostics(program)])) return false;
 
-/** @returns {Promise<number>} the exit code */
-async function compile() {
-  /** @type {ts.ParseConfigFileHost} */
-  const host = {
-    ...ts.sys,
-    onUnRecoverableConfigFileDiagnostic: (diagnostic) => report([diagnostic]),
-  };
-  const config = ts.getParsedCommandLineOfConfigFile(CONFIG_FILE, {}, host);
-  if (!config) return 1;
-  const program = ts.createProgram(config.fileNames, config.options);
-  const errors = [...ts.getPreEmitDiagnostics(program), ...config.errors];
-  report(errors);
-  if (errors.length > 0) return 1;
+  /** @type {Map<string, string>} */
+  const files = new Map();
+  const write = (/** @type {string} */ path, /** @type {string} */ text) =>
+    files.set(resolve(path), text);
+  program.emit(undefined, write, undefined, false, transformersOf(program));
+  markStale();
+  files.forEach(writeIfDifferent);
+  const docs = compressDocs();
+  for (const name of readdirSync(OUTPUT, { recursive: true, encoding: 'utf8' })) {
+    const path = join(OUTPUT, name);
+    if (!files.has(path) && !docs.has(path) && statSync(path).isFile()) rmSync(path);
+  }
+  writeFileSync(MARKER, builtFrom);
+  return true;
+}
 
-  if (config.options.outDir) rmSync(config.options.outDir, { recursive: true, force: true });
-  const before = (await loadPlugins()).map(({ plugin, options }) =>
-    plugin.before(options, program),
-  );
-  const { diagnostics } = program.emit(undefined, undefined, undefined, undefined, { before });
-  report(diagnostics);
-  compressDocs();
-  return diagnostics.length > 0 ? 1 : 0;
+/**
+ * Keeps a file that is up to date, so that a second build of the same sources does not disturb a
+ * process that already uses the first one.
+ *
+ * @param {string | Buffer} content
+ * @param {string} path
+ */
+function writeIfDifferent(content, path) {
+  if (existsSync(path) && readFileSync(path).equals(Buffer.from(content))) return;
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
 }
 
 /**
  * Writes the files of the page /docs as the service sends them: compressed with gzip, under the
  * names that the page uses.
+ *
+ * @returns {Map<string, Buffer>} content by path
  */
 function compressDocs() {
   const swaggerUi = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
@@ -56,38 +80,34 @@ function compressDocs() {
     join(swaggerUi, 'swagger-ui.css'),
     join(swaggerUi, 'swagger-ui-bundle.js'),
     join(ROOT, 'src/platform/http/openapi/browser/page.css'),
-    join(ROOT, 'dist/platform/http/openapi/browser/start-swagger-ui.js'),
+    join(OUTPUT, 'platform/http/openapi/browser/start-swagger-ui.js'),
   ];
-  const folder = join(ROOT, 'dist/platform/http/openapi/compressed/docs');
-  mkdirSync(folder, { recursive: true });
-  for (const file of files) {
-    writeFileSync(join(folder, basename(file)), gzipSync(readFileSync(file), { level: 9 }));
-  }
+  const folder = join(OUTPUT, 'platform/http/openapi/compressed/docs');
+  const compressed = new Map(
+    files.map((file) => [join(folder, basename(file)), gzipSync(readFileSync(file), { level: 9 })]),
+  );
+  compressed.forEach(writeIfDifferent);
+  return compressed;
 }
 
 /**
  * Compiles src/ now and whenever a file changes, and reports errors to standard error.
  *
  * @param {() => void} onCompiled called after each compilation without errors
- * @returns {Promise<() => void>} a function that stops watching
+ * @returns {() => void} a function that stops watching
  */
-export async function watchSources(onCompiled) {
-  const plugins = await loadPlugins();
+export function watchSources(onCompiled) {
   const host = ts.createWatchCompilerHost(
     CONFIG_FILE,
     {},
     ts.sys,
     ts.createEmitAndSemanticDiagnosticsBuilderProgram,
-    (diagnostic) => report([diagnostic]),
+    (diagnostic) => void report([diagnostic]),
     () => undefined,
   );
   host.afterProgramCreate = (builder) => {
-    const program = builder.getProgram();
-    const errors = [...builder.getSyntacticDiagnostics(), ...builder.getSemanticDiagnostics()];
-    report(errors);
-    if (errors.length > 0) return;
-    const before = plugins.map(({ plugin, options }) => plugin.before(options, program));
-    builder.emit(undefined, undefined, undefined, undefined, { before });
+    if (report([...builder.getSyntacticDiagnostics(), ...builder.getSemanticDiagnostics()])) return;
+    builder.emit(undefined, undefined, undefined, false, transformersOf(builder.getProgram()));
     compressDocs();
     onCompiled();
   };
@@ -95,25 +115,38 @@ export async function watchSources(onCompiled) {
   return () => watch.close();
 }
 
-/** Returns the compiler plugins of nest-cli.json. */
-export async function loadPlugins() {
-  return Promise.all(
-    compilerOptions.plugins.map(async ({ name, options }) => {
-      /** @type {Plugin} */
-      const plugin = await import(`${name}/plugin`);
-      return { plugin, options };
-    }),
-  );
+/**
+ * Returns the compiler plugins of nest-cli.json for a program. The Swagger plugin asks the type
+ * checker where a class is, and takes a backslash in the text for the separator of a Windows path.
+ * The checker would escape letters outside of ASCII.
+ *
+ * @param {ts.Program} program
+ * @returns {ts.CustomTransformers}
+ */
+export function transformersOf(program) {
+  const checker = program.getTypeChecker();
+  const typeToString = checker.typeToString.bind(checker);
+  checker.typeToString = (...type) =>
+    typeToString(...type).replace(/\\u\{?([\dA-F]{4,6})\}?/g, (_, code) =>
+      String.fromCodePoint(parseInt(code, 16)),
+    );
+  return { before: plugins.map((plugin) => plugin(program)) };
 }
 
-/** @param {readonly ts.Diagnostic[]} diagnostics */
+/** @param {readonly ts.Diagnostic[]} diagnostics @returns {boolean} whether there are any */
 function report(diagnostics) {
-  if (diagnostics.length === 0) return;
-  process.stderr.write(
-    ts.formatDiagnosticsWithColorAndContext(diagnostics, {
-      getCanonicalFileName: (name) => name,
-      getCurrentDirectory: () => ROOT,
-      getNewLine: () => '\n',
-    }),
-  );
+  const host = ts.createCompilerHost({});
+  process.stderr.write(ts.formatDiagnosticsWithColorAndContext(diagnostics, host));
+  return diagnostics.length > 0;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    if (!compile()) process.exitCode = 1;
+  } catch (error) {
+    // One line if a folder is read-only or the disk is full.
+    const { syscall, message, stack } = /** @type {NodeJS.ErrnoException} */ (error);
+    process.stderr.write(`${syscall === undefined ? stack : message}\n`);
+    process.exitCode = 1;
+  }
 }

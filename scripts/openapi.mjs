@@ -2,9 +2,7 @@
 // Writes openapi.yaml, the interface description that the code generates.
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { buildIfStaleOrExit } from './build-if-stale.mjs';
 
-await buildIfStaleOrExit();
 const { openapiFile } = await import('#dist/platform/openapi-file.js');
 const { PetsModule } = await import('#dist/pets/pets.module.js');
 writeFileSync(

@@ -1,22 +1,19 @@
 // @ts-check
-import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { buildIfStaleOrExit } from './build-if-stale.mjs';
+import { join } from 'node:path';
+import { buildIfStaleOrExit, ROOT } from './build-if-stale.mjs';
 
-const ENV_FILE = join(resolve(dirname(fileURLToPath(import.meta.url)), '..'), '.env');
-
-const PROGRAMS = { main: '../dist/main.js', cli: '../dist/cli/main.js' };
+const ENV_FILE = join(ROOT, '.env');
 
 /**
  * Runs a program of the build with the settings of `.env`. The environment's variables take
  * precedence. The program runs in this process, so that it receives signals and sets the exit code.
  *
- * @param {keyof typeof PROGRAMS} program
+ * @param {string} program relative to this folder
  */
 export async function runBuilt(program) {
-  await buildIfStaleOrExit();
+  buildIfStaleOrExit();
   loadEnvFile();
-  await import(new URL(PROGRAMS[program], import.meta.url).href);
+  await import(program);
 }
 
 /** Adds the variables of `.env` to the environment, which takes precedence. */

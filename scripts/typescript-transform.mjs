@@ -2,7 +2,6 @@
 // Compiles a module to the JavaScript that runs it, without a type check.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 
 /** Nest reads the types of parameters and properties at run time, as in tsconfig.json. */
@@ -14,7 +13,7 @@ const OPTIONS = {
   inlineSourceMap: true,
   allowJs: true,
 };
-const OWN_TEXT = readFileSync(fileURLToPath(import.meta.url));
+const OWN_TEXT = readFileSync(new URL(import.meta.url));
 
 /**
  * @param {string} text TypeScript or JavaScript
@@ -38,8 +37,6 @@ export default {
   getCacheKey: (text, fileName) =>
     createHash('sha256')
       .update(OWN_TEXT)
-      .update(ts.version)
-      .update(fileName)
-      .update(text)
+      .update(`${ts.version}\0${fileName}\0${text}`)
       .digest('hex'),
 };

@@ -241,71 +241,53 @@ describe('the interface description', () => {
       ({ key } = await createOwner(service.database, { plan: 'free' }));
     });
 
-    const DOCS_FILES = [
-      'swagger-ui.css',
-      'page.css',
-      'swagger-ui-bundle.js',
-      'favicon-32x32.png',
-      'start-swagger-ui.js',
-    ].map((name) => `/docs/${name}`);
+    const STYLES = ['/docs/swagger-ui.css', '/docs/page.css'];
+    const SCRIPTS = ['/docs/swagger-ui-bundle.js', '/docs/start-swagger-ui.js'];
+    const FILES = ['/openapi.json', '/openapi.yaml', '/docs', '/docs/favicon-32x32.png'];
 
-    it.each(['/openapi.json', '/openapi.yaml', '/docs', ...DOCS_FILES])(
+    it.each([...FILES, ...STYLES, ...SCRIPTS])(
       'GET %s › 200 without an API key and without a rate limit, 304 if unchanged',
       async (path) => {
         const { status, headers, text } = await send(service, path);
-        expect(status).toBe(200);
-        expect(text).not.toBe('');
+        expect([status, text]).toEqual([200, expect.stringMatching(/./)]);
         expect(headers).toMatchObject({
           'cache-control': 'no-cache',
           'x-content-type-options': 'nosniff',
           'x-request-id': expect.anything(),
         });
         expect(headers).not.toHaveProperty('x-ratelimit-limit');
-        const ifNoneMatch = { 'If-None-Match': headers.etag ?? '' };
-        expect(await send(service, path, { headers: ifNoneMatch })).toMatchObject({
-          status: 304,
-          text: '',
-        });
-        expect(await send(service, path, { method: 'HEAD' })).toMatchObject({
-          status: 200,
-          text: '',
-        });
+        const unchanged = { headers: { 'If-None-Match': headers.etag ?? '' } };
+        expect(await send(service, path, unchanged)).toMatchObject({ status: 304, text: '' });
+        const head = await send(service, path, { method: 'HEAD' });
+        expect(head).toMatchObject({ status: 200, text: '' });
       },
     );
 
     it.each(['/', '/docs/'])('GET %s › 302 to /docs', async (path) => {
-      const { status, headers } = await send(service, path);
-      expect([status, headers.location, headers['x-content-type-options']]).toEqual([
-        302,
-        '/docs',
-        'nosniff',
-      ]);
+      expect(await send(service, path)).toMatchObject({
+        status: 302,
+        headers: { location: '/docs', 'x-content-type-options': 'nosniff' },
+      });
     });
 
     it.each([
-      '/docs//',
-      '/docs/index.html',
-      '/docs/swagger-ui.js',
-      '/Docs',
-      '/openapi.json/',
-      '/openapi',
-    ])('GET %s › 401 without an API key, 404 with one', async (path) => {
-      const { status, json } = await send(service, path);
-      expect([status, json.code]).toEqual([401, 'missing_api_key']);
-      const known = await new ApiClient(service, key).get(path);
-      expect([known.status, known.json.code]).toEqual([404, 'route_not_found']);
+      ['GET', '/docs//', 404],
+      ['GET', '/docs/index.html', 404],
+      ['GET', '/docs/swagger-ui.js', 404],
+      ['GET', '/Docs', 404],
+      ['GET', '/openapi.json/', 404],
+      ['GET', '/openapi', 404],
+      ['POST', '/docs', 405],
+      ['POST', '/openapi.json', 405],
+      ['POST', '/docs/swagger-ui.css', 405],
+    ])('%s %s › 401 without an API key, %i with one', async (method, path, status) => {
+      expect((await send(service, path, { method })).json.code).toBe('missing_api_key');
+      const known = await new ApiClient(service, key).send(path, { method });
+      expect([known.status, known.headers.allow]).toEqual([
+        status,
+        status === 405 ? 'GET, HEAD, OPTIONS' : undefined,
+      ]);
     });
-
-    it.each(['/docs', '/openapi.json', '/docs/swagger-ui.css'])(
-      'POST %s › 401 without an API key, 405 with one',
-      async (path) => {
-        expect((await send(service, path, { method: 'POST' })).status).toBe(401);
-        const { status, headers } = await new ApiClient(service, key).send(path, {
-          method: 'POST',
-        });
-        expect([status, headers.allow]).toEqual([405, 'GET, HEAD, OPTIONS']);
-      },
-    );
 
     it('GET /docs › says where an API key comes from, and contains none', async () => {
       const { text } = await send(service, '/docs');
@@ -325,7 +307,7 @@ describe('the interface description', () => {
       const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url = '']) => url);
       expect(loaded.length).toBeGreaterThan(4);
       for (const url of loaded) expect(url).toMatch(/^(?:docs\/[a-z0-9.-]+|openapi\.yaml)$/);
-      for (const path of DOCS_FILES.filter((name) => name.endsWith('.css'))) {
+      for (const path of STYLES) {
         const style = (await send(service, path)).text;
         for (const [, url = ''] of style.matchAll(/url\(["']?([^"')]{0,20})/g))
           expect(url).toMatch(/^data:/);
@@ -335,167 +317,132 @@ describe('the interface description', () => {
   });
 
   describe('and the real responses', () => {
-    const expectAsDescribed = (operation: string, status: number, response: ApiResponse): void =>
-      description.expectAsDescribed(operation, status, response);
-
     let owner: TestOwner;
     let client: ApiClient;
-    let ids: string[];
+    let pet: string;
+
+    const FRANK = { name: 'Frank', categoryId: 1 };
+    const MINKA = { name: 'Minka', categoryId: 2 };
+    const OPERATIONS = {
+      'GET /pets': (caller: ApiClient) => caller.get('/v1/pets'),
+      'POST /pets': (caller: ApiClient) => caller.post('/v1/pets', FRANK),
+      'GET /pets/{petId}': (caller: ApiClient) => caller.get(pet),
+    };
 
     beforeAll(async () => {
       owner = await createOwner(service.database);
       client = new ApiClient(service, owner.key);
-      ids = await createPets(service.database, 3);
+      pet = `/v1/pets/${(await createPets(service.database, 3))[0]}`;
     });
 
-    it('GET /pets › 200 and 304, with and without a next page', async () => {
-      for (const path of ['/v1/pets?limit=2', '/v1/pets']) {
-        const found = await client.get(path);
-        expectAsDescribed('GET /pets', 200, found);
-        const unchanged = await client.get(path, { 'If-None-Match': found.headers.etag ?? '' });
-        expectAsDescribed('GET /pets', 304, unchanged);
+    const post = (body: unknown, headers = {}) => client.post('/v1/pets', body, headers);
+    const unchanged = async (path: string): Promise<ApiResponse> => {
+      const { headers } = await client.get(path);
+      return client.get(path, { 'If-None-Match': headers.etag ?? '' });
+    };
+
+    it.each<[operation: string, status: number, title: string, () => Promise<ApiResponse>]>([
+      ['GET /pets', 200, 'a page with a next one', () => client.get('/v1/pets?limit=2')],
+      ['GET /pets', 200, 'the last page', () => client.get('/v1/pets')],
+      ['GET /pets', 304, 'a page with a next one', () => unchanged('/v1/pets?limit=2')],
+      ['GET /pets', 304, 'the last page', () => unchanged('/v1/pets')],
+      ['GET /pets', 400, 'limit', () => client.get('/v1/pets?limit=0')],
+      ['GET /pets', 400, 'status', () => client.get('/v1/pets?status=lost')],
+      ['GET /pets', 400, 'cursor', () => client.get('/v1/pets?cursor=x')],
+      ['POST /pets', 201, 'an animal', () => post(FRANK)],
+      ['POST /pets', 413, 'a large body', () => post({ name: 'x'.repeat(110_000) })],
+      ['POST /pets', 415, 'text', () => post('{}', { 'Content-Type': 'text/plain' })],
+      ['POST /pets', 415, 'compressed', () => post('{}', { 'Content-Encoding': 'deflate' })],
+      ['GET /pets/{petId}', 200, 'an animal', () => client.get(pet)],
+      ['GET /pets/{petId}', 304, 'an animal', () => unchanged(pet)],
+      ['GET /pets/{petId}', 404, 'no animal', () => client.get('/v1/pets/0')],
+    ])('%s › %i: %s', async (operation, status, _title, respond) => {
+      description.expectAsDescribed(operation, status, await respond());
+    });
+
+    it('POST /pets with an Idempotency-Key › 201 again', async () => {
+      for (let count = 0; count < 2; count++) {
+        const created = await post(FRANK, { 'Idempotency-Key': 'described' });
+        description.expectAsDescribed('POST /pets', 201, created);
       }
     });
 
-    it.each(['limit=0', 'status=lost', 'cursor=x'])('GET /pets?%s › 400', async (query) => {
-      expectAsDescribed('GET /pets', 400, await client.get(`/v1/pets?${query}`));
+    it.each<[status: number, code: string, () => Promise<ApiResponse>]>([
+      [400, 'invalid_request', () => post({ categoryId: 1, status: 'lost' })],
+      [400, 'malformed_json', () => post('{')],
+      [422, 'idempotency_key_reused', () => post(MINKA, { 'Idempotency-Key': 'used' })],
+      [409, 'idempotency_key_in_progress', whileKeyIsInProgress],
+    ])('POST /pets › %i %s, with the described message', async (status, code, respond) => {
+      await post(FRANK, { 'Idempotency-Key': 'used' });
+      const response = await respond();
+      description.expectAsDescribed('POST /pets', status, response);
+      const { content } = description.response('POST /pets', status);
+      expect(content?.['application/json']?.examples?.[code]?.value).toEqual(response.json);
     });
 
-    it('POST /pets › 201', async () => {
-      const created = await client.post('/v1/pets', { name: 'Minka', categoryId: 2 });
-      expectAsDescribed('POST /pets', 201, created);
-    });
-
-    it('POST /pets with an Idempotency-Key › 201 again, 422 and 409, with the described messages', async () => {
-      const key = { 'Idempotency-Key': 'described' };
-      const minka = { name: 'Minka', categoryId: 2 };
-      await client.post('/v1/pets', minka, key);
-      expectAsDescribed('POST /pets', 201, await client.post('/v1/pets', minka, key));
-
-      const reused = await client.post('/v1/pets', { ...minka, categoryId: 3 }, key);
-      // A replica that waits longer for a lock than the service does.
+    /** A replica that waits longer for a lock than the service does holds the key. */
+    async function whileKeyIsInProgress(): Promise<ApiResponse> {
       const patient = await startService({ onlyPublished: true, database: service.database });
-      const held = { 'Idempotency-Key': 'held' };
+      const key = { 'Idempotency-Key': 'held' };
       const lock = await holdTable(service.database, 'idempotency_keys', 'SHARE');
-      const first = new ApiClient(patient, owner.key).post('/v1/pets', minka, held);
+      const first = new ApiClient(patient, owner.key).post('/v1/pets', FRANK, key);
       await lock.waitedFor();
-      const early = await client.post('/v1/pets', minka, held);
+      const early = await post(FRANK, key);
       await lock.release();
       expect((await first).status).toBe(201);
       await patient.close();
-      for (const response of [reused, early]) {
-        expectAsDescribed('POST /pets', response.json.status, response);
-        const { content } = description.response('POST /pets', response.status);
-        expect(content?.['application/json']?.examples?.[response.json.code]?.value).toEqual(
-          response.json,
-        );
+      return early;
+    }
+
+    const rejectedHead = async (head: string) =>
+      parsed(await sendRaw(service, `GET ${pet} ${head}`));
+    const queried = async (before: string, after: string, caller: () => Promise<ApiResponse>) => {
+      await service.database.query(before);
+      try {
+        return await caller();
+      } finally {
+        await service.database.query(after);
       }
-      expect([reused.status, early.status]).toEqual([422, 409]);
-    });
+    };
+    const RENAMED = [
+      'ALTER TABLE pets RENAME TO others',
+      'ALTER TABLE others RENAME TO pets',
+    ] as const;
+    const LOCKED = ['BEGIN; LOCK TABLE pets IN ACCESS EXCLUSIVE MODE', 'ROLLBACK'] as const;
+    type Respond = (request: (caller: ApiClient) => Promise<ApiResponse>) => Promise<ApiResponse>;
 
-    it('POST /pets › 400, with the described message', async () => {
-      const examples = description.response('POST /pets', 400).content?.['application/json']
-        ?.examples;
-      for (const body of [{ categoryId: 1, status: 'lost' }, '{']) {
-        const rejected = await client.post('/v1/pets', body);
-        expectAsDescribed('POST /pets', 400, rejected);
-        expect(examples?.[rejected.json.code]?.value).toEqual(rejected.json);
+    it.each<[status: number, title: string, Respond]>([
+      [401, 'no API key', (request) => request(new ApiClient(service))],
+      [401, 'an invalid API key', (request) => request(new ApiClient(service, 'wrong'))],
+      [408, 'half a head', () => rejectedHead('HTTP/1.1\r\nHost: x\r\n')],
+      [417, 'an unknown expectation', () => client.get('/v1/pets', { Expect: 'more' })],
+      [431, 'a large head', () => rejectedHead(`HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`)],
+      [500, 'a changed table', (request) => queried(...RENAMED, () => request(client))],
+      [503, 'a locked table', (request) => queried(...LOCKED, () => request(client))],
+    ])('%i of every operation: %s', async (status, _title, respond) => {
+      for (const [operation, request] of Object.entries(OPERATIONS)) {
+        description.expectAsDescribed(operation, status, await respond(request));
       }
     });
 
-    it('POST /pets › 413', async () => {
-      const large = { name: 'x'.repeat(110_000), categoryId: 1 };
-      expectAsDescribed('POST /pets', 413, await client.post('/v1/pets', large));
-    });
-
-    it.each([{ 'Content-Type': 'text/plain' }, { 'Content-Encoding': 'deflate' }])(
-      'POST /pets, %p › 415',
-      async (headers) => {
-        expectAsDescribed('POST /pets', 415, await client.post('/v1/pets', '{}', headers));
-      },
-    );
-
-    it('GET /pets/{petId} › 200, 304 and 404', async () => {
-      const found = await client.get(`/v1/pets/${ids[0]}`);
-      expectAsDescribed('GET /pets/{petId}', 200, found);
-      const unchanged = await client.get(`/v1/pets/${ids[0]}`, {
-        'If-None-Match': found.headers.etag ?? '',
-      });
-      expectAsDescribed('GET /pets/{petId}', 304, unchanged);
-      expectAsDescribed('GET /pets/{petId}', 404, await client.get('/v1/pets/0'));
-    });
-
-    describe.each([
-      ['GET /pets', 'GET', '/v1/pets'],
-      ['POST /pets', 'POST', '/v1/pets'],
-      ['GET /pets/{petId}', 'GET', '/v1/pets/1'],
-    ])('%s', (operation, method, path) => {
-      const request = (caller: ApiClient): Promise<ApiResponse> =>
-        method === 'POST' ? caller.post(path, { name: 'Frank', categoryId: 1 }) : caller.get(path);
-
-      it('401 without an API key and with an invalid one', async () => {
-        for (const key of [undefined, 'wrong']) {
-          const rejected = await request(new ApiClient(service, key));
-          expectAsDescribed(operation, 401, rejected);
-        }
-      });
-
-      it('429, over the limit and banned', async () => {
+    it.each(Object.entries(OPERATIONS))(
+      '%s › 429, over the limit and banned',
+      async (name, request) => {
         const limits = { perMinute: 1, perDay: 10 };
-        const { key } = await createOwner(service.database, { limits });
-        const limited = new ApiClient(service, key);
+        const limited = new ApiClient(
+          service,
+          (await createOwner(service.database, { limits })).key,
+        );
         await request(limited);
         const codes = new Set<string>();
         for (let rejected = 0; rejected < 2; rejected++) {
           const response = await request(limited);
           codes.add(response.json.code);
-          expectAsDescribed(operation, 429, response);
+          description.expectAsDescribed(name, 429, response);
         }
         expect(codes).toContain('api_key_banned');
-      });
-
-      it('431', async () => {
-        const raw = `${method} ${path} HTTP/1.1\r\nHost: x\r\nX-Filler: ${'x'.repeat(20_000)}\r\n\r\n`;
-        expectAsDescribed(operation, 431, parsed(await sendRaw(service, raw)));
-      });
-
-      it('500 when the table has changed', async () => {
-        await service.database.query('ALTER TABLE pets RENAME TO pets_elsewhere');
-        try {
-          expectAsDescribed(operation, 500, await request(client));
-        } finally {
-          await service.database.query('ALTER TABLE pets_elsewhere RENAME TO pets');
-        }
-      });
-    });
-
-    it('503 for every operation', async () => {
-      const { database } = service;
-      await database.query('BEGIN');
-      await database.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
-      try {
-        const pet = { name: 'Frank', categoryId: 1 };
-        expectAsDescribed('GET /pets', 503, await client.get('/v1/pets'));
-        expectAsDescribed('POST /pets', 503, await client.post('/v1/pets', pet));
-        expectAsDescribed('GET /pets/{petId}', 503, await client.get('/v1/pets/1'));
-      } finally {
-        await database.query('ROLLBACK');
-      }
-    });
-
-    it('408 for every operation', async () => {
-      const late = parsed(await sendRaw(service, 'GET /v1/pets HTTP/1.1\r\nHost: x\r\n'));
-      for (const operation of description.operations().keys()) {
-        expectAsDescribed(operation, 408, late);
-      }
-    });
-
-    it('417 for every operation', async () => {
-      const response = await client.get('/v1/pets', { Expect: 'more' });
-      for (const operation of description.operations().keys()) {
-        expectAsDescribed(operation, 417, response);
-      }
-    });
+      },
+    );
 
     it.each([
       ['GET', '/v1/nothing', 404],
@@ -511,7 +458,7 @@ describe('the interface description', () => {
 
     it('GET /pets/{petId} › 410 from the sunset on', async () => {
       await service.setClock(SUNSET_MS);
-      expectAsDescribed('GET /pets/{petId}', 410, await client.get('/v1/pets/1'));
+      description.expectAsDescribed('GET /pets/{petId}', 410, await client.get(pet));
     });
   });
 });

@@ -1,36 +1,33 @@
 // @ts-check
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
  * A feature that a peer supports:
- * - `animals`: list, get and create, and 404
- * - `pages`: cursors
- * - `etag`: `If-None-Match`
- * - `keys`: API keys that are stored in the database
+ * - `animals`: list, get and create
+ * - `pages`: cursors of this version
  * - `rejections`: 401 and 429
  *
- * @typedef {'animals' | 'pages' | 'etag' | 'keys' | 'rejections'} Feature
+ * @typedef {'animals' | 'pages' | 'rejections'} Feature
  *
  * A server to measure: this service, or a program in bench/peers.
  *
  * @typedef {object} Peer
  * @property {string} name
- * @property {string} title
  * @property {string} program
  * @property {Feature[]} features
  * @property {Record<string, string>} [env]
  * @property {boolean} [redis] whether its rate limit counters are in Redis
  */
 
-/** @param {string} file */
-const peerProgram = (file) => fileURLToPath(new URL(`../peers/${file}`, import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** @type {Peer} */
 export const SERVICE = {
   name: 'service',
-  title: 'this service',
-  program: fileURLToPath(new URL('../../dist/main.js', import.meta.url)),
-  features: ['animals', 'pages', 'etag', 'keys', 'rejections'],
+  program: programOf(ROOT, 'main'),
+  features: ['animals', 'pages', 'rejections'],
   // All load comes from one address, so the limits per address and for bans must not apply.
   env: {
     METRICS_PORT: '0',
@@ -39,63 +36,46 @@ export const SERVICE = {
   },
 };
 
+/** @type {(name: string, file: string, features: Feature[], more?: Partial<Peer>) => Peer} */
+const peer = (name, file, features, more) => ({
+  ...{ name, program: join(ROOT, 'bench', 'peers', file), features },
+  ...more,
+});
+
+export const NODE_HTTP = peer('node-http', 'node-http.mjs', ['animals', 'rejections']);
+
+const API_KEYS = { API_KEYS: 'true' };
+
 /** @type {Peer[]} */
 export const PEERS = [
   SERVICE,
-  {
-    ...SERVICE,
-    name: 'service-redis',
-    title: 'this service, counters in Redis',
-    redis: true,
-  },
-  {
-    name: 'constant',
-    title: 'node:http, constant body',
-    program: peerProgram('constant.mjs'),
-    features: ['rejections'],
-  },
-  {
-    name: 'node-http',
-    title: 'node:http + pg',
-    program: peerProgram('node-http.mjs'),
-    features: ['animals'],
-  },
-  {
-    name: 'fastify',
-    title: 'Fastify with API keys and rate limits',
-    program: peerProgram('fastify.mjs'),
-    features: ['animals', 'keys', 'rejections'],
-  },
-  {
-    name: 'express-bare',
-    title: 'bare Express',
-    program: peerProgram('express-bare.mjs'),
-    features: ['animals', 'etag'],
-  },
-  {
-    name: 'express-keys',
-    title: 'Express with API keys and rate limits',
-    program: peerProgram('express-keys.mjs'),
-    features: ['animals', 'etag', 'keys', 'rejections'],
-  },
-  {
-    name: 'express-redis',
-    title: 'Express with API keys and rate limits in Redis',
-    program: peerProgram('express-keys.mjs'),
-    features: ['animals', 'etag', 'keys', 'rejections'],
-    redis: true,
-  },
-  {
-    name: 'nest-fastify',
-    title: 'ordinary NestJS on Fastify',
-    program: peerProgram('nest.ts'),
-    features: ['animals'],
-    env: { ADAPTER: 'fastify' },
-  },
-  {
-    name: 'nest-express',
-    title: 'ordinary NestJS on Express',
-    program: peerProgram('nest.ts'),
-    features: ['animals', 'etag'],
-  },
+  { ...SERVICE, name: 'service-redis', redis: true },
+  NODE_HTTP,
+  peer('fastify', 'fastify.mjs', ['animals', 'rejections']),
+  peer('express-bare', 'express.mjs', ['animals']),
+  peer('express-keys', 'express.mjs', ['animals', 'rejections'], { env: API_KEYS }),
+  peer('express-redis', 'express.mjs', ['animals', 'rejections'], { env: API_KEYS, redis: true }),
+  peer('nest-fastify', 'nest.ts', ['animals'], { env: { ADAPTER: 'fastify' } }),
+  peer('nest-express', 'nest.ts', ['animals']),
 ];
+
+/** @param {string} folder a built checkout of an earlier commit @returns {Peer} */
+export function earlierService(folder) {
+  const program = programOf(folder, 'main');
+  // The first release has the second name.
+  const env = { ...SERVICE.env, BAN_AFTER_REFUSALS: '1000000000' };
+  return { name: 'earlier', program, features: ['animals', 'rejections'], env };
+}
+
+/**
+ * Returns a program of a built checkout.
+ *
+ * @param {string} folder
+ * @param {'main' | 'cli'} name
+ */
+export function programOf(folder, name) {
+  // Some earlier commits built a bundle.
+  const bundle = join(folder, 'dist', 'bundle', `${name}.js`);
+  if (existsSync(bundle)) return bundle;
+  return join(folder, 'dist', name === 'cli' ? 'cli/main.js' : 'main.js');
+}

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const POLL_MS = 5;
+const START_LIMIT_MS = 30_000;
+const POLL_MS = 20;
 
 /** @returns {Promise<number>} a free port on 127.0.0.1 */
 export async function freePort() {
@@ -19,25 +20,18 @@ export async function freePort() {
  * Waits until a process listens on the port.
  *
  * @param {number} port
- * @param {number} limitMs
- * @throws if no process listens within the limit
+ * @throws if no process listens within half a minute
  */
-export async function waitUntilListening(port, limitMs) {
-  const deadlineMs = Date.now() + limitMs;
-  while (!(await isListening(port))) {
-    if (Date.now() > deadlineMs) throw new Error(`No process listens on port ${port}.`);
-    await delay(POLL_MS);
-  }
-}
-
-/** @param {number} port @returns {Promise<boolean>} */
-function isListening(port) {
-  return new Promise((resolve) => {
+export async function waitUntilListening(port) {
+  for (const deadlineMs = Date.now() + START_LIMIT_MS; ; await delay(POLL_MS)) {
     const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
+    try {
+      await once(socket, 'connect');
+      return;
+    } catch (error) {
+      if (Date.now() > deadlineMs) throw error;
+    } finally {
       socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
+    }
+  }
 }

@@ -8,31 +8,22 @@ import pg from 'pg';
 import { clusterIn, ensureCluster, SUPERUSER } from '#dist/platform/database/embedded/cluster.js';
 import { pathOf } from '#dist/platform/database/embedded/programs.js';
 import { killOnExit } from './child-processes.mjs';
-import { freePort, waitUntilListening } from './ports.mjs';
+import { freePort } from './ports.mjs';
 
-const DATABASE = 'bench';
 const START_LIMIT_MS = 60_000;
-const POLL_INTERVAL_MS = 20;
-
-/**
- * `max_connections` is enough for the pools of all servers. All other settings are the defaults that
- * make a 201 durable.
- */
+const POLL_MS = 20;
+/** Enough connections for all servers. All other settings are the defaults, with which a 201 is durable. */
 const SETTINGS = {
-  fsync: 'on',
-  synchronous_commit: 'on',
-  full_page_writes: 'on',
   max_connections: '200',
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
 };
 
 /**
- * Starts a PostgreSQL server from the embedded binaries, with an empty database.
+ * Starts a PostgreSQL server from the embedded binaries.
  *
  * @param {string} folder for its files, is created
- * @returns {Promise<{ pid: number, env: Record<string, string>, close: () => Promise<void> }>} `env`: libpq's
- *   variables and DATABASE_URL
+ * @returns {Promise<{ pid: number, port: number, connect: (database: string) => Promise<pg.Client>, close: () => Promise<void> }>}
  */
 export async function startPostgres(folder) {
   await mkdir(folder);
@@ -53,42 +44,20 @@ export async function startPostgres(folder) {
     server.kill('SIGINT');
     await ended;
   };
-  try {
-    await waitUntilListening(port, START_LIMIT_MS);
-    await createDatabase(port);
-  } catch (error) {
-    await close();
-    throw error;
-  }
-  const env = {
-    PGHOST: '127.0.0.1',
-    PGPORT: String(port),
-    PGUSER: SUPERUSER,
-    PGDATABASE: DATABASE,
-    DATABASE_URL: `postgres://${SUPERUSER}@127.0.0.1:${port}/${DATABASE}`,
+  /** @param {string} database */
+  const connect = async (database) => {
+    const client = new pg.Client({ host: '127.0.0.1', port, user: SUPERUSER, database });
+    await client.connect();
+    return client;
   };
-  return { pid: server.pid ?? 0, env, close };
-}
-
-/** @param {number} port */
-async function createDatabase(port) {
-  for (const deadline = Date.now() + START_LIMIT_MS; ;) {
-    const client = new pg.Client({
-      host: '127.0.0.1',
-      port,
-      user: SUPERUSER,
-      database: 'postgres',
-    });
+  for (const deadline = Date.now() + START_LIMIT_MS; ; await delay(POLL_MS)) {
     try {
-      await client.connect();
-      await client.query(`CREATE DATABASE ${DATABASE}`);
-      return;
+      await (await connect('postgres')).end();
+      return { pid: server.pid ?? 0, port, connect, close };
     } catch (error) {
-      // The server listens before it accepts sessions.
-      if (Date.now() > deadline) throw error;
-    } finally {
-      await client.end();
+      if (Date.now() < deadline && server.exitCode === null) continue;
+      await close();
+      throw error;
     }
-    await delay(POLL_INTERVAL_MS);
   }
 }

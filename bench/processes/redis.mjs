@@ -4,36 +4,24 @@ import { once } from 'node:events';
 import { killOnExit } from './child-processes.mjs';
 import { freePort, waitUntilListening } from './ports.mjs';
 
-const START_LIMIT_MS = 10_000;
-
 /**
  * Starts a redis-server without persistence.
  *
  * @param {string} folder its working directory
- * @param {number} [wantedPort] a free port by default
- * @returns {Promise<{ pid: number, url: string, close: () => Promise<void> } | undefined>} undefined if redis-server is not installed
+ * @returns {Promise<{ pid: number, url: string, close: () => Promise<void> } | undefined>}
+ *   undefined if redis-server is not installed
  */
-export async function startRedis(folder, wantedPort) {
+export async function startRedis(folder) {
   if (spawnSync('redis-server', ['--version'], { stdio: 'ignore' }).error) return undefined;
-  const port = wantedPort ?? (await freePort());
-  const settings = { port, bind: '127.0.0.1', save: '', appendonly: 'no' };
-  const args = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  const server = spawn('redis-server', [...args, '--maxmemory-policy', 'noeviction'], {
-    cwd: folder,
-    stdio: 'ignore',
-    detached: true,
-  });
+  const port = await freePort();
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
+  const server = spawn('redis-server', args, { cwd: folder, stdio: 'ignore', detached: true });
   killOnExit(server);
   const ended = once(server, 'exit');
   const close = async () => {
     server.kill();
     await ended;
   };
-  try {
-    await waitUntilListening(port, START_LIMIT_MS);
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  await waitUntilListening(port);
   return { pid: server.pid ?? 0, url: `redis://127.0.0.1:${port}`, close };
 }

@@ -1,7 +1,9 @@
 import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
 import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { PETS_NAME_CHECK } from '../platform/database/migrations/1795132800000-create-store.js';
 import { ApiInt64 } from '../platform/http/openapi/decorators/api-json.decorator.js';
 import { ApiModel } from '../platform/http/openapi/decorators/api-model.decorator.js';
+import { PetName } from './pet-name.js';
 import { PET_STATUSES, type PetStatus } from './pet-status.js';
 
 const STATUS_SCHEMA = { description: 'Adoption status of an animal.', example: 'available' };
@@ -14,7 +16,7 @@ const STATUS_SCHEMA = { description: 'Adoption status of an animal.', example: '
 })
 @Entity('pets')
 @Index('pets_status_id_idx', ['status', 'id'])
-@Check('pets_name_check', 'char_length(name) BETWEEN 1 AND 255')
+@Check('pets_name_check', PETS_NAME_CHECK)
 @Check('pets_status_check', `status IN ('available', 'pending', 'sold')`)
 export class Pet {
   @ApiInt64('Unique identifier, assigned by the service on creation.')
@@ -25,13 +27,7 @@ export class Pet {
   })
   id!: bigint;
 
-  @ApiProperty({
-    type: 'string',
-    minLength: 1,
-    maxLength: 255,
-    description: "The animal's name.",
-    example: 'Frank',
-  })
+  @PetName()
   @Column('text')
   name!: string;
 

@@ -7,9 +7,8 @@ import { type AppOptions, platformModule, VERSIONING } from './platform.module.j
 import { EventsModule } from './events/events.module.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds, RequestContext } from './http/request/request-context.js';
-import { HttpAdapter } from './http/server/http-adapter.js';
 import { NestLogger } from './logging/nest-logger.js';
-import { DOCUMENTATION, MIDDLEWARE } from './pipeline.js';
+import { DOCUMENTATION, MIDDLEWARE, RESPONSE } from './pipeline.js';
 
 /**
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
@@ -26,7 +25,7 @@ export async function createApp(
   const publicUrl = new PublicUrl(settings.server.publicUrl);
   const creating = NestFactory.create<NestExpressApplication>(
     platformModule(options, publicUrl, logger),
-    new HttpAdapter(publicUrl, settings),
+    new RESPONSE(publicUrl, settings),
     {
       // JsonBodyGuard reads the body, after the guards that can reject the request.
       bodyParser: false,

@@ -8,6 +8,7 @@ import { RequestContext } from './http/request/request-context.js';
 import { ErrorFilter } from './http/response/error.filter.js';
 import { Cors } from './http/routing/cors.js';
 import { Connections } from './http/server/connections.js';
+import { HttpAdapter } from './http/server/http-adapter.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { DtoValidationPipe } from './http/validation/dto-validation.pipe.js';
 import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
@@ -55,7 +56,10 @@ export const GUARDS: readonly Type<CanActivate>[] = [
 export const PIPE = DtoValidationPipe;
 
 // The handler runs: controller, service, repository. 404 or 405 for what no route serves, 409 or
-// 422 for a used Idempotency-Key. HttpAdapter.reply sends its result: JSON, ETag, Link, 304.
+// 422 for a used Idempotency-Key.
+
+/** Sends the result of the handler: JSON, ETag, Link, 304. */
+export const RESPONSE = HttpAdapter;
 
 /** Sends every exception as an Error. */
 export const FILTER = ErrorFilter;

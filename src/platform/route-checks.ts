@@ -1,9 +1,9 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
+import { throttlerProblems } from './access/public.decorator.js';
 import { StartError } from './errors/start-error.js';
 import { routeHandlers } from './http/request/route-handlers.js';
 import { handlerProblems } from './http/validation/parameter-check.js';
-import { routeLimitProblems } from './rate-limit/route-limit.js';
 
 /** Stops the start when a route would not do what its decorators and its parameters say. */
 @Injectable()
@@ -15,7 +15,7 @@ export class RouteChecks implements OnModuleInit {
     const handlers = routeHandlers(this.discovery);
     const problems = [
       ...handlers.flatMap(({ controller, name }) => handlerProblems(controller, name)),
-      ...handlers.flatMap(routeLimitProblems),
+      ...handlers.flatMap(throttlerProblems),
     ];
     if (problems.length > 0) throw new StartError([...new Set(problems)].join('\n'));
   }

@@ -49,13 +49,15 @@ it('the last use is stored to the minute when the service stops, never earlier t
 
 describe('a collected use', () => {
   const written: [id: bigint, atMs: number][][] = [];
-  /** Called while a statement fails. */
-  let failure: (() => void) | undefined;
+  let fails = false;
+  /** Called once, while a statement runs. */
+  let meanwhile: (() => void) | undefined;
   // A stub of a database that fails between two statements.
   const repository = {
     saveLastUsed: (batch: ReadonlyMap<bigint, number>) => {
-      failure?.();
-      if (failure) return Promise.reject(new Error('unavailable'));
+      meanwhile?.();
+      meanwhile = undefined;
+      if (fails) return Promise.reject(new Error('unavailable'));
       written.push([...batch]);
       return Promise.resolve();
     },
@@ -70,7 +72,7 @@ describe('a collected use', () => {
     lastUsed.onModuleInit();
   });
   afterEach(async () => {
-    failure = undefined;
+    fails = false;
     await lastUsed.onApplicationShutdown();
     jest.useRealTimers();
   });
@@ -91,17 +93,22 @@ describe('a collected use', () => {
     ]);
   });
 
-  it('is kept while it cannot be written, with the later of two times', async () => {
-    for (const id of [1n, 2n]) lastUsed.note(id, MINUTE_MS);
-    failure = () => lastUsed.note(2n, 2 * MINUTE_MS);
-    await interval();
-    failure = undefined;
-    await interval();
-    expect([...new Map(written.flat())]).toEqual([
-      [1n, MINUTE_MS],
-      [2n, 2 * MINUTE_MS],
-    ]);
-  });
+  it.each([
+    ['fails', true, 1],
+    ['succeeds', false, 2],
+  ])(
+    'is kept until it is written, with a later one during a statement that %s',
+    async (_title, doesFail, batches) => {
+      for (const id of [1n, 2n]) lastUsed.note(id, MINUTE_MS);
+      fails = doesFail;
+      meanwhile = () => lastUsed.note(2n, 2 * MINUTE_MS);
+      await interval();
+      fails = false;
+      await interval();
+      expect([...new Map(written.flat()).values()]).toEqual([MINUTE_MS, 2 * MINUTE_MS]);
+      expect(written).toHaveLength(batches);
+    },
+  );
 
   it('is written in statements of bounded size', async () => {
     for (let id = 0n; id < 12_000n; id++) lastUsed.note(id, MINUTE_MS);

@@ -78,9 +78,6 @@ test('MAX_CONNECTIONS › a new connection replaces the one that has been idle l
   expect(await metric(service, 'pets_connections_max')).toBe(20);
   expect(await metric(service, 'pets_connections')).toBeLessThanOrEqual(20);
   expect(await metric(service, 'pets_shed_total{bound="connections"}')).toBeGreaterThanOrEqual(11);
-  expect(
-    await service.waitForLog(({ msg }) => String(msg).startsWith('too many connections')),
-  ).toMatchObject({ level: 40, closed: expect.any(Number) });
 });
 
 test('MAX_CONNECTIONS › a connection with a request in progress stays, and a new one is closed', async () => {
@@ -174,7 +171,6 @@ test('with a low limit of open files, 900 incomplete requests do not stop the se
   await openMany(900, port);
   await settled(port);
   expect((await new ApiClient({ port }, key).get('/v1/pets')).status).toBe(200);
-  while (!output.includes('too many connections')) await once(child.stdout, 'data');
   child.kill('SIGTERM');
   expect(await exited).toEqual([0, null]);
 });

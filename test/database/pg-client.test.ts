@@ -1,6 +1,9 @@
 import type { ClientConfig } from 'pg';
 import pg from 'pg';
-import { BoundedPool, ConnectionFailedError } from '../../src/platform/database/pools/bounded-pool.js';
+import {
+  BoundedPool,
+  ConnectionFailedError,
+} from '../../src/platform/database/pools/bounded-pool.js';
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import { UnpreparedPgClient, PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { columnTypes } from '../../src/platform/database/pipelining/statement-batch.js';

@@ -60,22 +60,6 @@ describe('reads of one event-loop tick', () => {
     expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
   });
 
-  it('are sent together, before the first response', async () => {
-    await who(0);
-    const idle = new Set<string>();
-    pool.once('acquire', (client) => {
-      const { stream } = (client as unknown as { connection: { stream: NodeJS.WritableStream } })
-        .connection;
-      const write = jest.spyOn(stream as never, '_writev' as never);
-      client.once('drain', () => idle.add(String(write.mock.calls.length)));
-    });
-
-    await whoAre(3);
-    await delay(10);
-
-    expect([...idle]).toEqual(['1']);
-  });
-
   it('fail with the newest ones when the queue for a connection is full', async () => {
     const bounded = new BoundedPool({
       connectionString: database.url,
@@ -232,30 +216,20 @@ describe('inserts', () => {
     expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
   });
 
-  it.each([
-    ['the first', 0],
-    ['one in the middle', 1],
-    ['the last', 2],
-  ])('fail separately, and the others are inserted once: %s', async (_which, failing) => {
+  it.each([0, 1, 2])('fail separately, and the others are inserted once: %i', async (failing) => {
     await database.query('CREATE TABLE positive (number int CHECK (number > 0))');
     const numbers = [1, 2, 3].map((number, index) => (index === failing ? -number : number));
-    try {
-      const results = await Promise.allSettled(numbers.map((number) => insert('positive', number)));
+    const results = await Promise.allSettled(numbers.map((number) => insert('positive', number)));
 
-      for (const [index, result] of results.entries()) {
-        if (index === failing) {
-          expect(result).toMatchObject({ status: 'rejected', reason: { code: '23514' } });
-        } else {
-          expect(result).toMatchObject({
-            status: 'fulfilled',
-            value: [[index + 1, expect.anything()]],
-          });
-        }
-      }
-      expect(await numbersIn('positive')).toEqual(numbers.filter((number) => number > 0));
-    } finally {
-      await database.query('DROP TABLE positive');
-    }
+    expect(results).toMatchObject(
+      numbers.map((number) =>
+        number < 0
+          ? { status: 'rejected', reason: { code: '23514' } }
+          : { status: 'fulfilled', value: [[number, expect.anything()]] },
+      ),
+    );
+    expect(await numbersIn('positive')).toEqual(numbers.filter((number) => number > 0));
+    await database.query('DROP TABLE positive');
   });
 
   it('succeed when they are committed, not before', async () => {
@@ -331,34 +305,23 @@ it('rejects each read when no connection is available', async () => {
 });
 
 describe('the columns of a read', () => {
-  const TYPES =
-    'SELECT $1::bigint, $2::int, $3::text, $4::text, $1::bigint + 1 = 9223372036854775807, now()';
-
   it('are parsed by their types, the first time and the next', async () => {
+    const sql = `SELECT $1::bigint, $2::int, $3::text, $4::text, $1::bigint + 1 = 9223372036854775807,
+                        now(), '', 1::bigint`;
     for (let time = 0; time < 2; time++) {
-      const [row] = await columnsOf(TYPES, [9223372036854775806n, 7, 'x', null]);
+      const rows = await columnsOf(sql, [9223372036854775806n, 7, '🐈\nZoë', null]);
 
-      expect(row).toEqual([9223372036854775806n, 7, 'x', null, true, expect.any(Date)]);
+      const date = expect.any(Date) as Date;
+      expect(rows).toEqual([[9223372036854775806n, 7, '🐈\nZoë', null, true, date, '', 1n]]);
     }
   });
 
-  it.each([
-    0n,
-    -1n,
-    999_999_999_999_999n,
-    -999_999_999_999_999n,
-    1_000_000_000_000_000n,
-    9_007_199_254_740_993n,
-    9_223_372_036_854_775_807n,
-    -9_223_372_036_854_775_808n,
-  ])('are exact: %s', async (number) => {
-    expect(await columnsOf('SELECT $1::bigint', [number])).toEqual([[number]]);
-  });
-
-  it.each(['', 'Frank', 'Zoë', '猫', '🐈\n'])('are the same texts as written: %j', async (text) => {
-    const sql = 'SELECT $1::text, NULL::text, $1::text, 1::bigint';
-
-    expect(await columnsOf(sql, [text])).toEqual([[text, null, text, 1n]]);
+  it('are exact', async () => {
+    const digits = '0 -1 999999999999999 1000000000000000 9007199254740993 9223372036854775807';
+    const numbers = digits.split(' ').flatMap((text) => [BigInt(text), -BigInt(text)]);
+    for (const number of [...numbers, -9_223_372_036_854_775_808n]) {
+      expect(await columnsOf('SELECT $1::bigint', [number])).toEqual([[number]]);
+    }
   });
 
   it('are complete when the server sends them in several pieces', async () => {
@@ -372,17 +335,6 @@ describe('the columns of a read', () => {
       expect(text).toBe('ä'.repeat((index + 1) * 40));
     }
     expect(again).toEqual(rows);
-  });
-
-  it('are all columns of all rows', async () => {
-    const sql = 'SELECT number, -number FROM generate_series(1, $1::int) AS number';
-
-    expect(await columnsOf(sql, [0])).toEqual([]);
-    expect(await columnsOf(sql, [3])).toEqual([
-      [1, -1],
-      [2, -2],
-      [3, -3],
-    ]);
   });
 
   it('are described once per connection and statement', async () => {

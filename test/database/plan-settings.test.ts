@@ -1,33 +1,20 @@
-import { join } from 'node:path';
 import pg from 'pg';
 import { PipelinedStatements } from '../../src/platform/database/pipelining/pipelined-statements.js';
 import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
-import { createOwner } from '../harness/database/factories.js';
-import { ApiClient } from '../harness/http/client.js';
-import { startService, type TestService } from '../harness/service/service.js';
+import { useStore } from '../harness/http/store.js';
 
 const SETTINGS = `SELECT current_setting('plan_cache_mode'), current_setting('enable_seqscan') WHERE $1`;
 
-let service: TestService;
-let client: ApiClient;
-
-beforeAll(async () => {
-  service = await startService({
-    // Every statement runs on the same connection.
-    env: { DATABASE_POOL_SIZE: '1' },
-    features: join(__dirname, '../harness/features/database.mjs'),
-  });
-  client = new ApiClient(service, (await createOwner(service.database)).key);
-});
-afterAll(() => service.close());
+// Every statement runs on the same connection.
+const store = useStore({ env: { DATABASE_POOL_SIZE: '1' }, features: 'database' });
 
 it("GET /v1/… of a feature › its queries have PostgreSQL's default plan settings, after lists and creates too", async () => {
   const defaults = [{ planCacheMode: 'auto', enableSeqscan: 'on' }];
   for (let time = 0; time < 2; time++) {
-    const { json } = await client.get('/v1/database/plan-settings');
+    const { json } = await store.api.get('/v1/database/plan-settings');
     expect(json).toEqual({ repository: defaults, transaction: defaults });
-    expect((await client.get('/v1/pets')).status).toBe(200);
-    expect((await client.post('/v1/pets', { name: 'Frank', categoryId: 1 })).status).toBe(201);
+    expect((await store.api.get('/v1/pets')).status).toBe(200);
+    expect((await store.api.post('/v1/pets', { name: 'Frank', categoryId: 1 })).status).toBe(201);
   }
 });
 
@@ -37,7 +24,7 @@ describe('a read of PipelinedStatements', () => {
 
   beforeAll(() => {
     pool = new pg.Pool({
-      connectionString: service.database.url,
+      connectionString: store.database.url,
       ...({ Client: PgClient } as object),
       max: 1,
     });

@@ -1,27 +1,31 @@
 import { unknownKey } from '../harness/database/api-keys.js';
-import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { type DatabaseLock, holdPets } from '../harness/database/database-lock.js';
+import { createPets } from '../harness/database/factories.js';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
-import { createOwner, createPets } from '../harness/database/factories.js';
-import { type Environment, startService, type TestService } from '../harness/service/service.js';
+import { type Store, useStore } from '../harness/http/store.js';
+import type { Environment } from '../harness/service/service.js';
 
-let service: TestService;
-let api: ApiClient;
 let ids: string[];
 
-async function open(env: Environment): Promise<void> {
-  service = await startService({ env: { DATABASE_POOL_WAIT_SECONDS: '0.5', ...env } });
-  api = new ApiClient(service, (await createOwner(service.database)).key);
-  ids = await createPets(service.database, 3);
-  // From here on the key is known.
-  expect((await api.get('/v1/pets')).status).toBe(200);
+function open(env: Environment): Store {
+  const store = useStore({ env: { DATABASE_POOL_WAIT_SECONDS: '0.5', ...env } });
+  beforeAll(async () => {
+    ids = await createPets(store.database, 3);
+    // From here on the key is known.
+    expect((await store.api.get('/v1/pets')).status).toBe(200);
+  });
+  return store;
 }
 
 const idsOf = ({ json }: ApiResponse): string[] => json.map(({ id }: { id: number }) => String(id));
 
 /** Makes every statement on animals wait for as long as the work takes. */
-async function whileAnimalsAreLocked(work: (lock: DatabaseLock) => Promise<void>): Promise<void> {
-  const lock = await holdPets(service.database);
+async function whileAnimalsAreLocked(
+  { database }: Store,
+  work: (lock: DatabaseLock) => Promise<void>,
+): Promise<void> {
+  const lock = await holdPets(database);
   try {
     await work(lock);
   } finally {
@@ -30,9 +34,10 @@ async function whileAnimalsAreLocked(work: (lock: DatabaseLock) => Promise<void>
 }
 
 /** Returns the service's statements that wait for a lock in the server. */
-const waiting = () =>
-  service.database.query(
-    `SELECT pid FROM pg_stat_activity WHERE application_name = 'pets' AND wait_event_type = 'Lock'`,
+const waiting = ({ query }: Store) =>
+  query(
+    `SELECT pid FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'pets' AND wait_event_type = 'Lock'`,
   );
 
 function expectUnavailable(response: ApiResponse): void {
@@ -42,45 +47,37 @@ function expectUnavailable(response: ApiResponse): void {
   expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
 }
 
-const ROUTES = [
-  ['GET', '/v1/pets'],
-  ['GET', '/v1/pets?status=sold'],
-  ['GET', '/v1/pets/1'],
-  ['POST', '/v1/pets'],
-] as const;
-
-const request = (method: string, path: string): Promise<ApiResponse> =>
-  method === 'GET' ? api.get(path) : api.post(path, { name: 'Frank', categoryId: 7 });
-
 describe('when a statement does not work', () => {
-  beforeAll(() => open({ DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.3' }));
-  afterAll(() => service.close());
+  const store = open({ DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.3' });
 
-  it.each(ROUTES)(
-    '%s %s › 503 service_unavailable when it takes too long, and then the normal response',
+  it.each([
+    ['GET', '/v1/pets'],
+    ['GET', '/v1/pets?status=sold'],
+    ['GET', '/v1/pets/1'],
+    ['POST', '/v1/pets'],
+  ])(
+    '%s %s › 503 when it takes too long, 500 without internal details when it can never succeed',
     async (method, path) => {
-      await whileAnimalsAreLocked(async () => {
-        expectUnavailable(await request(method, path));
+      const request = (): Promise<ApiResponse> =>
+        method === 'GET'
+          ? store.api.get(path)
+          : store.api.post(path, { name: 'Frank', categoryId: 7 });
+      await whileAnimalsAreLocked(store, async () => {
+        expectUnavailable(await request());
 
         // The server has given it up, too.
-        expect(await waiting()).toEqual([]);
+        expect(await waiting(store)).toEqual([]);
       });
+      expect((await request()).status).toBeLessThan(300);
 
-      expect((await request(method, path)).status).toBeLessThan(300);
-    },
-  );
-
-  it.each(ROUTES)(
-    '%s %s › 500 internal_error without internal details when it can never succeed',
-    async (method, path) => {
-      await service.database.query('ALTER TABLE pets RENAME COLUMN category_id TO category');
-      const response = await request(method, path);
-      await service.database.query('ALTER TABLE pets RENAME COLUMN category TO category_id');
+      await store.query('ALTER TABLE pets RENAME COLUMN category_id TO category');
+      const response = await request();
+      await store.query('ALTER TABLE pets RENAME COLUMN category TO category_id');
 
       expect(expectError(response, 500, 'internal_error')).toBe(
         'The service failed to handle the request.',
       );
-      const line = await service.waitForLog(
+      const line = await store.service.waitForLog(
         ({ requestId, err }) => requestId === response.headers['x-request-id'] && err !== undefined,
       );
       expect(JSON.stringify(line)).toContain('category_id');
@@ -89,67 +86,63 @@ describe('when a statement does not work', () => {
 });
 
 describe('when nothing in the server limits the time, as behind a pooler', () => {
-  beforeAll(() =>
-    open({
-      DATABASE_DIRECT_URL: 'postgres://localhost/past-the-pooler',
-      DATABASE_POOL_SIZE: '1',
-      DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.3',
-    }),
-  );
-  afterAll(() => service.close());
+  const store = open({
+    DATABASE_DIRECT_URL: 'postgres://localhost/past-the-pooler',
+    DATABASE_POOL_SIZE: '1',
+    DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.3',
+  });
 
   it('GET /v1/pets › 503, and the next request does not wait for the late response', async () => {
-    const otherClient = new ApiClient(service, unknownKey());
-    await whileAnimalsAreLocked(async () => {
-      expectUnavailable(await api.get('/v1/pets'));
+    const otherClient = new ApiClient(store.service, unknownKey());
+    await whileAnimalsAreLocked(store, async () => {
+      expectUnavailable(await store.api.get('/v1/pets'));
 
       expectError(await otherClient.get('/v1/pets'), 401, 'invalid_api_key');
-      expect(await waiting()).toHaveLength(1);
+      expect(await waiting(store)).toHaveLength(1);
     });
 
-    expect((await api.get(`/v1/pets/${ids[2]}`)).text).toContain(`{"id":${ids[2]},`);
-    expect(idsOf(await api.get('/v1/pets?limit=2'))).toEqual(ids.slice(0, 2));
+    expect((await store.api.get(`/v1/pets/${ids[2]}`)).text).toContain(`{"id":${ids[2]},`);
+    expect(idsOf(await store.api.get('/v1/pets?limit=2'))).toEqual(ids.slice(0, 2));
   });
 });
 
 describe('when the only connection is at work', () => {
-  beforeAll(() =>
-    open({
-      DATABASE_POOL_SIZE: '1',
-      DATABASE_POOL_WAIT_SECONDS: '0.3',
-      DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
-      DATABASE_LOCK_TIMEOUT_SECONDS: '2',
-    }),
-  );
-  afterAll(() => service.close());
+  const store = open({
+    DATABASE_POOL_SIZE: '1',
+    DATABASE_POOL_WAIT_SECONDS: '0.3',
+    DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
+    DATABASE_LOCK_TIMEOUT_SECONDS: '2',
+  });
 
   it('GET /v1/pets › 503 to who waits too long for it, 200 to who has it', async () => {
     let first: Promise<ApiResponse> | undefined;
-    await whileAnimalsAreLocked(async (lock) => {
-      first = api.get('/v1/pets');
+    await whileAnimalsAreLocked(store, async (lock) => {
+      first = store.api.get('/v1/pets');
       await lock.waitedFor();
 
-      expectUnavailable(await api.get('/v1/pets'));
+      expectUnavailable(await store.api.get('/v1/pets'));
     });
 
     expect((await first)?.status).toBe(200);
   });
 
   it('GET /v1/pets › 503 when it breaks, and then a response over a new one', async () => {
-    await whileAnimalsAreLocked(async (lock) => {
-      const response = api.get('/v1/pets');
+    await whileAnimalsAreLocked(store, async (lock) => {
+      const response = store.api.get('/v1/pets');
       await lock.waitedFor();
-      await service.database.query(
+      await store.query(
         `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'pets'::regclass AND NOT granted`,
       );
 
       expectUnavailable(await response);
     });
 
-    expect(idsOf(await api.get('/v1/pets'))).toEqual(ids);
+    expect(idsOf(await store.api.get('/v1/pets'))).toEqual(ids);
   });
 
   it('GET /v1/pets › 503 when it does not get a lock in time', async () => {
-    await whileAnimalsAreLocked(async () => expectUnavailable(await api.get('/v1/pets')));
+    await whileAnimalsAreLocked(store, async () =>
+      expectUnavailable(await store.api.get('/v1/pets')),
+    );
   });
 });

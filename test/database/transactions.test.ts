@@ -1,13 +1,11 @@
-import { join } from 'node:path';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Transactions } from '../../src/platform/database/transactions.js';
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
-import { createOwner, createPets } from '../harness/database/factories.js';
-import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { createPets } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
-import { startService, type TestService } from '../harness/service/service.js';
+import { useStore } from '../harness/http/store.js';
 
 const AMPLE_MS = 10_000;
 
@@ -40,12 +38,11 @@ afterEach(async () => {
 const notes = () => database.query('SELECT text FROM notes');
 const NOTE = 'INSERT INTO notes VALUES ($1)';
 
-async function failureOf(transaction: Promise<unknown>): Promise<unknown> {
-  return transaction.then(
+const failureOf = (transaction: Promise<unknown>): Promise<unknown> =>
+  transaction.then(
     () => undefined,
     (error: unknown) => error,
   );
-}
 
 describe('a transaction', () => {
   it('commits when its work is done, and returns what that does', async () => {
@@ -134,41 +131,24 @@ describe('a transaction', () => {
 });
 
 describe('POST /v1/… of a feature that runs a transaction', () => {
-  let service: TestService;
-  let client: ApiClient;
-  let id: string;
-
-  beforeAll(async () => {
-    service = await startService({
-      // The next request waits for the connection of this one.
-      env: { DATABASE_POOL_SIZE: '1', DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.5' },
-      features: join(__dirname, '../harness/features/database.mjs'),
-    });
-    client = new ApiClient(service, (await createOwner(service.database)).key);
-  });
-  afterAll(() => service.close());
-  beforeEach(async () => {
-    [id] = (await createPets(service.database, 1)) as [string];
+  const store = useStore({
+    // The next request waits for the connection of this one.
+    env: { DATABASE_POOL_SIZE: '1', DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.5' },
+    features: 'database',
   });
 
-  const sell = (then: string): Promise<ApiResponse> =>
-    client.post(`/v1/database/sales/${id}/${then}`, undefined);
-  const status = async (): Promise<string> => (await client.get(`/v1/pets/${id}`)).json.status;
-
-  it('› 201 when it is committed, with the change of another service that got the manager', async () => {
-    expect(await sell('done')).toMatchObject({ status: 201, json: { status: 'sold' } });
-    expect(await status()).toBe('sold');
-  });
-
-  it('› 500 when the work throws, and nothing has changed', async () => {
-    expectError(await sell('fails'), 500, 'internal_error');
-    expect(await status()).not.toBe('sold');
-  });
-
-  it('› 503 when it takes too long, nothing has changed, and the connection is free', async () => {
+  it.each([
+    ['done', 201, 'when it is committed, with the change of another service that got the manager'],
+    ['fails', 500, 'when the work throws, and nothing has changed'],
+    ['hangs', 503, 'when it takes too long, nothing has changed, and the connection is free'],
+  ])('%s › %i %s', async (then, status) => {
+    const [id] = await createPets(store.database, 1);
     const startedAt = performance.now();
-    expectError(await sell('hangs'), 503, 'service_unavailable');
+    const response = await store.api.post(`/v1/database/sales/${id}/${then}`, undefined);
     expect(performance.now() - startedAt).toBeLessThan(3_000);
-    expect(await status()).not.toBe('sold');
+    const { json: pet } = await store.api.get(`/v1/pets/${id}`);
+    if (status === 201) expect(response).toMatchObject({ status, json: { status: 'sold' } });
+    else expectError(response, status, status === 500 ? 'internal_error' : 'service_unavailable');
+    expect(pet.status === 'sold').toBe(status === 201);
   });
 });

@@ -2,6 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
@@ -20,16 +21,18 @@ let replica: TestService;
 let key: string;
 let lastId = 0;
 
+async function startBoth(): Promise<void> {
+  const start = () => startService({ database, features });
+  [service, replica] = await Promise.all([start(), start()]);
+}
+
 beforeAll(async () => {
   database = await createDatabase();
   await database.query(
     'CREATE TABLE handled (order_id text, attempt int); CREATE TABLE audited (order_id text)',
   );
-  ({ key } = await createOwner(database, { limits: { perMinute: 10_000, perDay: 100_000 } }));
-  [service, replica] = await Promise.all([
-    startService({ database, features }),
-    startService({ database, features }),
-  ]);
+  ({ key } = await createOwner(database));
+  await startBoth();
 });
 afterAll(async () => {
   await Promise.all([service.close(), replica.close()]);
@@ -38,23 +41,14 @@ afterAll(async () => {
 
 const newId = (): string => `order-${++lastId}`;
 
-function post(
-  order: { id: string; mode: string },
-  headers: Record<string, string> = {},
-): Promise<ApiResponse> {
-  return new ApiClient(service, key).post('/v1/orders', order, headers);
-}
+const post = (order: object, headers: Record<string, string> = {}): Promise<ApiResponse> =>
+  new ApiClient(service, key).post('/v1/orders', order, headers);
 
-/** Returns how often each handler has been called for an order, and the events that remain. */
-async function stateOf(
-  id: string,
-): Promise<{ attempts: number; audits: number; parked: number; waiting: number }> {
-  const [row] = await database.query<{
-    attempts: number;
-    audits: number;
-    parked: number;
-    waiting: number;
-  }>(
+/** How often each handler has been called for an order, and the events that remain. */
+type State = Record<'attempts' | 'audits' | 'parked' | 'waiting', number>;
+
+async function stateOf(id: string): Promise<State> {
+  const [row] = await database.query<State>(
     `SELECT (SELECT count(*)::int FROM handled WHERE order_id = $1) AS attempts,
             (SELECT count(*)::int FROM audited WHERE order_id = $1) AS audits,
             count(*) FILTER (WHERE next_attempt_at IS NULL)::int AS parked,
@@ -68,45 +62,27 @@ async function stateOf(
 /** Waits until the order has this state. Makes its events due again meanwhile if asked to. */
 async function waitForState(
   id: string,
-  expected: Partial<Awaited<ReturnType<typeof stateOf>>>,
+  expected: Partial<State>,
   { retryNow = false } = {},
 ): Promise<void> {
   for (let waited = 0; ; waited += POLL_MS) {
     const state = await stateOf(id);
     if (waited > 10_000) expect(state).toMatchObject(expected);
-    if (
-      Object.entries({ ...state, ...expected }).every(
-        ([name, value]) => Reflect.get(state, name) === value,
-      )
-    )
-      return;
-    if (retryNow) await makeDue(id);
+    if (isDeepStrictEqual({ ...state, ...expected }, { ...state })) return;
+    if (retryNow) await makeDue(id, 'last_error IS NOT NULL AND next_attempt_at > now()');
     await delay(POLL_MS);
   }
 }
 
-/** Ends the wait for the next attempt of a failed event. */
-const makeDue = (id: string): Promise<unknown> =>
+/** Ends the wait for the next attempt of the events of an order. */
+const makeDue = (id: string, condition = 'true'): Promise<unknown> =>
   database.query(
-    `UPDATE outbox_events SET next_attempt_at = now()
-      WHERE payload::json ->> 'id' = $1 AND last_error IS NOT NULL AND next_attempt_at > now()`,
+    `UPDATE outbox_events SET next_attempt_at = now() WHERE payload::json ->> 'id' = $1 AND ${condition}`,
     [id],
   );
 
 describe('an event of POST /v1/orders', () => {
-  it('201 is delivered to each handler after the commit, and its rows are deleted', async () => {
-    const id = newId();
-    expect((await post({ id, mode: 'ok' })).status).toBe(201);
-    await waitForState(id, { attempts: 1, audits: 1, waiting: 0 });
-  });
-
-  it('500 and rolled back is not published', async () => {
-    const id = newId();
-    expect((await post({ id, mode: 'rollback' })).status).toBe(500);
-    expect(await stateOf(id)).toEqual({ attempts: 0, audits: 0, parked: 0, waiting: 0 });
-  });
-
-  it('201 for a replay is not published again', async () => {
+  it('201 is delivered to each handler after the commit, its rows are deleted, and a replay is not published', async () => {
     const id = newId();
     const headers = { 'Idempotency-Key': id };
     expect((await post({ id, mode: 'ok' }, headers)).status).toBe(201);
@@ -114,6 +90,12 @@ describe('an event of POST /v1/orders', () => {
     const replay = await post({ id, mode: 'ok' }, headers);
     expect(replay.headers).toHaveProperty('idempotent-replayed');
     expect(await stateOf(id)).toEqual({ attempts: 1, audits: 1, parked: 0, waiting: 0 });
+  });
+
+  it('500 and rolled back is not published', async () => {
+    const id = newId();
+    expect((await post({ id, mode: 'rollback' })).status).toBe(500);
+    expect(await stateOf(id)).toEqual({ attempts: 0, audits: 0, parked: 0, waiting: 0 });
   });
 
   it('500 that the log explains outside of a transaction, and for an event without a handler', async () => {
@@ -149,10 +131,7 @@ describe('an event of POST /v1/orders', () => {
         );
         if (row) delays.push(row.seconds);
       }
-      await database.query(
-        `UPDATE outbox_events SET next_attempt_at = now() WHERE payload::json ->> 'id' = $1`,
-        [id],
-      );
+      await makeDue(id);
     }
     expect(delays[0]).toBeLessThanOrEqual(2);
     expect(delays[1]).toBeGreaterThan(1.5);
@@ -211,16 +190,10 @@ describe('an event of POST /v1/orders', () => {
     } finally {
       child.kill('SIGKILL');
     }
-    [service, replica] = await Promise.all([
-      startService({ database, features }),
-      startService({ database, features }),
-    ]);
+    await startBoth();
     // The claim of the killed process has not ended.
     expect(await stateOf(id)).toMatchObject({ attempts: 1, waiting: 1 });
-    await database.query(
-      `UPDATE outbox_events SET next_attempt_at = now() WHERE payload::json ->> 'id' = $1`,
-      [id],
-    );
+    await makeDue(id);
     await waitForState(id, { attempts: 2, audits: 1, waiting: 0 });
   });
 
@@ -236,10 +209,7 @@ describe('an event of POST /v1/orders', () => {
       [id],
     );
     expect(row).toEqual({ attempts: 0, due: true });
-    [service, replica] = await Promise.all([
-      startService({ database, features }),
-      startService({ database, features }),
-    ]);
+    await startBoth();
     await waitForState(id, { attempts: 2, audits: 1, waiting: 0 });
   });
 

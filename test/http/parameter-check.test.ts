@@ -290,6 +290,32 @@ class Deep {
   next?: Deep;
 }
 
+class NestedMap {
+  @ValidateNested()
+  @Type(() => Inner)
+  inner!: Map<string, Inner>;
+}
+
+class NestedSet {
+  @ValidateNested({ each: true })
+  @Type(() => Inner)
+  inner!: Set<Inner>;
+}
+
+class Chosen {
+  @ValidateNested()
+  @Type(() => Inner, {
+    discriminator: { property: 'name', subTypes: [{ name: 'inner', value: Inner }] },
+  })
+  inner!: Inner;
+}
+
+class ChosenByParent {
+  @ValidateNested()
+  @Type((options) => (options?.object ? Inner : Deep))
+  inner!: Inner | Deep;
+}
+
 @Controller('properties')
 class PropertiesController {
   @Post()
@@ -312,6 +338,14 @@ class PropertiesController {
   nestedEmpty(@Body() _body: NestedEmpty) {}
   @Post()
   deep(@Body() _body: Deep) {}
+  @Post()
+  nestedMap(@Body() _body: NestedMap) {}
+  @Post()
+  nestedSet(@Body() _body: NestedSet) {}
+  @Post()
+  chosen(@Body() _body: Chosen) {}
+  @Post()
+  chosenByParent(@Body() _body: ChosenByParent) {}
 }
 
 describe('a property of a DTO that is not validated', () => {
@@ -326,6 +360,10 @@ describe('a property of a DTO that is not validated', () => {
     ['uncheckedItems', 'UncheckedItems.items is an array whose items have no rule.'],
     ['nestedEmpty', 'NestedEmpty.inner needs @ValidateNested() and @Type('],
     ['deep', 'OnlyOptional.name is optional and otherwise accepts any value.'],
+    ['nestedMap', 'NestedMap.inner is a Map, a Set or a choice of nested DTOs.'],
+    ['nestedSet', 'NestedSet.inner is a Map, a Set or a choice of nested DTOs.'],
+    ['chosen', 'Chosen.inner is a Map, a Set or a choice of nested DTOs.'],
+    ['chosenByParent', 'ChosenByParent.inner is a Map, a Set or a choice of nested DTOs.'],
   ])('%s', (name, problem) => {
     expect(handlerProblems(PropertiesController, name)).toEqual([
       expect.stringContaining(`PropertiesController.${name}: ${problem}`),

@@ -260,41 +260,6 @@ class Renamed {
   title!: string;
 }
 
-abstract class Shape {
-  @IsString()
-  kind!: string;
-}
-
-class Circle extends Shape {
-  @IsInt()
-  radius!: number;
-}
-
-class Square extends Shape {
-  @IsInt()
-  side!: number;
-}
-
-class Drawing {
-  @ValidateNested()
-  @NestedType(() => Shape, {
-    keepDiscriminatorProperty: true,
-    discriminator: {
-      property: 'kind',
-      subTypes: [
-        { name: 'circle', value: Circle },
-        { name: 'square', value: Square },
-      ],
-    },
-  })
-  shape!: Shape;
-
-  @IsOptional()
-  @ValidateNested()
-  @NestedType(() => Name)
-  names?: Map<string, Name>;
-}
-
 class Linked {
   @IsInt()
   value!: number;
@@ -304,35 +269,6 @@ class Linked {
   @NestedType(() => Linked)
   next?: Linked;
 }
-
-class Album {
-  @ValidateNested({ each: true })
-  @NestedType(() => Shape, {
-    discriminator: { property: 'kind', subTypes: [{ name: 'circle', value: Circle }] },
-    keepDiscriminatorProperty: true,
-  })
-  shapes!: Shape[];
-
-  @IsOptional()
-  @ValidateNested({ each: true })
-  @NestedType(() => Album)
-  parts?: Album[];
-}
-
-test.each([null, 1, 'circle', [], [null]])(
-  '400 for %j in an array whose items have a discriminator',
-  async (item) => {
-    const circle = { kind: 'circle', radius: 1 };
-
-    expect(await outcome({ shapes: [circle] }, Album)).toEqual({ dto: { shapes: [circle] } });
-    expect(await outcome({ shapes: [circle, item] }, Album)).toEqual({
-      message: 'each item of shapes must be an object.',
-    });
-    expect(await outcome({ shapes: [], parts: [{ shapes: [item] }] }, Album)).toEqual({
-      message: 'each item of parts.0.shapes must be an object.',
-    });
-  },
-);
 
 const name = fc.record(
   {
@@ -383,22 +319,10 @@ const DTOS: [Type, Record<string, fc.Arbitrary<unknown>>][] = [
       title: fc.string(),
     },
   ],
-  [
-    Drawing,
-    {
-      shape: fc.record({
-        kind: fc.constantFrom('circle', 'square', 'other'),
-        radius: fc.integer(),
-        side: fc.oneof(fc.integer(), fc.string()),
-        other: fc.jsonValue(),
-      }),
-      names: fc.dictionary(fc.string(), name),
-    },
-  ],
   [Linked, { value: fc.integer(), next: linked }],
 ];
 
-/** A copy of a JSON value, because NestJS' pipe and discriminators change it. */
+/** A copy of a JSON value, because NestJS' pipe changes it. */
 function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
   if (typeof value !== 'object' || value === null) return value;
@@ -471,11 +395,14 @@ describe('11,000 members without a rule are never read', () => {
     expect(reads.count).toBe(0);
   });
 
-  test('even if a @Transform() may read others, because they are too many', async () => {
+  test('even if a @Transform() may read others', async () => {
     const reads = { count: 0 };
-    const sent = hostile({ first_name: 'Ada', title: 'Countess' }, reads);
+    const members = { first_name: 'Ada', title: ' Countess ', count: 0, numbers: [1, 2] };
+    const sent = hostile(members, reads);
 
-    expect(await outcome(sent, Renamed)).toEqual({ message: TOO_MANY });
+    expect(await outcome(sent, Renamed)).toEqual({
+      dto: { firstName: 'Ada', count: 2, title: 'Countess' },
+    });
     expect(reads.count).toBe(0);
   });
 });

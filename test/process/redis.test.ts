@@ -88,8 +88,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
         'pets_redis_circuit_changes_total{state="closed"}': 0,
         'pets_redis_failures_total{reason="timeout"}': 0,
         'pets_redis_failures_total{reason="connection"}': 0,
-        'pets_redis_failures_total{reason="authentication"}': 0,
-        'pets_redis_failures_total{reason="refusal"}': 0,
+        'pets_redis_failures_total{reason="rejection"}': 0,
         'pets_redis_failures_total{reason="memory"}': 0,
         'pets_bans_total{plan="enterprise"}': 1,
       });

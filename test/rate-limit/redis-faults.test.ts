@@ -5,7 +5,6 @@ import { askUntil, inParallel, sequentially, limitsOf } from '../harness/rate-li
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
-const BUDGET = { limits: { perMinute: 100_000, perDay: 1_000_000 } };
 /** Longer than the default, because a busy machine can pause a process for 0.1 seconds. */
 const TIMEOUT_MS = 300;
 /** The time limit of a command and the delay of a busy machine. */
@@ -39,6 +38,13 @@ function startReplica(): Promise<TestService> {
 async function stop(): Promise<void> {
   await service.close();
   await redis.close();
+}
+
+/** Returns a new owner, and what sends requests of it. */
+async function newCaller(perMinute: number, perDay = 1_000_000) {
+  const { id, key } = await createOwner(database, { limits: { perMinute, perDay } });
+  const client = new ApiClient(service, key);
+  return { id, ask: () => client.get(ROUTE) };
 }
 
 /** Returns the log lines of the circuit, in order. */
@@ -103,8 +109,7 @@ describeWithRedis('under load', () => {
   ])(
     'Redis %s: no 5xx, no wait, one log line per change, and automatic recovery',
     async (_, line, harm, heal) => {
-      const { key } = await createOwner(database, BUDGET);
-      const ask = () => new ApiClient(service, key).get(ROUTE);
+      const { ask } = await newCaller(100_000);
       const before = changes().length;
       const first = limitsOf(await ask());
       const harmed = await under(ask, async () => {
@@ -140,8 +145,7 @@ describeWithRedis('under load', () => {
   );
 
   it('a ban stays active with the same end while Redis is unavailable', async () => {
-    const { key } = await createOwner(database, { limits: { perMinute: 2, perDay: 100 } });
-    const ask = () => new ApiClient(service, key).get(ROUTE);
+    const { ask } = await newCaller(2);
     const before = limitsOf(await sequentially(4, ask));
     await redis.signal('SIGSTOP');
     const during = await under(ask, () => readinessIs('degraded'));
@@ -156,8 +160,7 @@ describeWithRedis('under load', () => {
   });
 
   it('rejections still lead to a ban while Redis is unavailable', async () => {
-    const { key } = await createOwner(database, { limits: { perMinute: 3, perDay: 100 } });
-    const ask = () => new ApiClient(service, key).get(ROUTE);
+    const { ask } = await newCaller(3);
     await sequentially(4, ask);
     await redis.signal('SIGSTOP');
     const codes = [(await ask()).json.code, (await ask()).json.code];
@@ -167,8 +170,7 @@ describeWithRedis('under load', () => {
   });
 
   it('counts stay exact after the server has lost the scripts', async () => {
-    const { id, key } = await createOwner(database, { limits: { perMinute: 5, perDay: 100 } });
-    const ask = () => new ApiClient(service, key).get(ROUTE);
+    const { id, ask } = await newCaller(5);
     const before = changes().length;
     await ask();
     await redis.client.script('FLUSH');
@@ -184,6 +186,23 @@ describeWithRedis('under load', () => {
     await redis.untilConnections(before + 1);
     await replica.close();
     await redis.untilConnections(before);
+  });
+
+  it('out of memory, owners are still counted in Redis, addresses in the process, without a 5xx', async () => {
+    const { id, ask } = await newCaller(20);
+    const before = changes().length;
+    await redis.client.flushall();
+    await redis.client.config('SET', 'maxmemory', '1');
+    expect(limitsOf(await sequentially(15, ask)).remaining).toBe(5);
+    expect(await redis.client.hget(`aas:{owner:${id}}`, 'minute')).toMatch(/^15 /);
+    const response = await sequentially(7, () => send(service, ROUTE));
+    expect(response.status).toBe(401);
+    expect(limitsOf(response).remaining).toBe(293);
+    expect(await redis.client.keys('*address*')).toEqual([]);
+    expect(changes().slice(before)).toEqual([]);
+    await redis.client.config('SET', 'maxmemory', '0');
+    await send(service, ROUTE);
+    expect(await redis.client.keys('*address*')).toHaveLength(1);
   });
 
   it('GET /health/ready › 200 with and without Redis, and reports its state', async () => {
@@ -206,8 +225,7 @@ describeWithRedis('Redis is unavailable at start', () => {
   afterAll(stop);
 
   it('the service starts, counts in the process, and uses Redis once it is available', async () => {
-    const { key } = await createOwner(database, { limits: { perMinute: 5, perDay: 100 } });
-    const ask = () => new ApiClient(service, key).get(ROUTE);
+    const { ask } = await newCaller(5);
     expect(limitsOf(await sequentially(2, ask)).remaining).toBe(3);
     await service.waitForLog(({ msg = '' }) => msg.includes('in this process'));
     expect(changes()).toEqual(['40 Counting rate limits in this process: Redis is unreachable']);
@@ -218,27 +236,6 @@ describeWithRedis('Redis is unavailable at start', () => {
     await service.waitForLog(({ msg }) => msg === 'Counting rate limits in Redis again');
     expect(changes().at(-1)).toBe('30 Counting rate limits in Redis again');
     expect(limitsOf(await ask()).remaining).toBe(4);
-  });
-});
-
-describeWithRedis('Redis is out of memory', () => {
-  beforeAll(() => start());
-  afterAll(stop);
-
-  it('owners are still counted in Redis, addresses in the process, without a 5xx', async () => {
-    const { id, key } = await createOwner(database, { limits: { perMinute: 20, perDay: 100 } });
-    await redis.client.config('SET', 'maxmemory', '1');
-    const codes = await sequentially(15, () => new ApiClient(service, key).get(ROUTE));
-    expect(limitsOf(codes).remaining).toBe(5);
-    expect(await redis.client.hget(`aas:{owner:${id}}`, 'minute')).toMatch(/^15 /);
-    const response = await sequentially(7, () => send(service, ROUTE));
-    expect(response.status).toBe(401);
-    expect(limitsOf(response).remaining).toBe(293);
-    expect(await redis.client.keys('*address*')).toEqual([]);
-    expect(changes()).toEqual([]);
-    await redis.client.config('SET', 'maxmemory', '0');
-    await send(service, ROUTE);
-    expect(await redis.client.keys('*address*')).toHaveLength(1);
   });
 });
 

@@ -10,10 +10,7 @@ import { IsOptionalMember, IsText } from '../../platform/http/validation/propert
 })
 export class CategoryChanges {
   @ApiProperty({
-    type: 'string',
     required: false,
-    minLength: 1,
-    maxLength: 100,
     description: 'The new name.',
     example: 'Kittens',
   })
@@ -23,11 +20,8 @@ export class CategoryChanges {
 
   // Unlike @IsOptionalMember(), @IsOptional() accepts null, which removes the description.
   @ApiProperty({
-    type: 'string',
     nullable: true,
     required: false,
-    minLength: 1,
-    maxLength: 1000,
     description: 'The new description. `null` removes the description.',
     example: 'Young cats.',
   })

@@ -10,9 +10,6 @@ import { IsText } from '../../platform/http/validation/property-rules.js';
 })
 export class NewCategory {
   @ApiProperty({
-    type: 'string',
-    minLength: 1,
-    maxLength: 100,
     description: 'Name of the category. No other category has this name in any case.',
     example: 'Cats',
   })
@@ -20,11 +17,8 @@ export class NewCategory {
   name!: string;
 
   @ApiProperty({
-    type: 'string',
     nullable: true,
     required: false,
-    minLength: 1,
-    maxLength: 1000,
     description: 'Description of the category.',
     example: 'Felis catus.',
   })

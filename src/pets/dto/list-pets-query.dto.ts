@@ -6,7 +6,6 @@ import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 /** The query parameters of the list. */
 export class ListPetsQuery extends PageQuery {
   @ApiProperty({
-    enum: PET_STATUSES,
     enumName: 'PetStatus',
     required: false,
     description: 'Only animals with this status.',

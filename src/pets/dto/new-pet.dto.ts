@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ApiInt64 } from '../../platform/http/openapi/decorators/api-json.decorator.js';
 import { ApiModel } from '../../platform/http/openapi/decorators/api-model.decorator.js';
-import { IsInt64, IsOneOf, IsText } from '../../platform/http/validation/property-rules.js';
+import { IsInt64, IsOneOf } from '../../platform/http/validation/property-rules.js';
+import { PetName } from '../pet-name.js';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 
 /** The body of `POST /v1/pets`. */
@@ -10,16 +11,7 @@ import { PET_STATUSES, type PetStatus } from '../pet-status.js';
   example: { name: 'Frank', categoryId: 1, status: 'available' },
 })
 export class NewPet {
-  @ApiProperty({
-    type: 'string',
-    description:
-      "The animal's name. It contains at least one character that is not white space, and no NUL.",
-    minLength: 1,
-    maxLength: 255,
-    pattern: '^[^\\u0000]*[^\\s\\u0000\\u0085][^\\u0000]*$',
-    example: 'Frank',
-  })
-  @IsText(1, 255)
+  @PetName()
   name!: string;
 
   @ApiInt64('Identifier of the category that the animal belongs to.')
@@ -28,7 +20,6 @@ export class NewPet {
 
   // Described in words: without `default` in the schema, generated clients keep the property optional.
   @ApiProperty({
-    enum: PET_STATUSES,
     enumName: 'PetStatus',
     required: false,
     description: 'Adoption status of the animal. If omitted, the status is `available`.',

@@ -12,7 +12,8 @@ import { hashKey, hasKeyForm } from './key-format.js';
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
 const SCHEME = /^bearer(?: +|$)/i;
 
-const MISSING: Caller = { kind: 'anonymous', reason: 'missing' };
+/** A caller that has sent no API key. */
+export const MISSING: Caller = { kind: 'anonymous', reason: 'missing' };
 const INVALID: Caller = { kind: 'anonymous', reason: 'invalid' };
 
 /** Identifies the caller of a request. */

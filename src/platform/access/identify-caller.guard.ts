@@ -1,10 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { requestOf } from '../http/request/request-context.js';
-import { Authenticator } from './authenticator.js';
-import type { Caller } from './caller.js';
-import { needsCaller } from './public.decorator.js';
-
-const WITHOUT_KEY: Caller = { kind: 'anonymous', reason: 'missing' };
+import { Authenticator, MISSING } from './authenticator.js';
+import { isPublic, isUncounted } from './public.decorator.js';
 
 /** Identifies the caller of a request by its API key. It rejects no request. */
 @Injectable()
@@ -13,12 +10,10 @@ export class IdentifyCallerGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     // Health probes must not cause a query, even if they send an API key.
-    if (!needsCaller(context)) return true;
+    if (isPublic(context) && isUncounted(context)) return true;
     const request = requestOf(context);
     // Browsers send no API key with a preflight.
-    request.caller = request.corsPreflight
-      ? WITHOUT_KEY
-      : await this.authenticator.identify(request);
+    request.caller = request.corsPreflight ? MISSING : await this.authenticator.identify(request);
     return true;
   }
 }

@@ -17,8 +17,9 @@ type WriteBytes = (
 
 /**
  * Writes a log to standard output without blocking the event loop. Lines that cannot be written wait
- * in a buffer, or are dropped and counted. pino's destination blocks in its synchronous mode. In its
- * asynchronous mode, fs.write to a full pipe blocks a thread, which keeps the process from exiting.
+ * in a buffer, or are dropped and counted. pino's destination blocks the event loop in its
+ * synchronous mode. In its asynchronous mode it does not, but its fs.write to a full pipe blocks a
+ * thread of libuv, and Node waits for this thread before the process exits.
  */
 export class LogOutput {
   private readonly writeBytes = standardOutput();

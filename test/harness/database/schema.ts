@@ -17,6 +17,8 @@ export class SchemaProcess {
   constructor(env: Environment = {}) {
     this.child = fork(join(__dirname, 'schema-process.mjs'), {
       env: { ...inheritedEnvironment(), ...env },
+      // TypeORM prints each migration that fails. Errors come as messages.
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     });
   }
 

@@ -4,7 +4,8 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
-import { CONFIG_FILE, loadPlugins, ROOT } from '../../../scripts/compile.mjs';
+import { ROOT } from '../../../scripts/build-if-stale.mjs';
+import { CONFIG_FILE, transformersOf } from '../../../scripts/compile.mjs';
 
 const name = process.argv[2] ?? '';
 const EXAMPLES = join(ROOT, 'examples');
@@ -16,7 +17,7 @@ const files = readdirSync(join(EXAMPLES, name), { recursive: true, withFileTypes
 const { config } = ts.readConfigFile(CONFIG_FILE, (path) => ts.sys.readFile(path));
 const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
 const program = ts.createProgram(files, { ...options, rootDir: ROOT, sourceMap: false });
-const before = (await loadPlugins()).map((loaded) => loaded.plugin.before(loaded.options, program));
+const transformers = transformersOf(program);
 
 rmSync(join(OUTPUT, name), { recursive: true, force: true });
 /** @type {string[]} */
@@ -29,7 +30,7 @@ for (const file of files) {
     mkdirSync(dirname(output), { recursive: true });
     writeFileSync(output, linked(text, dirname(source)));
   };
-  program.emit(program.getSourceFile(file), write, undefined, undefined, { before });
+  program.emit(program.getSourceFile(file), write, undefined, false, transformers);
 }
 const index = modules.map((module) => `...Object.values(await import('../${module}'))`);
 writeFileSync(join(OUTPUT, name, 'index.js'), `export default [${index.join()}];\n`);

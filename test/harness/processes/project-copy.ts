@@ -1,6 +1,6 @@
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 const ROOT = resolve(__dirname, '../../..');
 const COPIED =
@@ -12,13 +12,14 @@ export class ProjectCopy {
   /** For DATA_DIR. The embedded server runs as another user, who must reach this folder. */
   readonly dataDir = mkdtempSync(join(tmpdir(), 'project-data-'));
 
-  constructor() {
+  /** @param name of the folder */
+  constructor(name = 'copy') {
     chmodSync(this.dataDir, 0o755);
     const reports = join(ROOT, 'reports');
     mkdirSync(reports, { recursive: true });
-    this.folder = mkdtempSync(join(reports, 'project-'));
-    for (const name of readdirSync(ROOT).filter((name) => COPIED.test(name))) {
-      cpSync(join(ROOT, name), this.path(name), { recursive: true });
+    this.folder = join(mkdtempSync(join(reports, 'project-')), name);
+    for (const file of readdirSync(ROOT).filter((file) => COPIED.test(file))) {
+      cpSync(join(ROOT, file), this.path(file), { recursive: true });
     }
   }
 
@@ -28,7 +29,7 @@ export class ProjectCopy {
   }
 
   remove(): void {
-    for (const folder of [this.folder, this.dataDir]) {
+    for (const folder of [dirname(this.folder), this.dataDir]) {
       rmSync(folder, { recursive: true, force: true });
     }
   }

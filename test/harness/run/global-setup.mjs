@@ -7,7 +7,7 @@ import { buildIfStaleOrExit } from '../../../scripts/build-if-stale.mjs';
  * @param {{ maxWorkers: number }} config
  */
 export default async function globalSetup(config) {
-  await buildIfStaleOrExit();
+  buildIfStaleOrExit();
   // Only now, because it imports the build.
   const { startServices } = await import('./services.mjs');
   await startServices(config);

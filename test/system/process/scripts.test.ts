@@ -1,23 +1,56 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { pathToFileURL } from 'node:url';
 import { freePort } from '../../harness/processes/free-port.js';
 import { ProjectCopy } from '../../harness/processes/project-copy.js';
-import { inheritedEnvironment } from '../../harness/service/service.js';
+import { type Environment, inheritedEnvironment } from '../../harness/service/service.js';
 
-const SCRIPTS = resolve(__dirname, '../../../scripts');
+const ROOT = resolve(__dirname, '../../..');
+const SCRIPTS = join(ROOT, 'scripts');
+/** Without `dist` and `node_modules`. */
+const COPIED = ['src', 'scripts', 'package.json', 'package-lock.json', 'nest-cli.json'];
+const COPIED_CONFIGURATION = ['tsconfig.json', 'tsconfig.build.json'];
 
+let folder: string | undefined;
 let project: ProjectCopy | undefined;
 let service: ChildProcess | undefined;
 
 afterEach(async () => {
   if (service?.kill('SIGTERM')) await once(service, 'exit');
   project?.remove();
-  [service, project] = [undefined, undefined];
+  if (folder !== undefined) rmSync(dirname(folder), { recursive: true, force: true });
+  [service, project, folder] = [undefined, undefined, undefined];
 });
+
+/** Returns the folder of a copy for which Node does not find the packages of this project. */
+function copyOutsideOfTheProject(name: string): string {
+  const copy = join(mkdtempSync(join(tmpdir(), 'pets-copy-')), name);
+  for (const file of [...COPIED, ...COPIED_CONFIGURATION]) {
+    cpSync(join(ROOT, file), join(copy, file), { recursive: true });
+  }
+  return copy;
+}
+
+/** Runs Node.js in a folder. The service would reject this LOG_LEVEL. */
+function run(cwd: string, ...args: string[]) {
+  const env = { ...inheritedEnvironment(), LOG_LEVEL: 'loud' };
+  return spawnSync(process.execPath, args, { cwd, env, encoding: 'utf8' });
+}
 
 describe.each([
   ['14.21.3', false],
@@ -29,7 +62,7 @@ describe.each([
   ['24.0.0', true],
 ])('npm start on Node.js %s', (version, isSupported) => {
   test(isSupported ? 'goes on' : 'ends with one line that says what to install', () => {
-    const check = JSON.stringify(join(SCRIPTS, 'check-node.cjs'));
+    const check = JSON.stringify(join(SCRIPTS, 'check-installation.cjs'));
     const program = `Object.defineProperty(process.versions, 'node', { value: '${version}' }); require(${check})`;
     const { status, stderr } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' });
     expect({ status, stderr }).toEqual(
@@ -43,13 +76,28 @@ describe.each([
   });
 });
 
-test('npm start › one line with the remedy when development packages and the build are missing', () => {
-  project = new ProjectCopy();
-  rmSync(project.path('dist'), { recursive: true });
-  const { status, stderr } = spawnSync(process.execPath, ['scripts/start.mjs'], {
-    cwd: project.folder,
-    encoding: 'utf8',
+describe.each([['start'], ['cli'], ['dev']])('scripts/%s.mjs', (script) => {
+  test('one line with the remedy when packages are missing', () => {
+    folder = copyOutsideOfTheProject('without packages');
+    const { status, stderr } = run(folder, `scripts/${script}.mjs`);
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: 'Packages are missing. Run `npm ci`.\n',
+    });
   });
+});
+
+test('npm start › one line with the remedy when development packages and the build are missing', () => {
+  folder = copyOutsideOfTheProject('without development packages');
+  const { dependencies } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    dependencies: object;
+  };
+  for (const name of Object.keys(dependencies)) {
+    const link = join(folder, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules', name), link);
+  }
+  const { status, stderr } = run(folder, 'scripts/start.mjs');
   expect({ status, stderr }).toEqual({
     status: 1,
     stderr:
@@ -57,18 +105,56 @@ test('npm start › one line with the remedy when development packages and the b
   });
 });
 
+test('npm start › builds without an absolute path, and runs, in a folder with letters outside of ASCII', async () => {
+  project = new ProjectCopy('ünï cödé 😀');
+  rmSync(project.path('dist'), { recursive: true });
+  mkdirSync(project.path('src/toys'));
+  const dto = 'export class MakerDto { name!: string }';
+  const user =
+    "import { MakerDto } from './maker.dto.js'; export class ToyDto { maker!: MakerDto }";
+  writeFileSync(project.path('src/toys/maker.dto.ts'), dto);
+  writeFileSync(project.path('src/toys/toy.dto.ts'), user);
+
+  const child = startScript('start', project);
+  await linesOf(child.stdout)('listening');
+  const compiled = readdirSync(project.path('dist'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(?:js|map)$/.test(name) && !name.includes('compressed'))
+    .map((name) => readFileSync(join(project!.path('dist'), name), 'utf8'));
+  expect(compiled.length).toBeGreaterThan(100);
+  expect(compiled.filter((code) => code.includes(ROOT))).toEqual([]);
+  const toy = pathToFileURL(project.path('dist/toys/toy.dto.js')).href;
+  const program = `import('${toy}').then(({ ToyDto }) =>
+    console.log(ToyDto._OPENAPI_METADATA_FACTORY().maker.type().name))`;
+  expect(run(ROOT, '-e', program)).toMatchObject({ stdout: 'MakerDto\n', stderr: '' });
+}, 240_000);
+
+test('npm run build › one line when the folder of the build cannot be written', () => {
+  folder = copyOutsideOfTheProject('read-only');
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'dist'), 'a file in its place');
+  const { status, stderr } = run(folder, 'scripts/build-if-stale.mjs');
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: expect.stringMatching(/^Building…\nE[A-Z]+: [^\n]+\nThe build failed\.\n$/),
+  });
+}, 120_000);
+
+test('npm start › SIGTERM reaches the service, which ends with 0', async () => {
+  project = new ProjectCopy();
+  service = spawn('npm', ['start'], spawnOptions(project));
+  const printed = linesOf(service.stdout!);
+  await printed('> exec node scripts/start.mjs');
+  await printed('listening');
+  const exit = once(service, 'exit');
+  service.kill('SIGTERM');
+  await printed('stopped');
+  expect((await exit)[0]).toBe(0);
+}, 120_000);
+
 test('npm run dev › restarts the service after a change that compiles', async () => {
   project = new ProjectCopy();
   const port = await freePort();
-  const child = spawn(process.execPath, ['scripts/dev.mjs'], {
-    cwd: project.folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...inheritedEnvironment(),
-      ...{ PORT: String(port), METRICS_PORT: '', DATA_DIR: join(project.dataDir, 'data') },
-    },
-  });
-  service = child;
+  const child = startScript('dev', project, { PORT: String(port) });
   const printed = linesOf(child.stdout, child.stderr);
   const live = async (): Promise<number> =>
     (await fetch(`http://127.0.0.1:${port}/health/live`)).status;
@@ -86,6 +172,22 @@ test('npm run dev › restarts the service after a change that compiles', async 
   await printed('listening');
   expect(await live()).toBe(200);
 }, 240_000);
+
+function spawnOptions({ folder, dataDir }: ProjectCopy, env: Environment = {}) {
+  const settings = { PORT: '0', METRICS_PORT: '', DATA_DIR: join(dataDir, 'data'), ...env };
+  return {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'] as ['ignore', 'pipe', 'pipe'],
+    env: { ...inheritedEnvironment(), ...settings },
+  };
+}
+
+/** Starts a script, which `afterEach` stops. */
+function startScript(name: string, copy: ProjectCopy, env?: Environment) {
+  const child = spawn(process.execPath, [`scripts/${name}.mjs`], spawnOptions(copy, env));
+  service = child;
+  return child;
+}
 
 /** Returns a function that waits for a line with a text, after the line of its last call. */
 function linesOf(...streams: Readable[]): (text: string) => Promise<void> {

@@ -65,14 +65,14 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
       const ownerId = /^\d{1,19}$/.test(payload) ? BigInt(payload) : undefined;
       this.cache.invalidate(ownerId);
       // Until the rollout of this release has ended, keys without a proof may be issued.
-      this.readHashes(ownerId);
+      this.issuedKeys.readHashes(ownerId).catch(() => undefined);
     });
     try {
       await client.connect();
       await client.query(`LISTEN ${KEY_CHANGES_CHANNEL}`);
       // Changes may have been missed while there was no connection.
       this.cache.invalidate();
-      this.readHashes();
+      await this.issuedKeys.readHashes();
       if (this.failureLoggedAtMs !== undefined) {
         this.logger.log('listening for changes of API keys again');
         this.failureLoggedAtMs = undefined;
@@ -88,10 +88,5 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
     if (nowMs - (this.failureLoggedAtMs ?? -Infinity) < LOG_INTERVAL_MS) return;
     this.failureLoggedAtMs = nowMs;
     this.logger.warn({ msg: 'not listening for changes of API keys', err: error });
-  }
-
-  /** If it fails, the next notification or connection repeats it. */
-  private readHashes(ownerId?: bigint): void {
-    this.issuedKeys.readHashes(ownerId).catch(() => undefined);
   }
 }

@@ -1,5 +1,9 @@
 import type { QueryRunner } from 'typeorm';
 
+/** In characters. The store also reads it. Never change it: a change needs a migration of its own. */
+export const PETS_NAME_LENGTH = { min: 1, max: 255 };
+export const PETS_NAME_CHECK = `char_length(name) BETWEEN ${PETS_NAME_LENGTH.min} AND ${PETS_NAME_LENGTH.max}`;
+
 /**
  * Default privileges can let the role of the service write every new table
  * (deploy/postgres/roles.sql). Only the owner of the tables changes what operators manage, and the
@@ -73,7 +77,7 @@ export class CreateStore1795132800000 {
       CREATE TABLE pets (
         id                bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT pets_pkey PRIMARY KEY,
         name              text        NOT NULL
-          CONSTRAINT pets_name_check CHECK (char_length(name) BETWEEN 1 AND 255),
+          CONSTRAINT pets_name_check CHECK (${PETS_NAME_CHECK}),
         category_id       bigint      NOT NULL,
         status            text        NOT NULL COLLATE "C"
           CONSTRAINT pets_status_check CHECK (status IN ('available', 'pending', 'sold')),

@@ -12,9 +12,6 @@ const DEFAULT_PAGE_SIZE = 20;
  */
 export class PageQuery {
   @ApiProperty({
-    type: 'integer',
-    minimum: 1,
-    maximum: MAX_PAGE_SIZE,
     default: DEFAULT_PAGE_SIZE,
     required: false,
     description: 'Maximum number of items on the page.',

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { Injectable, Logger, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express } from 'express';
 import { Settings } from '../../config/settings.js';
@@ -43,13 +43,11 @@ const SHED_PAUSE_MS = { min: 400, max: 900 };
  */
 @Injectable()
 export class Connections implements NestMiddleware, OnModuleInit {
-  private readonly logger = new Logger(Connections.name);
   private readonly arrivals = new Arrivals();
   private readonly bySocket = new Map<Socket, Connection>();
   private readonly byAddress = new Map<string, Set<Connection>>();
   /** Connections without a request in progress, longest idle first. */
   private readonly idle = new Set<Connection>();
-  private unlogged = 0;
   /** The number of admitted requests without a response, which a slow reader does not increase. */
   inProgress = 0;
 
@@ -203,7 +201,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
   ): boolean {
     if (size < max) return true;
     this.closed[bound]++;
-    this.unlogged++;
     for (const candidate of candidates) {
       if (candidate.response && !isUnread(candidate.response)) continue;
       this.remove(candidate);
@@ -240,11 +237,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
       unsentBytes -= connection.unsentBytes();
       this.closed.unsent_responses++;
       connection.socket.destroy();
-    }
-    if (this.unlogged > 0) {
-      const msg = 'too many connections, closed idle or new connections';
-      this.logger.warn({ msg, closed: this.unlogged, connections: this.size });
-      this.unlogged = 0;
     }
   }
 }

@@ -1,29 +1,18 @@
 import type { Type } from '@nestjs/common';
+import { DECORATORS } from '@nestjs/swagger';
 import { ValidationTypes } from 'class-validator';
 import {
+  type CompiledDto,
+  isDto,
   isNestedRule,
-  nestedClasses,
+  nestedClass,
+  nestedTypeOf,
   type Rule,
   rulesOf,
-  validatedProperties,
-} from './dto-metadata.js';
+} from './dto-rules.js';
 
 /** Rules that check an array and none of its items. */
 const ARRAY_RULES = /^(?:isArray|array(?:Contains|MaxSize|MinSize|NotContains|NotEmpty|Unique))$/;
-
-/** The properties that `@ApiProperty()` describes, each with a colon in front. */
-const DESCRIBED_PROPERTIES = 'swagger/apiModelPropertiesArray';
-
-/** A class whose properties the compiler plugin of @nestjs/swagger lists. */
-interface CompiledDto extends Type {
-  _OPENAPI_METADATA_FACTORY?: () => object;
-}
-
-/** Returns whether a type is a class with a rule, or one that the swagger compiler plugin lists. */
-export function isDto(type: unknown): type is Type {
-  if (typeof type !== 'function') return false;
-  return rulesOf(type as Type).length > 0 || '_OPENAPI_METADATA_FACTORY' in type;
-}
 
 /**
  * Returns a sentence for each property of a DTO class that no request can set, or that accepts any
@@ -32,17 +21,17 @@ export function isDto(type: unknown): type is Type {
 export function dtoProblems(dto: Type, checked = new Set<Type>()): string[] {
   if (checked.has(dto)) return [];
   checked.add(dto);
-  const properties = new Set([...validatedProperties(dto), ...declaredProperties(dto)]);
+  const { byProperty } = rulesOf(dto);
+  const properties = new Set([...Object.keys(byProperty), ...declaredProperties(dto)]);
   return [...properties].flatMap((property) => {
-    const problem = propertyProblem(dto, property);
+    const problem = propertyProblem(dto, property, byProperty[property] ?? []);
     if (problem !== undefined) return [`${dto.name}.${property} ${problem}`];
-    const nested = nestedClasses(dto, property).filter(isDto);
-    return nested.flatMap((type) => dtoProblems(type, checked));
+    const nested = nestedClass(dto, property);
+    return isDto(nested) ? dtoProblems(nested, checked) : [];
   });
 }
 
-function propertyProblem(dto: Type, property: string): string | undefined {
-  const rules = rulesOf(dto).filter(({ propertyName }) => propertyName === property);
+function propertyProblem(dto: Type, property: string, rules: readonly Rule[]): string | undefined {
   if (rules.length === 0) {
     return 'has no validation rule and would be removed from every request. Add one, such as @IsString(), or @Allow() for any value.';
   }
@@ -50,29 +39,32 @@ function propertyProblem(dto: Type, property: string): string | undefined {
   if (checks.length === 0) {
     return 'is optional and otherwise accepts any value. Add a rule, such as @IsString(), or @Allow() for any value.';
   }
-  const declared = Reflect.getMetadata('design:type', dto.prototype as object, property) as unknown;
+  const declared: unknown = Reflect.getMetadata('design:type', dto.prototype as object, property);
   const isNested = checks.some(isNestedRule);
-  const hasDto = nestedClasses(dto, property).some(isDto);
+  const { options, typeFunction } = nestedTypeOf(dto, property) ?? {};
+  const isChosen = options?.discriminator !== undefined || (typeFunction?.length ?? 0) > 0;
+  if (isNested && (isChosen || declared === Map || declared === Set)) {
+    return 'is a Map, a Set or a choice of nested DTOs. Use one class, or an array of it: @Type(() => …).';
+  }
+  const hasDto = isDto(nestedClass(dto, property));
   if (isNested ? !hasDto : hasDto || isDto(declared)) {
     return 'needs @ValidateNested() and @Type(() => …) with a class that has a validation rule.';
   }
-  if (declared === Array && checks.every(checksOnlyTheArray)) {
+  const checksNoItem = ({ type, name = '', each }: Rule): boolean =>
+    type === ValidationTypes.CUSTOM_VALIDATION && !each && ARRAY_RULES.test(name);
+  if (declared === Array && checks.every(checksNoItem)) {
     return 'is an array whose items have no rule. Add one, such as @IsString({ each: true }), or @ValidateNested({ each: true }) and @Type(() => …).';
   }
   return undefined;
 }
 
-function checksOnlyTheArray({ type, name = '', each }: Rule): boolean {
-  return type === ValidationTypes.CUSTOM_VALIDATION && !each && ARRAY_RULES.test(name);
-}
-
 /** Returns the properties of a class that the compiler or `@ApiProperty()` makes known. */
 function declaredProperties(dto: CompiledDto): string[] {
   const base = Object.getPrototypeOf(dto) as CompiledDto | null;
-  const inherited = base?.prototype ? declaredProperties(base) : [];
-  const described = Reflect.getMetadata(DESCRIBED_PROPERTIES, dto.prototype as object) as unknown;
+  const prototype = dto.prototype as object;
+  const described: unknown = Reflect.getMetadata(DECORATORS.API_MODEL_PROPERTIES_ARRAY, prototype);
   return [
-    ...inherited,
+    ...(base?.prototype ? declaredProperties(base) : []),
     ...((described ?? []) as string[]).map((name) => name.slice(1)),
     ...Object.keys(dto._OPENAPI_METADATA_FACTORY?.() ?? {}),
   ];

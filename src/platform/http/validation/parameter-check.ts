@@ -5,30 +5,26 @@ import {
   ROUTE_ARGS_METADATA,
   RouteParamtypes,
 } from '@nestjs/common/internal';
-import { dtoProblems, isDto } from './dto-problems.js';
+import { dtoProblems } from './dto-problems.js';
+import { isDto } from './dto-rules.js';
 
-/** The parameter decorators that pass input of the client. */
-const DECORATORS: Readonly<Record<string, string>> = {
-  [RouteParamtypes.BODY]: '@Body',
-  [RouteParamtypes.QUERY]: '@Query',
-  [RouteParamtypes.PARAM]: '@Param',
-  [RouteParamtypes.HEADERS]: '@Headers',
-  [RouteParamtypes.HOST]: '@HostParam',
-  [RouteParamtypes.COOKIES]: '@Cookies',
-  [RouteParamtypes.SIGNED_COOKIES]: '@SignedCookies',
-};
+const NO_PIPE =
+  'is not validated. NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
+const NEVER_SET = 'is undefined: the service has no sessions and accepts only JSON bodies.';
 
-const USE_A_DTO =
-  'Use a DTO class, imported as a value, with a property for a list. Or add a pipe.';
-const USE_A_DECORATOR =
-  'NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
-
-/** The parameter decorators whose value this service never sets. */
-const NEVER_SET: Readonly<Record<string, string>> = {
-  [RouteParamtypes.SESSION]: '@Session',
-  [RouteParamtypes.FILE]: '@UploadedFile',
-  [RouteParamtypes.FILES]: '@UploadedFiles',
-  [RouteParamtypes.RAW_BODY]: '@RawBody',
+/** The decorators that pass input of the client, and why some of them cannot be used. */
+const DECORATORS: Readonly<Record<string, readonly [name: string, problem?: string]>> = {
+  [RouteParamtypes.BODY]: ['@Body'],
+  [RouteParamtypes.QUERY]: ['@Query'],
+  [RouteParamtypes.PARAM]: ['@Param'],
+  [RouteParamtypes.COOKIES]: ['@Cookies'],
+  [RouteParamtypes.SIGNED_COOKIES]: ['@SignedCookies'],
+  [RouteParamtypes.HEADERS]: ['@Headers', NO_PIPE],
+  [RouteParamtypes.HOST]: ['@HostParam', NO_PIPE],
+  [RouteParamtypes.SESSION]: ['@Session', NEVER_SET],
+  [RouteParamtypes.FILE]: ['@UploadedFile', NEVER_SET],
+  [RouteParamtypes.FILES]: ['@UploadedFiles', NEVER_SET],
+  [RouteParamtypes.RAW_BODY]: ['@RawBody', NEVER_SET],
 };
 
 type Pipe = (object | Type) & { expectedType?: unknown };
@@ -49,42 +45,32 @@ export function handlerProblems(controller: Type, name: string): string[] {
   return Object.entries((parameters ?? {}) as Parameters).flatMap(
     ([key, { index, data, pipes = [] }]) => {
       const [kind = ''] = key.split(':');
-      if (NEVER_SET[kind] !== undefined) {
-        const reason = 'the service has no sessions and accepts only JSON bodies';
-        return [`${controller.name}.${name}: ${NEVER_SET[kind]}() is undefined: ${reason}.`];
-      }
-      const isValidated = [...handlerPipes, ...pipes].some(validates);
-      const problems = parameterProblems(DECORATORS[kind], data, types[index], isValidated);
+      const hasPipe = [...handlerPipes, ...pipes].some(validates);
+      const problems = parameterProblems(kind, data, types[index], hasPipe);
       return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
     },
   );
 }
 
-/** @param decorator undefined for the request, the response, and decorators of the author */
-function parameterProblems(
-  decorator: string | undefined,
-  data: unknown,
-  type: unknown,
-  hasPipe: boolean,
-): string[] {
+function parameterProblems(kind: string, data: unknown, type: unknown, hasPipe: boolean): string[] {
+  const [decorator, problem] = DECORATORS[kind] ?? [];
+  // The request, the response, and decorators of the author.
   if (decorator === undefined) return [];
   const argument = typeof data === 'string' ? `'${data}'` : '';
-  const unvalidated = `${decorator}(${argument}) is not validated`;
-  if (decorator === '@Headers' || decorator === '@HostParam') {
-    return [`${unvalidated}. ${USE_A_DECORATOR}`];
-  }
+  if (problem !== undefined) return [`${decorator}(${argument}) ${problem}`];
   if (isDto(type)) return dtoProblems(type);
   // A segment of the path is always one string.
   if (hasPipe || (decorator === '@Param' && argument && type === String)) return [];
   const isClass = /^class\b/.test(String(type));
   const reason = isClass ? `: ${(type as Type).name} has no validation rule` : '';
-  return [`${unvalidated}${reason}. ${USE_A_DTO}`];
+  return [
+    `${decorator}(${argument}) is not validated${reason}. Use a DTO class, imported as a value, with a property for a list. Or add a pipe.`,
+  ];
 }
 
 /** Every pipe validates, except DefaultValuePipe and a ValidationPipe without `expectedType`. */
 function validates(pipe: Pipe): boolean {
-  const instance =
-    typeof pipe === 'function' ? (Object.create(pipe.prototype as object) as object) : pipe;
-  if (instance instanceof DefaultValuePipe) return false;
-  return !(instance instanceof ValidationPipe) || pipe.expectedType !== undefined;
+  const prototype: unknown = typeof pipe === 'function' ? pipe.prototype : pipe;
+  if (prototype instanceof DefaultValuePipe) return false;
+  return !(prototype instanceof ValidationPipe) || pipe.expectedType !== undefined;
 }

@@ -1,53 +1,72 @@
 import { applyDecorators } from '@nestjs/common';
+import { ApiProperty } from '@nestjs/swagger';
 import { Transform, type TransformFnParams } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { readsOnlyItsValue } from './dto-metadata.js';
 import { INT64_MAX, INT64_MIN, isInt64 } from './int64.js';
 
+// Each rule also describes the property. `@ApiProperty()` adds the description and the example.
+
 const CANONICAL_DECIMAL = /^(?:0|-?[1-9]\d{0,14})$/;
+
+const toBigInt = ({ value }: TransformFnParams): unknown =>
+  Number.isSafeInteger(value) ? BigInt(value as number) : value;
+
+const toInteger = ({ value }: TransformFnParams): unknown =>
+  typeof value === 'string' && CANONICAL_DECIMAL.test(value) ? Number(value) : value;
+
+/** The conversions before a rule checks a value. They read no other, and keep it if it is invalid. */
+export const CONVERSIONS: ReadonlySet<unknown> = new Set([toBigInt, toInteger]);
 
 /** Accepts a JSON number whose value is an integer in int64. The DTO holds it as a bigint. */
 export function IsInt64(): PropertyDecorator {
   return applyDecorators(
-    convert((value) => (Number.isSafeInteger(value) ? BigInt(value as number) : value)),
+    ApiProperty({ type: 'integer', format: 'int64' }),
+    Transform(toBigInt, { toClassOnly: true }),
     rule('isInt64', isInt64, `an integer from ${INT64_MIN} to ${INT64_MAX}`),
   );
 }
 
 /** Accepts a canonical decimal integer in a query parameter. The DTO holds it as a number. */
-export function IsIntegerParameter(min: number, max: number): PropertyDecorator {
+export function IsIntegerParameter(minimum: number, maximum: number): PropertyDecorator {
   const isInRange = (value: unknown): boolean =>
-    Number.isInteger(value) && (value as number) >= min && (value as number) <= max;
+    Number.isInteger(value) && (value as number) >= minimum && (value as number) <= maximum;
   return applyDecorators(
-    convert((value) =>
-      typeof value === 'string' && CANONICAL_DECIMAL.test(value) ? Number(value) : value,
-    ),
-    rule('isIntegerParameter', isInRange, `an integer from ${min} to ${max}`),
+    ApiProperty({ type: 'integer', minimum, maximum }),
+    Transform(toInteger, { toClassOnly: true }),
+    rule('isIntegerParameter', isInRange, `an integer from ${minimum} to ${maximum}`),
   );
 }
 
 /** Accepts one of the given strings. */
 export function IsOneOf(values: readonly string[]): PropertyDecorator {
-  const expected = `one of ${values.join(', ')}`;
-  return rule('isOneOf', (value) => values.includes(value as string), expected);
+  const isOneOf = (value: unknown): boolean => values.includes(value as string);
+  return applyDecorators(
+    ApiProperty({ enum: [...values] }),
+    rule('isOneOf', isOneOf, `one of ${values.join(', ')}`),
+  );
 }
 
 /** White space as in Unicode or in ECMAScript. They differ in U+0085 and U+FEFF. */
 const NOT_WHITE_SPACE = /[^\s\p{White_Space}]/u;
+/** The same without NUL, in the syntax that most generators of clients support. */
+const TEXT_PATTERN = String.raw`^[^\u0000]*[^\s\u0000\u0085][^\u0000]*$`;
 
 /**
  * Accepts text of min to max Unicode code points, at least one not white space. Rejects NUL, which
  * PostgreSQL does not store, and lone surrogates.
  */
-export function IsText(min: number, max: number): PropertyDecorator {
+export function IsText(minLength: number, maxLength: number): PropertyDecorator {
   const isText = (value: unknown): boolean =>
     typeof value === 'string' &&
     NOT_WHITE_SPACE.test(value) &&
     !value.includes('\0') &&
     value.isWellFormed() &&
-    hasLength(value, min, max);
-  const expected = `a string of ${min} to ${max} characters, at least one of them not white space, without NUL or lone surrogates`;
-  return rule('isText', isText, expected);
+    hasLength(value, minLength, maxLength);
+  const expected = `a string of ${minLength} to ${maxLength} characters, at least one of them not white space, without NUL or lone surrogates`;
+  return applyDecorators(
+    ApiProperty({ type: 'string', minLength, maxLength, pattern: TEXT_PATTERN }),
+    rule('isText', isText, expected),
+  );
 }
 
 /** Accepts a missing property. Unlike class-validator's `IsOptional`, null is an invalid value. */
@@ -55,19 +74,10 @@ export function IsOptionalMember(): PropertyDecorator {
   return ValidateIf((_dto, value) => value !== undefined);
 }
 
-/** Returns whether text has min to max code points. */
+/** Returns whether text has min to max code points, of one or two UTF-16 units each. */
 function hasLength(text: string, min: number, max: number): boolean {
-  // A code point is one or two UTF-16 units, so most texts need no counting.
-  if (text.length < min || text.length > max * 2) return false;
-  const { length } = text.length > max || text.length < min * 2 ? [...text] : text;
-  return length >= min && length <= max;
-}
-
-/** Converts a value before its rule checks it. The conversion keeps a value that is invalid. */
-function convert(conversion: (value: unknown) => unknown): PropertyDecorator {
-  const transform = ({ value }: TransformFnParams): unknown => conversion(value);
-  readsOnlyItsValue.add(transform);
-  return Transform(transform, { toClassOnly: true });
+  if (text.length >= min * 2 && text.length <= max) return true;
+  return text.length <= max * 2 && [...text].length >= min && [...text].length <= max;
 }
 
 function rule(

@@ -19,7 +19,7 @@ export class Circuit {
   readonly statistics = {
     opened: 0,
     closed: 0,
-    failures: { timeout: 0, connection: 0, authentication: 0, refusal: 0, memory: 0 },
+    failures: { timeout: 0, connection: 0, rejection: 0, memory: 0 },
   };
 
   /** @param probe sends a command to Redis; throws RedisFailure, in bounded time */
@@ -73,7 +73,7 @@ export class Circuit {
       if (this.stopped) return;
       if (!failure) break;
       // The log has only the lost connection so far. An operator has to correct the password.
-      if (failure.reason === 'authentication' && reported.reason !== 'authentication') {
+      if (failure.reason === 'rejection' && reported.reason !== 'rejection') {
         this.logFailure('Still counting rate limits in this process', failure);
         reported = failure;
       }

@@ -63,7 +63,7 @@ export class RedisConnection {
         ...[mode, quotas.length, unbanCount, afterRejections, lengthMs],
         ...quotas.map(({ limit }) => limit),
         ...quotas.map((quota) => quota.lengthMs),
-        ...quotas.map(({ name, route }) => (route === undefined ? name : `route:${route}`)),
+        ...quotas.map(({ name }) => name),
         ...(ban ? [`ban:${ban.lineageId}`] : []),
       ),
     );
@@ -112,10 +112,11 @@ export class RedisConnection {
   }
 
   private failureOf(error: unknown): RedisFailure {
-    if (error instanceof ReplyError && (error as Error).message.startsWith('OOM '))
-      return new RedisFailure('memory', { cause: error });
-    if (isAuthenticationError(error)) this.recordError(error);
-    else if (error instanceof ReplyError) return new RedisFailure('refusal', { cause: error });
+    if (error instanceof ReplyError) {
+      if ((error as Error).message.startsWith('OOM '))
+        return new RedisFailure('memory', { cause: error });
+      this.recordError(error);
+    }
     return this.connectionFailure();
   }
 
@@ -123,22 +124,13 @@ export class RedisConnection {
     // If every node of a Cluster failed, the cause is the error of the last one that was tried.
     const cause = (error as { lastNodeError?: unknown } | undefined)?.lastNodeError ?? error;
     // ioredis does not wait for the reply to AUTH: the commands after it fail with vaguer errors.
-    const isConsequence = isAuthenticationError(this.lastError) && isAuthenticationError(cause);
-    if (!isConsequence) this.lastError = cause;
+    if (!(this.lastError instanceof ReplyError)) this.lastError = cause;
   }
 
   private connectionFailure(): RedisFailure {
-    const reason = isAuthenticationError(this.lastError) ? 'authentication' : 'connection';
+    const reason = this.lastError instanceof ReplyError ? 'rejection' : 'connection';
     return new RedisFailure(reason, { cause: this.lastError });
   }
-}
-
-/** Includes the protocol error of Redis for a command with over ten arguments before AUTH. */
-function isAuthenticationError(error: unknown): boolean {
-  return (
-    error instanceof ReplyError &&
-    /^(?:WRONGPASS|NOAUTH) |^ERR Protocol error: unauthenticated/.test((error as Error).message)
-  );
 }
 
 function parseRejections([count, windowEndsAtMs = 0, bannedUntilMs = 0, unbanCount = 0]: number[]) {

@@ -1,8 +1,7 @@
 const MESSAGES = {
   timeout: 'Redis did not respond in time',
   connection: 'Redis is unreachable',
-  authentication: 'Redis rejected the user name or password of REDIS_URL',
-  refusal: 'Redis rejected the command',
+  rejection: 'Redis rejected the password or the command',
   memory: 'Redis is out of memory',
 };
 

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type QueryResultRow } from 'pg';
-import { unknownKey } from '../harness/database/api-keys.js';
-import { Cli } from '../harness/processes/command.js';
-import { ApiClient, send } from '../harness/http/client.js';
-import { expectError } from '../harness/http/error-response.js';
-import { findPostgresPrograms } from '../harness/database/postgres-programs.js';
-import { PostgresServer } from '../harness/database/postgres-server.js';
+import { unknownKey } from '../../harness/database/api-keys.js';
+import { Cli } from '../../harness/processes/command.js';
+import { ApiClient, send } from '../../harness/http/client.js';
+import { expectError } from '../../harness/http/error-response.js';
+import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
+import { PostgresServer } from '../../harness/database/postgres-server.js';
 import {
   type BuiltService,
   type Environment,
   startBuiltService,
-} from '../harness/service/service.js';
-import { readProjectFile } from '../harness/stack/compose-file.js';
+} from '../../harness/service/service.js';
+import { readProjectFile } from '../../harness/stack/compose-file.js';
 
 const ROLES = readProjectFile('deploy/postgres/roles.sql');
 const PERMISSION_DENIED = '42501';

@@ -1,0 +1,85 @@
+import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { createOwner } from '../../harness/database/factories.js';
+import { type ApiResponse, ApiClient, send } from '../../harness/http/client.js';
+import {
+  describeWithRedis,
+  type RedisCluster,
+  type RedisServer,
+  startRedisCluster,
+} from '../../harness/processes/redis.js';
+import { askUntil, limitsOf, sequentially } from '../../harness/rate-limit/limits.js';
+import { startService, type TestService } from '../../harness/service/service.js';
+
+describeWithRedis('replicas that share a Redis Cluster', () => {
+  let database: TestDatabase;
+  let cluster: RedisCluster;
+  let replicas: TestService[];
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    cluster = await startRedisCluster();
+    const env = { REDIS_URL: cluster.url, REDIS_COMMAND_TIMEOUT_SECONDS: '0.5' };
+    replicas = await Promise.all([1, 2].map(() => startService({ database, env })));
+  });
+  afterAll(async () => {
+    await Promise.all(replicas.map((replica) => replica.close()));
+    await cluster.close();
+    await database.close();
+  });
+
+  /** Sends 30 requests of a new owner to the replicas in turn. Returns what sends more of them. */
+  async function countedOwner() {
+    const limits = { perMinute: 100, perDay: 1_000 };
+    const { id, key } = await createOwner(database, { limits });
+    let index = 0;
+    const ask = (): Promise<ApiResponse> =>
+      new ApiClient(replicas[index++ % replicas.length]!, key).get('/v1/nothing');
+    const response = await sequentially(30, ask);
+    expect(limitsOf(response).remaining).toBe(70);
+    return { node: await nodeOf(id), ask, ...limitsOf(response) };
+  }
+
+  async function nodeOf(ownerId: string): Promise<RedisServer> {
+    for (const node of cluster.nodes) {
+      if ((await node.client.keys(`aas:{owner:${ownerId}}`)).length > 0) return node;
+    }
+    throw new Error(`no node has counted for owner ${ownerId}`);
+  }
+
+  async function readinessBecomes(status: string, withinMs?: number): Promise<void> {
+    for (const replica of replicas) {
+      const ready = () => send(replica, '/health/ready');
+      const { response } = await askUntil(ready, ({ json }) => json.status === status, withinMs);
+      expect(response.status).toBe(200);
+    }
+  }
+
+  it('continue without an unavailable node, and use it again when it is available', async () => {
+    const { node, ask, reset } = await countedOwner();
+    await node.signal('SIGSTOP');
+    expect(limitsOf(await sequentially(2, ask))).toMatchObject({ remaining: 69, reset });
+    await readinessBecomes('degraded');
+    await node.signal('SIGCONT');
+    await cluster.agreed();
+    await readinessBecomes('ok');
+    expect((await ask()).status).toBe(404);
+  });
+
+  it('use the node that replaces a killed one', async () => {
+    const { node, ask } = await countedOwner();
+    await cluster.addReplica(node);
+    await node.signal('SIGKILL');
+    expect(limitsOf(await sequentially(2, ask)).remaining).toBe(69);
+    await readinessBecomes('degraded');
+    // On a busy machine, the nodes may repeat the election seconds later.
+    await readinessBecomes('ok', 30_000);
+    // The replica has the earlier counts.
+    expect(limitsOf(await ask()).remaining).toBe(69);
+  }, 60_000);
+
+  it('close their connections to the nodes when they stop', async () => {
+    const alive = cluster.nodes.filter(({ client }) => client.status === 'ready');
+    await Promise.all(replicas.map((replica) => replica.close()));
+    for (const node of alive) await node.untilConnections(1);
+  });
+});
