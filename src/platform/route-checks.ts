@@ -4,6 +4,7 @@ import { throttlerProblems } from './access/public.decorator.js';
 import { StartError } from './errors/start-error.js';
 import { routeHandlers } from './http/request/route-handlers.js';
 import { handlerProblems } from './http/validation/parameter-check.js';
+import { idempotencyProblems } from './idempotency/idempotent-route-check.js';
 
 /** Stops the start when a route would not do what its decorators and its parameters say. */
 @Injectable()
@@ -16,6 +17,7 @@ export class RouteChecks implements OnModuleInit {
     const problems = [
       ...handlers.flatMap(({ controller, name }) => handlerProblems(controller, name)),
       ...handlers.flatMap(throttlerProblems),
+      ...handlers.flatMap(idempotencyProblems),
     ];
     if (problems.length > 0) throw new StartError([...new Set(problems)].join('\n'));
   }

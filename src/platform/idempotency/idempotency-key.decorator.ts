@@ -8,7 +8,8 @@ import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
 import { perRoute, requestOf } from '../http/request/request-context.js';
 
-const ACCEPTS_KEY = 'accepts-idempotency-key';
+/** The metadata key of handlers with a parameter `@IdempotencyKey()`. */
+export const ACCEPTS_KEY = 'accepts-idempotency-key';
 
 const PassKey = createParamDecorator(
   (_data: unknown, context: ExecutionContext) => requestOf(context).idempotencyKey,
