@@ -1,4 +1,5 @@
 import { Body, Controller, Get, Param, Post } from '@nestjs/common';
+import { Throttle } from '@nestjs/throttler';
 import { CallerKey } from '../platform/access/caller-key.decorator.js';
 import type { CachedKey } from '../platform/access/cached-key.js';
 import type { SerializedJson } from '../platform/http/response/handler-result.js';
@@ -15,6 +16,7 @@ export class OrdersController {
   constructor(private readonly orders: OrdersService) {}
 
   @Post()
+  @Throttle({ default: { limit: 30, ttl: 60_000 } })
   @DescribeCreateOrder()
   createOrder(
     @Body() order: NewOrder,

@@ -1,16 +1,21 @@
 import 'reflect-metadata';
 import { Controller, Get, type Type } from '@nestjs/common';
 import { SkipThrottle, Throttle } from '@nestjs/throttler';
-import { Public, throttlerProblems } from '../../src/platform/access/public.decorator.js';
+import { Public } from '../../src/platform/access/public.decorator.js';
+import { routeLimitProblems } from '../../src/platform/rate-limit/route-limit.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
-import { useStore } from '../harness/http/store.js';
+import { featureFile, useStore } from '../harness/http/store.js';
+import { describeWithRedisClock, startRedis } from '../harness/processes/redis.js';
 import { limitsOf, rateLimitHeaders, sequentially } from '../harness/rate-limit/limits.js';
+import { START_MS, startService, type TestService } from '../harness/service/service.js';
+
+const THROTTLED = '/v1/reports/monthly';
 
 const store = useStore({
-  features: ['uncounted-routes'],
+  features: ['throttled-routes', 'uncounted-routes'],
   env: { ANONYMOUS_REQUESTS_PER_MINUTE: '50' },
 });
 
@@ -19,7 +24,79 @@ async function newClient(perMinute = 10): Promise<ApiClient> {
   return new ApiClient(store.service, owner.key);
 }
 
-describe.each(['/v1/plain/skipped', '/v1/uncounted/skipped'])(
+describe('GET of a route with @Throttle()', () => {
+  it('200 with the window of the route, then 429, counted nowhere, until it ends; other routes are not affected', async () => {
+    for (const client of [await newClient(), await newClient()]) {
+      const first = await client.get(THROTTLED);
+      expect(first.status).toBe(200);
+      expect(rateLimitHeaders(first)).toEqual({
+        'x-ratelimit-limit': '2',
+        'x-ratelimit-remaining': '1',
+        'x-ratelimit-reset': String(store.service.nowMs() / 1000 + 10),
+        'ratelimit-policy': '"minute";q=10;w=60, "day";q=100;w=86400, "route";q=2;w=10',
+        ratelimit: '"minute";r=9;t=60, "day";r=99;t=86400, "route";r=1;t=10',
+      });
+      const rejected = await sequentially(2, () => client.get(THROTTLED));
+      expectError(rejected, 429, 'rate_limit_exceeded');
+      expect(rateLimitHeaders(rejected)).toMatchObject({
+        'retry-after': '10',
+        'x-ratelimit-limit': '2',
+        'x-ratelimit-remaining': '0',
+        ratelimit: '"minute";r=8;t=60, "day";r=98;t=86400, "route";r=0;t=10',
+      });
+      const other = await client.get('/v1/reports/yearly');
+      expect(other.status).toBe(200);
+      expect(other.headers['ratelimit']).toContain('"minute";r=7;t=60');
+      const free = await client.get('/v1/free/read');
+      expect(free.headers['ratelimit']).toBe('"minute";r=6;t=60, "day";r=96;t=86400');
+      await store.service.advance(10_000);
+      expect(limitsOf(await client.get(THROTTLED))).toMatchObject({ limit: 2, remaining: 1 });
+    }
+  });
+
+  it('200 with the window of the plan when that has fewer requests remaining', async () => {
+    const response = await (await newClient(2)).get('/v1/reports/often');
+    expect(limitsOf(response)).toMatchObject({ limit: 2, remaining: 1 });
+  });
+
+  it('429 over the limit of the plan, not counted in the window of the route', async () => {
+    const client = await newClient(2);
+    await sequentially(2, () => client.get('/v1/free/read'));
+    const response = await client.get(THROTTLED);
+    expectError(response, 429, 'rate_limit_exceeded');
+    expect(response.headers['ratelimit']).toContain('"route";r=2;t=10');
+    expect(response.headers['retry-after']).toBe('60');
+  });
+
+  it('200 within the limit of the method, which takes precedence over that of the controller', async () => {
+    const client = await newClient();
+    expect((await sequentially(4, () => client.get('/v1/reports/often'))).status).toBe(200);
+    expect((await client.get('/v1/reports/often')).status).toBe(429);
+  });
+
+  it('200 for a @Public() method over no limit of the plan, 429 over that of the route', async () => {
+    const client = await newClient(5);
+    expect((await client.get('/v1/plain/limited')).status).toBe(200);
+    expect((await client.get('/v1/plain/limited')).status).toBe(429);
+    expect((await client.get('/v1/plain/open')).status).toBe(200);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['no API key', {}],
+    ['an unknown API key', { Authorization: `Bearer ${unknownKey()}` }],
+  ])('401 with %s, then 429, counted for the address', async (_title, headers) => {
+    await store.service.advance(60_000);
+    const ask = () => store.anonymous.get(THROTTLED, headers);
+    const first = await ask();
+    expect(first.status).toBe(401);
+    expect(first.headers['ratelimit']).toBe('"minute";r=49;t=60, "route";r=1;t=10');
+    const response = await sequentially(2, ask);
+    expect(response.status).toBe(429);
+    expect(response.headers['ratelimit']).toBe('"minute";r=48;t=60, "route";r=0;t=10');
+  });
+});
+
+describe.each(['/v1/plain/skipped', '/v1/uncounted/skipped', '/v1/reports/skipped'])(
   'GET %s with @SkipThrottle()',
   (path) => {
     it('200 with the current limits, not counted, also with 0 remaining and during a ban', async () => {
@@ -89,6 +166,29 @@ describe.each(['/v1/plain/open', '/v1/open/open'])('GET %s with @Public()', (pat
   });
 });
 
+describeWithRedisClock('GET of a route with @Throttle() and REDIS_URL', () => {
+  it('429 over the limit, counted over two replicas in the hash of the owner', async () => {
+    const redis = await startRedis({ nowMs: START_MS });
+    const options = {
+      database: store.database,
+      env: { REDIS_URL: redis.url },
+      features: featureFile('throttled-routes'),
+    };
+    const replicas: TestService[] = [await startService(options), await startService(options)];
+    const limits = { perMinute: 10, perDay: 100 };
+    const { id, key } = await createOwner(store.database, { limits });
+    const statuses: number[] = [];
+    for (const replica of [...replicas, ...replicas]) {
+      statuses.push((await new ApiClient(replica, key).get(THROTTLED)).status);
+    }
+    expect(statuses).toEqual([200, 200, 429, 429]);
+    const fields = ['minute', 'day', 'route:GET reports/monthly'];
+    expect(await redis.client.hkeys(`aas:{owner:${id}}`)).toEqual(expect.arrayContaining(fields));
+    for (const replica of replicas) await replica.close();
+    await redis.close();
+  });
+});
+
 describe('the start', () => {
   function problemsOf(method: MethodDecorator[], controller: ClassDecorator[] = []): string[] {
     class Reports {
@@ -100,23 +200,36 @@ describe('the start', () => {
     for (const decorate of [Get(), ...method]) decorate(Reports.prototype, 'read', descriptor);
     for (const decorate of [Controller(), ...controller]) decorate(Reports);
     const handler = descriptor.value as object;
-    return throttlerProblems({ controller: Reports as Type, name: 'read', method: handler });
+    return routeLimitProblems({ controller: Reports as Type, name: 'read', method: handler });
   }
-  const throttle = Throttle({ default: { limit: 1, ttl: 1_000 } });
+  const throttle = (limit: unknown, ttl: unknown, more: object = {}) =>
+    Throttle({ default: { limit, ttl, ...more } } as never);
 
-  it('succeeds with and without @SkipThrottle()', () => {
+  it('succeeds with a limit, with @SkipThrottle(), and without both', () => {
     expect(problemsOf([])).toEqual([]);
+    expect(problemsOf([throttle(1, 1_000)])).toEqual([]);
+    expect(problemsOf([], [throttle(100, 3_600_000)])).toEqual([]);
     expect(problemsOf([SkipThrottle({ default: false })], [SkipThrottle()])).toEqual([]);
-    expect(problemsOf([Public(), SkipThrottle()])).toEqual([]);
+    expect(problemsOf([Public(), throttle(1, 1_000)])).toEqual([]);
+    expect(problemsOf([Public(), SkipThrottle()], [throttle(1, 1_000)])).toEqual([]);
   });
 
-  it.each<[title: string, method: MethodDecorator[], controller: ClassDecorator[]]>([
-    ['@Throttle() on a method', [throttle], []],
-    ['@Throttle() on a controller', [SkipThrottle()], [throttle]],
-    ['@SkipThrottle() for another throttler', [SkipThrottle({ long: true })], []],
-  ])('fails with %s', (_title, method, controller) => {
-    expect(problemsOf(method, controller)).toEqual([
-      expect.stringMatching(/^Reports\.read: @Throttle\(\) is not supported/),
-    ]);
+  it.each<[message: RegExp, method: MethodDecorator[], controller: ClassDecorator[]]>([
+    [/limit of @Throttle\(\) must be an integer/, [throttle(0, 1_000)], []],
+    [/limit of @Throttle\(\) must be an integer/, [throttle(1.5, 1_000)], []],
+    [/limit of @Throttle\(\) must be an integer/, [throttle(() => 1, 1_000)], []],
+    [/limit of @Throttle\(\) must be an integer/, [throttle(undefined, 1_000)], []],
+    [/ttl of @Throttle\(\) must be whole seconds/, [throttle(1, 60)], []],
+    [/ttl of @Throttle\(\) must be whole seconds/, [throttle(1, () => 1_000)], []],
+    [/ttl of @Throttle\(\) must be whole seconds/, [throttle(1, undefined)], []],
+    [/supports only limit and ttl/, [throttle(1, 1_000, { blockDuration: 5_000 })], []],
+    [/supports only limit and ttl/, [throttle(1, 1_000, { getTracker: () => 'a' })], []],
+    [/supports only limit and ttl/, [], [throttle(1, 1_000, { generateKey: () => 'a' })]],
+    [/of the throttler 'default'/, [Throttle({ short: { limit: 1, ttl: 1_000 } })], []],
+    [/of the throttler 'default'/, [], [SkipThrottle({ long: true })]],
+  ])('fails with %s', (message, method, controller) => {
+    const problems = [...new Set(problemsOf(method, controller))];
+    expect(problems).toEqual([expect.stringMatching(message)]);
+    expect(problems[0]).toMatch(/^Reports\.read: /);
   });
 });

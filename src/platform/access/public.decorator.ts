@@ -2,12 +2,11 @@ import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiSecurity } from '@nestjs/swagger';
 import { THROTTLER_SKIP } from '@nestjs/throttler/dist/throttler.constants.js';
 import { perRoute } from '../http/request/request-context.js';
-import type { RouteHandler } from '../http/request/route-handlers.js';
 
 const PUBLIC = 'public';
 
 /** The metadata of `@SkipThrottle()`. */
-const SKIP_THROTTLE = `${THROTTLER_SKIP}default`;
+export const SKIP_THROTTLE = `${THROTTLER_SKIP}default`;
 
 /**
  * Makes a route or a controller public: it requires no API key. A request is counted for the owner
@@ -18,24 +17,23 @@ export const Public = (): MethodDecorator & ClassDecorator =>
 
 /** Whether the route of the request, or its controller, is `@Public()`. */
 export const isPublic = perRoute((context) =>
-  [context.getClass(), context.getHandler()].some((target) => Reflect.hasMetadata(PUBLIC, target)),
+  isPublicHandler(context.getClass(), context.getHandler()),
 );
 
-/** Whether `@SkipThrottle()` applies to the route. The handler's decorator takes precedence. */
-export const isUncounted = perRoute((context) => {
+/** Whether the caller is needed: for the rate limit, or because the route requires an API key. */
+export const needsCaller = perRoute((context) => {
   const [controller, handler] = [context.getClass(), context.getHandler()];
+  return !isPublicHandler(controller, handler) || !isUncounted(controller, handler);
+});
+
+/** Whether a handler, or its controller, is `@Public()`. */
+export function isPublicHandler(controller: object, handler: object): boolean {
+  return Reflect.hasMetadata(PUBLIC, handler) || Reflect.hasMetadata(PUBLIC, controller);
+}
+
+/** Whether `@SkipThrottle()` applies to a handler. Its own decorator takes precedence. */
+export function isUncounted(controller: object, handler: object): boolean {
   const isSkipped: unknown =
     Reflect.getMetadata(SKIP_THROTTLE, handler) ?? Reflect.getMetadata(SKIP_THROTTLE, controller);
   return isSkipped === true;
-});
-
-/** Returns one line if a decorator of @nestjs/throttler would have no effect on the route. */
-export function throttlerProblems({ controller, name, method }: RouteHandler): string[] {
-  const keys = [method, controller].flatMap((target): unknown[] => Reflect.getMetadataKeys(target));
-  const isSupported = (key: unknown) =>
-    key === SKIP_THROTTLE || !String(key).startsWith('THROTTLER:');
-  if (keys.every(isSupported)) return [];
-  const problem =
-    '@Throttle() is not supported. The limits of a plan apply to all routes together.';
-  return [`${controller.name}.${name}: ${problem}`];
 }

@@ -5,6 +5,7 @@ import {
   type Budget,
   type LimitMode,
   LimitStorage,
+  type Quota,
   type QuotaState,
   type RateLimitDecision,
   type Rejections,
@@ -23,7 +24,7 @@ export function endOfBan(
   return rejections.bannedUntilMs > nowMs ? rejections.bannedUntilMs : undefined;
 }
 
-/** `used` and `endsAtMs` of each window. Objects take more memory. */
+/** Of the windows of all requests, or of one route: `used` and `endsAtMs` of each. Objects take more. */
 type Windows = number[];
 
 /** Counts in the memory of this process. Every decision is synchronous, and therefore atomic. */
@@ -46,11 +47,12 @@ export class InProcessStorage extends LimitStorage {
 
   override peekLocal({ kind, id, quotas, ban }: Budget): RateLimitDecision {
     const nowMs = this.clock.now();
-    const stored = this.windows[kind].get(id);
     const windows = quotas.map((quota, index): QuotaState => {
-      const endsAtMs = stored?.[2 * index + 1] ?? 0;
+      const [key, at] = place(id, quota, index);
+      const stored = this.windows[kind].get(key);
+      const endsAtMs = stored?.[at + 1] ?? 0;
       return endsAtMs > nowMs
-        ? { quota, used: stored?.[2 * index] ?? 0, endsAtMs }
+        ? { quota, used: stored?.[at] ?? 0, endsAtMs }
         : { quota, used: 0, endsAtMs: nowMs + quota.lengthMs };
     });
     const bannedUntilMs = ban && endOfBan(ban, this.rejections.get(ban.lineageId), nowMs);
@@ -66,12 +68,13 @@ export class InProcessStorage extends LimitStorage {
   }
 
   private setWindow({ kind, id }: Budget, index: number, nowMs: number, state: QuotaState): void {
-    let stored = this.windows[kind].get(id);
+    const [key, at] = place(id, state.quota, index);
+    let stored = this.windows[kind].get(key);
     // A window starts with its first request.
     if (!stored && state.used === 0) return;
-    if (!stored) this.windows[kind].set(id, (stored = [0, 0, 0, 0]), nowMs);
-    stored[2 * index] = state.used;
-    stored[2 * index + 1] = state.used > 0 ? state.endsAtMs : 0;
+    if (!stored) this.windows[kind].set(key, (stored = [0, 0, 0, 0]), nowMs);
+    stored[at] = state.used;
+    stored[at + 1] = state.used > 0 ? state.endsAtMs : 0;
   }
 
   private count(budget: Budget): RateLimitDecision {
@@ -107,6 +110,11 @@ export class InProcessStorage extends LimitStorage {
     rejections.windowEndsAtMs = 0;
     return rejections.bannedUntilMs;
   }
+}
+
+/** Returns the key of a window, and its place in Windows. Ids contain no space. */
+function place(id: string, { route }: Quota, index: number): [key: string, at: number] {
+  return route === undefined ? [id, 2 * index] : [`${id} ${route}`, 0];
 }
 
 function endOfWindows(windows: Windows): number {

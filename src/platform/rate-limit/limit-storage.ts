@@ -4,10 +4,12 @@ import type { Circuit } from './redis/circuit.js';
 
 /** A fixed window of a budget. It starts with the first request that is counted in it. */
 export interface Quota {
-  readonly name: 'minute' | 'day';
+  readonly name: 'minute' | 'day' | 'route';
   /** Requests per window. */
   readonly limit: number;
   readonly lengthMs: number;
+  /** The route whose requests a 'route' window counts. The other windows count all requests. */
+  readonly route?: string;
 }
 
 /** When rejected requests lead to a ban. */
@@ -38,6 +40,7 @@ export interface Budget {
   /** The owner's plan, 'anonymous' for an address. */
   readonly plan: string;
   readonly id: string;
+  /** The windows of all requests and, last, that of a route with a limit of its own. */
   readonly quotas: readonly Quota[];
   readonly ban?: BanPolicy;
 }

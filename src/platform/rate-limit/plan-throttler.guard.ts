@@ -1,12 +1,12 @@
 import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
 import { loggedCaller } from '../access/authenticator.js';
-import { isUncounted } from '../access/public.decorator.js';
 import { setLimitHeaders } from '../http/request/address-limits.js';
 import { requestOf, responseOf } from '../http/request/request-context.js';
 import type { Request } from '../http/request/request.js';
 import { limitHeaders, limitRejection } from './limit-headers.js';
 import type { Budget, RateLimitDecision } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
+import { routeCounting } from './route-limit.js';
 
 /**
  * Counts the request for its caller, sets the rate limit headers, and rejects requests over the
@@ -36,8 +36,11 @@ export class PlanThrottlerGuard implements CanActivate {
       setLimitHeaders(response, this.limiter.peekForAddress(request.clientAddress));
       return true;
     }
-    const isCounted = !(isUncounted(context) || caller.reason === 'unavailable');
-    const decision = await (isCounted ? this.limiter.consume(budget) : this.limiter.peek(budget));
+    const { isSkipped, quota } = routeCounting(context);
+    const isCounted = !(isSkipped || caller.reason === 'unavailable');
+    const decision = await (isCounted
+      ? this.limiter.consume(quota ? { ...budget, quotas: [...budget.quotas, quota] } : budget)
+      : this.limiter.peek(budget));
     setLimitHeaders(response, limitHeaders(decision));
     if (decision.banBegins) this.logBan(request, budget, decision);
     if (isCounted && !decision.allowed) throw limitRejection(decision);

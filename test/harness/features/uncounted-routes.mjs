@@ -1,7 +1,7 @@
 // @ts-check
 // Routes of a feature. The decorators are applied by hand, because this file is JavaScript.
 import { Controller, Get, Module } from '@nestjs/common';
-import { SkipThrottle } from '@nestjs/throttler';
+import { SkipThrottle, Throttle } from '@nestjs/throttler';
 import { Public } from '#dist/platform/access/public.decorator.js';
 
 class UncountedController {
@@ -28,11 +28,15 @@ class PlainController {
   free() {
     return {};
   }
+  limited() {
+    return {};
+  }
 }
 route(PlainController, 'skipped', SkipThrottle());
 route(PlainController, 'counted');
 route(PlainController, 'open', Public());
 route(PlainController, 'free', Public(), SkipThrottle());
+route(PlainController, 'limited', Public(), Throttle({ default: { limit: 1, ttl: 60_000 } }));
 
 class OpenController {
   open() {

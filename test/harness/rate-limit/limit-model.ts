@@ -10,15 +10,16 @@ export const START_MS = 1_800_000_000_000;
 
 /** The documented rules, applied to a list of all requests. It is slow, but simple. */
 export class LimitModel {
-  private readonly counted = new Map<string, number[]>();
+  private readonly counted = new Map<string, CountedRequest[]>();
   private readonly rejected = new Map<string, { atMs: number; policy: BanPolicy }[]>();
 
   consume({ kind, id, quotas, ban }: Budget, nowMs: number): RateLimitDecision {
     const log = listOf(this.counted, `${kind} ${id}`);
     const windows = quotas.map((quota) => ({ quota, ...windowOf(log, quota, nowMs) }));
+    const route = quotas.find((quota) => quota.route !== undefined)?.route;
     let bannedUntilMs = ban && this.bannedUntil(ban, nowMs);
     if (bannedUntilMs === undefined && windows.every(({ quota, used }) => used < quota.limit)) {
-      log.push(nowMs);
+      log.push({ atMs: nowMs, route });
       return {
         allowed: true,
         nowMs,
@@ -59,14 +60,21 @@ export class LimitModel {
   }
 }
 
+interface CountedRequest {
+  atMs: number;
+  /** Undefined for a route without a limit of its own. */
+  route: string | undefined;
+}
+
 function windowOf(
-  log: readonly number[],
-  { lengthMs }: Quota,
+  log: CountedRequest[],
+  { lengthMs, route: counted }: Quota,
   nowMs: number,
 ): { used: number; endsAtMs: number } {
   let endsAtMs = 0;
   let used = 0;
-  for (const atMs of log) {
+  for (const { atMs, route } of log) {
+    if (counted !== undefined && route !== counted) continue;
     if (atMs >= endsAtMs) {
       endsAtMs = atMs + lengthMs;
       used = 0;
@@ -88,6 +96,11 @@ export function quotas(perMinute: number, perDay: number): Quota[] {
     { name: 'minute', limit: perMinute, lengthMs: MINUTE_MS },
     { name: 'day', limit: perDay, lengthMs: DAY_MS },
   ];
+}
+
+/** Adds the window of a route. */
+export function withRoute(budget: Budget, route: string, limit: number, lengthMs: number): Budget {
+  return { ...budget, quotas: [...budget.quotas, { name: 'route', limit, lengthMs, route }] };
 }
 
 /** Returns the budget of an owner with these limits. */

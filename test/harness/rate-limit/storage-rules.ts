@@ -5,7 +5,7 @@ import type {
   LimitStorage,
 } from '../../../src/platform/rate-limit/limit-storage.js';
 import { oneOf, seededRandom } from '../http/random.js';
-import { address, LimitModel, owner, START_MS } from './limit-model.js';
+import { address, LimitModel, owner, START_MS, withRoute } from './limit-model.js';
 import { DAY_MS, MINUTE_MS } from './limits.js';
 
 /** An empty storage whose clock is at START_MS. */
@@ -15,6 +15,9 @@ export interface StorageUnderTest {
 }
 
 const STEPS = [0, 1, 999, 1_000, 9_000, 30_000, 59_999, MINUTE_MS, 300_000, DAY_MS / 3, DAY_MS];
+
+/** Routes with a limit of their own, and the lengths of their windows. */
+const ROUTES = { 'Toys.create': 1_000, 'Toys.list': 30_000, 'Notes.create': 300_000 };
 
 /** Tests the rules that every storage keeps. @param create called once per test */
 export function itKeepsTheRules(
@@ -35,7 +38,7 @@ export function itKeepsTheRules(
         const id = oneOf(['1', '2', '3'], random);
         const lineageId = `${id} ${oneOf(['a', 'b'], random)}`;
         if (random() < 0.01) unbans.set(lineageId, (unbans.get(lineageId) ?? 0) + 1);
-        const budget: Budget =
+        const caller: Budget =
           random() < 0.15
             ? address(id, oneOf([1, 3, 8], random))
             : {
@@ -47,6 +50,9 @@ export function itKeepsTheRules(
                   lengthMs: oneOf([7_000, 90_000], random),
                 },
               };
+        const [route, lengthMs] = oneOf(Object.entries(ROUTES), random);
+        const budget =
+          random() < 0.3 ? caller : withRoute(caller, route, oneOf([1, 2, 5], random), lengthMs);
         const expected = model.consume(budget, nowMs);
         const peeked = await storage.decide(budget, 'peek');
         const decision = await storage.decide(budget, 'consume');
@@ -81,9 +87,29 @@ export function itKeepsTheRules(
     }
   });
 
-  it('allow no more requests when many arrive at once', async () => {
+  it('count a request in the windows of all requests and of its route, or in none', async () => {
     const { storage } = await create();
-    const budget = owner('1', 7, 100);
+    const toys = withRoute(owner('1', 3, 10), 'Toys.create', 1, 5_000);
+    const used = async (budget: Budget) =>
+      (await storage.decide(budget, 'peek')).windows.map((w) => w.used);
+    expect(await storage.decide(toys, 'consume')).toMatchObject({
+      allowed: true,
+      windows: [{ used: 1 }, { used: 1 }, { used: 1, endsAtMs: START_MS + 5_000 }],
+    });
+    expect(await storage.decide(toys, 'consume')).toMatchObject({ allowed: false });
+    expect(await used(toys)).toEqual([1, 1, 1]);
+    const notes = withRoute(owner('1', 3, 10), 'Notes.create', 9, 5_000);
+    await storage.decide(notes, 'consume');
+    await storage.decide(owner('1', 3, 10), 'consume');
+    expect(await storage.decide(notes, 'consume')).toMatchObject({ allowed: false });
+    expect(await used(notes)).toEqual([3, 3, 1]);
+    expect(await used(withRoute(owner('2', 3, 10), 'Toys.create', 1, 5_000))).toEqual([0, 0, 0]);
+    expect(await used(withRoute(address('1', 3), 'Toys.create', 1, 5_000))).toEqual([0, 0]);
+  });
+
+  it('allow no more requests to a route when many arrive at once', async () => {
+    const { storage } = await create();
+    const budget = withRoute(owner('1', 50, 100), 'Toys.create', 7, 5_000);
     const decisions = await Promise.all(
       Array.from({ length: 100 }, () => storage.decide(budget, 'consume')),
     );

@@ -139,6 +139,13 @@ describe('POST /v1/orders', () => {
   it('400 for an id that is text', async () => {
     expectError(await client.post(PATH, { petId: String(petId) }), 400, 'invalid_request');
   });
+
+  it('429 over the limit of the route, which other routes do not have', async () => {
+    for (let count = 0; count < 30; count++) await client.post(PATH, { petId: 0 });
+
+    expectError(await buy(), 429, 'rate_limit_exceeded');
+    expect((await client.get('/v1/pets')).status).toBe(200);
+  });
 });
 
 describe('GET /v1/orders/{orderId}', () => {

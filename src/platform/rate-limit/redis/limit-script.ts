@@ -2,7 +2,8 @@
  * Decides on a request atomically on the server, on the server's clock. The rules are those of
  * InProcessStorage, and the same tests check both.
  *
- * KEYS[1] is a hash. It has one field per window, "used end", and one per lineage with rejections, "count end-of-minute end-of-ban unban-count". All times are in
+ * KEYS[1] is a hash. It has one field per window and throttled route, "used end", and one per
+ * lineage with rejections, "count end-of-minute end-of-ban unban-count". All times are in
  * milliseconds since the epoch. The hash expires when the last of them has passed.
  *
  * ARGV: the mode; the number of windows; the ban's unban count, its number of rejections and its

@@ -63,7 +63,7 @@ export class RedisConnection {
         ...[mode, quotas.length, unbanCount, afterRejections, lengthMs],
         ...quotas.map(({ limit }) => limit),
         ...quotas.map((quota) => quota.lengthMs),
-        ...quotas.map(({ name }) => name),
+        ...quotas.map(({ name, route }) => (route === undefined ? name : `route:${route}`)),
         ...(ban ? [`ban:${ban.lineageId}`] : []),
       ),
     );
