@@ -52,7 +52,7 @@ decorate('update', Patch(), OBJECT);
 Body()(ToysController.prototype, 'update', 0);
 Reflect.defineMetadata('design:paramtypes', [ToyChanges], ToysController.prototype, 'update');
 decorate('find', Get(), OBJECT, UseInterceptors(ClassSerializerInterceptor));
-Controller({ path: 'toys', version: '1' })(ToysController);
+Controller({ path: 'ropes', version: '1' })(ToysController);
 
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module, decorated by hand
 class ToysModule {}
