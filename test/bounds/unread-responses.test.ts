@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { ApiClient } from '../harness/http/client.js';
+import { ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
@@ -63,7 +63,7 @@ async function emptyAfterMs(service: TestService): Promise<number> {
 }
 
 test('clients that never read a response, whatever they have sent after it, are disconnected within the stall limit', async () => {
-  const service = await start();
+  const service = await start({ MAX_UNSENT_MEBIBYTES: '1024' });
   const UPGRADE = 'Connection: Upgrade\r\nUpgrade: websocket';
   for (const following of [
     '',
@@ -71,12 +71,12 @@ test('clients that never read a response, whatever they have sent after it, are 
     `GET /v1/pets HTTP/1.1\r\nHost: pets\r\n${UPGRADE}\r\n\r\n`,
     'BROKEN\r\n\r\n',
   ]) {
-    await openPaused(service, large() + following, 2);
+    await openPaused(service, large() + following);
   }
   // Other clients are served at the same time.
   expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
   expect(await emptyAfterMs(service)).toBeLessThan(LATEST_MS);
-  expect(await metric(service, 'pets_shed_total{bound="stalled"}')).toBe(8);
+  expect(await metric(service, 'pets_shed_total{bound="stalled"}')).toBe(4);
 });
 
 test('a client that reads a byte now and then is disconnected within the stall limit', async () => {
@@ -130,6 +130,16 @@ test('MAX_CONNECTIONS › without an idle connection, one whose client does not 
   const service = await start({ MAX_CONNECTIONS: '3', MAX_CONNECTIONS_PER_ADDRESS: '3' });
   await openPaused(service, large(), 3);
   await untilMetric(service, 'pets_requests_in_progress', (value) => value === 3);
-  expect((await new ApiClient(service, key).get('/health/live')).status).toBe(200);
-  expect(await metric(service, 'pets_shed_total{bound="connections_per_address"}')).toBe(1);
+  const isServed = () =>
+    send(service, '/health/live').then(
+      () => true,
+      () => false,
+    );
+  // The service may need a moment to notice that they wait for their clients.
+  while (!(await isServed()));
+  await untilMetric(
+    service,
+    'pets_shed_total{bound="connections_per_address"}',
+    (value) => value > 0,
+  );
 });

@@ -118,8 +118,12 @@ describe('an invalid HTTP message gets an Error and closes the connection', () =
     await connection.serverEnd();
   }
 
-  test('400 when the client ends the body early', async () => {
-    const connection = await RawConnection.open(service, add('{"na', 'Content-Length: 9'));
+  test.each([
+    ['ends the body early', []],
+    ['ends the body early after an Upgrade header', ['Connection: Upgrade', 'Upgrade: x']],
+  ])('400 when the client %s', async (_title, headers) => {
+    const message = add('{"na', 'Content-Length: 9', ...headers);
+    const connection = await RawConnection.open(service, message);
     connection.socket.end();
     expectError(await connection.response(), 400, 'invalid_request');
     await connection.serverEnd();

@@ -6,6 +6,7 @@ import { startService, type LogLine, type TestService } from '../harness/service
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
+const LONG = 'a'.repeat(15_000);
 
 let service: TestService;
 let owner: TestOwner;
@@ -59,6 +60,7 @@ describe('the log line of a request', () => {
       {},
       { route: 'unmatched', path: '/nope/7', status: 404, code: 'route_not_found' },
     ],
+    ['a long path', `/${LONG}`, {}, { path: `/${LONG}`.slice(0, 300), code: 'route_not_found' }],
     [
       'another method',
       '/v1/pets',
