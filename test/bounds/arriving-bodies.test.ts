@@ -1,4 +1,7 @@
+import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Settings } from '../../src/platform/config/settings.js';
+import { ArrivingBodies } from '../../src/platform/http/body/arriving-bodies.js';
 import { ApiClient } from '../harness/http/client.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
@@ -96,4 +99,14 @@ test('POST /v1/pets › connections that close at any moment leave nothing behin
     await delay(round % 5);
     for (const connection of connections) connection.close();
   }
+});
+
+test('a caller can have a thirty-second of MAX_ARRIVING_MEBIBYTES', () => {
+  const bodies = new ArrivingBodies(new Settings({ MAX_ARRIVING_MEBIBYTES: '64' }));
+  bodies.hold('one', 2 * 1_048_576);
+  expect(() => bodies.hold('one', 1)).toThrow(expect.objectContaining({ status: 503 }) as Error);
+  bodies.hold('other', 1);
+  bodies.release('one', 1);
+  bodies.hold('one', 1);
+  expect([bodies.bytes, bodies.rejected]).toEqual([2 * 1_048_576 + 1, 1]);
 });
