@@ -63,13 +63,19 @@ async function settled(port: number): Promise<void> {
 test('MAX_CONNECTIONS › a new connection replaces the one that has been idle longest', async () => {
   const service = await start({ MAX_CONNECTIONS: '20', MAX_CONNECTIONS_PER_ADDRESS: '30' });
   const { port } = service;
-  const first = await openMany(20, port);
+  // The oldest connection, which has just been served, has been idle for the shortest time.
+  const served = await RawConnection.open(service);
+  const first = await openMany(19, port);
+  const request = 'GET /health/live HTTP/1.1\r\nHost: pets\r\n\r\n';
+  expect((await served.write(request).response()).status).toBe(200);
   const second = await openMany(10, port);
   await settled(port);
 
   expect(stillOpen(second)).toBe(10);
   // The probe has replaced one more.
-  expect(stillOpen(first)).toBe(9);
+  expect(stillOpen(first)).toBe(8);
+  expect((await served.write(request).response()).status).toBe(200);
+  served.close();
   expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
   expect(await metric(service, 'pets_connections_max')).toBe(20);
   expect(await metric(service, 'pets_connections')).toBeLessThanOrEqual(20);
