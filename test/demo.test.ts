@@ -140,7 +140,7 @@ describe('with only DATA_DIR set, from the first start', () => {
     ])
       expect([lines, await hasKey(...lines)]).toEqual([lines, false]);
     await stopAll(dataDir);
-  });
+  }, 60_000);
 
   test.each([{ TRUST_PROXY: '1' }, { PUBLIC_URL: 'http://127.0.0.1' }, { HOST: '0.0.0.0' }])(
     'a later start prints the same key and adds nothing, and with %p, GET /docs › 200 without the key',
