@@ -66,7 +66,7 @@ test('MAX_CONNECTIONS › a new connection replaces the one that has been idle l
   // The oldest connection, which has just been served, has been idle for the shortest time.
   const served = await RawConnection.open(service);
   const first = await openMany(19, port);
-  const request = 'GET /health/live HTTP/1.1\r\nHost: pets\r\n\r\n';
+  const request = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
   expect((await served.write(request).response()).status).toBe(200);
   const second = await openMany(10, port);
   await settled(port);

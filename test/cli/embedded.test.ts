@@ -29,7 +29,7 @@ describe('a command on the embedded database while no service runs', () => {
     ]);
     expect(found).toMatchObject({ id, owner: 'acme' });
     expect(owners).toHaveLength(2);
-  }, 60_000);
+  }, 120_000);
 
   test('db seed creates it and needs no confirmation', async () => {
     const cli = new Cli({ DATA_DIR: dataDir });
