@@ -8,7 +8,7 @@ const HELP = `Usage: npm run fuzz -- [options]
 
 Options, with defaults in parentheses:
   --seconds N   duration of each property in seconds (300, about 20 minutes in total)
-  --seed N      repeat the values of the run that printed this seed
+  --seed N      repeat the values of a failed property, which printed this seed
   --path P      repeat the counterexample that a failed property printed; needs --seed and --test
   --test NAME   run only the tests whose name matches
   --help        print this help

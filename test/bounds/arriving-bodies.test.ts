@@ -1,9 +1,11 @@
+import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
+import { Settings } from '../../src/platform/config/settings.js';
+import { ArrivingBodies } from '../../src/platform/http/body/arriving-bodies.js';
 import { ApiClient } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
-import { type BuiltService, startBuiltService } from '../harness/service/service.js';
+import { startService, type TestService } from '../harness/service/service.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 
 const MAX_BYTES = 102_400;
@@ -11,27 +13,16 @@ const MAX_BYTES = 102_400;
 const BODIES = 10;
 const PET = '{"name":"Frank","categoryId":1}';
 
-let database: TestDatabase;
-let service: BuiltService;
-let port: number;
+let service: TestService;
 let keys: string[];
 
 beforeAll(async () => {
-  database = await createDatabase();
-  service = await startBuiltService({
-    DATABASE_URL: database.url,
-    METRICS_PORT: '0',
-    MAX_ARRIVING_MEBIBYTES: '1',
-  });
-  port = Number(new URL(service.url).port);
+  service = await startService({ env: { MAX_ARRIVING_MEBIBYTES: '1' } });
   keys = await Promise.all(
-    Array.from({ length: BODIES + 2 }, async () => (await createOwner(database)).key),
+    Array.from({ length: BODIES + 2 }, async () => (await createOwner(service.database)).key),
   );
 });
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-});
+afterAll(() => service.close());
 
 function head(key: string): string {
   return [
@@ -47,7 +38,7 @@ function head(key: string): string {
 
 /** Sends a body of 100 KiB except for its last byte. */
 const park = (key: string): Promise<RawConnection> =>
-  RawConnection.open({ port }, head(key) + PET + ' '.repeat(MAX_BYTES - PET.length - 1));
+  RawConnection.open(service, head(key) + PET + ' '.repeat(MAX_BYTES - PET.length - 1));
 
 /** Fills the memory for bodies, 1 MiB, with those of ten callers. */
 async function fill(): Promise<RawConnection[]> {
@@ -81,10 +72,11 @@ test('POST /v1/pets › 503 for a second body of a caller whose body does not en
   for (const connection of [parked, second, late]) connection.close();
 });
 
-test('POST /v1/pets › 503 for every body that arrives in part over the bound, 201 for a complete one', async () => {
+test('POST /v1/pets › 503 for every body that arrives in part over the bound, until the connections close, 201 for a complete one', async () => {
   const shed = 'pets_shed_total{bound="arriving_bodies"}';
   const before = await metric(service, shed);
   const parked = await fill();
+  expect(await metric(service, 'pets_arriving_bodies')).toBe(BODIES);
   const last = await park(keys[BODIES]!);
   await untilMetric(service, shed, (count) => count > before);
 
@@ -94,19 +86,11 @@ test('POST /v1/pets › 503 for every body that arrives in part over the bound, 
   for (const connection of [...parked, last]) connection.close();
 });
 
-test('POST /v1/pets › a body that is not complete counts until its connection closes', async () => {
-  const parked = await fill();
-  expect(await metric(service, 'pets_arriving_bodies')).toBe(BODIES);
-
-  for (const connection of parked) connection.close();
-  await expectReleased();
-});
-
 test('POST /v1/pets › connections that close at any moment leave nothing behind', async () => {
   const [key = ''] = keys;
   for (let round = 0; round < 20; round++) {
     const connections = await Promise.all(
-      Array.from({ length: 20 }, () => RawConnection.open({ port })),
+      Array.from({ length: 20 }, () => RawConnection.open(service)),
     );
     for (const [index, connection] of connections.entries()) {
       connection.write(head(key) + ' '.repeat(index * 500));
@@ -115,4 +99,14 @@ test('POST /v1/pets › connections that close at any moment leave nothing behin
     await delay(round % 5);
     for (const connection of connections) connection.close();
   }
+});
+
+test('a caller can have a thirty-second of MAX_ARRIVING_MEBIBYTES', () => {
+  const bodies = new ArrivingBodies(new Settings({ MAX_ARRIVING_MEBIBYTES: '64' }));
+  bodies.hold('one', 2 * 1_048_576);
+  expect(() => bodies.hold('one', 1)).toThrow(expect.objectContaining({ status: 503 }) as Error);
+  bodies.hold('other', 1);
+  bodies.release('one', 1);
+  bodies.hold('one', 1);
+  expect([bodies.bytes, bodies.rejected]).toEqual([2 * 1_048_576 + 1, 1]);
 });

@@ -9,42 +9,39 @@ import { createOwner } from '../harness/database/factories.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
 import {
-  type BuiltService,
   type Environment,
   inheritedEnvironment,
-  startBuiltService,
+  startService,
+  type TestService,
 } from '../harness/service/service.js';
 
 const UNFINISHED = 'GET /v1/pets HTTP/1.1\r\n';
 
 let database: TestDatabase;
 let key: string;
-const services: BuiltService[] = [];
+const services: TestService[] = [];
+const sockets: Socket[] = [];
 
 beforeAll(async () => {
   database = await createDatabase();
   ({ key } = await createOwner(database));
 });
 afterEach(async () => {
-  for (const service of services.splice(0)) expect(await service.stop()).toBe(0);
+  for (const socket of sockets.splice(0)) socket.destroy();
+  for (const service of services.splice(0)) await service.close();
 });
 afterAll(() => database.close());
 
-async function start(env: Environment): Promise<{ service: BuiltService; port: number }> {
-  const service = await startBuiltService({
-    DATABASE_URL: database.url,
-    METRICS_PORT: '0',
-    SHUTDOWN_GRACE_SECONDS: '1',
-    ...env,
-  });
+async function start(env: Environment): Promise<TestService> {
+  const service = await startService({ database, env });
   services.push(service);
-  return { service, port: Number(new URL(service.url).port) };
+  return service;
 }
 
 /** Opens a connection from a loopback address, and sends the start of a request. */
 async function open(port: number, localAddress = '127.0.0.1'): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', localAddress });
-  socket.on('error', () => undefined).resume();
+  sockets.push(socket.on('error', () => undefined).resume());
   await once(socket, 'connect');
   socket.write(UNFINISHED);
   return socket;
@@ -63,17 +60,21 @@ async function settled(port: number): Promise<void> {
 }
 
 test('MAX_CONNECTIONS › a new connection replaces the one that has been idle longest', async () => {
-  const { service, port } = await start({
-    MAX_CONNECTIONS: '20',
-    MAX_CONNECTIONS_PER_ADDRESS: '30',
-  });
-  const first = await openMany(20, port);
+  const service = await start({ MAX_CONNECTIONS: '20', MAX_CONNECTIONS_PER_ADDRESS: '30' });
+  const { port } = service;
+  // The oldest connection, which has just been served, has been idle for the shortest time.
+  const served = await RawConnection.open(service);
+  const first = await openMany(19, port);
+  const request = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  expect((await served.write(request).response()).status).toBe(200);
   const second = await openMany(10, port);
   await settled(port);
 
   expect(stillOpen(second)).toBe(10);
   // The probe has replaced one more.
-  expect(stillOpen(first)).toBe(9);
+  expect(stillOpen(first)).toBe(8);
+  expect((await served.write(request).response()).status).toBe(200);
+  served.close();
   expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
   expect(await metric(service, 'pets_connections_max')).toBe(20);
   expect(await metric(service, 'pets_connections')).toBeLessThanOrEqual(20);
@@ -81,7 +82,7 @@ test('MAX_CONNECTIONS › a new connection replaces the one that has been idle l
 });
 
 test('MAX_CONNECTIONS › a connection with a request in progress stays, and a new one is closed', async () => {
-  const { service, port } = await start({
+  const service = await start({
     MAX_CONNECTIONS: '3',
     MAX_CONNECTIONS_PER_ADDRESS: '3',
     DATABASE_STATEMENT_TIMEOUT_SECONDS: '10',
@@ -90,41 +91,31 @@ test('MAX_CONNECTIONS › a connection with a request in progress stays, and a n
   const lock = await holdPets(database);
   const request = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
   const busy = await Promise.all(
-    Array.from({ length: 3 }, () => RawConnection.open({ port }, request)),
+    Array.from({ length: 3 }, () => RawConnection.open(service, request)),
   );
   await lock.waitedFor();
   await untilMetric(service, 'pets_requests_in_progress', (value) => value === 3);
 
-  const rejected = await RawConnection.open({ port }, request);
+  const rejected = await RawConnection.open(service, request);
   await expect(rejected.response()).rejects.toThrow();
   await lock.release();
-  for (const connection of busy) expect((await connection.response()).status).toBe(200);
+  for (const connection of busy) {
+    expect((await connection.response()).status).toBe(200);
+    connection.close();
+  }
 });
 
-test('MAX_CONNECTIONS_PER_ADDRESS › limits one address and does not affect others', async () => {
-  const { service, port } = await start({
-    MAX_CONNECTIONS: '100',
-    MAX_CONNECTIONS_PER_ADDRESS: '10',
-  });
-  const neighbour = await openMany(5, port, '127.0.0.2');
-  const hostile = await openMany(50, port, '127.0.0.3');
-  await settled(port);
-  expect(stillOpen(neighbour)).toBe(5);
-  expect(stillOpen(hostile)).toBe(10);
+test.each([
+  ['limits one address and does not affect others', '100'],
+  // The neighbour is idle for longest, so the first to make room for connections of others.
+  ['an address over its own limit closes no connection of another address', '15'],
+])('MAX_CONNECTIONS_PER_ADDRESS › %s', async (_title, MAX_CONNECTIONS) => {
+  const service = await start({ MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS: '10' });
+  const neighbour = await openMany(4, service.port, '127.0.0.2');
+  const hostile = await openMany(50, service.port, '127.0.0.3');
+  await settled(service.port);
+  expect([stillOpen(neighbour), stillOpen(hostile)]).toEqual([4, 10]);
   expect(await metric(service, 'pets_shed_total{bound="connections_per_address"}')).toBe(40);
-});
-
-test('an address over its own limit closes no connection of another address', async () => {
-  const { service, port } = await start({
-    MAX_CONNECTIONS: '10',
-    MAX_CONNECTIONS_PER_ADDRESS: '5',
-  });
-  // Idle for longest, so the first to make room for connections of others.
-  const neighbour = await openMany(4, port, '127.0.0.2');
-  const hostile = await openMany(30, port, '127.0.0.3');
-  await settled(port);
-  expect(stillOpen(neighbour)).toBe(4);
-  expect(stillOpen(hostile)).toBe(5);
   expect(await metric(service, 'pets_shed_total{bound="connections"}')).toBe(0);
 });
 

@@ -1,32 +1,20 @@
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { holdPets } from '../harness/database/database-lock.js';
 import { createOwner } from '../harness/database/factories.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
-import { type BuiltService, startBuiltService } from '../harness/service/service.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
 const PIPELINED = 'pets_shed_total{bound="pipelined_requests"}';
 
-let database: TestDatabase;
-let service: BuiltService;
-let port: number;
+let service: TestService;
 let key: string;
 
 beforeAll(async () => {
-  database = await createDatabase();
-  service = await startBuiltService({
-    DATABASE_URL: database.url,
-    METRICS_PORT: '0',
-    ANONYMOUS_REQUESTS_PER_MINUTE: '1000000000',
-  });
-  port = Number(new URL(service.url).port);
-  ({ key } = await createOwner(database));
+  service = await startService({ env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000000000' } });
+  ({ key } = await createOwner(service.database));
 });
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-});
+afterAll(() => service.close());
 
 const request = (path: string, ...headers: string[]): string =>
   [`GET ${path} HTTP/1.1`, 'Host: pets', ...headers, '', ''].join('\r\n');
@@ -37,7 +25,7 @@ const createFrank = (): string =>
   `${create('Content-Type: application/json', `Content-Length: ${PET.length}`)}${PET}`;
 
 async function animals(): Promise<number> {
-  const [row] = await database.query<{ count: string }>('SELECT count(*) FROM pets');
+  const [row] = await service.database.query<{ count: string }>('SELECT count(*) FROM pets');
   return Number(row?.count);
 }
 
@@ -49,7 +37,7 @@ test.each<[title: string, following: () => string]>([
   'POST /v1/pets › 201 and the end of the connection, and %s in the same packet are not processed',
   async (_title, following) => {
     const before = await animals();
-    const connection = await RawConnection.open({ port }, createFrank() + following());
+    const connection = await RawConnection.open(service, createFrank() + following());
     const response = await connection.response();
     expect([response.status, response.headers['connection']]).toEqual([201, 'close']);
     await connection.serverEnd();
@@ -59,8 +47,8 @@ test.each<[title: string, following: () => string]>([
 
 test('GET /v1/pets › 200 and the end of the connection, and a request before the response is not processed', async () => {
   const before = await metric(service, PIPELINED);
-  const lock = await holdPets(database);
-  const connection = await RawConnection.open({ port }, request('/v1/pets?limit=1', authorized()));
+  const lock = await holdPets(service.database);
+  const connection = await RawConnection.open(service, request('/v1/pets?limit=1', authorized()));
   await lock.waitedFor();
   connection.write(createFrank());
   await untilMetric(service, PIPELINED, (value) => value === before + 1);
@@ -73,7 +61,7 @@ test('GET /v1/pets › 200 and the end of the connection, and a request before t
 });
 
 test('GET /v1/pets › 200 for any number of requests, each sent after the response to the previous one', async () => {
-  const connection = await RawConnection.open({ port });
+  const connection = await RawConnection.open(service);
   for (let round = 0; round < 50; round++) {
     const response = await connection.write(request('/v1/pets', authorized())).response();
     expect([response.status, response.headers['connection']]).toEqual([200, 'keep-alive']);
@@ -85,7 +73,7 @@ test('POST /v1/nope › 404, and a request after the response that closes the co
   const before = await animals();
   // The unread body makes the service close the connection.
   const rejected = `POST /v1/nope HTTP/1.1\r\nHost: pets\r\n${authorized()}\r\nTransfer-Encoding: chunked\r\n\r\n`;
-  const connection = await RawConnection.open({ port }, rejected);
+  const connection = await RawConnection.open(service, rejected);
   const response = await connection.response();
   expect([response.status, response.headers['connection']]).toEqual([404, 'close']);
   connection.write(`0\r\n\r\n${createFrank()}`);
@@ -96,23 +84,21 @@ test('POST /v1/nope › 404, and a request after the response that closes the co
 test('POST /v1/pets › one log line and one count for each processed request of clients that reset their connections', async () => {
   const counted =
     /^http_server_request_duration_seconds_count\{http_request_method="POST".* (\d+)$/gm;
-  const count = async (): Promise<number> => {
-    const address = String((await service.waitForLog(({ msg }) => msg === 'listening'))['metrics']);
-    const text = await (await fetch(`${address}/metrics`)).text();
-    return [...text.matchAll(counted)].reduce((sum, [, value]) => sum + Number(value), 0);
-  };
+  const count = async (): Promise<number> =>
+    [...(await service.metrics()).matchAll(counted)].reduce(
+      (sum, [, value]) => sum + Number(value),
+      0,
+    );
   const lines = (): number =>
     service.logs().filter(({ msg, method }) => msg === 'request' && method === 'POST').length;
   const before = { animals: await animals(), count: await count(), lines: lines() };
   const connections = await Promise.all(
-    Array.from({ length: 20 }, () => RawConnection.open({ port }, createFrank().repeat(10))),
+    Array.from({ length: 20 }, () => RawConnection.open(service, createFrank().repeat(10))),
   );
   for (const { socket } of connections) socket.resetAndDestroy();
   await untilMetric(service, 'pets_connections', (value) => value === 0);
   // A connection that was reset before it was accepted may still be processed.
   while (lines() - before.lines !== (await count()) - before.count);
-  // The shutdown completes what has begun, and writes the log.
-  await service.stop();
   const processed = lines() - before.lines;
   expect(processed).toBeLessThanOrEqual(20);
   expect((await animals()) - before.animals).toBeLessThanOrEqual(processed);

@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { send } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
@@ -13,22 +15,14 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 /** Gets the bytes of a body. `send` decodes it as text. */
-function get(
+async function get(
   path: string,
   acceptEncoding?: string,
 ): Promise<{ headers: IncomingHttpHeaders; bytes: Buffer }> {
   const headers = acceptEncoding === undefined ? {} : { 'Accept-Encoding': acceptEncoding };
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ host: '127.0.0.1', port: service.port, path, headers });
-    request.on('error', reject).on('response', (response) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () =>
-        resolve({ headers: response.headers, bytes: Buffer.concat(chunks) }),
-      );
-    });
-    request.end();
-  });
+  const request = httpRequest({ host: '127.0.0.1', port: service.port, path, headers }).end();
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  return { headers: response.headers, bytes: await buffer(response) };
 }
 
 const FILES: [path: string, mediaType: string][] = [
@@ -39,20 +33,17 @@ const FILES: [path: string, mediaType: string][] = [
   ['/docs/favicon-32x32.png', 'image/png'],
 ];
 
-describe.each(FILES)('GET %s', (path, mediaType) => {
-  it.each([undefined, 'identity', 'gzip, deflate, br, zstd', 'br', 'gzip;q=0'])(
-    '200, compressed with gzip, for Accept-Encoding: %s',
-    async (acceptEncoding) => {
-      const { headers, bytes } = await get(path, acceptEncoding);
-      expect(headers).toMatchObject({
-        'content-type': mediaType,
-        'content-encoding': 'gzip',
-        'content-length': String(bytes.length),
-        'cache-control': 'no-cache',
-      });
-      expect(gunzipSync(bytes).length).toBeGreaterThan(0);
-    },
-  );
+it.each(FILES)('GET %s › 200, compressed with gzip, as %s', async (path, mediaType) => {
+  for (const accepted of [undefined, 'identity', 'gzip, deflate, br, zstd', 'br', 'gzip;q=0']) {
+    const { headers, bytes } = await get(path, accepted);
+    expect(headers).toMatchObject({
+      'content-type': mediaType,
+      'content-encoding': 'gzip',
+      'content-length': String(bytes.length),
+      'cache-control': 'no-cache',
+    });
+    expect(gunzipSync(bytes).length).toBeGreaterThan(0);
+  }
 });
 
 it('GET /docs/swagger-ui-bundle.js › 200 with the content of the package', async () => {
@@ -103,18 +94,9 @@ describe('DOCS=false', () => {
   afterAll(() => silent.close());
 
   it.each([
-    'GET /',
-    'GET /docs',
-    'HEAD /docs',
-    'POST /docs',
-    'OPTIONS /docs',
-    'GET /docs/',
-    'GET /docs//',
-    'GET /docs?x=1',
-    'GET /docs/swagger-ui-bundle.js',
-    'GET /docs/a/b',
-    'GET /openapi.json',
-    'GET /openapi.yaml',
+    ...['GET /', 'GET /docs', 'HEAD /docs', 'POST /docs', 'OPTIONS /docs', 'GET /docs/'],
+    ...['GET /docs//', 'GET /docs?x=1', 'GET /docs/swagger-ui-bundle.js', 'GET /docs/a/b'],
+    ...['GET /openapi.json', 'GET /openapi.yaml'],
   ])('%s › 404 without an API key, not counted', async (line) => {
     const [method = '', path = ''] = line.split(' ');
     const response = await send(silent, path, { method });

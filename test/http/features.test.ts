@@ -1,82 +1,290 @@
 import { join } from 'node:path';
-import { send } from '../harness/http/client.js';
+import { ERRORS, type ErrorCode } from '../../src/platform/errors/catalogue.js';
+import { createOwner } from '../harness/database/factories.js';
+import { ApiClient, send } from '../harness/http/client.js';
+import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
 import { START_MS, startService, type TestService } from '../harness/service/service.js';
 
+const FEATURES = join(__dirname, '../harness/features');
+
 let service: TestService;
+let client: ApiClient;
 
 beforeAll(async () => {
   service = await startService({
     env: { DATABASE_POOL_SIZE: '3' },
-    features: join(__dirname, '../harness/features/toy-sales.mjs'),
+    features: ['toy-sales', 'returned-values', 'exceptions', 'mapped-types'].map((name) =>
+      join(FEATURES, `${name}.mjs`),
+    ),
   });
+  client = new ApiClient(service, (await createOwner(service.database)).key);
 });
 afterAll(() => service.close());
 
-test('GET /v1/toys › 200 with the links to the next page and to the successor of a deprecated list', async () => {
-  const { status, headers } = await send(service, '/v1/toys');
-  expect(status).toBe(200);
-  expect(headers.link).toBe(
-    `<${service.url}/v2/toys>; rel="successor-version", <${service.url}/v1/toys?cursor=2>; rel="next"`,
-  );
-});
+describe('a feature', () => {
+  test('GET /v1/toys › 200 with the links to the next page and to the successor of a deprecated list, 304 when it is known', async () => {
+    const { status, headers } = await send(service, '/v1/toys');
+    expect(status).toBe(200);
+    expect(headers.link).toBe(
+      `<${service.url}/v2/toys>; rel="successor-version", <${service.url}/v1/toys?cursor=2>; rel="next"`,
+    );
+    const known = { 'If-None-Match': String(headers.etag) };
+    expect((await send(service, '/v1/toys', { headers: known })).status).toBe(304);
+  });
 
-test('GET /v1/toys › 304 when the caller already has the page', async () => {
-  const { headers } = await send(service, '/v1/toys');
-  const known = { 'If-None-Match': String(headers.etag) };
-  expect((await send(service, '/v1/toys', { headers: known })).status).toBe(304);
-});
+  test('GET /v1/toys/environment › 200 with the clock and the settings, which it injects', async () => {
+    const { json } = await send(service, '/v1/toys/environment');
+    expect(json).toEqual({ now: START_MS, poolSize: 3 });
+  });
 
-test('GET /v1/toys/environment › 200 with the clock and the settings, which a feature injects', async () => {
-  const { json } = await send(service, '/v1/toys/environment');
-  expect(json).toEqual({ now: START_MS, poolSize: 3 });
-});
-
-test('GET /v1/toys/{toy}/sale › 200 and each log line of the feature has the id of its request', async () => {
-  const traceId = '0af7651916cd43dd8448eb211c80319c';
-  const toys = Array.from({ length: 40 }, (_, index) => index);
-  const sales = () => service.logs().filter(({ msg }) => msg === 'sold');
-  await Promise.all(
-    toys.map(async (toy) => {
-      const headers = {
-        'X-Request-Id': `sale-${toy}`,
-        ...(toy % 2 === 0 && { traceparent: `00-${traceId}-b7ad6b7169203331-01` }),
-      };
-      expect((await send(service, `/v1/toys/${toy}/sale`, { headers })).status).toBe(200);
-    }),
-  );
-  await service.waitForLog(() => sales().length === toys.length);
-  expect(
-    sales()
-      .map(({ requestId }) => requestId)
-      .sort(),
-  ).toEqual(toys.map((toy) => `sale-${toy}`).sort());
-  const lines = service.logs().filter(({ context }) => context === 'ToysService');
-  for (const toy of toys) {
-    const ofToy = lines.filter((line) => line['toy'] === toy);
-    expect(ofToy.map(({ step }) => step)).toEqual(['start', 'statement', 'transaction']);
-    for (const line of ofToy) {
-      expect(line).toMatchObject({ requestId: `sale-${toy}` });
-      expect(line['traceId']).toBe(toy % 2 === 0 ? traceId : undefined);
+  test('GET /v1/toys/{toy}/sale › 200 and each log line of the feature has the id of its request', async () => {
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const toys = Array.from({ length: 40 }, (_, index) => index);
+    const sales = () => service.logs().filter(({ msg }) => msg === 'sold');
+    await Promise.all(
+      toys.map(async (toy) => {
+        const headers = {
+          'X-Request-Id': `sale-${toy}`,
+          ...(toy % 2 === 0 && { traceparent: `00-${traceId}-b7ad6b7169203331-01` }),
+        };
+        expect((await send(service, `/v1/toys/${toy}/sale`, { headers })).status).toBe(200);
+      }),
+    );
+    await service.waitForLog(() => sales().length === toys.length);
+    const ids = toys.map((toy) => `sale-${toy}`);
+    expect(new Set(sales().map(({ requestId }) => requestId))).toEqual(new Set(ids));
+    const lines = service.logs().filter(({ context }) => context === 'ToysService');
+    for (const toy of toys) {
+      const ofToy = lines.filter((line) => line['toy'] === toy);
+      expect(ofToy.map(({ step }) => step)).toEqual(['start', 'statement', 'transaction']);
+      for (const line of ofToy) {
+        expect(line).toMatchObject({ requestId: `sale-${toy}` });
+        expect(line['traceId']).toBe(toy % 2 === 0 ? traceId : undefined);
+      }
     }
-  }
+  });
+
+  test('a background job runs again after an error, without the id of a request', async () => {
+    const failed = service.waitForLog(({ msg }) => msg === 'background job failed');
+    expect(await failed).toMatchObject({ context: 'ToyStock', err: { message: 'no toys' } });
+    const runs = () => service.logs().filter(({ msg }) => msg === 'counted');
+    const before = runs().length;
+    await service.waitForLog(({ msg }) => msg === 'counted' && runs().length > before);
+    for (const run of runs()) expect(run).toMatchObject({ pets: 0, isStopping: false });
+    for (const run of runs()) expect(run).not.toHaveProperty('requestId');
+  });
+
+  test('GET /v1/context › the service does not track requests for logs if no feature has a Logger', async () => {
+    const features = join(FEATURES, 'without-logger.mjs');
+    const untracked = await startService({ onlyPublished: true, features });
+    try {
+      expect((await send(untracked, '/v1/context')).json).toEqual({ tracked: false });
+    } finally {
+      await untracked.close();
+    }
+  });
 });
 
-test('a background job of a feature runs again after an error, without the id of a request', async () => {
-  const failed = service.waitForLog(({ msg }) => msg === 'background job failed');
-  expect(await failed).toMatchObject({ context: 'ToyStock', err: { message: 'no toys' } });
-  const runs = () => service.logs().filter(({ msg }) => msg === 'counted');
-  const before = runs().length;
-  await service.waitForLog(({ msg }) => msg === 'counted' && runs().length > before);
-  for (const run of runs()) expect(run).toMatchObject({ pets: 0, isStopping: false });
-  for (const run of runs()) expect(run).not.toHaveProperty('requestId');
+describe('DTOs and results of a feature, by class-transformer', () => {
+  test.each([
+    ['properties are transformed and converted', { name: ' Rope ', petId: 5, box: { width: 1 } }],
+    ['every property is optional', {}],
+  ])('PATCH /v1/ropes with a PartialType › 200: %s', async (_title, changes) => {
+    const { status, json } = await patch(changes);
+    expect([status, json]).toEqual([
+      200,
+      { ...changes, ...('name' in changes && { name: 'Rope' }) },
+    ]);
+  });
+
+  test('PATCH /v1/ropes › 400 that names the invalid property of a nested DTO', async () => {
+    const { status, json } = await patch({ box: { width: '1' } });
+    expect([status, json.message]).toEqual([400, expect.stringContaining('box.width')]);
+  });
+
+  test('GET /v1/ropes with ClassSerializerInterceptor › 200 without an excluded property', async () => {
+    const { status, json } = await client.get('/v1/ropes');
+    expect([status, json]).toEqual([200, { name: 'Rope' }]);
+  });
+
+  const patch = (changes: object) =>
+    client.send('/v1/ropes', {
+      method: 'PATCH',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(changes),
+    });
 });
 
-test('GET /v1/context › the service does not track requests for logs if no feature has a Logger', async () => {
-  const features = join(__dirname, '../harness/features/without-logger.mjs');
-  const untracked = await startService({ onlyPublished: true, features });
-  try {
-    expect((await send(untracked, '/v1/context')).json).toEqual({ tracked: false });
-  } finally {
-    await untracked.close();
+describe('the value that a handler returns', () => {
+  test.each([
+    ['text', '"<script>alert(\\"x\\")</script>"'],
+    ['typed-text', '"<script>alert(\\"x\\")</script>"'],
+    ['empty', '""'],
+    ['number', '1.5'],
+    ['boolean', 'false'],
+    ['bigint', '9007199254740993'],
+    ['null', 'null'],
+    ['array', '[1,"a"]'],
+    ['object', '{"id":9223372036854775807}'],
+    ['promise', '"later"'],
+    ['observable', '"last"'],
+  ])('%s is JSON: GET 200, 304 with its ETag, HEAD 200, POST 201', async (name, json) => {
+    const path = `/v1/values/${name}`;
+    const found = await client.get(path);
+    expect(found).toMatchObject({ status: 200, text: json });
+    expect(found.headers).toMatchObject({
+      'content-type': 'application/json',
+      'content-length': String(json.length),
+      'cache-control': 'private, no-cache',
+      vary: 'Authorization',
+      etag: expect.stringMatching(/^".+"$/) as string,
+      'x-content-type-options': 'nosniff',
+    });
+    expectRateLimitHeaders(found);
+
+    const known = await client.get(path, { 'If-None-Match': String(found.headers.etag) });
+    expect(known).toMatchObject({ status: 304, text: '' });
+    const head = await client.send(path, { method: 'HEAD' });
+    expect(head).toMatchObject({ status: 200, text: '' });
+    expect(head.headers['content-length']).toBe(String(json.length));
+
+    const created = await client.send(path, { method: 'POST' });
+    expect(created).toMatchObject({ status: 201, text: json });
+    expect(created.headers).toMatchObject({ 'content-type': 'application/json' });
+    expect(created.headers).toMatchObject({ 'cache-control': 'no-store' });
+    expect(created.headers).not.toHaveProperty('etag');
+  });
+
+  test.each([
+    ['GET', 'nothing', 204],
+    ['POST', 'nothing', 201],
+    ['GET', 'accepted', 202],
+    ['GET', 'no-content', 204],
+    ['POST', 'no-content', 204],
+    ['GET', 'redirect', 302],
+  ])('%s /v1/values/%s › %i without a body has no-store', async (method, path, status) => {
+    const { headers, ...response } = await client.send(`/v1/values/${path}`, { method });
+    expect(response).toMatchObject({ status, text: '' });
+    const common = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+    expect(headers).toMatchObject(common);
+    expect(headers['content-length']).toBe(status === 204 ? undefined : '0');
+    expect(headers.location).toBe(path === 'redirect' ? '/v1/values/text' : undefined);
+    expect(headers).not.toHaveProperty('content-type');
+    expect(headers).not.toHaveProperty('etag');
+    expectRateLimitHeaders({ headers, ...response });
+  });
+
+  test.each([
+    ['file', 200, 'text/csv', 'private, no-cache', 'a,b\n'],
+    ['sent', 200, 'text/html; charset=utf-8', 'no-store', '<script>alert("x")</script>'],
+    ['written', 418, 'text/plain', 'no-store', 'short'],
+  ])('GET /v1/values/%s › %i with a media type of its own', async (path, status, ...expected) => {
+    const [type, caching, text] = expected;
+    const response = await client.get(`/v1/values/${path}`);
+    expect(response).toMatchObject({ status, text });
+    expect(response.headers).toMatchObject({ 'content-type': type, 'cache-control': caching });
+    expectRateLimitHeaders(response);
+  });
+});
+
+describe('an exception of NestJS', () => {
+  const FAILED = 'The service failed to handle the request.';
+
+  const CODES: Readonly<Record<string, ErrorCode>> = {
+    BadRequestException: 'invalid_request',
+    UnauthorizedException: 'unauthorized',
+    ForbiddenException: 'forbidden',
+    NotFoundException: 'not_found',
+    MethodNotAllowedException: 'method_not_allowed',
+    NotAcceptableException: 'not_acceptable',
+    RequestTimeoutException: 'request_timeout',
+    ConflictException: 'conflict',
+    GoneException: 'gone',
+    PreconditionFailedException: 'precondition_failed',
+    PayloadTooLargeException: 'payload_too_large',
+    UnsupportedMediaTypeException: 'unsupported_media_type',
+    ImATeapotException: 'im_a_teapot',
+    MisdirectedException: 'misdirected',
+    UnprocessableEntityException: 'unprocessable_entity',
+    InternalServerErrorException: 'internal_error',
+    NotImplementedException: 'not_implemented',
+    BadGatewayException: 'bad_gateway',
+    ServiceUnavailableException: 'service_unavailable',
+    GatewayTimeoutException: 'gateway_timeout',
+    HttpVersionNotSupportedException: 'http_version_not_supported',
+  };
+
+  /** Returns the exports of @nestjs/common whose name has an ending. */
+  async function exported(ending: 'Exception' | 'Pipe'): Promise<string[]> {
+    const { json } = await client.get('/v1/exceptions/exports');
+    return (json as string[]).filter((name) => name.endsWith(ending));
   }
+
+  test('has a code', async () => {
+    const names = (await exported('Exception')).filter(
+      (name) => !['HttpException', 'IntrinsicException'].includes(name),
+    );
+    expect(Object.keys(CODES).sort()).toEqual(names.sort());
+  });
+
+  test.each(Object.entries(CODES))(
+    '%s › %s with its message, unless internal',
+    async (name, code) => {
+      const { status, when } = ERRORS[code];
+      const isInternal = status >= 500 && status !== 503;
+      const withoutMessage =
+        status === 503 ? 'The service is unavailable at the moment. Try again later.' : when;
+      for (const [form, message] of [
+        ['text', 'No such toy.'],
+        ['object', 'No such toy.'],
+        ['cause', 'No such toy.'],
+        ['texts', 'name is too long; age must be positive.'],
+        // Instead of the message of NestJS.
+        ['default', withoutMessage],
+        ['silent', withoutMessage],
+      ]) {
+        const response = await client.get(`/v1/exceptions/thrown/${name}/${form}`);
+        expect([form, expectError(response, status, code)]).toEqual([
+          form,
+          isInternal ? FAILED : message,
+        ]);
+        expect(response.headers['retry-after']).toBe(status === 503 ? '2' : undefined);
+      }
+    },
+  );
+
+  test.each([
+    [402, 'invalid_request'],
+    [423, 'invalid_request'],
+    [429, 'too_many_requests'],
+    [507, 'internal_error'],
+  ] as const)('HttpException › %i %s', async (status, code) => {
+    const response = await client.get(`/v1/exceptions/status/${status}/No%20such%20toy.`);
+    expect(expectError(response, status, code)).toEqual(status < 500 ? 'No such toy.' : FAILED);
+  });
+
+  test.each([
+    'Validation failed for row 3',
+    'Validation failed (row 3)',
+    'Forbidden resource of another owner',
+    'Cannot GET / of a toy that is sold',
+    'item must be a number of the catalogue',
+    'File is required for a sale',
+  ])('400 with a message of the feature that begins like one of NestJS: %s', async (message) => {
+    const path = `/v1/exceptions/status/400/${encodeURIComponent(message)}`;
+    const { json } = await client.get(path);
+    expect(json).toEqual({ status: 400, code: 'invalid_request', message });
+  });
+
+  test('of a parsing pipe or a guard › 400 or 403 with a message of the service', async () => {
+    const names = (await exported('Pipe')).filter((name) => name.startsWith('Parse'));
+    expect(names.length).toBeGreaterThan(7);
+    for (const name of names) {
+      const response = await client.get(`/v1/exceptions/pipes/${name}`);
+      const message = expectError(response, 400, 'invalid_request');
+      expect([name, message]).toEqual([name, ERRORS.invalid_request.when]);
+    }
+    const response = await client.get('/v1/closed');
+    expect(expectError(response, 403, 'forbidden')).toBe(ERRORS.forbidden.when);
+  });
 });

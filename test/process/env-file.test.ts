@@ -33,45 +33,38 @@ function runScript(script: 'start' | 'cli', env: Environment = {}) {
   );
 }
 
-describe.each([
+const ADDRESS = 'postgres://pets@127.0.0.1:1';
+const UNREACHABLE = /^Database: (\w+) on 127\.0\.0\.1:1\nThe database cannot be reached: .*\n$/;
+
+test.each<[title: string, 'start' | 'cli', env: Environment, file: string | null, line: RegExp]>([
   [
-    'npm run cli',
-    'cli',
-    /^Database: (\w+) on 127\.0\.0\.1:1\nThe database cannot be reached: .*\n$/,
+    'npm start reads it',
+    'start',
+    {},
+    `# Production\nDATABASE_URL=${ADDRESS}/pets\n`,
+    /^DATABASE_URL: .*\n$/,
   ],
-  ['npm start', 'start', /^DATABASE_URL: .*\n$/],
-] as const)('%s', (_, script, line) => {
-  test('reads settings from .env in the folder of the project', async () => {
-    writeFileSync(envFile, '# Production\nDATABASE_URL=postgres://pets@127.0.0.1:1/from_file\n');
-    const { code, stderr } = await runScript(script);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(line) });
-    if (script === 'cli') expect(line.exec(stderr)?.[1]).toBe('from_file');
-  });
-
-  test('prefers the variables of the environment', async () => {
-    writeFileSync(envFile, 'DATABASE_URL=mysql://from_file\nLOG_LEVEL=loud\n');
-    const { code, stderr } = await runScript(script, {
-      DATABASE_URL: 'postgres://pets@127.0.0.1:1/from_environment',
-      LOG_LEVEL: 'info',
-    });
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(line) });
-    if (script === 'cli') expect(line.exec(stderr)?.[1]).toBe('from_environment');
-  });
-
-  test('needs no .env', async () => {
-    const { code, stderr } = await runScript(script, { LOG_LEVEL: 'loud' });
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringMatching(/^LOG_LEVEL is invalid/),
-    });
-  });
-
-  test('exits with 1 and one line when .env cannot be read', async () => {
-    mkdirSync(envFile);
-    const { code, stderr } = await runScript(script, { LOG_LEVEL: 'loud' });
-    expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringMatching(/^\S+\.env cannot be read: [^\n]+\n$/),
-    });
-  });
+  ['npm start needs none', 'start', { LOG_LEVEL: 'loud' }, '', /^LOG_LEVEL is invalid/],
+  ['npm run cli reads it', 'cli', {}, `DATABASE_URL=${ADDRESS}/file\n`, UNREACHABLE],
+  [
+    'npm run cli prefers the variables of the environment',
+    'cli',
+    { DATABASE_URL: `${ADDRESS}/environment`, LOG_LEVEL: 'info' },
+    'DATABASE_URL=mysql://from_file\nLOG_LEVEL=loud\n',
+    UNREACHABLE,
+  ],
+  [
+    'npm run cli fails if it cannot be read',
+    'cli',
+    { LOG_LEVEL: 'loud' },
+    null,
+    /^\S+\.env cannot be read: [^\n]+\n$/,
+  ],
+])('.env in the folder of the project: %s', async (_title, script, env, file, line) => {
+  if (file === null) mkdirSync(envFile);
+  else if (file !== '') writeFileSync(envFile, file);
+  const { code, stderr } = await runScript(script, env);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(line) });
+  if (line !== UNREACHABLE) return;
+  expect(line.exec(stderr)?.[1]).toBe('DATABASE_URL' in env ? 'environment' : 'file');
 });

@@ -105,57 +105,32 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   [
     'PUBLIC_URL',
     /http or https address/,
-    'example.org',
-    '//example.org',
-    'ftp://example.org',
-    'https://example.org?a',
-    'https://example.org#a',
-    'https://user:secret@example.org',
-    'https://example.org/a b',
+    ...['example.org', '//example.org', 'ftp://example.org', 'https://example.org?a'],
+    ...['https://example.org#a', 'https://user:secret@example.org', 'https://example.org/a b'],
   ],
   ['STAGING_URL', /http or https address/, 'example.org'],
   [
     'DATABASE_URL',
     /postgres:\/\//,
-    'db:5432',
-    'mysql://db/pets',
-    'postgres://user:%zz@db/pets',
-    'postgres://db:x/pets',
+    ...['db:5432', 'mysql://db/pets', 'postgres://user:%zz@db/pets', 'postgres://db:x/pets'],
   ],
   [
     'REDIS_URL',
     /redis:\/\/user:password@host:6379.*Cluster/,
-    'redis',
-    'redis:6379',
-    'http://redis',
-    'redis://',
-    'redis://redis:x',
-    'redis://redis:0',
-    'redis://redis/db',
-    'redis://redis/1/2',
-    'redis://redis?tls=true',
-    'redis://redis#a',
-    'redis://user:%zzsecret@redis',
-    'redis://a,b',
-    'redis://a,',
-    'redis://a,redis://b/1',
-    'redis://a redis://b',
+    ...['redis', 'redis:6379', 'http://redis', 'redis://', 'redis://redis:x', 'redis://redis:0'],
+    ...['redis://redis/db', 'redis://redis/1/2', 'redis://redis?tls=true', 'redis://redis#a'],
+    ...['redis://user:%zzsecret@redis', 'redis://a,b', 'redis://a,', 'redis://a,redis://b/1'],
+    ...['redis://a redis://b'],
   ],
   [
     'REDIS_URL',
     /same protocol, user and password/,
-    'redis://a,rediss://b',
-    'redis://:secret@a,redis://:other@b',
+    ...['redis://a,rediss://b', 'redis://:secret@a,redis://:other@b'],
   ],
   [
     'REDIS_PREFIX',
     /without braces and white space/,
-    '{a}',
-    'a}',
-    'a b',
-    'a\n',
-    'a\u0007',
-    'a'.repeat(101),
+    ...['{a}', 'a}', 'a b', 'a\n', 'a\u0007', 'a'.repeat(101)],
   ],
   ['REDIS_COMMAND_TIMEOUT_SECONDS', /seconds from 0.01 to 1/, '0', '1.1', '100ms'],
   ['DATABASE_POOL_SIZE', /integer from 1 to 1000/, '0', '1001', 'many'],
@@ -174,13 +149,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   [
     'TRUST_PROXY',
     /number of proxies, or their addresses/,
-    'true',
-    '-1',
-    '10.0.0',
-    '10.0.0.0/33',
-    '::1/129',
-    'proxy',
-    '1,2',
+    ...['true', '-1', '10.0.0', '10.0.0.0/33', '::1/129', 'proxy', '1,2'],
   ],
   ['ANONYMOUS_REQUESTS_PER_MINUTE', /integer from 1/, '0', 'none'],
   ['BAN_AFTER_REJECTIONS', /integer from 0/, '-1', 'never'],
@@ -188,10 +157,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   [
     'CORS_ORIGINS',
     /origins such as/,
-    '*',
-    'app.example.org',
-    'https://app.example.org/',
-    'https://a.example, b',
+    ...['*', 'app.example.org', 'https://app.example.org/', 'https://a.example, b'],
   ],
   ['LOG_LEVEL', /one of trace, debug, info, warn, error, fatal, silent/, 'verbose', 'INFO', '30'],
   ['SHUTDOWN_DELAY_SECONDS', /seconds from 0 to 600/, '-1', '601', '5s'],
@@ -241,21 +207,10 @@ describe('several invalid settings', () => {
         LOG_LEVEL: 'loud',
       }).sort(),
     ).toEqual([
-      'BAN_SECONDS',
-      'CORS_ORIGINS',
-      'DATABASE_DIRECT_URL',
-      'DATABASE_POOL_SIZE',
-      'DATABASE_URL',
-      'HEADERS_TIMEOUT_SECONDS',
-      'LOG_LEVEL',
-      'MAX_CONNECTIONS',
-      'MIGRATE_ON_START',
-      'PORT',
-      'PUBLIC_URL',
-      'REDIS_COMMAND_TIMEOUT_SECONDS',
-      'REDIS_PREFIX',
-      'REDIS_URL_FILE',
-      'TRUST_PROXY',
+      ...['BAN_SECONDS', 'CORS_ORIGINS', 'DATABASE_DIRECT_URL', 'DATABASE_POOL_SIZE'],
+      ...['DATABASE_URL', 'HEADERS_TIMEOUT_SECONDS', 'LOG_LEVEL', 'MAX_CONNECTIONS'],
+      ...['MIGRATE_ON_START', 'PORT', 'PUBLIC_URL', 'REDIS_COMMAND_TIMEOUT_SECONDS'],
+      ...['REDIS_PREFIX', 'REDIS_URL_FILE', 'TRUST_PROXY'],
     ]);
   });
 
@@ -272,6 +227,10 @@ describe('several invalid settings', () => {
 });
 
 describe('REDIS_URL', () => {
+  const TWO = [
+    { host: 'a', port: 7000 },
+    { host: 'b', port: 6379 },
+  ];
   const redis = (url: string) => new Settings({ REDIS_URL: url }).redis;
 
   test.each([
@@ -283,18 +242,7 @@ describe('REDIS_URL', () => {
     ],
     ['redis://[::1]:7000', { nodes: [{ host: '::1', port: 7000 }] }],
     ['redis://user:p%40ss%2C@redis', { username: 'user', password: 'p@ss,' }],
-    [
-      'rediss://:secret@a:7000, rediss://:secret@b',
-      {
-        nodes: [
-          { host: 'a', port: 7000 },
-          { host: 'b', port: 6379 },
-        ],
-        tls: true,
-        username: '',
-        password: 'secret',
-      },
-    ],
+    ['rediss://:secret@a:7000, rediss://:secret@b', { nodes: TWO, tls: true, password: 'secret' }],
   ])('%s is accepted', (url, address) => {
     expect(redis(url)?.address).toMatchObject(address);
   });

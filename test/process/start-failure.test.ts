@@ -1,6 +1,8 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
@@ -69,14 +71,9 @@ test.each<[title: string, env: () => Environment, line: RegExp]>([
     /^HOST: cannot listen on 192\.0\.2\.1 \(it is not an address of this computer\)$/,
   ],
   [
-    'HOST that cannot be resolved',
-    () => ({ HOST: 'host.invalid' }),
-    /^HOST: cannot listen on host\.invalid \((the name cannot be resolved|EAI_AGAIN)\)$/,
-  ],
-  [
-    'METRICS_HOST of another machine',
-    () => ({ METRICS_PORT: '0', METRICS_HOST: '192.0.2.1' }),
-    /^METRICS_HOST: cannot listen on 192\.0\.2\.1 \(it is not an address of this computer\)$/,
+    'METRICS_HOST that cannot be resolved',
+    () => ({ METRICS_PORT: '0', METRICS_HOST: 'host.invalid' }),
+    /^METRICS_HOST: cannot listen on host\.invalid \((the name cannot be resolved|EAI_AGAIN)\)$/,
   ],
   [
     'a database that rejects connections',
@@ -103,6 +100,11 @@ test.each<[title: string, env: () => Environment, line: RegExp]>([
     () => ({ DATABASE_URL: database.url.replace(database.name, 'nothing') }),
     /^DATABASE_URL: .*"nothing" does not exist/,
   ],
+  [
+    'DATA_DIR in a file',
+    () => ({ DATABASE_URL: '', DATA_DIR: __filename }),
+    /choose another DATA_DIR/,
+  ],
 ])('%s: one line on standard error, and exit code 1', async (_title, env, line) => {
   const { code, stderr } = await failToStart(env());
   const [firstLine = '', ...more] = stderr.split('\n');
@@ -117,3 +119,34 @@ test('several invalid settings: one line for each on standard error, and exit co
   expect(stderr).toMatch(/^PORT is .+\nREDIS_URL is .+\nLOG_LEVEL is .+\n$/);
   expect(code).toBe(1);
 });
+
+(process.platform === 'linux' ? test : test.skip)(
+  'a DATA_DIR that cannot be created: one line that names it, and nothing is left',
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'data-dir-'));
+    writeFileSync(join(folder, 'file'), '');
+    symlinkSync('nowhere/at/all', join(folder, 'link'));
+    const names = ['file', 'file/x', 'link', 'link/x'].map((name) => join(folder, name));
+    const paths = ['/proc/x', '/proc/x/y/z', '/proc/self/x', '/proc', '/sys/x', '/dev/null/x'];
+    const all = [...paths, '/dev/null', ...names];
+    // In another process, because an endless loop was the defect. It opens each and prints the error.
+    const open = `import { Settings } from '#dist/platform/config/settings.js';
+      import { locateDatabase } from '#dist/platform/database/database-location.js';
+      for (const DATA_DIR of ${JSON.stringify(all)})
+        await locateDatabase(new Settings({ DATA_DIR }).database, 'service').catch((error) =>
+          console.log(error.constructor.name, error.message));`;
+    const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', open], {
+      cwd: join(__dirname, '../..'),
+      encoding: 'utf8',
+      timeout: 20_000,
+    });
+    expect([status, stdout.trimEnd().split('\n')]).toEqual([
+      0,
+      all.map((path) => expect.stringContaining(path) as string),
+    ]);
+    const line = /^EmbeddedDatabaseError .*choose another DATA_DIR, or set DATABASE_URL=/;
+    for (const printed of stdout.trimEnd().split('\n')) expect(printed).toMatch(line);
+    expect(readdirSync(folder).sort()).toEqual(['file', 'link']);
+    rmSync(folder, { recursive: true });
+  },
+);

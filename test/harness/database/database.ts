@@ -30,11 +30,16 @@ export async function createDatabase({ template = TEMPLATE } = {}): Promise<Test
   // The server ends connections that a failed test has left. That must not hide the failure.
   client.on('error', () => undefined);
   await client.connect();
+  // The client has one statement at a time.
+  let previous: Promise<unknown> = Promise.resolve();
   return {
     name,
     url,
-    query: async <Row extends QueryResultRow>(sql: string, values?: unknown[]) =>
-      (await client.query<Row>(sql, values)).rows,
+    query: async <Row extends QueryResultRow>(sql: string, values?: unknown[]) => {
+      const result = previous.then(() => client.query<Row>(sql, values));
+      previous = result.catch(() => undefined);
+      return (await result).rows;
+    },
     close: async () => {
       await client.end();
       await administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);

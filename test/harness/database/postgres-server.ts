@@ -38,19 +38,8 @@ export class PostgresServer {
     if (USER.uid !== undefined) chownSync(folder, USER.uid, USER.gid);
     const server = new PostgresServer(programs, folder, await freePort(), settings);
     try {
-      await server.run(
-        'initdb',
-        '-D',
-        server.data,
-        '-U',
-        'postgres',
-        '-A',
-        'trust',
-        '-E',
-        'UTF8',
-        '--no-locale',
-        '-N',
-      );
+      const options = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'];
+      await server.run('initdb', '-D', server.data, ...options);
       await server.start();
       const { code, stderr } = await new Cli({ DATABASE_URL: server.url }).run('db', 'migrate');
       if (code !== 0) throw new Error(stderr);

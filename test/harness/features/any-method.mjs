@@ -1,6 +1,7 @@
 // @ts-check
 // A route that a feature serves for all methods.
-import { All, Controller, Module } from '@nestjs/common';
+import { All, Controller } from '@nestjs/common';
+import { decorate, feature } from './decorate.mjs';
 
 class AnyMethodController {
   respond() {
@@ -8,13 +9,6 @@ class AnyMethodController {
   }
 }
 Controller('any-method')(AnyMethodController);
-const method = /** @type {PropertyDescriptor} */ (
-  Object.getOwnPropertyDescriptor(AnyMethodController.prototype, 'respond')
-);
-All()(AnyMethodController.prototype, 'respond', method);
+decorate(AnyMethodController, 'respond', All());
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what is decorated below
-class AnyMethodModule {}
-Module({ controllers: [AnyMethodController] })(AnyMethodModule);
-
-export default [AnyMethodModule];
+export default [feature({ controllers: [AnyMethodController] })];

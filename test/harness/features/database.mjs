@@ -1,19 +1,11 @@
 // @ts-check
 // A feature that uses the database as a team's own code might.
-import {
-  Controller,
-  Get,
-  Inject,
-  Module,
-  Param,
-  ParseEnumPipe,
-  ParseIntPipe,
-  Post,
-} from '@nestjs/common';
+import { Controller, Get, Inject, Param, ParseEnumPipe, ParseIntPipe, Post } from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
 import { changeRows, queryRows } from '#dist/platform/database/sql.js';
 import { Transactions } from '#dist/platform/database/transactions.js';
 import { Pet } from '#dist/pets/pet.entity.js';
+import { decorate, feature } from './decorate.mjs';
 
 const PLAN_SETTINGS = `
   SELECT current_setting('plan_cache_mode') AS "planCacheMode",
@@ -85,26 +77,15 @@ Inject(getRepositoryToken(Pet))(DatabaseController, undefined, 0);
 Inject(Transactions)(DatabaseController, undefined, 1);
 Inject(SalesService)(DatabaseController, undefined, 2);
 Controller({ path: 'database', version: '1' })(DatabaseController);
-/** @param {string} name @param {MethodDecorator} decorator */
-const route = (name, decorator) =>
-  decorator(
-    DatabaseController.prototype,
-    name,
-    /** @type {PropertyDescriptor} */ (
-      Object.getOwnPropertyDescriptor(DatabaseController.prototype, name)
-    ),
-  );
-route('planSettings', Get('plan-settings'));
-route('sell', Post('sales/:id/:then'));
+decorate(DatabaseController, 'planSettings', Get('plan-settings'));
+decorate(DatabaseController, 'sell', Post('sales/:id/:then'));
 Param('id', ParseIntPipe)(DatabaseController.prototype, 'sell', 0);
 Param('then', new ParseEnumPipe(ENDS))(DatabaseController.prototype, 'sell', 1);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what is decorated below
-class DatabaseFeatureModule {}
-Module({
-  imports: [TypeOrmModule.forFeature([Pet])],
-  controllers: [DatabaseController],
-  providers: [SalesService],
-})(DatabaseFeatureModule);
-
-export default [DatabaseFeatureModule];
+export default [
+  feature({
+    imports: [TypeOrmModule.forFeature([Pet])],
+    controllers: [DatabaseController],
+    providers: [SalesService],
+  }),
+];

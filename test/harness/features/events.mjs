@@ -1,6 +1,6 @@
 // @ts-check
 // A feature that publishes events, and handlers that behave as the payload says.
-import { Body, Controller, Inject, Injectable, Module, Post } from '@nestjs/common';
+import { Body, Controller, Inject, Injectable, Post } from '@nestjs/common';
 import { IsString } from 'class-validator';
 import { EntityManager } from 'typeorm';
 import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
@@ -11,6 +11,7 @@ import { OnEvent } from '#dist/platform/events/on-event.decorator.js';
 import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
 import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
 import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
+import { decorate, feature } from './decorate.mjs';
 
 /** Longer than any test. */
 const NEVER_MS = 3_600_000;
@@ -107,20 +108,10 @@ for (const [index, token] of [Transactions, Idempotency, Events, EntityManager].
 }
 Controller({ path: 'orders', version: '1' })(OrdersController);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module, decorated by hand
-class OrdersModule {}
-Module({
-  imports: [EventsModule, IdempotencyModule],
-  controllers: [OrdersController],
-  providers: [OrderHandlers],
-})(OrdersModule);
-
-export default [OrdersModule];
-
-/** @param {Function} target @param {string} name @param {...MethodDecorator} decorators */
-function decorate(target, name, ...decorators) {
-  const descriptor = /** @type {PropertyDescriptor} */ (
-    Object.getOwnPropertyDescriptor(target.prototype, name)
-  );
-  for (const apply of decorators) apply(target.prototype, name, descriptor);
-}
+export default [
+  feature({
+    imports: [EventsModule, IdempotencyModule],
+    controllers: [OrdersController],
+    providers: [OrderHandlers],
+  }),
+];

@@ -1,6 +1,7 @@
 // @ts-check
 // Routes that throw the exceptions of NestJS.
 import * as common from '@nestjs/common';
+import { decorate, feature } from './decorate.mjs';
 
 /** @typedef {new (...args: unknown[]) => common.HttpException} Exception */
 
@@ -63,11 +64,11 @@ class ClosedController {
   }
 }
 
-route(ExceptionsController, 'exports', 'exports');
-route(ExceptionsController, 'fail', 'thrown/:name/:form');
-route(ExceptionsController, 'failWith', 'status/:status/:message');
-route(ExceptionsController, 'parse', 'pipes/:name');
-route(ClosedController, 'read', '');
+decorate(ExceptionsController, 'exports', common.Get('exports'));
+decorate(ExceptionsController, 'fail', common.Get('thrown/:name/:form'));
+decorate(ExceptionsController, 'failWith', common.Get('status/:status/:message'));
+decorate(ExceptionsController, 'parse', common.Get('pipes/:name'));
+decorate(ClosedController, 'read', common.Get(''));
 for (const [index, name] of ['name', 'form'].entries())
   common.Param(name, AS_SENT)(ExceptionsController.prototype, 'fail', index);
 for (const [index, name] of ['status', 'message'].entries())
@@ -77,20 +78,4 @@ common.UseGuards({ canActivate: () => false })(ClosedController);
 common.Controller({ path: 'exceptions', version: '1' })(ExceptionsController);
 common.Controller({ path: 'closed', version: '1' })(ClosedController);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module, decorated by hand
-class ExceptionsModule {}
-common.Module({ controllers: [ExceptionsController, ClosedController] })(ExceptionsModule);
-
-export default [ExceptionsModule];
-
-/**
- * @param {Function} controller
- * @param {string} name
- * @param {string} path
- */
-function route(controller, name, path) {
-  const descriptor = /** @type {PropertyDescriptor} */ (
-    Object.getOwnPropertyDescriptor(controller.prototype, name)
-  );
-  common.Get(path)(controller.prototype, name, descriptor);
-}
+export default [feature({ controllers: [ExceptionsController, ClosedController] })];

@@ -1,6 +1,7 @@
 // @ts-check
 // Routes that fail as a team's own code might.
-import { Controller, Get, Header, Module, Param, ParseEnumPipe } from '@nestjs/common';
+import { Controller, Get, Header, Param, ParseEnumPipe } from '@nestjs/common';
+import { decorate, feature } from './decorate.mjs';
 
 /** @type {Record<string, () => unknown>} */
 const FAILURES = {
@@ -26,17 +27,9 @@ class FailingController {
   }
 }
 Controller({ path: 'failing', version: '1' })(FailingController);
-const method = /** @type {PropertyDescriptor} */ (
-  Object.getOwnPropertyDescriptor(FailingController.prototype, 'fail')
-);
-Get(':kind')(FailingController.prototype, 'fail', method);
+decorate(FailingController, 'fail', Get(':kind'), Header('ETag', '"of-what-did-not-come"'));
 // Set before the handler runs. The error response must not carry it.
-Header('ETag', '"of-what-did-not-come"')(FailingController.prototype, 'fail', method);
 const kinds = Object.fromEntries(Object.keys(FAILURES).map((kind) => [kind, kind]));
 Param('kind', new ParseEnumPipe(kinds))(FailingController.prototype, 'fail', 0);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what is decorated below
-class FailingModule {}
-Module({ controllers: [FailingController] })(FailingModule);
-
-export default [FailingModule];
+export default [feature({ controllers: [FailingController] })];

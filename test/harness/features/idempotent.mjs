@@ -1,6 +1,6 @@
 // @ts-check
 // Operations with an idempotency key, right and wrong, as a team's own code might have them.
-import { Body, Controller, HttpCode, Inject, Module, Param, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
 import { IsString } from 'class-validator';
 import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
 import { ServiceError } from '#dist/platform/errors/service-error.js';
@@ -8,6 +8,7 @@ import { Page } from '#dist/platform/http/response/handler-result.js';
 import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
 import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
 import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
+import { decorate, feature } from './decorate.mjs';
 
 class NewNote {
   text = '';
@@ -85,15 +86,12 @@ class NotesController {
 const prototype = NotesController.prototype;
 /** @param {string} name @param {...MethodDecorator} decorators */
 function route(name, ...decorators) {
-  const descriptor = /** @type {PropertyDescriptor} */ (
-    Object.getOwnPropertyDescriptor(prototype, name)
-  );
   Reflect.defineMetadata('design:paramtypes', [NewNote, Object, String, String], prototype, name);
   Body()(prototype, name, 0);
   CallerKey()(prototype, name, 1);
   IdempotencyKey()(prototype, name, 2);
   Param('work', { transform: (/** @type {string} */ text) => text })(prototype, name, 3);
-  for (const decorate of decorators) decorate(prototype, name, descriptor);
+  decorate(NotesController, name, ...decorators);
 }
 route('create', Post('create/:work'));
 route('createWithoutContent', Post('create-without-content/:work'), HttpCode(204));
@@ -103,8 +101,4 @@ route('useOtherKey', Post('use-other-key/:work'));
 Inject(Idempotency)(NotesController, undefined, 0);
 Controller({ path: 'notes', version: '1' })(NotesController);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module, decorated by hand
-class NotesModule {}
-Module({ imports: [IdempotencyModule], controllers: [NotesController] })(NotesModule);
-
-export default [NotesModule];
+export default [feature({ imports: [IdempotencyModule], controllers: [NotesController] })];

@@ -1,7 +1,8 @@
 // @ts-check
 // Routes whose responses are larger than the buffers of a connection.
 import { Readable } from 'node:stream';
-import { Controller, Get, Module, StreamableFile } from '@nestjs/common';
+import { Controller, Get, StreamableFile } from '@nestjs/common';
+import { decorate, feature } from './decorate.mjs';
 
 const LARGE_BYTES = 16_777_216;
 
@@ -18,15 +19,8 @@ const ROUTES = { '': () => TEXT, stream: () => new StreamableFile(Readable.from(
 
 for (const [path, handle] of Object.entries(ROUTES)) {
   Object.defineProperty(LargeController.prototype, `get${path}`, { value: handle });
-  const descriptor = /** @type {PropertyDescriptor} */ (
-    Object.getOwnPropertyDescriptor(LargeController.prototype, `get${path}`)
-  );
-  Get(path)(LargeController.prototype, `get${path}`, descriptor);
+  decorate(LargeController, `get${path}`, Get(path));
 }
 Controller('large')(LargeController);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module is its decorator
-class LargeModule {}
-Module({ controllers: [LargeController] })(LargeModule);
-
-export default [LargeModule];
+export default [feature({ controllers: [LargeController] })];

@@ -6,7 +6,6 @@ import {
   ClassSerializerInterceptor,
   Controller,
   Get,
-  Module,
   Patch,
   UseInterceptors,
 } from '@nestjs/common';
@@ -14,6 +13,7 @@ import { ApiOkResponse, PartialType } from '@nestjs/swagger';
 import { Exclude, Transform, Type } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
 import { IsInt64, IsText } from '#dist/platform/http/validation/property-rules.js';
+import { decorate, feature } from './decorate.mjs';
 
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- its property is decorated below
 class Box {}
@@ -48,25 +48,10 @@ class ToysController {
   }
 }
 const OBJECT = ApiOkResponse({ schema: { type: 'object' } });
-decorate('update', Patch(), OBJECT);
+decorate(ToysController, 'update', Patch(), OBJECT);
 Body()(ToysController.prototype, 'update', 0);
 Reflect.defineMetadata('design:paramtypes', [ToyChanges], ToysController.prototype, 'update');
-decorate('find', Get(), OBJECT, UseInterceptors(ClassSerializerInterceptor));
-Controller({ path: 'toys', version: '1' })(ToysController);
+decorate(ToysController, 'find', Get(), OBJECT, UseInterceptors(ClassSerializerInterceptor));
+Controller({ path: 'ropes', version: '1' })(ToysController);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module, decorated by hand
-class ToysModule {}
-Module({ controllers: [ToysController] })(ToysModule);
-
-export default [ToysModule];
-
-/**
- * @param {'update' | 'find'} name
- * @param {...MethodDecorator} decorators
- */
-function decorate(name, ...decorators) {
-  const descriptor = /** @type {PropertyDescriptor} */ (
-    Object.getOwnPropertyDescriptor(ToysController.prototype, name)
-  );
-  for (const decorator of decorators) decorator(ToysController.prototype, name, descriptor);
-}
+export default [feature({ controllers: [ToysController] })];

@@ -2,7 +2,7 @@
 // A list in another order than that of the ids, with two filters. The decorators are applied by
 // hand, because this file is JavaScript.
 import 'reflect-metadata';
-import { Controller, Get, Inject, Module, Param, Query } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { getDataSourceToken } from '@nestjs/typeorm';
 import { PageCursor } from '#dist/platform/http/paging/page-cursor.js';
 import { PageQuery } from '#dist/platform/http/paging/page-query.dto.js';
@@ -13,6 +13,7 @@ import {
   IsOptionalMember,
   IsText,
 } from '#dist/platform/http/validation/property-rules.js';
+import { decorate, feature } from './decorate.mjs';
 
 const BY_NAME = new PageCursor('text', 'bigint');
 
@@ -55,28 +56,13 @@ class PetsByNameController {
 }
 Reflect.defineMetadata('design:paramtypes', [Object], PetsByNameController);
 Inject(getDataSourceToken())(PetsByNameController, undefined, 0);
-route('list', Get(), Query(), ByNameQuery);
-route('find', Get(':id'), Param('id', new Int64Pipe(petNotFound)), BigInt);
+const prototype = PetsByNameController.prototype;
+decorate(PetsByNameController, 'list', Get());
+Query()(prototype, 'list', 0);
+Reflect.defineMetadata('design:paramtypes', [ByNameQuery], prototype, 'list');
+decorate(PetsByNameController, 'find', Get(':id'));
+Param('id', new Int64Pipe(petNotFound))(prototype, 'find', 0);
+Reflect.defineMetadata('design:paramtypes', [BigInt], prototype, 'find');
 Controller({ path: 'pets-by-name', version: '1' })(PetsByNameController);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module, decorated by hand
-class PetsByNameModule {}
-Module({ controllers: [PetsByNameController] })(PetsByNameModule);
-
-export default [PetsByNameModule];
-
-/**
- * @param {'list' | 'find'} name
- * @param {MethodDecorator} method
- * @param {ParameterDecorator} parameter
- * @param {Function} type
- */
-function route(name, method, parameter, type) {
-  const { prototype } = PetsByNameController;
-  const descriptor = /** @type {PropertyDescriptor} */ (
-    Object.getOwnPropertyDescriptor(prototype, name)
-  );
-  Reflect.defineMetadata('design:paramtypes', [type], prototype, name);
-  parameter(prototype, name, 0);
-  method(prototype, name, descriptor);
-}
+export default [feature({ controllers: [PetsByNameController] })];

@@ -6,13 +6,13 @@ import {
   Get,
   Header,
   HttpCode,
-  Module,
   Post,
   Redirect,
   Res,
   StreamableFile,
 } from '@nestjs/common';
 import { of } from 'rxjs';
+import { feature } from './decorate.mjs';
 
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- its methods are defined below
 class ValuesController {}
@@ -67,8 +67,4 @@ for (const [path, { handle, decorators = [] }] of Object.entries(ROUTES)) {
 }
 Controller({ path: 'values', version: '1' })(ValuesController);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what is decorated below
-class ValuesModule {}
-Module({ controllers: [ValuesController] })(ValuesModule);
-
-export default [ValuesModule];
+export default [feature({ controllers: [ValuesController] })];

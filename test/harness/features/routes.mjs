@@ -1,7 +1,8 @@
 // @ts-check
 // A feature that lists every route of the application that it is part of.
-import { Controller, Get, Module, Req } from '@nestjs/common';
+import { Controller, Get, Req } from '@nestjs/common';
 import failing from './failing.mjs';
+import { decorate, feature } from './decorate.mjs';
 
 /** @typedef {{ path: string | string[], methods: Record<string, boolean> }} Route */
 /** @typedef {{ route?: Route, handle: { stack?: unknown[] } }} Layer */
@@ -22,14 +23,7 @@ class RoutesController {
   }
 }
 Controller({ path: 'routes', version: '1' })(RoutesController);
-const method = /** @type {PropertyDescriptor} */ (
-  Object.getOwnPropertyDescriptor(RoutesController.prototype, 'list')
-);
-Get()(RoutesController.prototype, 'list', method);
+decorate(RoutesController, 'list', Get());
 Req()(RoutesController.prototype, 'list', 0);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what is decorated below
-class RoutesModule {}
-Module({ controllers: [RoutesController] })(RoutesModule);
-
-export default [...failing, RoutesModule];
+export default [...failing, feature({ controllers: [RoutesController] })];

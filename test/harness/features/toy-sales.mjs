@@ -1,16 +1,7 @@
 // @ts-check
 // A feature as a team might write it: a deprecated list, log lines, the clock and the settings.
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  Controller,
-  Get,
-  Inject,
-  Injectable,
-  Logger,
-  Module,
-  Param,
-  ParseIntPipe,
-} from '@nestjs/common';
+import { Controller, Get, Inject, Injectable, Logger, Param, ParseIntPipe } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
 import { Public } from '#dist/platform/access/public.decorator.js';
 import { Clock } from '#dist/platform/config/clock.js';
@@ -19,6 +10,7 @@ import { Settings } from '#dist/platform/config/settings.js';
 import { Deprecated } from '#dist/platform/http/routing/deprecation.js';
 import { PipelinedStatements } from '#dist/platform/database/pipelining/pipelined-statements.js';
 import { Page } from '#dist/platform/http/response/handler-result.js';
+import { decorate, feature } from './decorate.mjs';
 
 class ToysService {
   logger = new Logger(ToysService.name);
@@ -95,19 +87,8 @@ class ToysController {
 Controller({ path: 'toys', version: '1' })(ToysController);
 Public()(ToysController);
 Inject(ToysService)(ToysController, undefined, 0);
-/** @param {string} name @param {MethodDecorator[]} decorators */
-const route = (name, ...decorators) => {
-  for (const decorate of decorators) {
-    decorate(
-      ToysController.prototype,
-      name,
-      /** @type {PropertyDescriptor} */ (
-        Object.getOwnPropertyDescriptor(ToysController.prototype, name)
-      ),
-    );
-  }
-};
-route(
+decorate(
+  ToysController,
   'list',
   Get(),
   Deprecated({
@@ -117,12 +98,8 @@ route(
     replacement: 'Use version 2.',
   }),
 );
-route('environment', Get('environment'));
-route('sell', Get(':toy/sale'));
+decorate(ToysController, 'environment', Get('environment'));
+decorate(ToysController, 'sell', Get(':toy/sale'));
 Param('toy', ParseIntPipe)(ToysController.prototype, 'sell', 0);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- what is decorated below
-class ToysModule {}
-Module({ controllers: [ToysController], providers: [ToysService] })(ToysModule);
-
-export default [ToysModule];
+export default [feature({ controllers: [ToysController], providers: [ToysService] })];

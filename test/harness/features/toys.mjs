@@ -8,7 +8,6 @@ import {
   Delete,
   Get,
   HttpCode,
-  Module,
   NotFoundException,
   Param,
   ParseIntPipe,
@@ -28,6 +27,7 @@ import { Public } from '#dist/platform/access/public.decorator.js';
 import { ServiceError } from '#dist/platform/errors/service-error.js';
 import { ApiErrors } from '#dist/platform/http/openapi/decorators/api-errors.decorator.js';
 import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
+import { decorate, feature } from './decorate.mjs';
 
 const TOY = { schema: { type: 'object' }, example: { toyId: 1 } };
 
@@ -64,22 +64,43 @@ class ToysController {
   }
 }
 
-route('find', Get(':toyId'), ApiErrors({ not_found: 'No such toy.' }), ApiOkResponse(TOY));
-route('remove', Delete(':toyId'), HttpCode(204), ApiNoContentResponse({ description: 'Removed.' }));
-route(
+decorate(
+  ToysController,
+  'find',
+  Get(':toyId'),
+  ApiErrors({ not_found: 'No such toy.' }),
+  ApiOkResponse(TOY),
+);
+decorate(
+  ToysController,
+  'remove',
+  Delete(':toyId'),
+  HttpCode(204),
+  ApiNoContentResponse({ description: 'Removed.' }),
+);
+decorate(
+  ToysController,
   'add',
   Post(),
   ApiCreatedResponse(TOY),
   ApiConflictResponse({ description: 'There is such a toy.' }),
 );
-route(
+decorate(
+  ToysController,
   'sell',
   Post(':toyId/sale'),
   ApiErrors({ conflict: 'The toy is sold.' }),
   ApiCreatedResponse(TOY),
   ApiUnprocessableEntityResponse({ description: 'The toy is not for sale.' }),
 );
-route('show', Get('shown/:toyId'), Public(), ApiNotFoundResponse(), ApiOkResponse(TOY));
+decorate(
+  ToysController,
+  'show',
+  Get('shown/:toyId'),
+  Public(),
+  ApiNotFoundResponse(),
+  ApiOkResponse(TOY),
+);
 for (const name of ['find', 'remove', 'sell', 'show']) {
   Param('toyId', ParseIntPipe)(ToysController.prototype, name, 0);
   Reflect.defineMetadata('design:paramtypes', [Number], ToysController.prototype, name);
@@ -89,19 +110,4 @@ Body()(ToysController.prototype, 'add', 0);
 Reflect.defineMetadata('design:paramtypes', [NewToy], ToysController.prototype, 'add');
 Controller({ path: 'toys', version: '1' })(ToysController);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module, decorated by hand
-class ToysModule {}
-Module({ controllers: [ToysController] })(ToysModule);
-
-export default [ToysModule];
-
-/**
- * @param {'find' | 'remove' | 'add' | 'sell' | 'show'} name
- * @param {...MethodDecorator} decorators
- */
-function route(name, ...decorators) {
-  const descriptor = /** @type {PropertyDescriptor} */ (
-    Object.getOwnPropertyDescriptor(ToysController.prototype, name)
-  );
-  for (const decorate of decorators.reverse()) decorate(ToysController.prototype, name, descriptor);
-}
+export default [feature({ controllers: [ToysController] })];

@@ -1,6 +1,7 @@
 // @ts-check
 // Handlers with parameters that nothing validates.
-import { Body, Controller, Get, Module, Param, Post } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post } from '@nestjs/common';
+import { decorate, feature } from './decorate.mjs';
 
 class ToysController {
   find() {
@@ -14,25 +15,10 @@ class ToysController {
   }
 }
 Body()(ToysController.prototype, 'notARoute', 0);
-route('find', Get(':id'), Param('id'));
-route('create', Post(), Body('a'));
+decorate(ToysController, 'find', Get(':id'));
+Param('id')(ToysController.prototype, 'find', 0);
+decorate(ToysController, 'create', Post());
+Body('a')(ToysController.prototype, 'create', 0);
 Controller({ path: 'toys', version: '1' })(ToysController);
 
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- a module, decorated by hand
-class ToysModule {}
-Module({ controllers: [ToysController] })(ToysModule);
-
-export default [ToysModule];
-
-/**
- * @param {'find' | 'create'} name
- * @param {MethodDecorator} method
- * @param {ParameterDecorator} parameter
- */
-function route(name, method, parameter) {
-  const descriptor = /** @type {PropertyDescriptor} */ (
-    Object.getOwnPropertyDescriptor(ToysController.prototype, name)
-  );
-  method(ToysController.prototype, name, descriptor);
-  parameter(ToysController.prototype, name, 0);
-}
+export default [feature({ controllers: [ToysController] })];

@@ -12,7 +12,6 @@ const seed = FUZZ_SEED === undefined ? randomInt(2 ** 31) : Number(FUZZ_SEED);
 const durationMs = FUZZ_SECONDS === undefined ? undefined : Number(FUZZ_SECONDS) * 1_000;
 
 jest.setTimeout((durationMs ?? 0) + ALLOWANCE_MS);
-process.stderr.write(`To repeat: npm run fuzz -- --seed ${seed}\n`);
 
 /**
  * Runs the predicate on many generated values, and fails with the smallest value found for which it

@@ -44,12 +44,15 @@ export class Cli {
     });
   }
 
-  /**
-   * Runs a command in the host of this worker, which has loaded the code. Without a database server
-   * for the tests, the command starts one of its own, in a process of its own.
-   */
-  async run(...args: string[]): Promise<Result> {
-    if (this.env['DATA_DIR'] !== undefined) return resultOf(this.start(...args));
+  /** Runs a command. With an embedded database, in a process of its own, which may start a server. */
+  run(...args: string[]): Promise<Result> {
+    return this.env['DATA_DIR'] === undefined
+      ? this.runInHost(...args)
+      : resultOf(this.start(...args));
+  }
+
+  /** Runs a command that starts no server in the host of this worker, which has loaded the code. */
+  async runInHost(...args: string[]): Promise<Result> {
     const host = connectToHost();
     const env = { ...inheritedEnvironment(), ...this.env };
     host.write(`${JSON.stringify({ command: args, env })}\n`);

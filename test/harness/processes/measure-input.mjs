@@ -27,34 +27,14 @@ decorate(Circle, 'radius', IsInt());
 
 const discriminator = { property: 'first', subTypes: [{ name: 'circle', value: Circle }] };
 Reflect.defineMetadata('design:type', Map, Order.prototype, 'names');
-decorate(
-  Order,
-  'buyer',
-  IsOptional(),
-  ValidateNested(),
-  Type(() => Name),
-);
-decorate(
-  Order,
-  'people',
-  IsOptional(),
-  ValidateNested({ each: true }),
-  Type(() => Person),
-);
-decorate(
-  Order,
-  'names',
-  IsOptional(),
-  ValidateNested(),
-  Type(() => Name),
-);
-decorate(
-  Order,
-  'shape',
-  IsOptional(),
-  ValidateNested(),
-  Type(() => Name, { keepDiscriminatorProperty: true, discriminator }),
-);
+/** @param {() => Function} type @param {import('class-transformer').TypeOptions} [options] */
+const nested = (type, options) => [IsOptional(), ValidateNested(), Type(type, options)];
+decorate(Order, 'buyer', ...nested(() => Name));
+decorate(Order, 'names', ...nested(() => Name));
+decorate(Order, 'shape', ...nested(() => Name, { keepDiscriminatorProperty: true, discriminator }));
+const people = ValidateNested({ each: true });
+const person = Type(() => Person);
+decorate(Order, 'people', IsOptional(), people, person);
 decorate(Order, 'lines', IsOptional(), IsString({ each: true }));
 decorate(Order, 'notes', IsOptional(), IsObject());
 decorate(Order, 'anything', Allow());

@@ -5,47 +5,40 @@ import { expectError } from '../../harness/http/error-response.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { metric, untilMetric } from '../../harness/service/metrics.js';
 import { RawConnection } from '../../harness/http/raw-connection.js';
-import {
-  type BuiltService,
-  type Environment,
-  startBuiltService,
-} from '../../harness/service/service.js';
+import { type Environment, startService, type TestService } from '../../harness/service/service.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
 
 let database: TestDatabase;
-const services: BuiltService[] = [];
+const services: TestService[] = [];
 
 beforeAll(async () => {
   database = await createDatabase();
 });
 afterEach(async () => {
-  for (const service of services.splice(0)) await service.stop();
+  for (const service of services.splice(0)) await service.close();
 });
 afterAll(() => database.close());
 
-async function start(env: Environment = {}): Promise<BuiltService> {
-  const service = await startBuiltService({
-    DATABASE_URL: database.url,
-    METRICS_PORT: '0',
-    SHUTDOWN_GRACE_SECONDS: '0.5',
+async function start(env: Environment = {}): Promise<TestService> {
+  const patient = {
     DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
     DATABASE_LOCK_TIMEOUT_SECONDS: '20',
     DATABASE_POOL_WAIT_SECONDS: '20',
-    ...env,
-  });
+  };
+  const service = await startService({ database, env: { ...patient, ...env } });
   services.push(service);
   return service;
 }
 
 /** Returns a client with a new owner and a cached API key. */
-async function cachedClient(service: BuiltService): Promise<ApiClient> {
+async function cachedClient(service: TestService): Promise<ApiClient> {
   const client = new ApiClient(service, (await createOwner(database)).key);
   expect((await client.get('/v1/pets?limit=1')).status).toBe(200);
   return client;
 }
 
-const inProgress = (service: BuiltService, count: number): Promise<void> =>
+const inProgress = (service: TestService, count: number): Promise<void> =>
   untilMetric(service, 'pets_requests_in_progress', (value) => value === count);
 
 /** Expects a 503 for overload with the limit of the address. @param left the remaining requests */
@@ -100,20 +93,14 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     const service = await start({ MAX_REQUESTS_IN_PROGRESS: '2' });
     const owner = await createOwner(database);
     const client = new ApiClient(service, owner.key);
-    const port = Number(new URL(service.url).port);
     const head = [
-      'POST /v1/pets HTTP/1.1',
-      'Host: pets',
-      `Authorization: Bearer ${owner.key}`,
-      'Content-Type: application/json',
-      `Content-Length: ${PET.length}`,
-      'Expect: 100-continue',
-      '',
-      '',
+      ...['POST /v1/pets HTTP/1.1', 'Host: pets', `Authorization: Bearer ${owner.key}`],
+      ...['Content-Type: application/json', `Content-Length: ${PET.length}`],
+      ...['Expect: 100-continue', '', ''],
     ].join('\r\n');
     const slow: RawConnection[] = [];
     for (let index = 0; index < 10; index++) {
-      const connection = await RawConnection.open({ port }, head);
+      const connection = await RawConnection.open(service, head);
       expect((await connection.response()).status).toBe(100);
       slow.push(connection);
     }
@@ -125,13 +112,17 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
   });
 
-  test('POST /v1/pets › a request counts again when its body has arrived', async () => {
+  test('POST /v1/pets › a request counts again when its body has arrived, and the log names the limit', async () => {
     const service = await start({ MAX_REQUESTS_IN_PROGRESS: '2' });
     const client = await cachedClient(service);
     const lock = await holdPets(database);
     const adding = [1, 2].map(() => client.post('/v1/pets', JSON.parse(PET)));
     await inProgress(service, 2);
-    expect((await client.get('/v1/pets')).status).toBe(503);
+    const shed = await client.get('/v1/pets', { 'X-Request-Id': 'shed-1' });
+    expect(shed.status).toBe(503);
+    const line = await service.waitForLog(({ requestId }) => requestId === 'shed-1');
+    const cause = 'limit reached: requests_in_progress';
+    expect(line).toMatchObject({ status: 503, level: 40, cause });
     await lock.release();
     expect((await Promise.all(adding)).map(({ status }) => status)).toEqual([201, 201]);
   });
@@ -140,12 +131,11 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     const service = await start({ MAX_REQUESTS_IN_PROGRESS: '5' });
     const client = await cachedClient(service);
     const { key } = await createOwner(database);
-    const port = Number(new URL(service.url).port);
     const lock = await holdPets(database);
     const connections: RawConnection[] = [];
     for (let index = 0; index < 5; index++) {
       const request = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
-      connections.push(await RawConnection.open({ port }, request));
+      connections.push(await RawConnection.open(service, request));
       await inProgress(service, index + 1);
     }
     expectShed(await client.get('/v1/pets'));
@@ -191,20 +181,4 @@ test('DATABASE_QUEUE_SIZE › 503 for requests over the limit before they are co
   for (const { status } of await Promise.all(held)) expect(status).toBe(200);
   expect(remaining(await client.get('/v1/pets'))).toBe(1_000_000 - 12);
   expect(await metric(service, 'pets_shed_total{bound="database_queue"}')).toBe(1);
-});
-
-test('the log has a line for each shed request, with the limit', async () => {
-  const service = await start({ MAX_REQUESTS_IN_PROGRESS: '1' });
-  const client = await cachedClient(service);
-  const lock = await holdPets(database);
-  const held = client.get('/v1/pets');
-  await inProgress(service, 1);
-  expectShed(await client.get('/v1/pets', { 'X-Request-Id': 'shed-1' }));
-  await lock.release();
-  expect((await held).status).toBe(200);
-  expect(await service.waitForLog((line) => line['requestId'] === 'shed-1')).toMatchObject({
-    status: 503,
-    level: 40,
-    cause: 'limit reached: requests_in_progress',
-  });
 });

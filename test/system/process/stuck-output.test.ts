@@ -174,41 +174,27 @@ const isRequest = ({ msg }: LogLine): boolean => msg === 'request';
 const isReport = ({ msg }: LogLine): boolean => msg === 'log lines dropped';
 
 describe('standard output is a pipe that nobody reads', () => {
-  test('all requests are served, lines are dropped and counted, and SIGTERM ends the service', async () => {
-    const pipe = new StalledPipe();
-    const stuck = await StuckService.start(pipe.writer, SMALL_BUFFER);
-    await stuck.serve();
-    expect(await stuck.droppedLines()).toBeGreaterThan(0);
-    expect(await stuck.stop()).toBe(0);
-    pipe.handOver();
-    pipe.close();
-  });
-
-  test('SIGTERM ends the service within SHUTDOWN_GRACE_SECONDS', async () => {
-    const pipe = new StalledPipe();
-    const stuck = await StuckService.start(pipe.writer, {
-      ...SMALL_BUFFER,
-      SHUTDOWN_GRACE_SECONDS: '0.5',
-    });
-    await stuck.serve();
-    const startedAtMs = performance.now();
-    expect(await stuck.stop()).toBe(0);
-    expect(performance.now() - startedAtMs).toBeLessThan(1_500);
-    pipe.handOver();
-    pipe.close();
-  });
-
-  test('an uncaught exception ends the service with exit code 1', async () => {
-    const pipe = new StalledPipe();
-    const stuck = await StuckService.start(pipe.writer, {
-      ...SMALL_BUFFER,
-      NODE_OPTIONS: `--import="data:text/javascript,process.on('SIGUSR2',()=>{throw(0)})"`,
-    });
-    await stuck.serve();
-    expect(await stuck.stop('SIGUSR2')).toBe(1);
-    pipe.handOver();
-    pipe.close();
-  });
+  test.each([
+    ['SIGTERM', 'SIGTERM', 0],
+    ['an uncaught exception', 'SIGUSR2', 1],
+  ] as const)(
+    'all requests are served, lines are dropped and counted, and %s ends the service within SHUTDOWN_GRACE_SECONDS',
+    async (_title, signal, code) => {
+      const pipe = new StalledPipe();
+      const stuck = await StuckService.start(pipe.writer, {
+        ...SMALL_BUFFER,
+        SHUTDOWN_GRACE_SECONDS: '0.5',
+        NODE_OPTIONS: `--import="data:text/javascript,process.on('SIGUSR2',()=>{throw(0)})"`,
+      });
+      await stuck.serve();
+      expect(await stuck.droppedLines()).toBeGreaterThan(0);
+      const startedAtMs = performance.now();
+      expect(await stuck.stop(signal)).toBe(code);
+      expect(performance.now() - startedAtMs).toBeLessThan(2_500);
+      pipe.handOver();
+      pipe.close();
+    },
+  );
 
   test('when it is read again, one line has the number of dropped lines', async () => {
     const pipe = new StalledPipe();
@@ -241,40 +227,21 @@ describe('standard output is a pipe that nobody reads', () => {
   });
 });
 
-test('standard output is a closed pipe: all requests are served, and SIGTERM ends the service', async () => {
-  const pipe = new StalledPipe();
-  const closed = await StuckService.start(pipe.writer, SMALL_BUFFER);
-  pipe.handOver();
-  pipe.close();
-  await closed.serve();
-  expect(await closed.droppedLines()).toBeGreaterThan(0);
-  expect(await closed.stop()).toBe(0);
-});
-
-test('standard output is /dev/full: all requests are served, and SIGTERM ends the service', async () => {
-  const full = openSync('/dev/full', 'w');
-  const stuck = await StuckService.start(full, SMALL_BUFFER);
-  closeSync(full);
-  await stuck.serve();
-  expect(await stuck.droppedLines()).toBeGreaterThan(0);
-  expect(await stuck.stop()).toBe(0);
-});
+test.each(['a closed pipe', '/dev/full'])(
+  'standard output is %s: all requests are served, and SIGTERM ends the service',
+  async (output) => {
+    const pipe = output === '/dev/full' ? undefined : new StalledPipe();
+    const stdout = pipe?.writer ?? openSync('/dev/full', 'w');
+    const stuck = await StuckService.start(stdout, SMALL_BUFFER);
+    closeSync(stdout);
+    pipe?.close();
+    await stuck.serve();
+    expect(await stuck.droppedLines()).toBeGreaterThan(0);
+    expect(await stuck.stop()).toBe(0);
+  },
+);
 
 describe('standard output is a file on a full disk', () => {
-  /** Starts the service with its log on a file system of 128 KiB. Undefined if mounting is not permitted. */
-  async function startOnSmallDisk(): Promise<{ stuck: StuckService; log: string } | undefined> {
-    const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', folder]);
-    if (mount.status !== 0) {
-      console.warn('To test a full disk, run the tests where a tmpfs may be mounted.');
-      return undefined;
-    }
-    const log = join(folder, 'log');
-    const file = openSync(log, 'a');
-    const stuck = await StuckService.start(file, SMALL_BUFFER);
-    closeSync(file);
-    return { stuck, log };
-  }
-
   /** Writes until nothing more fits. The service may write to its log meanwhile. */
   function fill(): void {
     const { bavail, bsize } = statfsSync(folder);
@@ -289,19 +256,16 @@ describe('standard output is a file on a full disk', () => {
     }
   }
 
-  test('all requests are served, and SIGTERM ends the service', async () => {
-    const started = await startOnSmallDisk();
-    if (!started) return;
-    fill();
-    await started.stuck.serve();
-    expect(await started.stuck.droppedLines()).toBeGreaterThan(0);
-    expect(await started.stuck.stop()).toBe(0);
-  });
-
-  test('when there is space again, the log continues with whole lines and the number of dropped lines', async () => {
-    const started = await startOnSmallDisk();
-    if (!started) return;
-    const { stuck, log } = started;
+  test('all requests are served, and when there is space again, the log continues with whole lines and the number of dropped lines', async () => {
+    const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', folder]);
+    if (mount.status !== 0) {
+      console.warn('To test a full disk, run the tests where a tmpfs may be mounted.');
+      return;
+    }
+    const log = join(folder, 'log');
+    const file = openSync(log, 'a');
+    const stuck = await StuckService.start(file, SMALL_BUFFER);
+    closeSync(file);
     // Only a part of a line fits.
     fill();
     await stuck.serve();
@@ -325,12 +289,8 @@ describe('standard output is a file on a full disk', () => {
     const pidFile = join(folder, 'pid');
     const command = `echo $$ > '${pidFile}'; exec '${process.execPath}' '${MAIN}'`;
     // script stops reading the terminal when its own output is stuck.
-    const stuck = await StuckService.start(pipe.writer, SMALL_BUFFER, [
-      'script',
-      '-qec',
-      command,
-      '/dev/null',
-    ]);
+    const script = ['script', '-qec', command, '/dev/null'];
+    const stuck = await StuckService.start(pipe.writer, SMALL_BUFFER, script);
     await stuck.serve();
     expect(await stuck.droppedLines()).toBeGreaterThan(0);
     const pid = Number(readFileSync(pidFile, 'utf8'));

@@ -129,23 +129,24 @@ const RATE_LIMITED = {
     for (const { connection } of idle) connection.close();
   });
 
-  test('while many connections are open, an address gets a tenth of its limit', async () => {
-    await startLoadBalancer({ BUSY_CONNECTIONS: '3', CONNECTIONS_PER_ADDRESS: '20' });
-    const open = [
-      await connectFrom('127.1.1.1'),
-      await connectFrom('127.1.1.1'),
-      await connectFrom('127.1.1.1'),
-    ];
-    await expect(connectFrom('127.1.1.1')).rejects.toThrow();
-    open.push(await connectFrom('127.1.2.1'));
-    for (const { connection } of open) connection.close();
-  });
-
-  test('the addresses of a network share its limit, and other networks have their own', async () => {
-    await startLoadBalancer({ CONNECTIONS_PER_NETWORK: '2' });
-    const open = [await connectFrom('127.1.1.1'), await connectFrom('127.1.1.2')];
-    await expect(connectFrom('127.1.1.3')).rejects.toThrow();
-    open.push(await connectFrom('127.1.2.1'));
+  test.each([
+    ['each address', { CONNECTIONS_PER_ADDRESS: '2' }, ['1.1', '1.1'], '1.1', '1.2'],
+    ['each network', { CONNECTIONS_PER_NETWORK: '2' }, ['1.1', '1.2'], '1.3', '2.1'],
+    [
+      'an address while many connections are open, a tenth of it',
+      { BUSY_CONNECTIONS: '3', CONNECTIONS_PER_ADDRESS: '20' },
+      ['1.1', '1.1', '1.1'],
+      '1.1',
+      '2.1',
+    ],
+    ['new connections', { NEW_CONNECTIONS_PER_ADDRESS: '2' }, ['1.1', '1.1'], '1.1', '1.2'],
+  ] as const)('a limit applies to %s', async (_, limits, addresses, rejected, admitted) => {
+    await startLoadBalancer(limits);
+    const open = [];
+    for (const address of [...addresses, admitted]) {
+      if (address === admitted) await expect(connectFrom(`127.1.${rejected}`)).rejects.toThrow();
+      open.push(await connectFrom(`127.1.${address}`));
+    }
     for (const { connection } of open) connection.close();
   });
 
