@@ -10,7 +10,7 @@ import { startService, type TestService } from '../harness/service/service.js';
 /** Less than the defaults. The response deadline is their sum and half a second. */
 const FAST = { DATABASE_POOL_WAIT_SECONDS: '0.8', DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.4' };
 /** The response deadline, and a margin for a busy machine. */
-const RESPONSE_LIMIT_MS = 1_700 + 1_500;
+const RESPONSE_LIMIT_MS = 1_700 + 1_000;
 
 let database: TestDatabase;
 let relay: DatabaseRelay;

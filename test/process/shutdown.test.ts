@@ -214,7 +214,7 @@ test('GET /health/ready › 503 when a shutdown begins while the database query 
   const [{ now }] = (await database.query('SELECT now()')) as [{ now: Date }];
   const ready = send(service, '/health/ready');
   const query = `SELECT FROM pg_stat_activity
-                  WHERE datname = current_database() AND query = 'SELECT 1' AND query_start > $1`;
+                  WHERE datname = current_database() AND query LIKE '%transaction_read_only%' AND query_start > $1`;
   while ((await database.query(query, [now])).length === 0) await sleep(20);
   const stopped = stop(service);
   await stopping(service);

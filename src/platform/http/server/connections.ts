@@ -30,7 +30,7 @@ class Connection {
   }
 }
 
-const CHECK_INTERVAL_MS = 1_000;
+const CHECK_INTERVAL_MS = 500;
 /** Open files for everything except client connections and connections to the database. */
 const RESERVED_FILES = 96;
 /** Random, so that the clients do not return all at once. */
