@@ -1,5 +1,5 @@
 import { setImmediate as nextTick, setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import {
   BoundedPool,
@@ -19,7 +19,7 @@ const MAX_TOGETHER = 8;
 const WHO = 'SELECT pg_backend_pid() AS pid, $1::int AS number';
 
 let database: TestDatabase;
-let pool: pg.Pool;
+let pool: BoundedPool;
 let statements: PipelinedStatements;
 
 beforeAll(async () => {
@@ -30,11 +30,12 @@ afterAll(() => database.close());
 beforeEach(() => openPool({}));
 afterEach(() => pool.end());
 
-function openPool(config: PgClientConfig & pg.PoolConfig): void {
-  pool = new pg.Pool({
+function openPool(config: PgClientConfig & Omit<pg.PoolConfig, 'Client'>): void {
+  pool = new BoundedPool({
     connectionString: database.url,
-    ...({ Client: PgClient } as object),
+    Client: PgClient,
     max: 4,
+    maxWaiting: 1_000,
     connectionTimeoutMillis: 5_000,
     ...config,
   });
