@@ -11,6 +11,13 @@ export interface RawResponse {
   text: string;
 }
 
+const sockets = new Set<Socket>();
+
+/** Closes the connections of a test to a port. */
+export function closeConnections(port: number): void {
+  for (const socket of sockets) if (socket.remotePort === port) socket.destroy();
+}
+
 /** A connection on which a test writes any bytes and reads one response after another. */
 export class RawConnection {
   private received = '';
@@ -19,6 +26,8 @@ export class RawConnection {
   private notify = (): void => undefined;
 
   private constructor(readonly socket: Socket) {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
     socket.setEncoding('latin1');
     socket.on('data', (text: string) => {
       this.received += text;

@@ -60,10 +60,10 @@ export class HostedApplication {
     return (await this.ask({})).metrics ?? '';
   }
 
-  /** @throws Error when the application holds something although no request is in progress */
+  /** @throws Error when the application holds something although no client is connected */
   async close(): Promise<void> {
     if (this.socket.closed) return;
-    await expectNothingHeld(() => this.metrics());
+    await expectNothingHeld(this.port, () => this.metrics());
     this.socket.end();
     await once(this.socket, 'close');
     expectNoKey(this.output);

@@ -1,11 +1,13 @@
 import { send } from '../http/client.js';
+import { closeConnections } from '../http/raw-connection.js';
 import type { LogLine } from './output.js';
 
 const PATIENCE_MS = 25_000;
 const POLL_MS = 50;
 
-/** What requests hold. When no request is in progress, these are 0. */
+/** What clients hold. When all have disconnected, these are 0. */
 const HELD = [
+  'pets_connections',
   'pets_requests_in_progress',
   'pets_arriving_bodies',
   'pets_arriving_body_bytes',
@@ -34,14 +36,20 @@ export async function scrape(logs: readonly LogLine[]): Promise<string> {
   return (await send({ url }, '/metrics')).text;
 }
 
-/** @throws Error when the service, whose clients have disconnected, still holds something */
-export async function expectNothingHeld(metrics: () => Promise<string>): Promise<void> {
+/**
+ * Closes the connections of the test to the service. @throws Error when it still holds something
+ * afterwards
+ */
+export async function expectNothingHeld(
+  port: number,
+  metrics: () => Promise<string>,
+): Promise<void> {
+  closeConnections(port);
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const text = await metrics();
     const held = HELD.filter((series) => valueOf(text, series) !== 0);
-    // A request of a client that is still connected may be in progress.
-    if (held.length === 0 || valueOf(text, 'pets_connections') > 0) return;
+    if (held.length === 0) return;
     if (performance.now() > deadline) throw new Error(`The service still holds ${held.join(', ')}`);
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }

@@ -148,9 +148,11 @@ export function spawnBuiltService(
       Promise.race([waitForLog(output, condition), failOnExit(child, output)]),
     metrics: () => scrape(logLines(output.text)),
     stop: async (signal) => {
-      const isListening = logLines(output.text).some(({ msg }) => msg === 'listening');
-      if (isListening && isRunning(child) && signal === undefined)
-        await expectNothingHeld(() => scrape(logLines(output.text)));
+      const listening = logLines(output.text).find(({ msg }) => msg === 'listening');
+      if (listening && isRunning(child) && signal === undefined) {
+        const port = Number(new URL(String(listening['address'])).port);
+        await expectNothingHeld(port, () => scrape(logLines(output.text)));
+      }
       const code = await stop(child, signal);
       expectNoKey(output);
       return code;
