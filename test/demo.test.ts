@@ -10,6 +10,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { welcomeText } from '../src/demo/welcome.js';
 import { Cli } from './harness/processes/command.js';
 import { makeCluster } from './harness/processes/embedded-user.js';
 import { ApiClient, send } from './harness/http/client.js';
@@ -173,6 +174,16 @@ describe('with only DATA_DIR set, from the first start', () => {
     // For the last row, while there is a server.
     if (title === 'the file contains no key') await cli.json('keys', 'revoke', keyId);
   });
+});
+
+test.each([
+  ['127.0.0.1', '127.0.0.1'],
+  ['0.0.0.0', '127.0.0.1'],
+  ['[::1]', '[::1]'],
+  ['[::]', '[::1]'],
+])('with a listener on %s, the welcome text has an address to call: %s', (listens, called) => {
+  const text = welcomeText(`http://${listens}:3000`, 'aas_key');
+  expect(text.match(/http:[^/]*\/\/[^/\s]+/g)).toEqual(Array(3).fill(`http://${called}:3000`));
 });
 
 describe('an interrupted start', () => {

@@ -70,6 +70,9 @@ describe('while every connection is busy and the queue is full', () => {
   test('GET and POST /v1/pets › 503 with Retry-After at once, 200 for those that wait', async () => {
     const { api, service } = store;
     expect((await api.get('/v1/pets')).status).toBe(200);
+    const connections = (state: string) => `db_client_connection_count{state="${state}"}`;
+    await untilMetric(service, connections('idle'), (count) => count === 1);
+    expect(await metric(service, connections('used'))).toBe(0);
     const lock = await holdPets(store.database);
     const waiting: Promise<ApiResponse>[] = [api.get('/v1/pets')];
     await lock.waitedFor();
@@ -77,6 +80,7 @@ describe('while every connection is busy and the queue is full', () => {
     for (let count = 0; count < 9; count++) waiting.push(api.get('/v1/pets'));
     const pending = 'db_client_connection_pending_requests';
     await untilMetric(service, pending, (count) => count === 2);
+    expect(await metric(service, connections('used'))).toBe(1);
     const pet = { name: 'Frank', categoryId: 1 };
     for (const rejected of [
       await api.get('/v1/pets'),

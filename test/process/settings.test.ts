@@ -74,6 +74,8 @@ test.each<[name: string, value: string, group: keyof Settings, read: object]>([
   ['DOCS', 'false', 'server', { docs: false }],
   ['TRUST_PROXY', '2', 'server', { trustProxy: 2 }],
   ['TRUST_PROXY', '10.0.0.0/8, ::1', 'server', { trustProxy: ['10.0.0.0/8', '::1'] }],
+  ['TRUST_PROXY', '10.0.0.1/32', 'server', { trustProxy: ['10.0.0.1/32'] }],
+  ['TRUST_PROXY', '::1/128', 'server', { trustProxy: ['::1/128'] }],
   ['BAN_AFTER_REJECTIONS', '0', 'limits', { banAfterRejections: 0 }],
   ['BAN_SECONDS', '0', 'limits', { banMs: 0 }],
   [
