@@ -66,3 +66,25 @@ test('POST /v1/pets › 201 for 10 bodies of 100,000 chunks of one byte: memory 
   for (const connection of opened) connection.write(`${rest}0\r\n\r\n`);
   await expectStatus(201, opened, before);
 });
+
+test('GET /health/live › 200 within a second while 10 bodies of 100,000 chunks of one byte arrive', async () => {
+  const bytes = head(`Authorization: Bearer ${key}`) + SPACE;
+  const connections = await Promise.all(
+    Array.from({ length: 10 }, () => RawConnection.open({ port }, bytes)),
+  );
+  // The service has begun to read the bodies.
+  await fetch(`${service.url}/health/live`);
+  for (const connection of connections) connection.write(`${SPACE.repeat(100_000)}0\r\n\r\n`);
+  let inProgress = connections.length;
+  const responses = Promise.all(
+    connections.map((connection) => connection.response().finally(() => inProgress--)),
+  );
+  let slowestMs = 0;
+  while (inProgress > 0) {
+    const startedAt = performance.now();
+    expect((await fetch(`${service.url}/health/live`)).status).toBe(200);
+    slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+  }
+  for (const { status } of await responses) expect(status).toBe(400);
+  expect(slowestMs).toBeLessThan(1_000);
+});

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expectError } from '../harness/http/error-response.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
+import { untilMetric } from '../harness/service/metrics.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 const PER_MINUTE = 3;
@@ -47,6 +48,25 @@ test.each([
     await connection.serverEnd();
   },
 );
+
+test.each([
+  ['without a request', ''],
+  ['in the head of a request', 'GET /v1/pets HT'],
+])('a connection that is reset %s is not counted and not logged', async (_title, bytes) => {
+  const before = service.logs().length;
+  for (let count = 0; count < PER_MINUTE; count++) {
+    const { socket } = await RawConnection.open(service, bytes);
+    // By then, the service has accepted the connection.
+    await fetch(`${service.url}/health/live`);
+    socket.resetAndDestroy();
+  }
+  // The connection of these probes stays open.
+  await untilMetric(service, 'pets_connections', (value) => value <= 1);
+  const response = await fetch(`${service.url}/v1/pets`);
+  expect(response.headers.get('x-ratelimit-remaining')).toBe(String(PER_MINUTE - 1));
+  const lines = service.logs().slice(before);
+  expect(lines.filter(({ msg }) => msg === 'malformed request')).toEqual([]);
+});
 
 test('POST /v1/pets › 401 without a reset for an unread body, on a connection that has sent over 4 MiB', async () => {
   const connection = await RawConnection.open(service);

@@ -18,14 +18,21 @@ import { SmallChunks } from './small-chunks.js';
 export function createExpressMessages(beforeHead: (response: Response) => void) {
   const app = express();
   class ExpressRequest extends IncomingMessage {
+    private hasChunk = false;
     private chunks: SmallChunks | undefined;
 
     // Node passes each chunk of the body to it, and null at the end.
     override push(chunk: Buffer | null): boolean {
-      // Chunks that are read at once need no buffer.
-      if (!this.chunks && (chunk === null || this.readableLength === 0)) return super.push(chunk);
-      this.chunks ??= new SmallChunks((merged) => super.push(merged));
-      return this.chunks.push(chunk);
+      // Most bodies are one chunk.
+      if (!this.hasChunk || (chunk === null && !this.chunks)) {
+        this.hasChunk = true;
+        return super.push(chunk);
+      }
+      this.chunks ??= new SmallChunks((merged) => void super.push(merged));
+      this.chunks.push(chunk);
+      // Pauses the connection until the chunks are read. Node would otherwise read up to 2 MiB of
+      // it at once, which occupies the event loop for long if the chunks are small.
+      return false;
     }
   }
   class ExpressResponse<Message extends IncomingMessage> extends ServerResponse<Message> {
