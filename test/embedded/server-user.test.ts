@@ -79,6 +79,17 @@ describe('the embedded server that root starts (needs root on Linux)', () => {
     expect(uidsIn(join(dataDir, 'postgres'))).toEqual([NOBODY]);
   });
 
+  others('cannot make root write to a file of root', async () => {
+    const dataDir = makeFolder();
+    await makeCluster(dataDir);
+    const secret = join(dataDir, 'secret');
+    fs.writeFileSync(secret, '1\n', { mode: 0o600 });
+    fs.utimesSync(secret, 1, 1);
+    fs.linkSync(secret, join(dataDir, 'postgres/postmaster.pid'));
+    await new EmbeddedUser(dataDir, 'service').opened();
+    expect(fs.readFileSync(secret, 'utf8')).toBe('1\n');
+  });
+
   others('runs from a copy if nobody else may enter the checkout', async () => {
     const checkout = makeFolder(0o700);
     const dist = copyOfBuild(checkout);

@@ -280,7 +280,11 @@ describe('GET /v1/pets › Link', () => {
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${service.port}`;
     const forged = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' };
     const targetOf = async (path: string, relation: string): Promise<string> => {
-      const headers = { Authorization: `Bearer ${store.owner.key}`, Connection: 'close', ...forged };
+      const headers = {
+        Authorization: `Bearer ${store.owner.key}`,
+        Connection: 'close',
+        ...forged,
+      };
       const link = (await fetch(address + path, { headers })).headers.get('link') ?? '';
       const [, target = '', rel] = /^<([^<>]+)>; rel="([a-z-]+)"$/.exec(link) ?? [];
       expect([rel, target]).toEqual([relation, expect.stringContaining('/v1/pets')]);

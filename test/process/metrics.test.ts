@@ -17,7 +17,6 @@ beforeAll(async () => {
   service = await startBuiltService({
     DATABASE_URL: database.url,
     METRICS_PORT: '0',
-    MAX_DOCS_DOWNLOADS: '1',
   });
   metrics = { url: String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']) };
   client = new ApiClient(service, (await createOwner(database)).key);

@@ -120,9 +120,15 @@ export class Server {
    */
   private releaseOldLock(): void {
     const stats = fs.lstatSync(this.lock, { throwIfNoEntry: false });
-    if (!stats?.isFile() || Date.now() - stats.mtimeMs < LISTEN_TIMEOUT_MS) return;
-    const text = fs.readFileSync(this.lock, 'utf8').replace(/^\d*/, '999999999');
-    fs.writeFileSync(this.lock, text, { flag: 'r+' });
+    if (!stats || Date.now() - stats.mtimeMs < LISTEN_TIMEOUT_MS) return;
+    const lock = fs.openSync(this.lock, 'r+');
+    try {
+      // The server's user can put a link to a file of root in its place.
+      if (fs.fstatSync(lock).uid !== (this.programs.user?.uid ?? stats.uid)) fs.rmSync(this.lock);
+      else fs.writeSync(lock, fs.readFileSync(lock, 'utf8').replace(/^\d*/, '999999999'), 0);
+    } finally {
+      fs.closeSync(lock);
+    }
     fs.rmSync(join(this.cluster, `${SOCKET_NAME}.lock`), { force: true });
   }
 }
