@@ -5,7 +5,6 @@ import { Settings } from './config/settings.js';
 import { BoundedPool } from './database/pools/bounded-pool.js';
 import { serviceOverloaded } from './errors/service-error.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
-import { setLimitHeaders } from './http/request/address-limits.js';
 import { isHealthProbe } from './http/request/request-context.js';
 import type { NextFunction, Request, Response } from './http/request/request.js';
 import { sendError } from './http/response/send-json.js';
@@ -94,7 +93,7 @@ export class Overload implements NestMiddleware {
 
   private reject(request: Request, response: Response, bound: keyof Overload['shed']): void {
     this.shed[bound]++;
-    setLimitHeaders(response, this.limiter.peekForAddress(request.clientAddress));
+    this.limiter.reportForAddress(request.clientAddress, response);
     response.once('close', () => this.connections.pauseReading(request));
     sendError(response, serviceOverloaded(`limit reached: ${bound}`));
   }

@@ -6,7 +6,7 @@ import { JsonBodyGuard } from './http/body/json-body.guard.js';
 import { serveDocumentation } from './http/openapi/serve-documentation.js';
 import { RequestContext } from './http/request/request-context.js';
 import { ErrorFilter } from './http/response/error.filter.js';
-import { Cors } from './http/routing/cors.js';
+import { Cors, Preflights } from './http/routing/cors.js';
 import { Connections } from './http/server/connections.js';
 import { HttpAdapter } from './http/server/http-adapter.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
@@ -31,6 +31,8 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
   ProtocolErrors,
   // 503 over a bound.
   Overload,
+  // 204 for a CORS preflight, which has no API key and is not counted.
+  Preflights,
 ];
 
 /** Responds to requests for the documentation, which pass no guard. 404 with `DOCS=false`. */

@@ -1,7 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { databaseUnavailable, ServiceError } from '../errors/service-error.js';
-import { isHandledPreflight } from '../http/request/preflight.js';
 import { requestOf } from '../http/request/request-context.js';
 import type { AnonymousCaller } from './caller.js';
 import { isPublic } from './public.decorator.js';
@@ -14,7 +13,7 @@ export class ApiKeyGuard implements CanActivate {
   /** @throws ServiceError missing_api_key, invalid_api_key or service_unavailable */
   canActivate(context: ExecutionContext): boolean {
     const request = requestOf(context);
-    if (isPublic(context) || isHandledPreflight(context)) return true;
+    if (isPublic(context)) return true;
     if (!request.caller)
       throw new Error('ApiKeyGuard must run after the guard that identifies callers');
     if (request.caller.kind === 'anonymous') throw rejection(request.caller);

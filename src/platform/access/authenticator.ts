@@ -12,8 +12,7 @@ import { hashKey, hasKeyForm } from './key-format.js';
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
 const SCHEME = /^bearer(?: +|$)/i;
 
-/** A caller that has sent no API key. */
-export const MISSING: Caller = { kind: 'anonymous', reason: 'missing' };
+const MISSING: Caller = { kind: 'anonymous', reason: 'missing' };
 const INVALID: Caller = { kind: 'anonymous', reason: 'invalid' };
 
 /** Identifies the caller of a request. */

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { requestOf } from '../http/request/request-context.js';
-import { Authenticator, MISSING } from './authenticator.js';
+import { Authenticator } from './authenticator.js';
 import { needsCaller } from './public.decorator.js';
 
 /** Identifies the caller of a request by its API key. It rejects no request. */
@@ -12,8 +12,7 @@ export class IdentifyCallerGuard implements CanActivate {
     // Health probes must not cause a query, even if they send an API key.
     if (!needsCaller(context)) return true;
     const request = requestOf(context);
-    // Browsers send no API key with a preflight.
-    request.caller = request.corsPreflight ? MISSING : await this.authenticator.identify(request);
+    request.caller = await this.authenticator.identify(request);
     return true;
   }
 }

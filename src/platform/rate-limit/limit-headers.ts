@@ -1,5 +1,6 @@
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError } from '../errors/service-error.js';
+import type { Response } from '../http/request/request.js';
 import type { QuotaState, RateLimitDecision } from './limit-storage.js';
 
 /**
@@ -25,6 +26,11 @@ export function limitHeaders(decision: RateLimitDecision): [name: string, value:
     ['RateLimit-Policy', policies.join(', ')],
     ['RateLimit', states.join(', ')],
   ];
+}
+
+/** Sets the rate limit headers of a response. */
+export function setLimitHeaders(response: Response, decision: RateLimitDecision): void {
+  for (const [name, value] of limitHeaders(decision)) response.setHeader(name, value);
 }
 
 /** Returns the 429 of a decision that rejects the request, with `Retry-After`. */

@@ -1,9 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
 import { loggedCaller } from '../access/authenticator.js';
-import { setLimitHeaders } from '../http/request/address-limits.js';
 import { requestOf, responseOf } from '../http/request/request-context.js';
 import type { Request } from '../http/request/request.js';
-import { limitHeaders, limitRejection } from './limit-headers.js';
+import { limitRejection, setLimitHeaders } from './limit-headers.js';
 import type { Budget, RateLimitDecision } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
 import { routeCounting } from './route-limit.js';
@@ -30,18 +29,12 @@ export class PlanThrottlerGuard implements CanActivate {
         ? this.limiter.ownerBudget(caller.key)
         : this.limiter.addressBudget(request.clientAddress);
     request.callerId = budget.id;
-    const response = responseOf(context);
-    if (request.corsPreflight) {
-      // From the memory of this process: callers can send any number of them without a count.
-      setLimitHeaders(response, this.limiter.peekForAddress(request.clientAddress));
-      return true;
-    }
     const { isSkipped, quota } = routeCounting(context);
     const isCounted = !(isSkipped || caller.reason === 'unavailable');
     const decision = await (isCounted
       ? this.limiter.consume(quota ? { ...budget, quotas: [...budget.quotas, quota] } : budget)
       : this.limiter.peek(budget));
-    setLimitHeaders(response, limitHeaders(decision));
+    setLimitHeaders(responseOf(context), decision);
     if (decision.banBegins) this.logBan(request, budget, decision);
     if (isCounted && !decision.allowed) throw limitRejection(decision);
     return true;

@@ -2,13 +2,11 @@ import { Injectable } from '@nestjs/common';
 import type { CachedKey } from '../access/cached-key.js';
 import { MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
+import type { ServiceError } from '../errors/service-error.js';
 import { clientNetwork } from '../http/request/request-context.js';
-import {
-  type AddressDecision,
-  AddressLimits,
-  type LimitHeaders,
-} from '../http/request/address-limits.js';
-import { limitHeaders, limitRejection } from './limit-headers.js';
+import { AddressLimits } from '../http/request/address-limits.js';
+import type { Response } from '../http/request/request.js';
+import { limitRejection, setLimitHeaders } from './limit-headers.js';
 import { type Budget, LimitStorage, ownerBudget, type RateLimitDecision } from './limit-storage.js';
 
 /** The budgets of callers, and the decisions on their requests. */
@@ -41,17 +39,17 @@ export class RateLimiter extends AddressLimits {
     return this.storage.decide(budget, 'peek');
   }
 
-  override async consumeForAddress(address: string | undefined): Promise<AddressDecision> {
+  override async consumeForAddress(
+    address: string | undefined,
+    response: Response,
+  ): Promise<ServiceError | undefined> {
     const decision = await this.consume(this.addressBudget(address));
-    return {
-      headers: limitHeaders(decision),
-      rejection: decision.allowed ? undefined : limitRejection(decision),
-    };
+    setLimitHeaders(response, decision);
+    return decision.allowed ? undefined : limitRejection(decision);
   }
 
-  /** Returns the rate limit headers of a client address from the memory of this process. */
-  peekForAddress(address: string | undefined): LimitHeaders {
-    return limitHeaders(this.storage.peekLocal(this.addressBudget(address)));
+  override reportForAddress(address: string | undefined, response: Response): void {
+    setLimitHeaders(response, this.storage.peekLocal(this.addressBudget(address)));
   }
 
   /** Returns the budget of an API key's owner, with the ban policy of the API key. */

@@ -1,23 +1,14 @@
 import type { ServiceError } from '../../errors/service-error.js';
 import type { Response } from './request.js';
 
-/** Rate limit headers, by name. */
-export type LimitHeaders = readonly (readonly [name: string, value: string])[];
-
-/** Whether the rate limit of a client address allows a request, and the headers that report it. */
-export interface AddressDecision {
-  headers: LimitHeaders;
-  /** The 429 when the request is over the limit. */
-  rejection: ServiceError | undefined;
-}
-
 /** The rate limits of client addresses, for requests whose caller is not identified. */
 export abstract class AddressLimits {
-  /** Counts a request for its client address. */
-  abstract consumeForAddress(address: string | undefined): Promise<AddressDecision>;
-}
+  /** Counts a request, and sets the rate limit headers. Returns the 429 if it is over the limit. */
+  abstract consumeForAddress(
+    address: string | undefined,
+    response: Response,
+  ): Promise<ServiceError | undefined>;
 
-/** Sets the rate limit headers of a response. */
-export function setLimitHeaders(response: Response, headers: LimitHeaders): void {
-  for (const [name, value] of headers) response.setHeader(name, value);
+  /** Sets the headers without a count, from the memory of this process. */
+  abstract reportForAddress(address: string | undefined, response: Response): void;
 }

@@ -15,11 +15,6 @@ declare module 'express-serve-static-core' {
     /** The client's address. Undefined when the client had already disconnected. */
     clientAddress: string | undefined;
 
-    // Set by Cors:
-
-    /** A CORS preflight from a listed origin, which needs no API key. */
-    corsPreflight: boolean;
-
     // Set by ProtocolErrors:
 
     /** The client waits for `100 Continue` before it sends the body. */

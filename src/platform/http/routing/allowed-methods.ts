@@ -1,6 +1,9 @@
 import type { IRoute } from 'express';
 import type { Request } from '../request/request.js';
 
+/** The path of the catch-all route, which has all methods. */
+export const EVERY_PATH = '/{*path}';
+
 /** The properties of an Express router layer that this file reads. */
 interface RouteLayer {
   route?: IRoute & { methods: Record<string, boolean> };
@@ -15,8 +18,7 @@ export function allowedMethods(request: Request): string[] {
   const { stack } = request.app.router as unknown as { stack: RouteLayer[] };
   const methods = new Set<string>();
   for (const layer of stack) {
-    // The request's own route is the catch-all, which has all methods.
-    if (!layer.route || layer.route === request.route || !layer.match(request.path)) continue;
+    if (!layer.route || layer.route.path === EVERY_PATH || !layer.match(request.path)) continue;
     for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
   }
   if (methods.size === 0) return [];

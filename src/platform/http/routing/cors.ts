@@ -1,7 +1,9 @@
 import { Injectable, type NestMiddleware } from '@nestjs/common';
 import { Settings } from '../../config/settings.js';
+import { AddressLimits } from '../request/address-limits.js';
 import { HEADER_NAMES } from '../request/headers.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
+import { allowedMethods } from './allowed-methods.js';
 
 const EXPOSED_HEADERS = HEADER_NAMES.ofResponses.join(', ');
 const REQUEST_HEADERS = HEADER_NAMES.ofRequests.join(', ');
@@ -20,24 +22,36 @@ export class Cors implements NestMiddleware {
   }
 
   use(request: Request, response: Response, next: NextFunction): void {
-    if (this.origins.size > 0) this.allow(request, response);
+    if (this.origins.size > 0) {
+      const { origin } = request.headers;
+      response.setHeader('Vary', 'Origin');
+      if (origin !== undefined && this.origins.has(origin)) {
+        response.setHeader('Access-Control-Allow-Origin', origin);
+        response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
+      }
+    }
     next();
-  }
-
-  private allow(request: Request, response: Response): void {
-    response.setHeader('Vary', 'Origin');
-    const { origin } = request.headers;
-    if (origin === undefined || !this.origins.has(origin)) return;
-    response.setHeader('Access-Control-Allow-Origin', origin);
-    response.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
-    request.corsPreflight =
-      request.method === 'OPTIONS' && 'access-control-request-method' in request.headers;
   }
 }
 
-/** Sets the headers of the response to a preflight. @param methods the allowed methods */
-export function setPreflightHeaders(response: Response, methods: readonly string[]): void {
-  response.setHeader('Access-Control-Allow-Methods', methods.join(', '));
-  response.setHeader('Access-Control-Allow-Headers', REQUEST_HEADERS);
-  response.setHeader('Access-Control-Max-Age', PREFLIGHT_MAX_AGE_SECONDS);
+/** Responds to preflights from these origins, for which browsers send no API key. They are not counted. */
+@Injectable()
+export class Preflights implements NestMiddleware {
+  constructor(private readonly limits: AddressLimits) {}
+
+  use(request: Request, response: Response, next: NextFunction): void {
+    const isPreflight =
+      request.method === 'OPTIONS' &&
+      'access-control-request-method' in request.headers &&
+      response.hasHeader('access-control-allow-origin');
+    if (!isPreflight) {
+      next();
+      return;
+    }
+    this.limits.reportForAddress(request.clientAddress, response);
+    response.setHeader('Access-Control-Allow-Methods', allowedMethods(request).join(', '));
+    response.setHeader('Access-Control-Allow-Headers', REQUEST_HEADERS);
+    response.setHeader('Access-Control-Max-Age', PREFLIGHT_MAX_AGE_SECONDS);
+    response.status(204).end();
+  }
 }

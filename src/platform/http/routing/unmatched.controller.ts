@@ -2,31 +2,25 @@ import { All, Controller, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { allowedMethods } from './allowed-methods.js';
-import { RespondsToPreflights } from '../request/preflight.js';
-import { setPreflightHeaders } from './cors.js';
+import { allowedMethods, EVERY_PATH } from './allowed-methods.js';
 import type { Request, Response } from '../request/request.js';
 
 /** The catch-all route: requests that match no other route pass the guards. Its module comes last. */
 @ApiExcludeController()
-@RespondsToPreflights()
 @Controller({ version: VERSION_NEUTRAL })
 export class UnmatchedController {
-  @All('/{*path}')
+  @All(EVERY_PATH)
   respond(@Req() request: Request, @Res() response: Response): void {
     const methods = allowedMethods(request);
     const allow = methods.join(', ');
-    if (request.corsPreflight) {
-      setPreflightHeaders(response, methods);
-    } else if (methods.length === 0) {
+    if (methods.length === 0) {
       throw new ServiceError('route_not_found', PUBLIC_MESSAGES.routeNotFound);
-    } else if (request.method === 'OPTIONS') {
-      response.setHeader('Allow', allow);
-    } else {
+    }
+    if (request.method !== 'OPTIONS') {
       throw new ServiceError('method_not_allowed', PUBLIC_MESSAGES.methodNotAllowed(allow), {
         headers: { Allow: allow },
       });
     }
-    response.status(204).end();
+    response.status(204).setHeader('Allow', allow).end();
   }
 }

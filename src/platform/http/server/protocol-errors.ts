@@ -8,7 +8,7 @@ import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { LOGGER } from '../../logging/logger.js';
 import { loggedAddress } from '../request/logged-address.js';
-import { AddressLimits, setLimitHeaders } from '../request/address-limits.js';
+import { AddressLimits } from '../request/address-limits.js';
 import { hasBody, requestId } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 import { sendError } from '../response/send-json.js';
@@ -64,8 +64,7 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
 
   private async reject(request: Request, response: Response, error: ServiceError): Promise<void> {
     const { remoteAddress } = request.socket;
-    const { headers, rejection } = await this.limits.consumeForAddress(remoteAddress);
-    setLimitHeaders(response, headers);
+    const rejection = await this.limits.consumeForAddress(remoteAddress, response);
     // What follows may be a part of this message.
     response.setHeader('Connection', 'close');
     sendError(response, rejection ?? error);
