@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { LastUsed } from '../../src/platform/access/key-cache/last-used.js';
 import type { KeyLookupRepository } from '../../src/platform/access/key-cache/key-lookup.repository.js';
+import { BackgroundJobs } from '../../src/platform/jobs/background-jobs.js';
 import { ApiClient } from '../harness/http/client.js';
 import { createDatabase } from '../harness/database/database.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
@@ -62,17 +63,20 @@ describe('a collected use', () => {
       return Promise.resolve();
     },
   };
+  let jobs: BackgroundJobs;
   let lastUsed: LastUsed;
 
   beforeEach(() => {
     Logger.overrideLogger(false);
     jest.useFakeTimers();
     written.length = 0;
-    lastUsed = new LastUsed(repository as unknown as KeyLookupRepository);
-    lastUsed.onModuleInit();
+    jobs = new BackgroundJobs();
+    lastUsed = new LastUsed(jobs, repository as unknown as KeyLookupRepository);
+    jobs.onApplicationBootstrap();
   });
   afterEach(async () => {
     fails = false;
+    await jobs.onModuleDestroy();
     await lastUsed.onApplicationShutdown();
     jest.useRealTimers();
   });

@@ -3,7 +3,7 @@ import { Injectable, Scope } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { NestFactory } from '@nestjs/core';
 import { Module, type Type } from '@nestjs/common';
-import { BackgroundJob } from '../../src/platform/jobs/background-jobs.js';
+import { BackgroundJobs } from '../../src/platform/jobs/background-jobs.js';
 import { EventDelivery } from '../../src/platform/events/event-delivery.js';
 import { EventHandlers } from '../../src/platform/events/event-handlers.js';
 import type { EventsRepository } from '../../src/platform/events/events.repository.js';
@@ -73,10 +73,10 @@ describe('the handlers of events', () => {
     ['none', [], 0],
     ['two, and a job that deletes old events', [Messages], 3],
   ])('start background jobs only if there are any: %s', async (_title, providers, jobs) => {
-    const start = jest.spyOn(BackgroundJob.prototype, 'start').mockImplementation();
-    const repository = {} as EventsRepository;
-    new EventDelivery(await handlersOf(providers), repository).onApplicationBootstrap();
-    expect(start).toHaveBeenCalledTimes(jobs);
-    start.mockRestore();
+    const every = jest.spyOn(BackgroundJobs.prototype, 'every').mockImplementation();
+    const [repository, handlers] = [{} as EventsRepository, await handlersOf(providers)];
+    new EventDelivery(handlers, repository, new BackgroundJobs()).onApplicationBootstrap();
+    expect(every).toHaveBeenCalledTimes(jobs);
+    every.mockRestore();
   });
 });

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { BackgroundJob } from '../../src/platform/jobs/background-jobs.js';
+import { BackgroundJob, BackgroundJobs } from '../../src/platform/jobs/background-jobs.js';
 
 const INTERVAL_MS = 1_000;
 /** Between the longest interval and twice the shortest. */
@@ -96,6 +96,18 @@ it('aborts its signal and waits for the run in progress when it stops, and does 
   await stopped;
   await jest.advanceTimersByTimeAsync(10 * INTERVAL_MS);
   expect(runs).toBe(1);
+});
+
+it('starts at once if it is added after the start of the service', async () => {
+  const jobs = new BackgroundJobs();
+  jobs.onApplicationBootstrap();
+  jobs.every('Late', INTERVAL_MS, () => {
+    runs++;
+    return Promise.resolve();
+  });
+  await jest.advanceTimersByTimeAsync(ONE_RUN_MS);
+  expect(runs).toBe(1);
+  await jobs.onModuleDestroy();
 });
 
 it('can be run once at any time, also after its stop', async () => {

@@ -1,11 +1,6 @@
-import {
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnModuleDestroy,
-} from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../config/clock.js';
-import { BackgroundJob } from '../jobs/background-jobs.js';
+import { BackgroundJobs } from '../jobs/background-jobs.js';
 import { type EventHandler, EventHandlers } from './event-handlers.js';
 import { parsePayload } from './event-payload.js';
 import { type ClaimedEvent, EventsRepository } from './events.repository.js';
@@ -28,32 +23,25 @@ const MAX_ERROR_LENGTH = 1_000;
  * when the claim ends. docs/decisions/0014 compares the alternatives.
  */
 @Injectable()
-export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
+export class EventDelivery implements OnApplicationBootstrap {
   private readonly logger = new Logger(EventDelivery.name);
-  private jobs: BackgroundJob[] = [];
   /** The number of attempts by outcome. */
   readonly attempts = { handled: 0, failed: 0, parked: 0 };
 
   constructor(
     private readonly handlers: EventHandlers,
     private readonly repository: EventsRepository,
+    private readonly jobs: BackgroundJobs,
   ) {}
 
-  /** Without a handler, no job runs. */
+  /** Without a handler, no job runs. At the shutdown, each handler ends or reaches its time limit. */
   onApplicationBootstrap(): void {
+    const { name } = EventDelivery;
+    for (const handler of this.handlers.all) {
+      this.jobs.every(name, POLL_INTERVAL_MS, (stop) => this.deliverDue(handler, stop));
+    }
     if (this.handlers.all.length === 0) return;
-    const job = (intervalMs: number, work: (stop: AbortSignal) => Promise<void>) =>
-      new BackgroundJob(EventDelivery.name, intervalMs, work);
-    this.jobs = this.handlers.all.map((handler) =>
-      job(POLL_INTERVAL_MS, (stop) => this.deliverDue(handler, stop)),
-    );
-    this.jobs.push(job(60 * MINUTE_MS, (stop) => this.deleteOld(stop)));
-    for (const each of this.jobs) each.start();
-  }
-
-  /** Aborts the running handlers, and waits until each ends or reaches its time limit. */
-  async onModuleDestroy(): Promise<void> {
-    await Promise.all(this.jobs.map((job) => job.stop()));
+    this.jobs.every(name, 60 * MINUTE_MS, (stop) => this.deleteOld(stop));
   }
 
   /** Runs the due events of a handler, one after another. */

@@ -59,6 +59,7 @@ export class BackgroundJob {
 @Injectable()
 export class BackgroundJobs implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly jobs: BackgroundJob[] = [];
+  private isStarted = false;
 
   /**
    * Adds a job. Call it in the constructor of a provider. Every replica runs the job.
@@ -66,11 +67,19 @@ export class BackgroundJobs implements OnApplicationBootstrap, OnModuleDestroy {
    * @param intervalMs the mean time between two runs, and until the first one
    * @param work gets a signal that is aborted at the shutdown, which waits for the run in progress
    */
-  every(name: string, intervalMs: number, work: (stopSignal: AbortSignal) => Promise<void>): void {
-    this.jobs.push(new BackgroundJob(name, intervalMs, work));
+  every(
+    name: string,
+    intervalMs: number,
+    work: (stopSignal: AbortSignal) => Promise<void>,
+  ): BackgroundJob {
+    const job = new BackgroundJob(name, intervalMs, work);
+    this.jobs.push(job);
+    if (this.isStarted) job.start();
+    return job;
   }
 
   onApplicationBootstrap(): void {
+    this.isStarted = true;
     for (const job of this.jobs) job.start();
   }
 

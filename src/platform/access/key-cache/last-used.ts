@@ -1,6 +1,6 @@
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { MINUTE_MS } from '../../config/clock.js';
-import { BackgroundJob } from '../../jobs/background-jobs.js';
+import { type BackgroundJob, BackgroundJobs } from '../../jobs/background-jobs.js';
 import { KeyLookupRepository } from './key-lookup.repository.js';
 
 const WRITE_INTERVAL_MS = 15_000;
@@ -9,19 +9,20 @@ const BATCH_SIZE = 5_000;
 
 /** Collects when API keys were last used, to the minute, and writes it in batches. */
 @Injectable()
-export class LastUsed implements OnModuleInit, OnApplicationShutdown {
-  private readonly job = new BackgroundJob(LastUsed.name, WRITE_INTERVAL_MS, () => this.write());
+export class LastUsed implements OnApplicationShutdown {
+  private readonly job: BackgroundJob;
   /** Times of use by key id, in milliseconds since the epoch, until they are stored. */
   private readonly noted = new Map<bigint, number>();
 
-  constructor(private readonly repository: KeyLookupRepository) {}
-
-  onModuleInit(): void {
-    this.job.start();
+  constructor(
+    jobs: BackgroundJobs,
+    private readonly repository: KeyLookupRepository,
+  ) {
+    this.job = jobs.every(LastUsed.name, WRITE_INTERVAL_MS, () => this.write());
   }
 
+  /** The last requests have ended, and the connections are still open. */
   async onApplicationShutdown(): Promise<void> {
-    await this.job.stop();
     await this.job.run();
   }
 
