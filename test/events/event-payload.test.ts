@@ -9,7 +9,7 @@ describe('the payload of an event', () => {
     -9223372036854775808n,
     [1n, '1', 1],
     { id: 9007199254740993n, nested: [{ ids: [1n, 2n] }], none: null },
-    { $bigint: 'x', sent: { $bigint: '1', $$bigint: 2n, $$$bigint: [{ $bigint: null }] } },
+    { $: '$', sent: ['$1', '$$1', '$-2', -2n, '1$', ''] },
   ])('is the same for the handler: %p', (payload) => {
     expect(parsePayload(payloadText(payload))).toEqual(payload);
   });

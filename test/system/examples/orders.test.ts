@@ -94,7 +94,7 @@ describe('POST /v1/orders', () => {
     await database.query(
       `INSERT INTO outbox_events (event, payload, handler)
        VALUES ('order.created', $1, 'OrderConfirmations.confirm')`,
-      [JSON.stringify({ orderId: { $bigint: String(id) } })],
+      [JSON.stringify({ orderId: `$${id}` })],
     );
     const pending = 'SELECT FROM outbox_events';
     while ((await database.query(pending)).length > 0);
