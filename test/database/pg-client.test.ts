@@ -5,7 +5,7 @@ import {
   ConnectionFailedError,
 } from '../../src/platform/database/pools/bounded-pool.js';
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
-import { UnpreparedPgClient, PgClient } from '../../src/platform/database/pipelining/pg-client.js';
+import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { columnTypes } from '../../src/platform/database/pipelining/statement-batch.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 
@@ -71,6 +71,11 @@ describe('a connection', () => {
   });
 
   it('prepares nothing through a connection pooler', async () => {
+    class UnpreparedPgClient extends PgClient {
+      constructor(config: ClientConfig) {
+        super({ ...config, preparesStatements: false });
+      }
+    }
     expect(await preparedNames(UnpreparedPgClient)).toEqual([]);
   });
 

@@ -9,7 +9,6 @@ import { PipelinedStatements } from '../../src/platform/database/pipelining/pipe
 import type { Parameter } from '../../src/platform/database/pipelining/statement-batch.js';
 import {
   connectionOf,
-  UnpreparedPgClient,
   PgClient,
   type PgClientConfig,
 } from '../../src/platform/database/pipelining/pg-client.js';
@@ -357,7 +356,7 @@ describe('the columns of a read', () => {
   });
 
   it('are described each time without prepared statements', async () => {
-    openPool({ ...({ Client: UnpreparedPgClient } as object) });
+    openPool({ ...({ preparesStatements: false } as object) });
 
     for (const number of [1, 2]) expect(await who(number)).toMatchObject([{ number }]);
     expect((await whoAre(3)).map(({ number }) => number)).toEqual([0, 1, 2]);

@@ -11,7 +11,7 @@ export class ResourceMetrics {
   constructor(
     metrics: ServiceMetrics,
     pool: BoundedPool,
-    lookups: LookupPool,
+    { pool: lookups }: LookupPool,
     connections: Connections,
     { attempts }: EventDelivery,
   ) {
@@ -51,7 +51,7 @@ export class ResourceMetrics {
     metrics.gauge(
       'pets_key_lookups_pending',
       'Lookups of API keys that wait for a connection',
-      () => lookups.pending,
+      () => lookups.waitingCount,
     );
     metrics.counter(
       'pets_key_lookups_rejected_total',

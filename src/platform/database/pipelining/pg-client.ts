@@ -23,10 +23,15 @@ const statementNames = new Map<string, string>();
 
 const OVERDUE_CHECK_INTERVAL_MS = 50;
 
-/** pg's configuration, with a time limit for responses. */
+/** pg's configuration with options of PgClient. */
 export interface PgClientConfig extends pg.ClientConfig {
   /** How long a response may take; by default without a limit. */
   responseTimeoutMs?: number;
+  /**
+   * false for a connection pooler such as PgBouncer. It may run each transaction in another session
+   * of the server, where the prepared statements of this connection do not exist.
+   */
+  preparesStatements?: boolean;
 }
 
 type Query = (...query: unknown[]) => unknown;
@@ -36,14 +41,15 @@ type Query = (...query: unknown[]) => unknown;
  * response is late, because the next statement would have to wait for the late one.
  */
 export class PgClient extends pg.Client {
-  readonly preparesStatements: boolean = true;
+  readonly preparesStatements: boolean;
   private readonly prepared: PreparedColumns = new Map();
   /** When each statement without a response was sent, by `performance.now()`. */
   private readonly sentAtMs: number[] = [];
 
   constructor(config: PgClientConfig) {
     super(config);
-    const { responseTimeoutMs = Infinity } = config;
+    const { responseTimeoutMs = Infinity, preparesStatements = true } = config;
+    this.preparesStatements = preparesStatements;
     this.once('connect', () => this.closeWhenOverdue(responseTimeoutMs));
   }
 
@@ -88,15 +94,6 @@ export class PgClient extends pg.Client {
     }, OVERDUE_CHECK_INTERVAL_MS).unref();
     this.once('end', () => clearInterval(timer));
   }
-}
-
-/**
- * A connection that may lead through a connection pooler such as PgBouncer. The pooler may run each
- * transaction in another session of the server, where the prepared statements of this connection do
- * not exist.
- */
-export class UnpreparedPgClient extends PgClient {
-  override readonly preparesStatements = false;
 }
 
 /** Returns pg's Connection, which the type of Client omits. */

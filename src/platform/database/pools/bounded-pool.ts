@@ -1,3 +1,4 @@
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { describeCause } from '../../logging/error-details.js';
 
@@ -57,12 +58,7 @@ export class BoundedPool extends pg.Pool {
   /** @throws ConnectionFailedError, or DatabaseQueueFullError at once when the queue is full */
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | void {
     if (!callback) {
-      return new Promise((resolve, reject) => {
-        this.connect((error, client) => {
-          if (error) reject(error);
-          else if (client) resolve(client);
-        });
-      });
+      return promisify((done: ConnectCallback) => this.connect(done))() as Promise<pg.PoolClient>;
     }
     if (this.isSaturated) {
       this.rejected++;

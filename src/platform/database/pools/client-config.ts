@@ -1,6 +1,6 @@
 import type { ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../../config/database-settings.js';
-import { PgClient, type PgClientConfig, UnpreparedPgClient } from '../pipelining/pg-client.js';
+import { PgClient, type PgClientConfig } from '../pipelining/pg-client.js';
 import { columnTypes } from '../pipelining/statement-batch.js';
 import type { BoundedPoolConfig } from './bounded-pool.js';
 
@@ -60,6 +60,7 @@ export function connectionConfig(
     responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,
     max: poolSize,
     maxWaiting: settings.queueSize,
-    Client: mayBePooler ? UnpreparedPgClient : PgClient,
+    Client: PgClient,
+    preparesStatements: !mayBePooler,
   };
 }

@@ -22,7 +22,7 @@ const TOO_MANY_CONNECTIONS = '53300';
  */
 @Injectable()
 export class LookupPool implements OnApplicationShutdown {
-  private readonly pool: BoundedPool;
+  readonly pool: BoundedPool;
   private unreachableAtMs = -Infinity;
 
   /** @param requests the pool that serves requests */
@@ -47,16 +47,6 @@ export class LookupPool implements OnApplicationShutdown {
 
   async onApplicationShutdown(): Promise<void> {
     await this.pool.end();
-  }
-
-  /** The number of lookups that wait for a connection. */
-  get pending(): number {
-    return this.pool.waitingCount;
-  }
-
-  /** How many lookups failed because the queue was full. */
-  get rejected(): number {
-    return this.pool.rejected;
   }
 
   /**
