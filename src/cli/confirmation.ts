@@ -1,6 +1,5 @@
 import { createInterface } from 'node:readline';
 import type { DatabaseTarget } from '../platform/database/database-target.js';
-import { CommandError } from './command-error.js';
 
 const RESPONSE_TIMEOUT_MS = 600_000;
 
@@ -13,7 +12,7 @@ export interface ConfirmationOptions {
 
 /**
  * Prints the effect of a command and asks for the name of the database, unless it is the embedded
- * one. @throws CommandError unless the operator confirms
+ * one. @throws Error unless the operator confirms
  */
 export async function confirm(
   target: DatabaseTarget,
@@ -22,13 +21,13 @@ export async function confirm(
 ): Promise<void> {
   if (target.embedded) return;
   if (!yes && !process.stdin.isTTY) {
-    throw new CommandError('Standard input is not a terminal. Confirm with --yes.');
+    throw new Error('Standard input is not a terminal. Confirm with --yes.');
   }
   console.error(effect);
   if (yes) return;
   process.stderr.write('Type the name of the database to continue: ');
   if ((await readLine()) !== target.name) {
-    throw new CommandError('The name does not match. Nothing was changed.');
+    throw new Error('The name does not match. Nothing was changed.');
   }
 }
 

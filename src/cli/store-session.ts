@@ -19,7 +19,6 @@ import { type DatabaseTarget, databaseTarget } from '../platform/database/databa
 import { migrate } from '../platform/database/schema/migrate.js';
 import { migrationStatus } from '../platform/database/schema/migration-status.js';
 import { APPLICATION_NAMES } from '../platform/database/pools/client-config.js';
-import { CommandError } from './command-error.js';
 
 /** Adding a batch of animals or analyzing a large table may take minutes. */
 const STATEMENT_TIMEOUT_MS = 600_000;
@@ -46,7 +45,7 @@ export interface StoreOptions {
  * Runs the work on the store that the settings select, and closes it. The service may be running.
  * Prints which database it is. Migrates the embedded database first.
  *
- * @throws CommandError if there is none, if migrations of another database are pending, or if the
+ * @throws Error if there is none, if migrations of another database are pending, or if the
  *   embedded server was stopped
  */
 export async function withStore(
@@ -56,7 +55,7 @@ export async function withStore(
   const { database: settings } = new Settings();
   const target = databaseTarget(settings);
   if (!create && !(await databaseExists(settings))) {
-    throw new CommandError(
+    throw new Error(
       `There is no database in ${settings.dataDir}. Set DATABASE_URL, or run \`npm start\` first.`,
     );
   }
@@ -85,7 +84,7 @@ export async function withStore(
       };
       if (!anySchema && (await migrationStatus(database)).pending.length > 0) {
         if (!location.embedded || !settings.migrateOnStart) {
-          throw new CommandError(
+          throw new Error(
             'The schema of the database is not up to date. Run `pets db migrate` first.',
           );
         }
@@ -123,7 +122,7 @@ async function withLocation(
     await location?.close();
     if (interrupted) exitAfter(interrupted);
     if (settings.url !== undefined || !isDisconnected(error)) throw error;
-    throw new CommandError('The embedded database was stopped. Run the command again.');
+    throw new Error('The embedded database was stopped. Run the command again.', { cause: error });
   } finally {
     await location?.close();
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { CommandError } from '../command-error.js';
 import { confirm, type ConfirmationOptions, YES_OPTION } from '../confirmation.js';
 import { countUpTo } from './option-values.js';
 import { showProgress } from '../output.js';
@@ -57,7 +56,7 @@ function addSeed(database: Command): void {
         showProgress(''),
       );
       if (added < animals) {
-        throw new CommandError(`Interrupted. ${added} of ${animals} animals were added.`);
+        throw new Error(`Interrupted. ${added} of ${animals} animals were added.`);
       }
       return [{ animals }];
     },

@@ -4,7 +4,6 @@ import { limitsOf } from '../../platform/access/owner.entity.js';
 import type { Plan } from '../../platform/config/plans.js';
 import { parseOwner } from './option-values.js';
 import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js';
-import { CommandError } from '../command-error.js';
 import { readCounters, usageOf } from '../counters.js';
 import { addCommand, addStoreAction } from '../store-command.js';
 
@@ -57,7 +56,7 @@ function addUsage(owners: Command): void {
     const noKey = { firstKeyId: 0n, unbanCount: 0 };
     const key = { ...owner, ...noKey, ownerId: owner.id, limits: limitsOf(owner) };
     const { decisions = [], problem } = await readCounters([key]);
-    if (problem !== undefined) throw new CommandError(problem);
+    if (problem !== undefined) throw new Error(problem);
     const [windows = {}] = decisions.map(usageOf);
     return [{ owner: owner.name, plan: owner.plan, ...windows }];
   });
