@@ -12,12 +12,9 @@ const CHALLENGE = 'Bearer realm="pets"';
 export class ApiKeyGuard implements CanActivate {
   /** @throws ServiceError missing_api_key, invalid_api_key or service_unavailable */
   canActivate(context: ExecutionContext): boolean {
-    const request = requestOf(context);
-    if (isPublic(context)) return true;
-    if (!request.caller)
-      throw new Error('ApiKeyGuard must run after the guard that identifies callers');
-    if (request.caller.kind === 'anonymous') throw rejection(request.caller);
-    return true;
+    const { caller } = requestOf(context);
+    if (caller?.kind === 'key' || isPublic(context)) return true;
+    throw rejection(caller);
   }
 }
 
@@ -29,7 +26,7 @@ const INVALID_KEY = new ServiceError('invalid_api_key', PUBLIC_MESSAGES.invalidA
   headers: { 'WWW-Authenticate': `${CHALLENGE}, error="invalid_token"` },
 });
 
-function rejection({ reason, cause }: AnonymousCaller): ServiceError {
-  if (reason === 'unavailable') return databaseUnavailable(cause);
-  return reason === 'missing' ? MISSING_KEY : INVALID_KEY;
+function rejection(caller: AnonymousCaller | undefined): ServiceError {
+  if (caller?.reason === 'unavailable') return databaseUnavailable(caller.cause);
+  return caller?.reason === 'invalid' ? INVALID_KEY : MISSING_KEY;
 }
