@@ -1,7 +1,13 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { ServiceError } from '../errors/service-error.js';
 import { requestOf } from '../http/request/request-context.js';
-import { readIdempotencyKey } from './idempotency-key.js';
 import { acceptsIdempotencyKey } from './idempotency-key.decorator.js';
+
+/** 1 to 255 visible ASCII characters. The first is not a double quote. */
+const BARE = /^[!#-~][!-~]{0,254}$/;
+/** An sf-string (RFC 9651, section 3.3.3) of 1 to 255 characters other than space. */
+const QUOTED = /^"((?:[!#-[\]-~]|\\["\\]){1,255})"$/;
 
 /**
  * Rejects a malformed `Idempotency-Key` before the body is read. Handlers without
@@ -17,4 +23,25 @@ export class IdempotencyKeyGuard implements CanActivate {
     request.idempotencyKey = readIdempotencyKey(request.headers);
     return true;
   }
+}
+
+/**
+ * Returns the `Idempotency-Key` of a request, undefined if it has none. The bare form and the
+ * quoted form of a value are the same key. If the header is sent twice, Node joins the values with a
+ * comma and a space, which is malformed.
+ *
+ * @throws ServiceError invalid_request if the header is malformed
+ */
+function readIdempotencyKey(headers: IncomingHttpHeaders): string | undefined {
+  const header = headers['idempotency-key'];
+  if (header === undefined) return undefined;
+  const text = String(header);
+  const key = BARE.test(text) ? text : QUOTED.exec(text)?.[1]?.replace(/\\(.)/g, '$1');
+  if (key === undefined) {
+    throw new ServiceError(
+      'invalid_request',
+      'Idempotency-Key must be 1 to 255 visible ASCII characters, bare or as a quoted string, and must be sent only once.',
+    );
+  }
+  return key;
 }
