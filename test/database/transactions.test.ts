@@ -1,4 +1,5 @@
 import { DataSource, type EntityManager } from 'typeorm';
+import { Settings } from '../../src/platform/config/settings.js';
 import { Transactions } from '../../src/platform/database/transactions.js';
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
@@ -27,12 +28,16 @@ afterAll(async () => {
   await dataSource.destroy();
   await database.close();
 });
+
+function transactions(limitMs: number): Transactions {
+  const settings = new Settings({ DATABASE_STATEMENT_TIMEOUT_SECONDS: String(limitMs / 1000) });
+  return new Transactions(dataSource, settings);
+}
+
 // The next transaction would fail if the only connection were not returned, or were broken.
 afterEach(async () => {
   await database.query('TRUNCATE notes');
-  await new Transactions(dataSource, AMPLE_MS).run((transaction) =>
-    transaction.query('SELECT txid_current()'),
-  );
+  await transactions(AMPLE_MS).run((transaction) => transaction.query('SELECT txid_current()'));
 });
 
 const notes = () => database.query('SELECT text FROM notes');
@@ -46,7 +51,7 @@ const failureOf = (transaction: Promise<unknown>): Promise<unknown> =>
 
 describe('a transaction', () => {
   it('commits when its work is done, and returns what that does', async () => {
-    const result = await new Transactions(dataSource, AMPLE_MS).run(async (transaction) => {
+    const result = await transactions(AMPLE_MS).run(async (transaction) => {
       await transaction.query(NOTE, ['kept']);
       return 'done';
     });
@@ -57,7 +62,7 @@ describe('a transaction', () => {
 
   it('rolls back when its work fails, and throws that failure', async () => {
     const failure = new Error('no');
-    const transaction = new Transactions(dataSource, AMPLE_MS).run(async (manager) => {
+    const transaction = transactions(AMPLE_MS).run(async (manager) => {
       await manager.query(NOTE, ['lost']);
       throw failure;
     });
@@ -68,7 +73,7 @@ describe('a transaction', () => {
 
   it('is rolled back when it takes too long, even if each statement is fast', async () => {
     const startedAt = performance.now();
-    const transaction = new Transactions(dataSource, 50).run(async (manager) => {
+    const transaction = transactions(100).run(async (manager) => {
       await manager.query(NOTE, ['lost']);
       while (performance.now() - startedAt < AMPLE_MS) await manager.query('SELECT pg_sleep(0.05)');
     });
@@ -88,13 +93,13 @@ describe('a transaction', () => {
     };
     let first: number | undefined;
     await failureOf(
-      new Transactions(dataSource, 100).run(async (manager) => {
+      transactions(100).run(async (manager) => {
         first = await processOf(manager);
         return end();
       }),
     );
     // Longer than the deadline of the first one.
-    const later = new Transactions(dataSource, AMPLE_MS).run(async (manager) => {
+    const later = transactions(AMPLE_MS).run(async (manager) => {
       await manager.query('SELECT pg_sleep(0.1)');
       await manager.query('SELECT pg_sleep(0.6)');
       return processOf(manager);
@@ -107,7 +112,7 @@ describe('a transaction', () => {
     ['between two statements', [NOTE]],
     ['before the commit', []],
   ])('fails as the database being away when its connection breaks %s', async (_when, rest) => {
-    const transaction = new Transactions(dataSource, AMPLE_MS).run(async (manager) => {
+    const transaction = transactions(AMPLE_MS).run(async (manager) => {
       await manager.query(NOTE, ['lost']);
       const [{ pid }] = await manager.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
       await database.query('SELECT pg_terminate_backend($1, 5000)', [pid]);
@@ -120,7 +125,7 @@ describe('a transaction', () => {
   });
 
   it('fails as the database being away when its connection breaks during a statement', async () => {
-    const transaction = new Transactions(dataSource, AMPLE_MS).run(async (manager) => {
+    const transaction = transactions(AMPLE_MS).run(async (manager) => {
       await manager.query(NOTE, ['lost']);
       await manager.query('SELECT pg_terminate_backend(pg_backend_pid())');
     });

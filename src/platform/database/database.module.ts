@@ -16,6 +16,14 @@ import { Transactions } from './transactions.js';
 @Module({})
 export class DatabaseModule {
   static forRoot(location: DatabaseLocation, { database: settings }: Settings): DynamicModule {
+    const providers = [
+      { provide: DatabaseLocation, useValue: location },
+      { provide: ErrorTranslator, useClass: DatabaseErrors },
+      { provide: BoundedPool, inject: [DataSource], useFactory: poolOf },
+      LookupPool,
+      PipelinedStatements,
+      Transactions,
+    ];
     return {
       module: DatabaseModule,
       imports: [
@@ -26,27 +34,8 @@ export class DatabaseModule {
           retryAttempts: 0,
         }),
       ],
-      providers: [
-        { provide: DatabaseLocation, useValue: location },
-        { provide: ErrorTranslator, useClass: DatabaseErrors },
-        { provide: BoundedPool, inject: [DataSource], useFactory: poolOf },
-        LookupPool,
-        PipelinedStatements,
-        {
-          provide: Transactions,
-          inject: [DataSource],
-          useFactory: (dataSource: DataSource) =>
-            new Transactions(dataSource, settings.statementTimeoutMs),
-        },
-      ],
-      exports: [
-        BoundedPool,
-        DatabaseLocation,
-        ErrorTranslator,
-        LookupPool,
-        PipelinedStatements,
-        Transactions,
-      ],
+      providers,
+      exports: providers,
     };
   }
 }

@@ -1,13 +1,15 @@
-import type { DataSource, EntityManager } from 'typeorm';
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { Settings } from '../config/settings.js';
 import type { PgClient } from './pipelining/pg-client.js';
 import { CLIENT_TIMEOUT_MARGIN_MS } from './pools/client-config.js';
 
 /** Runs work in transactions of bounded duration. */
+@Injectable()
 export class Transactions {
-  /** @param limitMs the time limit of a transaction (DATABASE_STATEMENT_TIMEOUT_SECONDS) */
   constructor(
     private readonly dataSource: DataSource,
-    private readonly limitMs: number,
+    private readonly settings: Settings,
   ) {}
 
   /**
@@ -23,7 +25,7 @@ export class Transactions {
     const runner = this.dataSource.createQueryRunner();
     try {
       const connection = (await runner.connect()) as PgClient;
-      const limitMs = this.limitMs + CLIENT_TIMEOUT_MARGIN_MS;
+      const limitMs = this.settings.database.statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS;
       const deadline = setTimeout(() => connection.abandon(), limitMs);
       try {
         return await runner.manager.transaction(work);
