@@ -9,7 +9,7 @@ import { DatabaseModule } from './database/database.module.js';
 import { HealthModule } from './health/health.module.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { PublicUrl } from './http/routing/public-url.js';
-import { UnmatchedModule } from './http/routing/unmatched.module.js';
+import { UnmatchedModule } from './http/routing/unmatched.controller.js';
 import { Connections } from './http/server/connections.js';
 import { BackgroundJobs } from './jobs/background-jobs.js';
 import { LOGGER } from './logging/logger.js';

@@ -1,4 +1,4 @@
-import { All, Controller, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import { All, Controller, Module, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
@@ -8,7 +8,7 @@ import type { Request, Response } from '../request/request.js';
 /** The catch-all route: requests that match no other route pass the guards. Its module comes last. */
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
-export class UnmatchedController {
+class UnmatchedController {
   @All(EVERY_PATH)
   respond(@Req() request: Request, @Res() response: Response): void {
     const methods = allowedMethods(request);
@@ -24,3 +24,6 @@ export class UnmatchedController {
     response.status(204).setHeader('Allow', allow).end();
   }
 }
+
+@Module({ controllers: [UnmatchedController] })
+export class UnmatchedModule {}

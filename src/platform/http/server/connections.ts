@@ -14,20 +14,12 @@ import type { HttpAdapter } from './http-adapter.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
 /** A client connection. */
-class Connection {
+interface Connection {
+  readonly socket: Socket;
+  /** The client's address; IPv6 addresses by /64 network. */
+  readonly address: string;
   /** The response to the request in progress, until it is completely sent. */
   response: Response | undefined;
-
-  /** @param address the client's address; IPv6 addresses by /64 network */
-  constructor(
-    readonly socket: Socket,
-    readonly address: string,
-  ) {}
-
-  /** Returns the bytes of the response that this process buffers until the client reads them. */
-  unsentBytes(): number {
-    return (this.response ?? this.socket).writableLength;
-  }
 }
 
 const CHECK_INTERVAL_MS = 500;
@@ -180,7 +172,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
       socket.destroy();
       return;
     }
-    const connection = new Connection(socket, address);
+    const connection: Connection = { socket, address, response: undefined };
     this.bySocket.set(socket, connection);
     this.byAddress.set(address, sameAddress.add(connection));
     this.idle.add(connection);
@@ -202,7 +194,9 @@ export class Connections implements NestMiddleware, OnModuleInit {
     if (size < max) return true;
     this.closed[bound]++;
     for (const candidate of candidates) {
-      if (candidate.response && !isUnread(candidate.response)) continue;
+      const { response } = candidate;
+      // One whose client does not read its response can go.
+      if (response && !response.writableEnded && !response.writableNeedDrain) continue;
       this.remove(candidate);
       candidate.socket.destroy();
       return true;
@@ -221,29 +215,25 @@ export class Connections implements NestMiddleware, OnModuleInit {
 
   private check(nowMs: number): void {
     let unsentBytes = 0;
-    const unsent: Connection[] = [];
-    for (const connection of this.bySocket.values()) {
-      const { response } = connection;
+    const unsent: { socket: Socket; bytes: number }[] = [];
+    for (const { socket, response } of this.bySocket.values()) {
       if (response && !response.headersSent && nowMs >= (response.req.dueAt ?? Infinity)) {
         sendError(response, serviceUnavailable('response deadline'));
       }
-      if (connection.unsentBytes() === 0) continue;
-      unsentBytes += connection.unsentBytes();
-      unsent.push(connection);
+      // What this process buffers until the client reads it.
+      const bytes = (response ?? socket).writableLength;
+      if (bytes === 0) continue;
+      unsentBytes += bytes;
+      unsent.push({ socket, bytes });
     }
     // Closes the oldest until the others are within the limit.
-    for (const connection of unsent) {
+    for (const { socket, bytes } of unsent) {
       if (unsentBytes <= this.maxUnsentBytes) break;
-      unsentBytes -= connection.unsentBytes();
+      unsentBytes -= bytes;
       this.closed.unsent_responses++;
-      connection.socket.destroy();
+      socket.destroy();
     }
   }
-}
-
-/** Returns whether a response has to wait until its client reads. */
-function isUnread({ writableEnded, writableNeedDrain }: Response): boolean {
-  return writableEnded || writableNeedDrain;
 }
 
 /** Returns how many files the process can open. Node raises the limit at start. */
