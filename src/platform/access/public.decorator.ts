@@ -17,19 +17,13 @@ export const Public = (): MethodDecorator & ClassDecorator =>
 
 /** Whether the route of the request, or its controller, is `@Public()`. */
 export const isPublic = perRoute((context) =>
-  isPublicHandler(context.getClass(), context.getHandler()),
+  [context.getHandler(), context.getClass()].some((target) => Reflect.hasMetadata(PUBLIC, target)),
 );
 
 /** Whether the caller is needed: for the rate limit, or because the route requires an API key. */
-export const needsCaller = perRoute((context) => {
-  const [controller, handler] = [context.getClass(), context.getHandler()];
-  return !isPublicHandler(controller, handler) || !isUncounted(controller, handler);
-});
-
-/** Whether a handler, or its controller, is `@Public()`. */
-export function isPublicHandler(controller: object, handler: object): boolean {
-  return Reflect.hasMetadata(PUBLIC, handler) || Reflect.hasMetadata(PUBLIC, controller);
-}
+export const needsCaller = perRoute(
+  (context) => !isPublic(context) || !isUncounted(context.getClass(), context.getHandler()),
+);
 
 /** Whether `@SkipThrottle()` applies to a handler. Its own decorator takes precedence. */
 export function isUncounted(controller: object, handler: object): boolean {
