@@ -38,11 +38,6 @@ export class CallerMetrics {
       '1 while this process counts requests itself because Redis cannot be used, else 0',
       () => Number(circuit.isOpen),
     );
-    metrics.gauge(
-      'pets_redis_last_reading_age_seconds',
-      'Seconds since the last reply of Redis while the circuit is open, 0 while it is closed',
-      () => circuit.lastReplyAgeMs() / 1000,
-    );
     metrics.counter(
       'pets_redis_circuit_changes_total',
       'Number of times that the circuit has opened and closed',

@@ -13,7 +13,6 @@ export class Circuit {
   /** Whether requests are counted in this process. */
   isOpen = true;
   private stopped = false;
-  private lastReplyAtMs = performance.now();
 
   /** How often the circuit opened and closed, and how many commands failed, by reason. */
   readonly statistics = {
@@ -25,25 +24,16 @@ export class Circuit {
   /** @param probe sends a command to Redis; throws RedisFailure, in bounded time */
   constructor(private readonly probe: () => Promise<unknown>) {}
 
-  /** Returns the age of Redis's last reply in milliseconds, 0 while the circuit is closed. */
-  lastReplyAgeMs(): number {
-    return this.isOpen ? performance.now() - this.lastReplyAtMs : 0;
-  }
-
   /** Closes the circuit if a first probe succeeds. */
   async start(): Promise<void> {
     const failure = await this.failureOfProbe();
     if (failure) void this.probeUntilClosed(failure);
-    else this.close();
+    else this.isOpen = false;
   }
 
   /** Ends probing. After this, the state does not change and nothing is logged. */
   stop(): void {
     this.stopped = true;
-  }
-
-  recordReply(): void {
-    this.lastReplyAtMs = performance.now();
   }
 
   /** Counts a failure, and opens the circuit. Redis without free memory still counts owners. */
@@ -60,11 +50,6 @@ export class Circuit {
     void this.probeUntilClosed(failure);
   }
 
-  private close(): void {
-    this.recordReply();
-    this.isOpen = false;
-  }
-
   private async probeUntilClosed(reported: RedisFailure): Promise<void> {
     this.logFailure('Counting rate limits in this process', reported);
     for (;;) {
@@ -78,7 +63,7 @@ export class Circuit {
         reported = failure;
       }
     }
-    this.close();
+    this.isOpen = false;
     this.statistics.closed++;
     this.logger.log({ msg: 'Counting rate limits in Redis again' });
   }

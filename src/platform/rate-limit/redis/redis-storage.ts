@@ -81,7 +81,6 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   /** @throws RedisFailure */
   private async decideInRedis(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
     const { decision, rejections } = await this.connection.decide(budget, mode);
-    this.circuit.recordReply();
     this.clockOffsetMs = decision.nowMs - this.clock.now();
     this.fallback.setState(budget, decision, rejections);
     return decision;
