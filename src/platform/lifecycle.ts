@@ -27,10 +27,9 @@ import { VERSION } from './config/version.js';
 
 const IDLE_CHECK_MS = 100;
 
-/** The least time to close the pools and write the log, even if the grace period has ended. */
-const MIN_CLOSE_MS = 500;
-const MAX_POOL_CLOSE_MS = 3_000;
-const FLUSH_MS = { min: 100, max: 1_000 };
+/** Connections to a database that hangs do not close. */
+const CLOSE_LIMIT_MS = 1_500;
+const FLUSH_LIMIT_MS = 1_000;
 
 /** What the process runs on the platform. */
 export interface Application {
@@ -58,8 +57,6 @@ export async function runService(
   log: Log,
   stopReason: Promise<string>,
 ): Promise<void> {
-  const { shutdownDelayMs, shutdownGraceMs } = settings.server;
-  let endByMs = Infinity;
   try {
     const app = await start(features, settings, database, log).catch(rethrow);
     const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
@@ -73,17 +70,16 @@ export async function runService(
       const address = await openListeners(app, metrics, settings, log.logger);
       if (demoKey !== undefined) log.output.write(`${demo.welcomeText(address, demoKey)}\n`);
       log.logger.info({ signal: await stopReason }, 'stopping');
-      endByMs = performance.now() + shutdownDelayMs + shutdownGraceMs;
       await drain(app, settings.server);
     } finally {
-      endByMs = Math.max(endByMs, performance.now() + MIN_CLOSE_MS);
-      await close(app, metrics, endByMs - FLUSH_MS.min);
+      metrics.close();
+      metrics.closeAllConnections();
+      await Promise.race([app.close(), delay(CLOSE_LIMIT_MS, undefined, { ref: false })]);
     }
     log.logger.info('stopped');
   } finally {
     await database.close();
-    const flushMs = Math.max(endByMs - performance.now(), FLUSH_MS.min);
-    await log.output.flush(Math.min(flushMs, FLUSH_MS.max));
+    await log.output.flush(FLUSH_LIMIT_MS);
   }
 }
 
@@ -186,20 +182,4 @@ async function drain(
   await closed;
   clearInterval(idleCheck);
   clearTimeout(grace);
-}
-
-/**
- * Closes the metrics listener and the pools. Connections to a database that hangs do not close.
- *
- * @param closeByMs when to return at the latest, on the clock of `performance.now()`
- */
-async function close(
-  app: NestExpressApplication,
-  metrics: Server,
-  closeByMs: number,
-): Promise<void> {
-  metrics.close();
-  metrics.closeAllConnections();
-  const limitMs = Math.min(closeByMs - performance.now(), MAX_POOL_CLOSE_MS);
-  await Promise.race([app.close(), delay(limitMs, undefined, { ref: false })]);
 }
