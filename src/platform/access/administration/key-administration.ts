@@ -7,7 +7,7 @@ import { KeySecret } from '../key-cache/key-secret.entity.js';
 import { hashKey, hasKeyForm, keyHint, KeyMaker } from '../key-format.js';
 import { Owner, type StoredPlan } from '../owner.entity.js';
 import { AdministrationError } from './administration-error.js';
-import { OperatorActionsRepository } from './operator-actions.repository.js';
+import { recordChange } from './operator-actions.repository.js';
 import { OwnerAdministration } from './owner-administration.js';
 import { toOwnerName } from './owner-name.js';
 
@@ -36,7 +36,6 @@ const SELECT_KEYS = `
 /** An API key as operators see it. */
 export interface KeyRecord
   extends StoredPlan, Omit<ApiKey, 'firstKeyId' | 'hasProof' | 'hash' | 'owner'> {
-  /** The owner's name. */
   readonly owner: string;
   /** The first key of the rotation lineage, which may be this key. */
   readonly firstKeyId: bigint;
@@ -47,7 +46,6 @@ export interface KeyRecord
 }
 
 interface NewKey {
-  /** The owner's name. */
   readonly owner: string;
   /** Required for a new owner. For an existing owner, it must be the current plan. */
   readonly plan?: StoredPlan | undefined;
@@ -96,9 +94,8 @@ export class KeyAdministration {
         );
       }
       const issued = await insertKey(transaction, { ownerId: owner.id }, lifetimeMs);
-      const { id: keyId, ownerId, expiresAt } = issued;
-      const details = { ownerId, keyId, owner: name, plan: owner.plan, isNewOwner, expiresAt };
-      await new OperatorActionsRepository(transaction).recordKeyChange('keys issue', details);
+      const details = { plan: owner.plan, isNewOwner, expiresAt: issued.expiresAt };
+      await recordChange(transaction, 'keys issue', issued, details);
       return issued;
     });
   }
@@ -122,7 +119,7 @@ export class KeyAdministration {
   async rotate(keyId: bigint, overlapMs = DAY_MS): Promise<RotatedKey> {
     return this.database.transaction(async (transaction) => {
       const old = await lockLineage(transaction, keyId);
-      const { firstKeyId, ownerId, owner, unbanCount, successorId: earlierSuccessorId } = old;
+      const { firstKeyId, ownerId, unbanCount, successorId: earlierSuccessorId } = old;
       if (old.status === 'expired' || old.status === 'revoked') {
         throw new AdministrationError(
           `The key ${keyId} is expired or revoked. ${earlierSuccessorId === null ? 'Issue a new one with `pets keys issue`.' : `Its successor is key ${earlierSuccessorId}.`}`,
@@ -143,9 +140,8 @@ export class KeyAdministration {
       await transaction.update(ApiKey, { id: keyId }, { expiresAt: () => expiry });
       const { expiresAt: oldKeyExpiresAt } = await getKey(transaction, keyId);
       const { id: newKeyId, expiresAt } = issued;
-      const overlapSeconds = overlapMs / 1000;
-      const details = { ownerId, keyId, newKeyId, owner, overlapSeconds, expiresAt };
-      await new OperatorActionsRepository(transaction).recordKeyChange('keys rotate', details);
+      const details = { newKeyId, overlapSeconds: overlapMs / 1000, expiresAt };
+      await recordChange(transaction, 'keys rotate', old, details);
       return { ...issued, oldKeyExpiresAt, earlierSuccessorId };
     });
   }
@@ -210,7 +206,6 @@ async function insertOwner(
   return raw.length > 0;
 }
 
-/** Creates an API key and stores its hash. */
 async function insertKey(
   transaction: EntityManager,
   columns: Partial<Pick<ApiKey, 'ownerId' | 'firstKeyId' | 'unbanCount'>>,
@@ -227,15 +222,6 @@ async function insertKey(
     ...(lifetimeMs !== undefined && { expiresAt: () => fromNow(lifetimeMs) }),
   });
   return { ...(await new KeyAdministration(transaction).inspect(key)), key };
-}
-
-async function recordChange(
-  transaction: EntityManager,
-  action: string,
-  { ownerId, id: keyId, owner }: KeyRecord,
-): Promise<void> {
-  const details = { ownerId, keyId, owner };
-  await new OperatorActionsRepository(transaction).recordKeyChange(action, details);
 }
 
 /** Returns SQL for a time on the database's clock. */

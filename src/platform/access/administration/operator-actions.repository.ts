@@ -15,7 +15,6 @@ const LIST = `
    WHERE $1::text IS NULL OR details ->> 'owner' = $1
    ORDER BY id DESC`;
 
-/** A change that an operator made. */
 export interface OperatorActionRecord extends OperatorAction {
   /** The name of the changed owner, or of the owner of the changed API key. */
   readonly owner: string | null;
@@ -30,16 +29,6 @@ export class OperatorActionsRepository {
     await queryRows(this.database, RECORD, [currentOperator(), action, stringify(details)]);
   }
 
-  /** Records a change, such as `keys revoke`, and notifies the replicas when it is committed. */
-  async recordKeyChange(
-    action: string,
-    details: { ownerId: bigint; owner: string; [name: string]: unknown },
-  ): Promise<void> {
-    await this.record(action, details);
-    const payload = details.ownerId.toString();
-    await queryRows(this.database, 'SELECT pg_notify($1, $2)', [KEY_CHANGES_CHANNEL, payload]);
-  }
-
   /** Returns all changes, or those of an owner, newest first. */
   async list(owner?: string): Promise<OperatorActionRecord[]> {
     type Row = OperatorActionRecord & { details: string };
@@ -51,4 +40,17 @@ export class OperatorActionsRepository {
       details: exact(row.details) as OperatorAction['details'],
     }));
   }
+}
+
+/** Records the change of an owner or an API key, and notifies the replicas after the commit. */
+export async function recordChange(
+  transaction: StatementRunner,
+  action: string,
+  { ownerId, owner, id: keyId }: { ownerId: bigint; owner: string; id?: bigint },
+  details: object = {},
+): Promise<void> {
+  const repository = new OperatorActionsRepository(transaction);
+  await repository.record(action, { ownerId, owner, keyId, ...details });
+  const values = [KEY_CHANGES_CHANNEL, ownerId.toString()];
+  await queryRows(transaction, 'SELECT pg_notify($1, $2)', values);
 }

@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { queryRows } from '../../database/sql.js';
 import { Owner, type StoredPlan } from '../owner.entity.js';
 import { AdministrationError } from './administration-error.js';
-import { OperatorActionsRepository } from './operator-actions.repository.js';
+import { recordChange } from './operator-actions.repository.js';
 
 const LIST_OWNERS = `
   SELECT owner.id, owner.name, owner.plan,
@@ -43,8 +43,9 @@ export class OwnerAdministration {
       const previous = await transaction.findOne(Owner, { where: { name }, lock });
       await transaction.update(Owner, { name }, plan);
       const owner = await new OwnerAdministration(transaction).get(name);
-      const details = { ownerId: owner.id, owner: name, previousPlan: previous?.plan, ...plan };
-      await new OperatorActionsRepository(transaction).recordKeyChange('owners set-plan', details);
+      const changed = { ownerId: owner.id, owner: name };
+      const details = { previousPlan: previous?.plan, ...plan };
+      await recordChange(transaction, 'owners set-plan', changed, details);
       return owner;
     });
   }
