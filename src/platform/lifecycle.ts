@@ -33,7 +33,6 @@ const FLUSH_LIMIT_MS = 1_000;
 
 /** What the process runs on the platform. */
 export interface Application {
-  /** The modules of the features. */
   features: readonly Type[];
   /** The demo data of an embedded database. */
   demo: {

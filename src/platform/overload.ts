@@ -61,7 +61,6 @@ export class Overload implements NestMiddleware {
     );
   }
 
-  /** Rejects a request over a bound with 503 service_unavailable. */
   use(request: Request, response: Response, next: NextFunction): void {
     if (isHealthProbe(request)) {
       next();

@@ -29,7 +29,6 @@ export interface AppOptions {
   features: readonly Type[];
 }
 
-/** Returns the root module. */
 export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger: Logger): Type {
   const { settings, clock, database, features } = options;
 

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { addCommand, addStoreAction } from '../store-command.js';
 import { parseOwner } from './option-values.js';
 
-/** Adds `audit` and its command. */
 export function addAuditCommands(program: Command): void {
   const example = 'audit list --owner "City shelter"';
   const audit = addCommand(program, 'audit', 'show what operators changed', example);

@@ -6,7 +6,6 @@ import { addCommand, addStoreAction } from '../store-command.js';
 
 const MAX_ANIMALS = 100_000_000;
 
-/** Adds `db` and its commands. */
 export function addDatabaseCommands(program: Command): void {
   const description = 'manage the database schema and add generated animals';
   const database = addCommand(program, 'db', description, 'db status', 'db migrate');

@@ -20,7 +20,6 @@ import { addCommand, addStoreAction } from '../store-command.js';
 
 const STORE_KEY = 'Store the key now. It is not shown again.';
 
-/** Adds `keys` and its commands. */
 export function addKeysCommands(program: Command): void {
   const keys = addCommand(
     program,

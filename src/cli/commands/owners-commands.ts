@@ -7,7 +7,6 @@ import { addPlanOptions, type PlanOptions, storedPlan } from './plan-options.js'
 import { readCounters, usageOf } from '../counters.js';
 import { addCommand, addStoreAction } from '../store-command.js';
 
-/** Adds `owners` and its commands. */
 export function addOwnersCommands(program: Command): void {
   const owners = addCommand(
     program,

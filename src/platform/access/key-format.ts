@@ -53,7 +53,6 @@ export class KeyMaker {
   }
 }
 
-/** Whether a text has the form of an API key. */
 export function hasKeyForm(text: string): boolean {
   return FORM.test(text);
 }

@@ -40,7 +40,6 @@ export interface StoredPlan {
   readonly limitPerDay: number | null;
 }
 
-/** Returns the limits of an owner. */
 export function limitsOf({ plan, limitPerMinute, limitPerDay }: StoredPlan): PlanLimits {
   return PLAN_LIMITS[plan] ?? { perMinute: limitPerMinute ?? 0, perDay: limitPerDay ?? 0 };
 }

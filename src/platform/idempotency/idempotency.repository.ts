@@ -27,7 +27,6 @@ const DELETE_EXPIRED = `
            SELECT ctid FROM idempotency_keys
             WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))`;
 
-/** An idempotency key and the owner that sent it. */
 export type OwnedKey = Pick<IdempotencyRecord, 'ownerId' | 'key'>;
 
 type StoredResponse = Pick<IdempotencyRecord, 'fingerprint' | 'response'>;

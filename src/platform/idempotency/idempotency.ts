@@ -15,7 +15,6 @@ const IN_PROGRESS = new ServiceError('idempotency_key_in_progress', idempotencyK
 });
 const REUSED = new ServiceError('idempotency_key_reused', idempotencyKeyReused);
 
-/** A request with an idempotency key. */
 interface IdempotentRequest extends OwnedKey {
   /** The name of the operation. An owner cannot use one key for two operations. */
   operation: string;

@@ -45,7 +45,6 @@ export class BackgroundJob {
     await this.running;
   }
 
-  /** Runs the work once, now. */
   async run(): Promise<void> {
     try {
       await this.work(this.stopping.signal);

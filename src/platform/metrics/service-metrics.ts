@@ -40,7 +40,6 @@ export class ServiceMetrics {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** Counts and times a request. */
   observeResponse(request: Request, response: Response, durationMs: number): void {
     const method = METHODS.has(request.method) ? request.method : '_OTHER';
     const route = routeOf(request);

@@ -28,7 +28,6 @@ export function limitHeaders(decision: RateLimitDecision): [name: string, value:
   ];
 }
 
-/** Sets the rate limit headers of a response. */
 export function setLimitHeaders(response: Response, decision: RateLimitDecision): void {
   for (const [name, value] of limitHeaders(decision)) response.setHeader(name, value);
 }

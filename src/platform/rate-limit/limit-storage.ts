@@ -5,7 +5,6 @@ import type { Circuit } from './redis/circuit.js';
 /** A fixed window of a budget. It starts with the first request that is counted in it. */
 export interface Quota {
   readonly name: 'minute' | 'day' | 'route';
-  /** Requests per window. */
   readonly limit: number;
   readonly lengthMs: number;
   /** The route whose requests a 'route' window counts. The other windows count all requests. */
@@ -79,7 +78,6 @@ export interface RateLimitDecision {
   /** The storage's time, in milliseconds since the epoch. */
   readonly nowMs: number;
   readonly windows: readonly QuotaState[];
-  /** Set while the API key is banned. */
   readonly bannedUntilMs?: number;
   /** The rejection of this request started the ban. */
   readonly banBegins?: boolean;

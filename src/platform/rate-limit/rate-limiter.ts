@@ -34,7 +34,6 @@ export class RateLimiter extends AddressLimits {
     return decision;
   }
 
-  /** Returns the decision on a request without counting it. */
   peek(budget: Budget): Promise<RateLimitDecision> {
     return this.storage.decide(budget, 'peek');
   }

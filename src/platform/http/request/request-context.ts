@@ -102,12 +102,10 @@ function clientAddress(request: Request): string | undefined {
   return ip !== undefined && isIP(ip) ? ip : remoteAddress;
 }
 
-/** Returns the current request. */
 export function requestOf(host: ArgumentsHost): Request {
   return host.switchToHttp().getRequest<Request>();
 }
 
-/** Returns the response to the current request. */
 export function responseOf(host: ArgumentsHost): Response {
   return host.switchToHttp().getResponse<Response>();
 }

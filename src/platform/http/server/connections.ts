@@ -13,7 +13,6 @@ import { Arrivals } from './arrivals.js';
 import type { HttpAdapter } from './http-adapter.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
-/** A client connection. */
 interface Connection {
   readonly socket: Socket;
   /** The client's address; IPv6 addresses by /64 network. */
@@ -145,7 +144,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
     for (const { socket } of this.idle) if (socket.bytesRead === 0) socket.destroy();
   }
 
-  /** Closes every connection immediately. */
   closeAll(): void {
     for (const socket of this.bySocket.keys()) socket.destroy();
   }

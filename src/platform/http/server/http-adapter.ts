@@ -82,7 +82,6 @@ export class HttpAdapter extends ExpressAdapter {
     this.endsConnections = true;
   }
 
-  /** Closes the connections without a request in progress. */
   closeIdleConnections(): void {
     // Node treats a connection as idle even while BatchedWrites still holds its response.
     this.writes.flush();
