@@ -57,7 +57,11 @@ export async function runService(
   stopReason: Promise<string>,
 ): Promise<void> {
   try {
-    const app = await start(features, settings, database, log).catch(rethrow);
+    const options = { settings, clock: new SystemClock(), database, features };
+    // The migrations run while Nest creates the application.
+    const schemaCurrent = makeSchemaCurrent(settings, database, log.logger);
+    const app = await createApp(options, log.logger, schemaCurrent).catch(rethrow);
+    app.get(ServiceMetrics).observeProcess(VERSION, log.output);
     const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
     try {
       // Null when no demo API key is valid, undefined without the embedded database.
@@ -80,22 +84,6 @@ export async function runService(
     await database.close();
     await log.output.flush(FLUSH_LIMIT_MS);
   }
-}
-
-/** Creates the application, and brings the schema up to date at the same time. */
-async function start(
-  features: readonly Type[],
-  settings: Settings,
-  database: DatabaseLocation,
-  { logger, output }: Log,
-): Promise<NestExpressApplication> {
-  const app = await createApp(
-    { settings, clock: new SystemClock(), database, features },
-    logger,
-    makeSchemaCurrent(settings, database, logger),
-  );
-  app.get(ServiceMetrics).observeProcess(VERSION, output);
-  return app;
 }
 
 /** Migrates the schema, or checks that no migration is missing. */
