@@ -120,7 +120,7 @@ const UNTIL_LIMIT_MS = 10_000;
     for (const [index, host] of HOSTS.entries()) {
       const replica = replicas[index]!;
       await added(replica);
-      expect(await replica.stop()).toBe(0);
+      expect(await replica.stop('SIGTERM')).toBe(0);
       replicas[index] = await startReplica(host);
       await added(replicas[index]);
     }
@@ -245,7 +245,7 @@ const UNTIL_LIMIT_MS = 10_000;
   });
 
   test('503 with an Error body and Retry-After when no replica is running', async () => {
-    expect(await Promise.all(replicas.map((replica) => replica.stop()))).toEqual([0, 0]);
+    expect(await Promise.all(replicas.map((replica) => replica.stop('SIGTERM')))).toEqual([0, 0]);
     const { status, headers, json } = await client.get('/v1/pets');
     expect([status, json]).toEqual([
       503,
