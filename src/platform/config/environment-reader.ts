@@ -15,6 +15,8 @@ interface Range {
 export class EnvironmentReader {
   /** What is expected of each invalid variable. */
   private readonly invalid = new Map<string, string>();
+  /** One line for each setting that works but should be changed. */
+  readonly warnings: string[] = [];
 
   constructor(private readonly environment: Environment) {}
 

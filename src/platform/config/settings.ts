@@ -15,6 +15,8 @@ export class Settings {
   readonly limits: LimitSettings;
   readonly bounds: Bounds;
   readonly logging: LoggingSettings;
+  /** One line for each setting that works but should be changed. */
+  readonly warnings: readonly string[];
 
   /**
    * @param environment the variables, `process.env` by default
@@ -28,6 +30,7 @@ export class Settings {
     this.limits = readLimitSettings(read);
     this.bounds = readBounds(read);
     this.logging = readLoggingSettings(read);
+    this.warnings = read.warnings;
     read.requireValid();
   }
 }
