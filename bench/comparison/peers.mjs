@@ -62,7 +62,7 @@ export const PEERS = [
 /** @param {string} folder a built checkout of an earlier commit @returns {Peer} */
 export function earlierService(folder) {
   const program = programOf(folder, 'main');
-  return { ...SERVICE, name: 'earlier', program, features: ['animals', 'rejections'] };
+  return { name: 'earlier', program, features: ['animals', 'rejections'], env: SERVICE.env };
 }
 
 /**
