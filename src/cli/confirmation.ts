@@ -1,6 +1,8 @@
 import { createInterface } from 'node:readline';
 import type { DatabaseTarget } from '../platform/database/database-target.js';
 
+const RESPONSE_TIMEOUT_MS = 600_000;
+
 /** The option `--yes` confirms a command that runs without a terminal. */
 export const YES_OPTION = ['--yes', 'do not ask for confirmation'] as const;
 
@@ -29,9 +31,12 @@ export async function confirm(
   }
 }
 
-/** Returns a line of standard input, or '' at its end. */
+/** Returns a line of standard input, or '' at its end or after ten minutes. */
 async function readLine(): Promise<string> {
-  const lines = createInterface({ input: process.stdin });
+  const lines = createInterface({
+    input: process.stdin,
+    signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
+  });
   try {
     for await (const line of lines) return line.trim();
     return '';
