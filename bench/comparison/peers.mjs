@@ -32,7 +32,7 @@ export const SERVICE = {
   env: {
     METRICS_PORT: '0',
     ANONYMOUS_REQUESTS_PER_MINUTE: '1000000000',
-    BAN_AFTER_REFUSALS: '1000000000',
+    BAN_AFTER_REJECTIONS: '1000000000',
   },
 };
 
@@ -62,7 +62,9 @@ export const PEERS = [
 /** @param {string} folder a built checkout of an earlier commit @returns {Peer} */
 export function earlierService(folder) {
   const program = programOf(folder, 'main');
-  return { name: 'earlier', program, features: ['animals', 'rejections'], env: SERVICE.env };
+  // The first release has the second name.
+  const env = { ...SERVICE.env, BAN_AFTER_REFUSALS: '1000000000' };
+  return { name: 'earlier', program, features: ['animals', 'rejections'], env };
 }
 
 /**

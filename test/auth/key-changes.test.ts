@@ -14,7 +14,7 @@ import {
 } from '../harness/rate-limit/limits.js';
 import { START_MS, startService } from '../harness/service/service.js';
 
-const store = useStore({ env: { BAN_AFTER_REFUSALS: '2', BAN_SECONDS: '3600' } });
+const store = useStore({ env: { BAN_AFTER_REJECTIONS: '2', BAN_SECONDS: '3600' } });
 
 type Ask = () => Promise<ApiResponse>;
 

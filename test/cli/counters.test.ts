@@ -27,7 +27,7 @@ describeWithRedis('with REDIS_URL', () => {
 
   beforeAll(async () => {
     redis = await startRedis();
-    const env = { REDIS_URL: redis.url, REDIS_PREFIX: 'shop:', BAN_AFTER_REFUSALS: '2' };
+    const env = { REDIS_URL: redis.url, REDIS_PREFIX: 'shop:', BAN_AFTER_REJECTIONS: '2' };
     service = await startService({ database, nowMs: Date.now(), env });
     cli = new Cli({ DATABASE_URL: database.url, REDIS_URL: redis.url, REDIS_PREFIX: 'shop:' });
   });

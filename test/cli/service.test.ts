@@ -17,7 +17,7 @@ describe('changes by operators', () => {
     service = await startService({
       database,
       nowMs: Date.now(),
-      env: { BAN_AFTER_REFUSALS: '1' },
+      env: { BAN_AFTER_REJECTIONS: '1' },
     });
     cli = new Cli({ DATABASE_URL: database.url });
   });

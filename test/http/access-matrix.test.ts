@@ -20,7 +20,7 @@ let routes: Route[];
 beforeAll(async () => {
   service = await startService({
     features: join(__dirname, '../harness/features/open-route.mjs'),
-    env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000000', BAN_AFTER_REFUSALS: '1' },
+    env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000000', BAN_AFTER_REJECTIONS: '1' },
   });
   callers = await callersOf(service);
   const { key } = await createOwner(service.database);

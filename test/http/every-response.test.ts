@@ -28,7 +28,7 @@ let petId: string;
 beforeAll(async () => {
   service = await startService({
     features: join(__dirname, '../harness/features/failing.mjs'),
-    env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000000', BAN_AFTER_REFUSALS: '0' },
+    env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000000', BAN_AFTER_REJECTIONS: '0' },
   });
   ({ key } = await createOwner(service.database));
   client = new ApiClient(service, key);

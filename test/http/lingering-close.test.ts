@@ -19,7 +19,7 @@ let spentKey: string;
 
 beforeAll(async () => {
   service = await startService({
-    env: { BAN_AFTER_REFUSALS: '0', ANONYMOUS_REQUESTS_PER_MINUTE: '1000000' },
+    env: { BAN_AFTER_REJECTIONS: '0', ANONYMOUS_REQUESTS_PER_MINUTE: '1000000' },
   });
   ({ key } = await createOwner(service.database));
   ({ key: spentKey } = await createOwner(service.database, {

@@ -17,7 +17,7 @@ let replicas: BuiltService[] = [];
 beforeAll(async () => {
   database = await createDatabase({ template: 'template0' });
   relay = await DatabaseRelay.open(database.url);
-  const env = { DATABASE_URL: database.url, BAN_SECONDS: '3600', BAN_AFTER_REFUSALS: '2' };
+  const env = { DATABASE_URL: database.url, BAN_SECONDS: '3600', BAN_AFTER_REJECTIONS: '2' };
   replicas = await Promise.all([
     startBuiltService(env),
     startBuiltService(env),

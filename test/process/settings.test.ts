@@ -77,7 +77,7 @@ test.each<[name: string, value: string, group: keyof Settings, read: object]>([
   ['TRUST_PROXY', '10.0.0.0/8, ::1', 'server', { trustProxy: ['10.0.0.0/8', '::1'] }],
   ['TRUST_PROXY', '10.0.0.1/32', 'server', { trustProxy: ['10.0.0.1/32'] }],
   ['TRUST_PROXY', '::1/128', 'server', { trustProxy: ['::1/128'] }],
-  ['BAN_AFTER_REFUSALS', '0', 'limits', { banAfterRejections: 0 }],
+  ['BAN_AFTER_REJECTIONS', '0', 'limits', { banAfterRejections: 0 }],
   ['BAN_SECONDS', '0', 'limits', { banMs: 0 }],
   [
     'CORS_ORIGINS',
@@ -91,6 +91,15 @@ test.each<[name: string, value: string, group: keyof Settings, read: object]>([
   ['HEADERS_TIMEOUT_SECONDS', '0.1', 'server', { headersTimeoutMs: 100 }],
 ])('%s=%s is accepted', (name, value, group, read) => {
   expect(new Settings({ [name]: value })[group]).toMatchObject(read);
+});
+
+test('BAN_AFTER_REFUSALS, the former name of BAN_AFTER_REJECTIONS, works with a warning', () => {
+  const { limits, warnings } = new Settings({ BAN_AFTER_REFUSALS: '7' });
+  expect(limits.banAfterRejections).toBe(7);
+  expect(warnings).toEqual([expect.stringContaining('BAN_AFTER_REJECTIONS')]);
+  const both = new Settings({ BAN_AFTER_REFUSALS: '7', BAN_AFTER_REJECTIONS: '8' });
+  expect(both.limits.banAfterRejections).toBe(8);
+  expect(new Settings({ BAN_AFTER_REJECTIONS: '7' }).warnings).toEqual([]);
 });
 
 test.each<[name: string, expected: RegExp, ...values: string[]]>([
@@ -149,7 +158,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     ...['true', '-1', '10.0.0', '10.0.0.0/33', '::1/129', 'proxy', '1,2'],
   ],
   ['ANONYMOUS_REQUESTS_PER_MINUTE', /integer from 1/, '0', 'none'],
-  ['BAN_AFTER_REFUSALS', /integer from 0/, '-1', 'never'],
+  ['BAN_AFTER_REJECTIONS', /integer from 0/, '-1', 'never'],
   ['BAN_SECONDS', /seconds from 0/, '-1', '5m', '1.2345'],
   [
     'CORS_ORIGINS',

@@ -198,13 +198,13 @@ describe('an unban', () => {
 
 it.each<[env: Record<string, string>, codes: string[], rateLimit: string]>([
   [
-    { BAN_AFTER_REFUSALS: '2', BAN_SECONDS: '7' },
+    { BAN_AFTER_REJECTIONS: '2', BAN_SECONDS: '7' },
     [...many(3, ALLOWED), REJECTED, ...many(2, BANNED)],
     // The limit of the minute is exceeded until after the ban.
     '"minute";r=0;t=60, "day";r=0;t=7',
   ],
   [
-    { BAN_AFTER_REFUSALS: '0' },
+    { BAN_AFTER_REJECTIONS: '0' },
     [...many(3, ALLOWED), ...many(6, REJECTED)],
     '"minute";r=0;t=60, "day";r=99997;t=86400',
   ],

@@ -12,7 +12,7 @@ import {
 
 const AMPLE = 1_000;
 
-const store = useStore({ env: { BAN_AFTER_REFUSALS: '0' } });
+const store = useStore({ env: { BAN_AFTER_REJECTIONS: '0' } });
 
 async function newClient(perMinute: number, perDay: number): Promise<ApiClient> {
   const owner = await createOwner(store.database, { limits: { perMinute, perDay } });

@@ -15,7 +15,7 @@ interface Range {
 export class EnvironmentReader {
   /** What is expected of each invalid variable. */
   private readonly invalid = new Map<string, string>();
-  /** One line for each setting that works but should be changed. */
+  /** One line for each variable that is set under a former name. */
   readonly warnings: string[] = [];
 
   constructor(private readonly environment: Environment) {}
@@ -36,6 +36,13 @@ export class EnvironmentReader {
   /** @throws SettingError when a variable is invalid */
   requireValid(): void {
     if (this.invalid.size > 0) throw new SettingError(this.invalid);
+  }
+
+  /** Returns the name to read of a renamed variable: the former one if only that is set. */
+  renamed(former: string, name: string): string {
+    if (this.text(former) === undefined) return name;
+    this.warnings.push(`${former} has been renamed to ${name}. Use the new name.`);
+    return this.text(name) === undefined ? former : name;
   }
 
   raw(name: string): string | undefined {

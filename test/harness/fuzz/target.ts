@@ -47,7 +47,7 @@ export class Target {
     const service = await startService({
       env: {
         ANONYMOUS_REQUESTS_PER_MINUTE: String(ADDRESS_LIMIT),
-        BAN_AFTER_REFUSALS: '0',
+        BAN_AFTER_REJECTIONS: '0',
         LOG_LEVEL: 'warn',
       },
     });

@@ -73,7 +73,7 @@ export async function callersOf({ database }: TestService): Promise<Caller[]> {
   ];
 }
 
-/** Sends two requests over the limit, which causes the ban with BAN_AFTER_REFUSALS=1. */
+/** Sends two requests over the limit, which causes the ban with BAN_AFTER_REJECTIONS=1. */
 export async function ban(service: TestService, { headers }: Caller): Promise<void> {
   for (let count = 0; count < 2; count++) await send(service, '/v1/pets', { headers });
 }

@@ -28,7 +28,7 @@ beforeAll(async () => {
     features: [example.modules, join(__dirname, '../../harness/features/routes.mjs')],
     env: {
       ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
-      BAN_AFTER_REFUSALS: '1',
+      BAN_AFTER_REJECTIONS: '1',
       DATABASE_LOCK_TIMEOUT_SECONDS: '0.1',
     },
   });
