@@ -131,6 +131,14 @@ test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
       await send({ url }, '/health/live');
       await send({ url }, '/v1/pets?limit=1', { headers: { Authorization: `Bearer ${key}` } });
       await send({ url }, '/v1/pets/1%0AINFO%1B%5B31m');
+      const create = { 'Idempotency-Key': 'a', 'Content-Type': 'application/json' };
+      for (let count = 0; count < 2; count++) {
+        await send({ url }, '/v1/pets', {
+          method: 'POST',
+          headers: { Authorization: `Bearer ${key}`, ...create },
+          body: '{"name":"Momo","categoryId":2}',
+        });
+      }
       child.stdin.write('\x03');
     }
     rmSync(dataDir, { recursive: true });
@@ -146,6 +154,8 @@ test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
       expect.stringMatching(
         /^… INFO: GET \/v1\/pets\/1%0AINFO%1B%5B31m 401 missing_api_key \d+\.\d ms$/,
       ),
+      expect.stringMatching(/^… INFO: POST \/v1\/pets 201 \d+\.\d ms$/),
+      expect.stringMatching(/^… INFO: POST \/v1\/pets 201 replayed \d+\.\d ms$/),
       expect.stringMatching(/^… INFO: stopping/),
       '… INFO: stopped',
     ]);
