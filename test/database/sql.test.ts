@@ -20,6 +20,12 @@ beforeEach(async () => {
 });
 
 describe('queryRows', () => {
+  it('returns the rows of an UPDATE alone, unlike query() of TypeORM', async () => {
+    const sql = 'UPDATE notes SET id = 9 WHERE id = 1 RETURNING id';
+    // eslint-disable-next-line database/typed-sql -- unused, and so an error, if the rule misses it
+    expect(await dataSource.manager.query(sql)).toEqual([[{ id: 9 }], 1]);
+  });
+
   it.each([
     ['SELECT', 'SELECT id FROM notes WHERE id = $1', [{ id: 1 }]],
     ['SELECT without rows', 'SELECT id FROM notes WHERE id = $1 AND false', []],

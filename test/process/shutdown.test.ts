@@ -236,5 +236,10 @@ test('a signal during the start stops the service in order after the start', asy
   await empty.query('SELECT pg_advisory_unlock(7236114901)');
   expect(await stopped).toBe(0);
   expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped' });
+  const rows = await empty.query<{ name: string }>('SELECT name FROM migrations ORDER BY id');
+  const migrations = rows.map(({ name }) => name);
+  expect(service.logs()).toContainEqual(
+    expect.objectContaining({ msg: 'schema migrated', migrations }),
+  );
   await empty.close();
 });

@@ -165,20 +165,3 @@ test('MAX_UNAUTHENTICATED_REQUESTS › requests without a valid API key are shed
   for (const { status } of await Promise.all(held)) expect(status).toBe(200);
   expect(await metric(service, 'pets_shed_total{bound="unauthenticated_requests"}')).toBe(2);
 });
-
-test('DATABASE_QUEUE_SIZE › 503 for requests over the limit before they are counted', async () => {
-  const service = await start({ DATABASE_POOL_SIZE: '1', DATABASE_QUEUE_SIZE: '2' });
-  const client = await cachedClient(service);
-  const lock = await holdPets(database);
-  // One list has the connection. The others wait for it, up to eight in each call.
-  const held = [client.get('/v1/pets')];
-  await lock.waitedFor();
-  held.push(...Array.from({ length: 9 }, () => client.get('/v1/pets')));
-  await untilMetric(service, 'db_client_connection_pending_requests', (value) => value === 2);
-
-  expectShed(await client.get('/v1/pets'));
-  await lock.release();
-  for (const { status } of await Promise.all(held)) expect(status).toBe(200);
-  expect(remaining(await client.get('/v1/pets'))).toBe(1_000_000 - 12);
-  expect(await metric(service, 'pets_shed_total{bound="database_queue"}')).toBe(1);
-});
