@@ -1,4 +1,4 @@
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
 import { canReadMemory, peakMemoryBytes } from '../harness/service/process-memory.js';
@@ -8,23 +8,18 @@ const MEBIBYTE = 1_048_576;
 const PET = '{"name":"Frank","categoryId":1}';
 const SPACE = '1\r\n \r\n';
 
-let database: TestDatabase;
+const database = useDatabase();
 let service: BuiltService;
 let port: number;
 let key: string;
 
 beforeAll(async () => {
-  database = await createDatabase();
   service = await startBuiltService({
     DATABASE_URL: database.url,
     ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
   });
   port = Number(new URL(service.url).port);
   ({ key } = await createOwner(database));
-});
-afterAll(async () => {
-  await service.stop();
-  await database.close();
 });
 
 function head(...headers: string[]): string {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { ApiClient, send } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { holdPets } from '../harness/database/database-lock.js';
 import { createOwner } from '../harness/database/factories.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
@@ -17,20 +17,18 @@ import {
 
 const UNFINISHED = 'GET /v1/pets HTTP/1.1\r\n';
 
-let database: TestDatabase;
+const database = useDatabase();
 let key: string;
 const services: TestService[] = [];
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  database = await createDatabase();
   ({ key } = await createOwner(database));
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   for (const service of services.splice(0)) await service.close();
 });
-afterAll(() => database.close());
 
 async function start(env: Environment): Promise<TestService> {
   const service = await startService({ database, env });
@@ -88,6 +86,7 @@ test('MAX_CONNECTIONS › a connection with a request in progress stays, and a n
     DATABASE_STATEMENT_TIMEOUT_SECONDS: '10',
     DATABASE_LOCK_TIMEOUT_SECONDS: '10',
   });
+
   const lock = await holdPets(database);
   const request = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
   const busy = await Promise.all(

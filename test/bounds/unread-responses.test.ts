@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { ApiClient } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 import { type Environment, startService, type TestService } from '../harness/service/service.js';
@@ -13,20 +13,18 @@ const LIMIT_SECONDS = 2;
 /** The service promises the limit plus five seconds. The rest is for a busy machine. */
 const LATEST_MS = (LIMIT_SECONDS + 5) * 1_000 + 3_000;
 
-let database: TestDatabase;
+const database = useDatabase();
 let key: string;
 const services: TestService[] = [];
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  database = await createDatabase();
   ({ key } = await createOwner(database));
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   for (const service of services.splice(0)) await service.close();
 });
-afterAll(() => database.close());
 
 async function start(env: Environment = {}): Promise<TestService> {
   const service = await startService({

@@ -2,7 +2,7 @@ import {
   BoundedPool,
   DatabaseQueueFullError,
 } from '../../src/platform/database/pools/bounded-pool.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { holdPets } from '../harness/database/database-lock.js';
 import type { ApiResponse } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
@@ -11,12 +11,8 @@ import { limitsOf } from '../harness/rate-limit/limits.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 
 describe('a pool with a bounded queue', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   const pools: BoundedPool[] = [];
-  beforeAll(async () => {
-    database = await createDatabase();
-  });
-  afterAll(() => database.close());
   afterEach(() => Promise.all(pools.splice(0).map((pool) => pool.end())));
 
   function open(max: number, maxWaiting: number): BoundedPool {

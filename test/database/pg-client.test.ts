@@ -7,15 +7,9 @@ import {
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import { UnpreparedPgClient, PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { columnTypes } from '../../src/platform/database/pipelining/statement-batch.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createDatabase();
-});
-
-afterAll(() => database.close());
+const database = useDatabase();
 
 async function connected<Result>(
   Client: typeof PgClient,

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrations } from '../../src/platform/database/migrations/index.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { type TestDatabase, createDatabase, useDatabase } from '../harness/database/database.js';
 import { catalogue, SchemaProcess } from '../harness/database/schema.js';
 
 let service: SchemaProcess;
@@ -30,13 +30,7 @@ async function withDatabase(
 const EMPTY = { template: 'template0' };
 
 describe('the schema', () => {
-  let database: TestDatabase;
-
-  beforeAll(async () => {
-    database = await createDatabase();
-  });
-
-  afterAll(() => database.close());
+  const database = useDatabase();
 
   it('is, by the migrations, what TypeORM would make of the entities', async () => {
     expect(await service.run('differences', database)).toEqual([]);
@@ -73,18 +67,15 @@ describe('the schema', () => {
 });
 
 describe('a row that breaks a rule', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
 
   beforeAll(async () => {
-    database = await createDatabase();
     await database.query(
       `INSERT INTO owners (name, plan) VALUES ('Taken', 'free');
        INSERT INTO api_keys (owner_id, hash, hint) VALUES (1, decode(repeat('00', 32), 'hex'), '');
        INSERT INTO pets (name, category_id, status) VALUES ('Frank', 1, 'sold')`,
     );
   });
-
-  afterAll(() => database.close());
 
   const pet = (values: string) => `INSERT INTO pets (name, category_id, status) VALUES (${values})`;
   const owner = (values: string) =>

@@ -1,19 +1,15 @@
 import { DataSource } from 'typeorm';
 import { changeRows, queryRows } from '../../src/platform/database/sql.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
 
-let database: TestDatabase;
+const database = useDatabase();
 let dataSource: DataSource;
 
 beforeAll(async () => {
-  database = await createDatabase();
   dataSource = new DataSource({ type: 'postgres', url: database.url });
   await dataSource.initialize();
+  closeBeforeDatabases(() => dataSource.destroy());
   await database.query('CREATE TABLE notes (id int, text text)');
-});
-afterAll(async () => {
-  await dataSource.destroy();
-  await database.close();
 });
 beforeEach(async () => {
   await database.query(`TRUNCATE notes; INSERT INTO notes VALUES (1, 'one'), (2, 'two')`);

@@ -4,30 +4,26 @@ import { BackgroundJobs } from '../../src/platform/jobs/background-jobs.js';
 import { ExpiredRecords } from '../../src/platform/idempotency/expired-records.js';
 import { IdempotencyRecord } from '../../src/platform/idempotency/idempotency-record.entity.js';
 import { IdempotencyRepository } from '../../src/platform/idempotency/idempotency.repository.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
 
 const NOW_MS = Date.parse('2027-03-01T12:00:00.000Z');
 /** The longest random time between two runs. */
 const MAX_INTERVAL_MS = 90_000;
 
-let database: TestDatabase;
+const database = useDatabase();
 let dataSource: DataSource;
 let repository: IdempotencyRepository;
 let jobs: BackgroundJobs;
 
 beforeAll(async () => {
-  database = await createDatabase();
   dataSource = new DataSource({
     type: 'postgres',
     url: database.url,
     entities: [IdempotencyRecord],
   });
   await dataSource.initialize();
+  closeBeforeDatabases(() => dataSource.destroy());
   repository = new IdempotencyRepository(dataSource.manager);
-});
-afterAll(async () => {
-  await dataSource.destroy();
-  await database.close();
 });
 beforeEach(async () => {
   await database.query('TRUNCATE idempotency_keys');

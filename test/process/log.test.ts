@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { send } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import {
   type BuiltService,
   inheritedEnvironment,
@@ -22,12 +22,7 @@ const hasTerminal = spawnSync('script', ['--version']).status === 0;
 if (!hasTerminal)
   console.warn('To test the log on a terminal, install script of util-linux (bsdutils).');
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 describe('when the output is not a terminal', () => {
   let service: BuiltService;
@@ -97,6 +92,7 @@ test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
       LOG_LEVEL: 'warn',
     },
   });
+
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
   const listening = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`;
@@ -122,6 +118,7 @@ test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
         TERM: 'xterm',
       },
     });
+
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) {
       // Without the colours and the echo of ^C.

@@ -1,29 +1,24 @@
 import { unknownKey } from '../harness/database/api-keys.js';
 import { ApiClient, send } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 const DURATION = 'http_server_request_duration_seconds';
 
-let database: TestDatabase;
+const database = useDatabase();
 let service: BuiltService;
 let metrics: { url: string };
 let client: ApiClient;
 
 beforeAll(async () => {
-  database = await createDatabase();
   service = await startBuiltService({
     DATABASE_URL: database.url,
     METRICS_PORT: '0',
   });
   metrics = { url: String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']) };
   client = new ApiClient(service, (await createOwner(database)).key);
-});
-afterAll(async () => {
-  await service.stop();
-  await database.close();
 });
 
 /** Returns the counts of requests by their labels: method, route and status. */

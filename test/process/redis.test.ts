@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient, send } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { askUntil, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
@@ -28,7 +28,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
   'the built service with Redis over TLS and a password',
   () => {
     let folder: string;
-    let database: TestDatabase;
+    const database = useDatabase();
     let redis: RedisServer;
     let service: BuiltService;
     let metrics: { url: string };
@@ -36,7 +36,6 @@ function createCertificate(folder: string): { key: string; certificate: string }
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), 'pets-redis-tls-'));
       const { key, certificate } = createCertificate(folder);
-      database = await createDatabase();
       redis = await startRedis({
         args: ['--maxmemory-policy', 'volatile-lru', '--requirepass', 'p@ss,word'],
         tls: { key, certificate },
@@ -51,9 +50,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
       metrics = { url: String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']) };
     });
     afterAll(async () => {
-      await service.stop('SIGKILL');
       await redis.close();
-      await database.close();
       rmSync(folder, { recursive: true });
     });
 
@@ -92,6 +89,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
         'pets_redis_failures_total{reason="memory"}': 0,
         'pets_bans_total{plan="enterprise"}': 1,
       });
+
       // The log is written a little later than the response.
       await service.waitForLog(({ msg }) => msg === 'API key banned');
       expect(service.logs().filter(({ msg }) => msg === 'API key banned')).toEqual([
@@ -105,6 +103,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
         'pets_redis_circuit_changes_total{state="open"}': 1,
         'pets_redis_failures_total{reason="timeout"}': expect.any(Number) as number,
       });
+
       const age = 'pets_redis_last_reading_age_seconds';
       expect(early[age]).toBeGreaterThan(0);
       expect(late[age]).toBeGreaterThan(early[age]!);

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, send } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createDatabase, useDatabase } from '../harness/database/database.js';
 import { holdPets } from '../harness/database/database-lock.js';
-import { DatabaseRelay } from '../harness/database/database-relay.js';
+import { Relay } from '../harness/database/relay.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
 import {
@@ -16,14 +16,12 @@ const PET = '{"name":"Frank","categoryId":1}';
 /** Well below the grace period of the tests. */
 const AT_ONCE_MS = 2_500;
 
-let database: TestDatabase;
+const database = useDatabase();
 let key: string;
 
 beforeAll(async () => {
-  database = await createDatabase();
   ({ key } = await createOwner(database));
 });
-afterAll(() => database.close());
 
 interface Started {
   service: BuiltService;
@@ -70,6 +68,7 @@ test.each([
       // Repeats like a timer of a feature.
       NODE_OPTIONS: `--import="data:text/javascript,process.on('SIGUSR2',()=>setInterval(()=>{${encodeURIComponent(defect)}},10))"`,
     });
+
     const lock = await holdPets(database);
     const locked = await RawConnection.open({ port }, request('GET', '/v1/pets'));
     await lock.waitedFor();
@@ -94,11 +93,12 @@ test.each([
 );
 
 test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connection: close, and is not ready at once, even if the database hangs', async () => {
-  const relay = await DatabaseRelay.open(database.url);
+  const relay = await Relay.open(database.url);
   const { service, port, client } = await start({
     DATABASE_URL: relay.url,
     SHUTDOWN_DELAY_SECONDS: '2',
   });
+
   const kept = await RawConnection.open({ port }, request('GET', '/v1/pets'));
   expect((await kept.response()).headers['connection']).toBe('keep-alive');
   const stopped = stop(service);
@@ -113,7 +113,7 @@ test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connectio
   expect([last.status, last.headers['connection']]).toEqual([200, 'close']);
   await kept.serverEnd();
 
-  await relay.stall();
+  relay.hold();
   const sentAt = performance.now();
   const { json } = await send(service, '/health/ready');
   // The time limit of a statement is 2 s, which is too late for a load balancer.
@@ -123,7 +123,6 @@ test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connectio
   expect(code).toBe(0);
   expect(ms).toBeGreaterThan(2_000);
   await expect(send(service, '/health/live')).rejects.toThrow(/ECONNREFUSED/);
-  await relay.cut();
 });
 
 describe('requests in progress get a response, and no new connection is accepted', () => {
@@ -132,6 +131,7 @@ describe('requests in progress get a response, and no new connection is accepted
       DATABASE_STATEMENT_TIMEOUT_SECONDS: '10',
       DATABASE_LOCK_TIMEOUT_SECONDS: '10',
     });
+
     const lock = await holdPets(database);
     const locked = await RawConnection.open({ port }, request('GET', '/v1/pets'));
     await lock.waitedFor();
@@ -162,7 +162,7 @@ describe('requests in progress get a response, and no new connection is accepted
   });
 
   test('not after SHUTDOWN_GRACE_SECONDS, and a database that hangs does not prevent the exit', async () => {
-    const relay = await DatabaseRelay.open(database.url);
+    const relay = await Relay.open(database.url);
     const { service, port, client } = await start({
       DATABASE_URL: relay.url,
       SHUTDOWN_GRACE_SECONDS: '0.5',
@@ -170,13 +170,12 @@ describe('requests in progress get a response, and no new connection is accepted
     expect((await client.get('/v1/pets')).status).toBe(200);
     const slow = await RawConnection.open({ port }, head(9));
     expect((await slow.response()).status).toBe(100);
-    await relay.stall();
+    relay.hold();
     const { code, ms } = await stop(service);
     expect(code).toBe(0);
     expect(ms).toBeGreaterThan(500);
     expect(ms).toBeLessThan(500 + AT_ONCE_MS);
     slow.close();
-    await relay.cut();
   });
 
   const head = (length: number): string =>
@@ -202,7 +201,7 @@ describe('requests in progress get a response, and no new connection is accepted
 });
 
 test('GET /health/ready › 503 when a shutdown begins while the database query runs', async () => {
-  const relay = await DatabaseRelay.open(database.url);
+  const relay = await Relay.open(database.url);
   const { service } = await start({
     DATABASE_URL: relay.url,
     READINESS_TIMEOUT_SECONDS: '20',
@@ -221,7 +220,6 @@ test('GET /health/ready › 503 when a shutdown begins while the database query 
   const { status, json } = await ready;
   expect([status, json.checks.shutdown]).toEqual([503, 'in progress']);
   expect((await stopped).code).toBe(0);
-  await relay.cut();
 });
 
 test('a signal during the start stops the service in order after the start', async () => {

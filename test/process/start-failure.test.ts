@@ -5,29 +5,23 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
 
 const PASSWORD = 'c0rrect-horse';
 
-let database: TestDatabase;
-let empty: TestDatabase;
+const database = useDatabase();
+const empty = useDatabase({ template: 'template0' });
 /** Accepts connections and sends nothing. */
 let silent: Server;
 let takenPort: number;
 
 beforeAll(async () => {
-  database = await createDatabase();
-  empty = await createDatabase({ template: 'template0' });
   silent = createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');
   takenPort = (silent.address() as AddressInfo).port;
 });
-afterAll(async () => {
-  silent.close();
-  await database.close();
-  await empty.close();
-});
+afterAll(() => silent.close());
 
 /** Starts `dist/main.js` and waits until it exits. */
 async function failToStart(env: Environment): Promise<{ code: number; stderr: string }> {
@@ -41,6 +35,7 @@ async function failToStart(env: Environment): Promise<{ code: number; stderr: st
       ...env,
     },
   });
+
   const [stderr, [code]] = await Promise.all([
     text(child.stderr),
     once(child, 'exit') as Promise<[number]>,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { ApiClient, send } from '../../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { createMemoryGroup, type MemoryGroup } from '../../harness/processes/memory-group.js';
 import { metric, untilMetric } from '../../harness/service/metrics.js';
@@ -15,15 +15,12 @@ const LIMIT_BYTES = 512 * MEBIBYTE;
 const ALLOWED_BYTES = 350 * MEBIBYTE;
 const MAX_BODY_BYTES = 102_400;
 
-let database: TestDatabase;
+const database = useDatabase();
 let group: MemoryGroup;
 let service: BuiltService;
 let port: number;
 const sockets = new Set<Socket>();
 
-beforeAll(async () => {
-  database = await createDatabase();
-});
 beforeEach(async () => {
   group = createMemoryGroup(LIMIT_BYTES);
   const env = { DATABASE_URL: database.url, METRICS_PORT: '0', SHUTDOWN_GRACE_SECONDS: '1' };
@@ -38,7 +35,6 @@ afterEach(async () => {
   expect(await service.stop()).toBe(0);
   group.remove();
 });
-afterAll(() => database.close());
 
 /** Opens a connection that reads and discards everything. */
 async function open(localAddress = '127.0.0.1'): Promise<Socket> {

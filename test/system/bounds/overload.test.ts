@@ -1,5 +1,5 @@
 import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { holdPets } from '../../harness/database/database-lock.js';
 import { expectError } from '../../harness/http/error-response.js';
 import { createOwner } from '../../harness/database/factories.js';
@@ -9,16 +9,12 @@ import { type Environment, startService, type TestService } from '../../harness/
 
 const PET = '{"name":"Frank","categoryId":1}';
 
-let database: TestDatabase;
+const database = useDatabase();
 const services: TestService[] = [];
 
-beforeAll(async () => {
-  database = await createDatabase();
-});
 afterEach(async () => {
   for (const service of services.splice(0)) await service.close();
 });
-afterAll(() => database.close());
 
 async function start(env: Environment = {}): Promise<TestService> {
   const patient = {
@@ -151,6 +147,7 @@ test('MAX_UNAUTHENTICATED_REQUESTS › requests without a valid API key are shed
     MAX_REQUESTS_IN_PROGRESS: '10',
     MAX_UNAUTHENTICATED_REQUESTS: '3',
   });
+
   const client = await cachedClient(service);
   const lock = await holdPets(database);
   const held = Array.from({ length: 3 }, () => client.get('/v1/pets'));

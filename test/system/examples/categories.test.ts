@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { CreateCategories1796083200000 } from '../../../examples/categories/1796083200000-create-categories.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { createDatabase, useDatabase } from '../../harness/database/database.js';
 import { holdTable } from '../../harness/database/database-lock.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { catalogue, SchemaProcess } from '../../harness/database/schema.js';
@@ -15,13 +15,12 @@ const PATH = '/v1/categories';
 const migration = new CreateCategories1796083200000();
 
 let example: Example;
-let database: TestDatabase;
+const database = useDatabase();
 let service: TestService;
 let client: ApiClient;
 
 beforeAll(async () => {
   example = await compileExample('categories');
-  database = await createDatabase();
   await migrateExample(migration, database);
   service = await startService({
     database,
@@ -34,10 +33,6 @@ beforeAll(async () => {
   });
   client = new ApiClient(service, (await createOwner(database)).key);
 }, 120_000);
-afterAll(async () => {
-  await service.close();
-  await database.close();
-});
 beforeEach(() => database.query('TRUNCATE categories'));
 
 const add = (category: unknown): Promise<ApiResponse> => client.post(PATH, category);

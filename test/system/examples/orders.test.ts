@@ -1,5 +1,5 @@
 import { CreateOrders1796169600000 } from '../../../examples/orders/1796169600000-create-orders.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { createDatabase, useDatabase } from '../../harness/database/database.js';
 import { createOwner, createPets, type TestOwner } from '../../harness/database/factories.js';
 import { catalogue, SchemaProcess } from '../../harness/database/schema.js';
 import { compileExample, type Example, migrateExample } from '../../harness/features/examples.js';
@@ -11,7 +11,7 @@ import { startService, type TestService } from '../../harness/service/service.js
 const PATH = '/v1/orders';
 
 let example: Example;
-let database: TestDatabase;
+const database = useDatabase();
 let service: TestService;
 let owner: TestOwner;
 let client: ApiClient;
@@ -19,14 +19,9 @@ let petId: number;
 
 beforeAll(async () => {
   example = await compileExample('orders');
-  database = await createDatabase();
   await migrateExample(new CreateOrders1796169600000(), database);
   service = await startService({ database, features: example.modules });
 }, 120_000);
-afterAll(async () => {
-  await service.close();
-  await database.close();
-});
 beforeEach(async () => {
   await database.query('TRUNCATE pets, orders, outbox_events');
   // Each owner has a window of its own for the limit of the route.

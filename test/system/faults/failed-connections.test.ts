@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Client } from 'pg';
 import { ApiClient, send } from '../../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
-import { DatabaseRelay } from '../../harness/database/database-relay.js';
+import { useDatabase } from '../../harness/database/database.js';
+import { Relay } from '../../harness/database/relay.js';
 import { expectError } from '../../harness/http/error-response.js';
 import { createKey, createOwner } from '../../harness/database/factories.js';
 import { startService, type TestService } from '../../harness/service/service.js';
 
-let database: TestDatabase;
+const database = useDatabase();
 let role: string;
-let relay: DatabaseRelay;
+let relay: Relay;
 let service: TestService;
 let known: ApiClient;
 /** Connected to another database, so that the service's own can be closed and renamed. */
@@ -19,7 +19,6 @@ let administrator: Client;
 let foreign: Server;
 
 beforeAll(async () => {
-  database = await createDatabase();
   role = `${database.name}_role`;
   const url = new URL(database.url);
   url.pathname = '/postgres';
@@ -35,21 +34,25 @@ beforeAll(async () => {
   const asRole = new URL(database.url);
   asRole.username = role;
   asRole.password = 'right';
-  relay = await DatabaseRelay.open(asRole.href);
+  relay = await Relay.open(asRole.href);
   service = await startService({ database, env: { DATABASE_URL: relay.url } });
   known = new ApiClient(service, (await createOwner(database)).key);
 });
 afterAll(async () => {
-  await service.close();
-  await relay.cut();
   foreign.close();
-  await database.close();
   await administrator.query(`DROP ROLE ${role}`);
   await administrator.end();
 });
 
 const foreignUrl = (): string =>
   `postgres://pets@127.0.0.1:${(foreign.address() as AddressInfo).port}/pets`;
+
+/** Breaks the connections of the service. New ones lead to another server. */
+async function leadTo(url: string): Promise<void> {
+  relay.redirect(url);
+  await relay.cut();
+  await relay.restore();
+}
 
 /** Ends all connections to the service's database, the test's own among them. */
 const disconnectAll = (name: string): Promise<unknown> =>
@@ -84,14 +87,8 @@ describe.each<[title: string, reason: RegExp, fault: () => Fault]>([
     'is another program, which does not speak the protocol',
     /received invalid response/,
     () => ({
-      begin: () => {
-        relay.redirect(foreignUrl());
-        return relay.restore();
-      },
-      end: () => {
-        relay.redirect(database.url);
-        return relay.restore();
-      },
+      begin: () => leadTo(foreignUrl()),
+      end: () => leadTo(database.url),
     }),
   ],
 ])('when the server %s', (_title, reason, fault) => {

@@ -16,7 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, send } from '../../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { logLines, type LogLine } from '../../harness/service/output.js';
 import { type Environment, inheritedEnvironment } from '../../harness/service/service.js';
@@ -38,7 +38,7 @@ const hasProc = process.platform === 'linux';
 
 jest.setTimeout(3 * WAIT_LIMIT_MS);
 
-let database: TestDatabase;
+const database = useDatabase();
 let key: string;
 let folder: string;
 let service: StuckService | undefined;
@@ -46,11 +46,8 @@ let service: StuckService | undefined;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  database = await createDatabase();
   ({ key } = await createOwner(database));
 });
-afterAll(() => database.close());
-
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'stuck-output-'));
 });
@@ -89,6 +86,7 @@ class StuckService {
         ...env,
       },
     });
+
     const started = new StuckService(child, port, metricsPort);
     service = started;
     await until(() => started.isAlive());

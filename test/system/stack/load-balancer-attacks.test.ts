@@ -1,5 +1,5 @@
 import { type ClientHttp2Stream, connect } from 'node:http2';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { send } from '../../harness/http/client.js';
 import { RawConnection } from '../../harness/http/raw-connection.js';
@@ -22,14 +22,13 @@ const RATE_LIMITED = {
 };
 
 (command ? describe : describe.skip)('attacks on deploy/haproxy.cfg', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let names: NameServer;
   let replica: BuiltService;
   let haproxy: Haproxy;
   let key: string;
 
   beforeAll(async () => {
-    database = await createDatabase();
     names = await startNameServer(['127.0.0.1']);
     replica = await startBuiltService({ DATABASE_URL: database.url, TRUST_PROXY: '1' });
     ({ key } = await createOwner(database));
@@ -37,11 +36,7 @@ const RATE_LIMITED = {
 
   afterEach(() => haproxy.stop());
 
-  afterAll(async () => {
-    await names.close();
-    await replica.stop();
-    await database.close();
-  });
+  afterAll(() => names.close());
 
   async function startLoadBalancer(limits: Environment = {}): Promise<void> {
     haproxy = await startHaproxy(command ?? '', {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
-import { DatabaseRelay } from '../../harness/database/database-relay.js';
+import { useDatabase } from '../../harness/database/database.js';
+import { Relay } from '../../harness/database/relay.js';
 import { expectError } from '../../harness/http/error-response.js';
 import { createOwner, createPets } from '../../harness/database/factories.js';
 import { findHaproxy, type Haproxy, startHaproxy } from '../../harness/processes/haproxy.js';
@@ -28,8 +28,8 @@ const CATEGORY = 7;
 const UNTIL_LIMIT_MS = 10_000;
 
 (command ? describe : describe.skip)('replicas behind deploy/haproxy.cfg', () => {
-  let database: TestDatabase;
-  let relay: DatabaseRelay;
+  const database = useDatabase();
+  let relay: Relay;
   let names: NameServer;
   let haproxy: Haproxy;
   let key: string;
@@ -41,8 +41,7 @@ const UNTIL_LIMIT_MS = 10_000;
   const hosts = [...HOSTS];
 
   beforeAll(async () => {
-    database = await createDatabase();
-    relay = await DatabaseRelay.open(database.url);
+    relay = await Relay.open(database.url);
     pets = await createPets(database, 30);
     ({ key } = await createOwner(database));
     for (const host of HOSTS) {
@@ -58,9 +57,6 @@ const UNTIL_LIMIT_MS = 10_000;
   afterAll(async () => {
     await haproxy.stop();
     await names.close();
-    await Promise.all(replicas.map((replica) => replica.stop()));
-    await relay.cut();
-    await database.close();
   });
 
   function startReplica(host: string): Promise<BuiltService> {
@@ -120,7 +116,8 @@ const UNTIL_LIMIT_MS = 10_000;
     for (const [index, host] of HOSTS.entries()) {
       const replica = replicas[index]!;
       await added(replica);
-      expect(await replica.stop()).toBe(0);
+      // With a signal, the harness does not wait for the end of the load first.
+      expect(await replica.stop('SIGTERM')).toBe(0);
       replicas[index] = await startReplica(host);
       await added(replicas[index]);
     }
@@ -220,6 +217,7 @@ const UNTIL_LIMIT_MS = 10_000;
         replica.logs().some(({ requestId }) => requestId === 'room'),
       );
     });
+
     const body = newPet('Slow');
     const slow = await Promise.all(HOSTS.map(() => RawConnection.open(limited, headOf(body))));
     const response = await responseOf(503, () => limitedClient.get('/v1/pets'));
