@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ApiClient } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
+import { requestHead } from '../harness/http/raw-connection.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 import { type Environment, startService, type TestService } from '../harness/service/service.js';
 
@@ -36,8 +37,7 @@ async function start(env: Environment = {}): Promise<TestService> {
   return service;
 }
 
-const large = (path = '/v1/large'): string =>
-  `GET ${path} HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
+const large = (path = '/v1/large'): string => requestHead(`GET ${path}`, key, 'Connection: close');
 
 /** Opens connections that read nothing until they are resumed. */
 function openPaused({ port }: TestService, bytes: string, count = 1): Promise<Socket[]> {

@@ -77,8 +77,7 @@ describe('a command on the embedded database while no service runs', () => {
   test('leaves the schema to db migrate when MIGRATE_ON_START is false', async () => {
     await makeCluster(dataDir);
     const cli = new Cli({ DATA_DIR: dataDir, MIGRATE_ON_START: 'false' });
-    expect((await cli.run('db', 'seed', '--animals', '1')).code).toBe(1);
-    expect(await cli.failure(1, 'owners', 'list')).toContain('db migrate');
+    expect(await cli.failure(1, 'db', 'seed', '--animals', '1')).toContain('db migrate');
     await cli.json('db', 'migrate');
     expect(await cli.json('owners', 'list')).toEqual([]);
   });

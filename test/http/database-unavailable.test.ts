@@ -4,7 +4,7 @@ import { useDatabase } from '../harness/database/database.js';
 import { Relay } from '../harness/database/relay.js';
 import { expectError } from '../harness/http/error-response.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 /** Less than the defaults. The response deadline is their sum and half a second. */
@@ -122,11 +122,9 @@ test('GET /v1/pets › 503 in time when a slow lookup and a slow query together 
 test('POST /v1/pets › 201 for a body that arrives slowly, because only waits for the database count', async () => {
   const body = '{"name":"Frank","categoryId":1}';
   const { key } = await createOwner(database);
-  const head = `Authorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
-  const connection = await RawConnection.open(
-    service,
-    `POST /v1/pets HTTP/1.1\r\nHost: pets\r\n${head}\r\n\r\n`,
-  );
+  const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`];
+  const head = requestHead('POST /v1/pets', key, ...headers);
+  const connection = await RawConnection.open(service, head);
   // Longer than the response deadline.
   await sleep(2_000);
   expect((await connection.write(body).response()).status).toBe(201);

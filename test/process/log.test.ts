@@ -11,6 +11,7 @@ import { useDatabase } from '../harness/database/database.js';
 import {
   type BuiltService,
   inheritedEnvironment,
+  spawnBuiltService,
   startBuiltService,
 } from '../harness/service/service.js';
 
@@ -82,24 +83,11 @@ describe('when the output is not a terminal', () => {
 
 test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
   // The log has no line with the address, so the LISTEN connection shows that the service has started.
-  const child = spawn(process.execPath, [MAIN], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...inheritedEnvironment(),
-      PORT: '0',
-      METRICS_PORT: '',
-      DATABASE_URL: database.url,
-      LOG_LEVEL: 'warn',
-    },
-  });
-
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  const quiet = spawnBuiltService({ DATABASE_URL: database.url, LOG_LEVEL: 'warn' });
   const listening = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`;
-  while ((await database.query(listening)).length === 0 && child.exitCode === null) await sleep(20);
-  child.kill('SIGTERM');
-  const [code] = (await once(child, 'exit')) as [number];
-  expect([code, output]).toEqual([0, '']);
+  while ((await database.query(listening)).length === 0 && quiet.process.exitCode === null)
+    await sleep(20);
+  expect([await quiet.stop(), quiet.output()]).toEqual([0, '']);
 });
 
 (hasTerminal ? test : test.skip)(

@@ -4,7 +4,7 @@ import { createDatabase, useDatabase } from '../harness/database/database.js';
 import { holdPets } from '../harness/database/database-lock.js';
 import { Relay } from '../harness/database/relay.js';
 import { createOwner } from '../harness/database/factories.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import {
   type BuiltService,
   type Environment,
@@ -46,16 +46,6 @@ function stop(
 const stopping = (service: BuiltService): Promise<unknown> =>
   service.waitForLog(({ msg }) => msg === 'stopping');
 
-const request = (method: string, path: string, ...headers: string[]): string =>
-  [
-    `${method} ${path} HTTP/1.1`,
-    'Host: pets',
-    `Authorization: Bearer ${key}`,
-    ...headers,
-    '',
-    '',
-  ].join('\r\n');
-
 test.each([
   ['an uncaught exception', `throw new Error('on purpose')`],
   ['an unhandled rejection', `void Promise.reject(new Error('on purpose'))`],
@@ -70,7 +60,7 @@ test.each([
     });
 
     const lock = await holdPets(database);
-    const locked = await RawConnection.open({ port }, request('GET', '/v1/pets'));
+    const locked = await RawConnection.open({ port }, requestHead('GET /v1/pets', key));
     await lock.waitedFor();
     const stopped = stop(service, 'SIGUSR2');
     await stopping(service);
@@ -99,7 +89,7 @@ test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connectio
     SHUTDOWN_DELAY_SECONDS: '2',
   });
 
-  const kept = await RawConnection.open({ port }, request('GET', '/v1/pets'));
+  const kept = await RawConnection.open({ port }, requestHead('GET /v1/pets', key));
   expect((await kept.response()).headers['connection']).toBe('keep-alive');
   const stopped = stop(service);
   await stopping(service);
@@ -109,7 +99,7 @@ test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connectio
   expect((await send(service, '/health/live')).status).toBe(200);
   const added = await client.post('/v1/pets', PET);
   expect([added.status, added.headers.connection]).toEqual([201, 'close']);
-  const last = await kept.write(request('GET', '/v1/pets')).response();
+  const last = await kept.write(requestHead('GET /v1/pets', key)).response();
   expect([last.status, last.headers['connection']]).toEqual([200, 'close']);
   await kept.serverEnd();
 
@@ -133,13 +123,13 @@ describe('requests in progress get a response, and no new connection is accepted
     });
 
     const lock = await holdPets(database);
-    const locked = await RawConnection.open({ port }, request('GET', '/v1/pets'));
+    const locked = await RawConnection.open({ port }, requestHead('GET /v1/pets', key));
     await lock.waitedFor();
     const slow = await RawConnection.open({ port }, head(PET.length));
     expect((await slow.response()).status).toBe(100);
     // The service waits neither for an unused connection nor for an idle one.
     const unused = await RawConnection.open({ port });
-    const kept = await RawConnection.open({ port }, request('GET', '/health/live'));
+    const kept = await RawConnection.open({ port }, requestHead('GET /health/live', key));
     expect((await kept.response()).status).toBe(200);
     // SIGINT has the same effect as SIGTERM.
     const stopped = stop(service, 'SIGINT');
@@ -179,9 +169,9 @@ describe('requests in progress get a response, and no new connection is accepted
   });
 
   const head = (length: number): string =>
-    request(
-      'POST',
-      '/v1/pets',
+    requestHead(
+      'POST /v1/pets',
+      key,
       'Content-Type: application/json',
       `Content-Length: ${length}`,
       'Expect: 100-continue',

@@ -1,12 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { useDatabase } from '../harness/database/database.js';
-import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
+import { type Environment, spawnBuiltService } from '../harness/service/service.js';
 
 const PASSWORD = 'c0rrect-horse';
 
@@ -25,21 +24,10 @@ afterAll(() => silent.close());
 
 /** Starts `dist/main.js` and waits until it exits. */
 async function failToStart(env: Environment): Promise<{ code: number; stderr: string }> {
-  const child = spawn(process.execPath, [join(__dirname, '../../dist/main.js')], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: {
-      ...inheritedEnvironment(),
-      PORT: '0',
-      METRICS_PORT: '',
-      DATABASE_URL: database.url,
-      ...env,
-    },
-  });
-
-  const [stderr, [code]] = await Promise.all([
-    text(child.stderr),
-    once(child, 'exit') as Promise<[number]>,
-  ]);
+  const service = spawnBuiltService({ DATABASE_URL: database.url, ...env });
+  let stderr = '';
+  service.process.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code] = (await once(service.process, 'close')) as [number];
   return { code, stderr };
 }
 

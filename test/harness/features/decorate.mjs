@@ -17,6 +17,16 @@ export function decorate(target, name, ...decorators) {
 }
 
 /**
+ * Decorates several methods.
+ *
+ * @param {Function} target
+ * @param {Record<string, MethodDecorator[]>} methods the decorators of each
+ */
+export function decorateAll(target, methods) {
+  for (const [name, decorators] of Object.entries(methods)) decorate(target, name, ...decorators);
+}
+
+/**
  * Returns a controller whose handlers return an empty object.
  *
  * @param {import('@nestjs/common').ControllerOptions} options
@@ -26,11 +36,11 @@ export function decorate(target, name, ...decorators) {
 export function controller(options, handlers, ...decorators) {
   // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- its methods are defined below
   class EmptyController {}
-  for (const [name, applied] of Object.entries(handlers)) {
+  for (const name of Object.keys(handlers)) {
     const value = () => ({});
     Object.defineProperty(EmptyController.prototype, name, { value, configurable: true });
-    decorate(EmptyController, name, ...applied);
   }
+  decorateAll(EmptyController, handlers);
   for (const apply of [Controller(options), ...decorators]) apply(EmptyController);
   return EmptyController;
 }

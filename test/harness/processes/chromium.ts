@@ -125,12 +125,6 @@ export class Chromium {
     await this.call('Input.insertText', { text });
   }
 
-  /** Returns what the page looks like, as PNG. */
-  async screenshot({ fullPage = false } = {}): Promise<Buffer> {
-    const { data } = await this.call('Page.captureScreenshot', { captureBeyondViewport: fullPage });
-    return Buffer.from(data as string, 'base64');
-  }
-
   async close(): Promise<void> {
     const exited = once(this.process, 'exit');
     await this.call('Browser.close');

@@ -4,7 +4,7 @@ import { holdPets } from '../../harness/database/database-lock.js';
 import { expectError } from '../../harness/http/error-response.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { metric, untilMetric } from '../../harness/service/metrics.js';
-import { RawConnection } from '../../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
 import { type Environment, startService, type TestService } from '../../harness/service/service.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
@@ -89,11 +89,8 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     const service = await start({ MAX_REQUESTS_IN_PROGRESS: '2' });
     const owner = await createOwner(database);
     const client = new ApiClient(service, owner.key);
-    const head = [
-      ...['POST /v1/pets HTTP/1.1', 'Host: pets', `Authorization: Bearer ${owner.key}`],
-      ...['Content-Type: application/json', `Content-Length: ${PET.length}`],
-      ...['Expect: 100-continue', '', ''],
-    ].join('\r\n');
+    const headers = ['Content-Type: application/json', `Content-Length: ${PET.length}`];
+    const head = requestHead('POST /v1/pets', owner.key, ...headers, 'Expect: 100-continue');
     const slow: RawConnection[] = [];
     for (let index = 0; index < 10; index++) {
       const connection = await RawConnection.open(service, head);
@@ -130,8 +127,7 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     const lock = await holdPets(database);
     const connections: RawConnection[] = [];
     for (let index = 0; index < 5; index++) {
-      const request = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
-      connections.push(await RawConnection.open(service, request));
+      connections.push(await RawConnection.open(service, requestHead('GET /v1/pets', key)));
       await inProgress(service, index + 1);
     }
     expectShed(await client.get('/v1/pets'));

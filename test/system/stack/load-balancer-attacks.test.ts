@@ -2,7 +2,7 @@ import { type ClientHttp2Stream, connect } from 'node:http2';
 import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { send } from '../../harness/http/client.js';
-import { RawConnection } from '../../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
 import { findHaproxy, type Haproxy, startHaproxy } from '../../harness/processes/haproxy.js';
 import { type NameServer, startNameServer } from '../../harness/processes/name-server.js';
 import {
@@ -51,7 +51,7 @@ const RATE_LIMITED = {
     localAddress: string,
     path = '/health/live',
   ): Promise<{ connection: RawConnection; status: number; closes: boolean }> {
-    const head = `GET ${path} HTTP/1.1\r\nHost: pets\r\n\r\n`;
+    const head = requestHead(`GET ${path}`);
     const connection = await RawConnection.open({ port: haproxy.port, localAddress }, head);
     const { status, headers } = await connection.response();
     return { connection, status, closes: headers['connection'] === 'close' };
@@ -60,7 +60,7 @@ const RATE_LIMITED = {
   /** Expects that a client with an address of its own is served at once. */
   async function expectService(): Promise<void> {
     const startedMs = performance.now();
-    const head = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    const head = requestHead('GET /v1/pets', key);
     const { port } = haproxy;
     const connection = await RawConnection.open({ port, localAddress: '127.9.9.9' }, head);
     expect((await connection.response()).status).toBe(200);

@@ -7,7 +7,7 @@ import { createOwner, createPets } from '../../harness/database/factories.js';
 import { findHaproxy, type Haproxy, startHaproxy } from '../../harness/processes/haproxy.js';
 import { type Asked, KeepAliveLoad } from '../../harness/http/keep-alive-load.js';
 import { type NameServer, startNameServer } from '../../harness/processes/name-server.js';
-import { RawConnection } from '../../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
 import {
   type BuiltService,
   type Environment,
@@ -258,8 +258,8 @@ const UNTIL_LIMIT_MS = 10_000;
 
   /** Returns the head of a request that adds an animal. */
   function headOf(body: string): string {
-    const type = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
-    return `POST /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n${type}\r\n\r\n`;
+    const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`];
+    return requestHead('POST /v1/pets', key, ...headers);
   }
 
   function newPet(name: string): string {
