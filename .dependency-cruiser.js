@@ -129,6 +129,7 @@ export default {
           'rate-limit',
           'idempotency',
           'events',
+          'health',
         ].map(folder),
         'They observe what every feature shares, so a new feature is observed without an edit here.',
       ),

@@ -57,7 +57,7 @@ test.each([
   const before = service.logs().length;
   for (let count = 0; count < PER_MINUTE; count++) {
     const { socket } = await RawConnection.open(service, bytes);
-    // By then, the service has accepted the connection.
+    // By then, the service has accepted the connection: it accepts this newer one afterwards.
     await send(service, '/health/live');
     socket.resetAndDestroy();
   }

@@ -65,8 +65,13 @@ describe.each([
       expect(line).not.toHaveProperty('err');
     }
 
+    const metrics = await service.metrics();
+    for (const series of ['pets_ready', 'pets_component_up{component="database"}'])
+      expect(metrics).toContain(`\n${series} 0\n`);
+
     await relay.restore();
     await until(async () => (await client.get('/v1/pets')).status === 200);
+    expect(await service.metrics()).toContain('\npets_ready 1\n');
     await until(async () => (await send(service, '/health/ready')).status === 200);
   });
 

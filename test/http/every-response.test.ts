@@ -8,6 +8,7 @@ import {
 import { createDatabase } from '../harness/database/database.js';
 import { createOwner, createPets } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
+import { metric } from '../harness/service/metrics.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 const LARGE = Buffer.alloc(102_401, 'a');
@@ -273,6 +274,11 @@ test('GET /health/ready › 200 and "degraded" while the database accepts no wri
       status: 200,
       json: { status: 'degraded', checks: { database: 'read-only' } },
     });
+    expect(await metric(readOnly, 'pets_ready')).toBe(1);
+    expect(await metric(readOnly, 'pets_component_up{component="database"}')).toBe(1);
+    expect(await readOnly.metrics()).toContain(
+      'pets_component_up{component="database_writes"} 0\n',
+    );
   } finally {
     await readOnly.close();
     await database.close();

@@ -1,4 +1,3 @@
-import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,23 +5,9 @@ import { ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { askUntil, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
+import { createCertificate, hasOpenssl } from '../harness/processes/certificate.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
-
-const hasOpenssl = spawnSync('openssl', ['version'], { stdio: 'ignore' }).status === 0;
-if (!hasOpenssl) console.warn('To test rediss://, install openssl (apt-get install openssl).');
-
-/** Creates a private key and a self-signed certificate for 127.0.0.1. */
-function createCertificate(folder: string): { key: string; certificate: string } {
-  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
-  const subject = ['-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
-  const algorithm = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  const files = ['-keyout', key, '-out', certificate];
-  execFileSync('openssl', ['req', '-x509', ...algorithm, ...subject, ...files], {
-    stdio: 'ignore',
-  });
-  return { key, certificate };
-}
 
 (hasOpenssl ? describeWithRedis : describe.skip)(
   'the built service with Redis over TLS and a password',
@@ -45,7 +30,7 @@ function createCertificate(folder: string): { key: string; certificate: string }
         DATABASE_URL: database.url,
         METRICS_PORT: '0',
         REDIS_URL: `rediss://:p%40ss%2Cword@127.0.0.1:${redis.port}/1`,
-        NODE_EXTRA_CA_CERTS: certificate,
+        REDIS_CA_FILE: certificate,
       });
       metrics = { url: String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']) };
     });

@@ -5,7 +5,8 @@ import pg from 'pg';
 import { SettingError } from '../../src/platform/config/setting-error.js';
 import { Settings } from '../../src/platform/config/settings.js';
 
-const DATABASE = { DATABASE_URL: 'postgres://user:secret@db:5432/pets' };
+const ADDRESS = 'postgres://user:secret@db:5432/pets';
+const DATABASE = { DATABASE_URL: ADDRESS };
 
 /** Returns the message of the error that rejects the settings. */
 function rejectionOf(environment: Record<string, string>): string {
@@ -116,6 +117,9 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     /postgres:\/\//,
     ...['db:5432', 'mysql://db/pets', 'postgres://user:%zz@db/pets', 'postgres://db:x/pets'],
   ],
+  ['DATABASE_URL', /sslmode to be one of disable, allow, .*verify-full$/, `${ADDRESS}?sslmode=on`],
+  ['DATABASE_URL', /sslrootcert=FILE together with/, `${ADDRESS}?sslmode=verify-ca`],
+  ['DATABASE_URL', /sslrootcert .* readable file/, `${ADDRESS}?sslrootcert=/none`],
   [
     'REDIS_URL',
     /redis:\/\/user:password@host:6379.*Cluster/,

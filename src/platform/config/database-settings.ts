@@ -1,6 +1,11 @@
+import { accessSync, constants } from 'node:fs';
 import { resolve } from 'node:path';
 import type { EnvironmentReader } from './environment-reader.js';
 import { isDecodable, parseUrl } from './url.js';
+
+/** The values that libpq knows. */
+const TLS_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
+const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey'];
 
 const TIMEOUT = { min: 0.1, max: 60 };
 const EXAMPLE = 'postgres://user:password@host:5432/database';
@@ -50,10 +55,48 @@ function databaseUrls(read: EnvironmentReader) {
 
 function databaseUrl(read: EnvironmentReader, name: string): string | undefined {
   const text = read.secret(name);
-  if (text !== undefined && !isDatabaseUrl(text)) {
-    return read.reject(name, `an address such as ${EXAMPLE}`, EXAMPLE);
+  if (text === undefined) return undefined;
+  if (!isDatabaseUrl(text)) return read.reject(name, `an address such as ${EXAMPLE}`, EXAMPLE);
+  return withTls(text, read, name);
+}
+
+/** Checks the TLS parameters of an address. Returns one from which pg reads them as libpq does. */
+function withTls(address: string, read: EnvironmentReader, name: string): string {
+  const url = new URL(address);
+  const { searchParams: parameters } = url;
+  for (const parameter of TLS_FILES) {
+    const path = parameters.get(parameter);
+    if (path !== null && !isReadable(path)) {
+      return read.reject(name, `${parameter} to be the path of a readable file`, EXAMPLE);
+    }
   }
-  return text;
+  const mode = parameters.get('sslmode');
+  if (mode === null) return address;
+  if (!TLS_MODES.includes(mode)) {
+    return read.reject(name, `sslmode to be one of ${TLS_MODES.join(', ')}`, EXAMPLE);
+  }
+  const hasAuthority = parameters.has('sslrootcert');
+  if (mode === 'verify-ca' && !hasAuthority) {
+    return read.reject(name, 'sslrootcert=FILE together with sslmode=verify-ca', EXAMPLE);
+  }
+  if ((mode === 'prefer' || mode === 'require') && !hasAuthority) {
+    read.warnings.push(
+      `${name}: with sslmode=${mode}, the certificate of the database is not checked. Use sslmode=verify-full.`,
+    );
+  }
+  // Without a fallback: pg either uses TLS or does not.
+  if (mode === 'allow') parameters.set('sslmode', 'disable');
+  parameters.set('uselibpqcompat', 'true');
+  return url.href;
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isDatabaseUrl(text: string): boolean {

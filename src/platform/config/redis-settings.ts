@@ -40,6 +40,10 @@ function redisAddress(read: EnvironmentReader) {
     const expected = 'nodes of one Cluster with the same protocol, user and password';
     return read.reject('REDIS_URL', expected);
   }
+  const ca = read.secret('REDIS_CA');
+  if (ca !== undefined && first.protocol !== 'rediss:') {
+    read.reject('REDIS_CA_FILE', 'a value only with a REDIS_URL that begins with rediss://');
+  }
   return {
     /** One server, or several nodes of a Cluster. */
     nodes: urls.map(({ hostname, port }) => ({
@@ -47,6 +51,8 @@ function redisAddress(read: EnvironmentReader) {
       port: port === '' ? DEFAULT_PORT : Number(port),
     })),
     tls: first.protocol === 'rediss:',
+    /** The certificate of a private authority. undefined: the authorities that Node.js trusts. */
+    ca,
     username: decodeURIComponent(first.username),
     password: decodeURIComponent(first.password),
     /** Number of the database on a single server. */

@@ -23,7 +23,7 @@ export class DatabaseModule {
           ...dataSourceOptions(location.requests, settings, { forRequests: true }),
           autoLoadEntities: true,
           // The process exits with one line if the server is unreachable. A supervisor restarts it.
-          retryAttempts: 0,
+          toRetry: () => false,
         }),
       ],
       providers: [

@@ -30,6 +30,8 @@ export class NestLogger implements LoggerService {
   /** Nest passes the context last, and a stack before it. */
   private write(level: Level, message: unknown, rest: unknown[]): void {
     const context = rest.at(-1);
+    // The start fails with this error, which the process then prints.
+    if (context === 'ExceptionHandler') return;
     const stack = rest.length > 1 ? rest[0] : undefined;
     const ids = this.requestIds();
     if (message instanceof Error) {

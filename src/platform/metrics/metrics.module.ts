@@ -1,14 +1,16 @@
 import { Module } from '@nestjs/common';
 import { AuthModule } from '../access/auth.module.js';
 import { EventsModule } from '../events/events.module.js';
+import { HealthModule } from '../health/health.module.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { CallerMetrics } from './caller-metrics.js';
+import { ReadinessMetrics } from './readiness-metrics.js';
 import { ResourceMetrics } from './resource-metrics.js';
 import { ServiceMetrics } from './service-metrics.js';
 
 @Module({
-  imports: [AuthModule, EventsModule, RateLimitModule],
-  providers: [ServiceMetrics, CallerMetrics, ResourceMetrics],
+  imports: [AuthModule, EventsModule, HealthModule, RateLimitModule],
+  providers: [ServiceMetrics, CallerMetrics, ReadinessMetrics, ResourceMetrics],
   exports: [ServiceMetrics],
 })
 export class MetricsModule {}

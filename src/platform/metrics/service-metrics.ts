@@ -70,9 +70,16 @@ export class ServiceMetrics {
   }
 
   /** Registers a metric whose values are kept elsewhere. @param read called at each scrape */
-  gauge(name: string, help: string, read: () => Values, labelNames: string[] = []): void {
-    const collect = (): void => {
-      for (const [labels, value] of series(read())) gauge.labels(...labels).set(value);
+  gauge(
+    name: string,
+    help: string,
+    read: () => Values | Promise<Values>,
+    labelNames: string[] = [],
+  ): void {
+    const collect = async (): Promise<void> => {
+      const values = await read();
+      gauge.reset();
+      for (const [labels, value] of series(values)) gauge.labels(...labels).set(value);
     };
     const gauge = new Gauge({ name, help, labelNames, registers: [this.registry], collect });
   }

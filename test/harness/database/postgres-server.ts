@@ -11,7 +11,7 @@ import type { TestDatabase } from './database.js';
 import { freePort } from '../processes/free-port.js';
 
 /** PostgreSQL does not run as root. For root, it runs as `nobody`. */
-const USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+export const USER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 const START_LIMIT_MS = 20_000;
 
 type ServerSettings = Record<string, string>;

@@ -116,7 +116,6 @@ const UNTIL_LIMIT_MS = 10_000;
     for (const [index, host] of HOSTS.entries()) {
       const replica = replicas[index]!;
       await added(replica);
-      // With a signal, the harness does not wait first until HAProxy holds no connection.
       expect(await replica.stop('SIGTERM')).toBe(0);
       replicas[index] = await startReplica(host);
       await added(replicas[index]);
@@ -243,8 +242,7 @@ const UNTIL_LIMIT_MS = 10_000;
   });
 
   test('503 with an Error body and Retry-After when no replica is running', async () => {
-    const stopped = replicas.map((replica) => replica.stop('SIGTERM'));
-    expect(await Promise.all(stopped)).toEqual([0, 0]);
+    expect(await Promise.all(replicas.map((replica) => replica.stop('SIGTERM')))).toEqual([0, 0]);
     const { status, headers, json } = await client.get('/v1/pets');
     expect([status, json]).toEqual([
       503,

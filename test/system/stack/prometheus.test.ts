@@ -1,3 +1,5 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { useDatabase } from '../../harness/database/database.js';
 import { createOwner, createPets } from '../../harness/database/factories.js';
@@ -18,6 +20,8 @@ interface Dashboard {
 }
 
 const RUNBOOKS = 'https://runbooks.example/docs/operations.md';
+
+const ALERT_TESTS = join(__dirname, '../../../deploy/alerts.test.yml');
 
 const dashboard = JSON.parse(
   readProjectFile('deploy/grafana/dashboards/service.json'),
@@ -112,6 +116,15 @@ const alerts = files.flatMap(({ rules }) => rules);
       runbook_url: `${RUNBOOKS}#toofewreplicas`,
     });
   });
+});
+
+(hasPrometheus() ? test : test.skip)('each alert fires for its cause, and no other fires', () => {
+  const tests = readProjectFile('deploy/alerts.test.yml');
+  for (const { alert } of alerts) expect(tests).toContain(`- name: ${alert}, `);
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', ALERT_TESTS], {
+    encoding: 'utf8',
+  });
+  expect([status, `${stdout}${stderr}`]).toEqual([0, expect.stringContaining('SUCCESS')]);
 });
 
 test('each alert links to its own section of docs/operations.md, which has its severity', () => {

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { describeCause } from '../../logging/error-details.js';
+import { remedyFor } from './connection-remedy.js';
 
 /** Thrown when a request needs a connection and the maximum number of requests already waits. */
 export class DatabaseQueueFullError extends Error {
@@ -15,7 +16,8 @@ export class ConnectionFailedError extends Error {
   override readonly name = 'ConnectionFailedError';
 
   constructor(cause: unknown) {
-    super(`The database cannot be reached: ${describeCause(cause)}`, { cause });
+    const reason = describeCause(cause);
+    super(`The database cannot be reached: ${reason}${remedyFor(reason)}`, { cause });
   }
 }
 

@@ -12,9 +12,10 @@ const TOPOLOGY_REFRESH_MS = 5_000;
  * Returns a client that is not connected yet. It reconnects automatically. It does not queue
  * commands while it is disconnected, and does not retry commands.
  */
-export function createRedisClient({ nodes, tls, username, password, database }: RedisAddress) {
+export function createRedisClient(address: RedisAddress) {
+  const { nodes, tls, ca, username, password, database } = address;
   const options: RedisOptions = {
-    ...(tls && { tls: {} }),
+    ...(tls && { tls: { ...(ca && { ca }) } }),
     ...(username && { username }),
     ...(password && { password }),
     connectTimeout: CONNECT_TIMEOUT_MS,

@@ -5,6 +5,19 @@ const MESSAGES = {
   memory: 'Redis is out of memory',
 };
 
+/** What an operator can do about a connection that fails because of a setting. */
+const REMEDIES: readonly [cause: RegExp, remedy: string][] = [
+  [
+    /self.signed certificate|unable to (?:verify|get)/i,
+    'Set REDIS_CA_FILE to the certificate of its certificate authority.',
+  ],
+  [/does not match certificate's altnames/i, 'Use a host name of its certificate in REDIS_URL.'],
+  [
+    /wrong version number|packet length too long/i,
+    'It does not use TLS: use redis:// in REDIS_URL.',
+  ],
+];
+
 /** A failed command. Log only the message of its cause, whose properties can contain a password. */
 export class RedisFailure extends Error {
   override readonly name = 'RedisFailure';
@@ -13,6 +26,12 @@ export class RedisFailure extends Error {
     readonly reason: keyof typeof MESSAGES,
     options?: ErrorOptions,
   ) {
-    super(MESSAGES[reason], options);
+    super([MESSAGES[reason], remedyFor(options?.cause)].join(''), options);
   }
+}
+
+function remedyFor(cause: unknown): string {
+  const failure = cause instanceof Error ? cause.message : '';
+  const [, remedy] = REMEDIES.find(([pattern]) => pattern.test(failure)) ?? [];
+  return remedy === undefined ? '' : `. ${remedy}`;
 }

@@ -1,0 +1,17 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+export const hasOpenssl = spawnSync('openssl', ['version'], { stdio: 'ignore' }).status === 0;
+if (!hasOpenssl) console.warn('To test TLS, install openssl (apt-get install openssl).');
+
+/** Creates a private key and a self-signed certificate for 127.0.0.1. */
+export function createCertificate(folder: string): { key: string; certificate: string } {
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
+  const subject = ['-subj', '/CN=server', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
+  const algorithm = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const files = ['-keyout', key, '-out', certificate];
+  execFileSync('openssl', ['req', '-x509', ...algorithm, ...subject, ...files], {
+    stdio: 'ignore',
+  });
+  return { key, certificate };
+}

@@ -1,0 +1,118 @@
+import { chownSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDatabase } from '../../harness/database/database.js';
+import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
+import { PostgresServer, USER } from '../../harness/database/postgres-server.js';
+import { createCertificate, hasOpenssl } from '../../harness/processes/certificate.js';
+import { describeWithRedis, type RedisServer, startRedis } from '../../harness/processes/redis.js';
+import { spawnBuiltService, startBuiltService } from '../../harness/service/service.js';
+
+const programs = findPostgresPrograms();
+const folder = mkdtempSync(join(tmpdir(), 'pets-tls-'));
+let files: { key: string; certificate: string };
+
+beforeAll(() => {
+  if (hasOpenssl) files = createCertificate(folder);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Returns what a service prints that cannot start. */
+async function failureOf(environment: Record<string, string>): Promise<string> {
+  const service = spawnBuiltService(environment);
+  await new Promise((resolve) => service.process.once('close', resolve));
+  expect(service.process.exitCode).toBe(1);
+  return service.output().trim();
+}
+
+(hasOpenssl && programs ? describe : describe.skip)('DATABASE_URL with TLS', () => {
+  let server: PostgresServer;
+
+  beforeAll(async () => {
+    // PostgreSQL reads a private key only if its own user owns it.
+    if (USER.uid !== undefined) {
+      for (const path of [folder, files.key]) chownSync(path, USER.uid, USER.gid);
+    }
+    const { certificate: ssl_cert_file, key: ssl_key_file } = files;
+    server = await PostgresServer.create(programs!, { ssl: 'on', ssl_cert_file, ssl_key_file });
+  });
+  afterAll(() => server.remove());
+
+  test.each([
+    ['verify-full', true],
+    ['verify-ca', true],
+    ['require', true],
+    ['require', false],
+    ['prefer', false],
+  ])('connects with sslmode=%s, with sslrootcert: %s', async (mode, hasAuthority) => {
+    const authority = hasAuthority ? `&sslrootcert=${files.certificate}` : '';
+    const url = `${server.url}?sslmode=${mode}${authority}`;
+    const service = await startBuiltService({ DATABASE_URL: url });
+    try {
+      const [row] = await server.query(
+        `SELECT count(*)::int AS plain FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
+          WHERE application_name LIKE 'pets%' AND NOT ssl`,
+      );
+      expect(row).toEqual({ plain: 0 });
+      const warnings = service.logs().filter(({ level }) => Number(level) >= 40);
+      expect(warnings.map(({ msg }) => msg)).toEqual(
+        hasAuthority ? [] : [expect.stringMatching(`sslmode=${mode}.* is not checked`)],
+      );
+      expect(service.output()).not.toContain('Warning');
+    } finally {
+      await service.stop();
+    }
+  });
+
+  test('one line names sslrootcert for a certificate of an unknown authority', async () => {
+    expect(await failureOf({ DATABASE_URL: `${server.url}?sslmode=verify-full` })).toMatch(
+      /^DATABASE_URL: The database cannot be reached: .*self-signed certificate\. Add sslrootcert=FILE .*$/,
+    );
+  });
+
+  test('one line names the host for a certificate of another host', async () => {
+    const url = server.url.replace('127.0.0.1', 'localhost');
+    const parameters = `sslmode=verify-full&sslrootcert=${files.certificate}`;
+    expect(await failureOf({ DATABASE_URL: `${url}?${parameters}` })).toMatch(
+      /^DATABASE_URL: The database cannot be reached: .*Use a host name of the certificate .*$/,
+    );
+  });
+
+  test('one line names sslmode=disable for a database without TLS', async () => {
+    const plain = await PostgresServer.create(programs!);
+    try {
+      expect(await failureOf({ DATABASE_URL: `${plain.url}?sslmode=require` })).toMatch(
+        /^DATABASE_URL: The database cannot be reached: .*use sslmode=disable\.$/,
+      );
+    } finally {
+      await plain.remove();
+    }
+  });
+});
+
+(hasOpenssl ? describeWithRedis : describe.skip)('REDIS_URL with TLS', () => {
+  let redis: RedisServer;
+
+  beforeAll(async () => {
+    redis = await startRedis({ tls: files });
+  });
+  afterAll(() => redis.close());
+
+  test.each([
+    ['127.0.0.1', 'Set REDIS_CA_FILE'],
+    ['localhost', 'Use a host name of its certificate'],
+  ])('for a certificate that does not fit %s, the log says: %s', async (host, remedy) => {
+    const database = await createDatabase();
+    const service = await startBuiltService({
+      DATABASE_URL: database.url,
+      REDIS_URL: `rediss://${host}:${redis.port}`,
+      ...(host === 'localhost' && { REDIS_CA_FILE: files.certificate }),
+    });
+    try {
+      await service.waitForLog(({ msg }) => msg?.includes(remedy) ?? false);
+    } finally {
+      await service.stop();
+      await database.close();
+    }
+  });
+});
