@@ -9,8 +9,8 @@ import {
   type Opened,
   processesOf,
   query,
-  until,
 } from '../harness/processes/embedded-user.js';
+import { until } from '../harness/run/until.js';
 
 /** Takes longer than a test. */
 const SEED = ['db', 'seed', '--animals', '50000000'];

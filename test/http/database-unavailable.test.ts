@@ -5,6 +5,7 @@ import { Relay } from '../harness/database/relay.js';
 import { expectError } from '../harness/http/error-response.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
+import { until } from '../harness/run/until.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 /** Less than the defaults. The response deadline is their sum and half a second. */
@@ -30,14 +31,6 @@ beforeEach(async () => {
   await until(async () => (await client.get('/v1/pets')).status === 200);
 });
 afterEach(() => relay.restore());
-
-/** Resolves when the condition is true. @throws after 10 seconds */
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the service did not recover');
-  }
-}
 
 describe.each([
   ['cut', () => relay.cut()],

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { until } from '../run/until.js';
 
 /** Returns the command of an installed Chromium, or undefined. */
 export function findChromium(): string | undefined {
@@ -101,14 +102,9 @@ export class Chromium {
   }
 
   /** Waits until an element matches. @param selector CSS */
-  async waitFor(selector: string, timeoutMs = 10_000): Promise<void> {
-    const deadline = Date.now() + timeoutMs;
-    while (
-      !(await this.evaluate<boolean>(`!!document.querySelector(${JSON.stringify(selector)})`))
-    ) {
-      if (Date.now() > deadline) throw new Error(`nothing matches ${selector}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+  async waitFor(selector: string): Promise<void> {
+    const found = `!!document.querySelector(${JSON.stringify(selector)})`;
+    await until(() => this.evaluate<boolean>(found));
   }
 
   /** Waits for an element and clicks it. */

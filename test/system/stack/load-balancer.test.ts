@@ -13,6 +13,8 @@ import {
   type Environment,
   startBuiltService,
 } from '../../harness/service/service.js';
+import { until } from '../../harness/run/until.js';
+import { askUntil } from '../../harness/rate-limit/limits.js';
 import { FaultyReplica } from '../../harness/stack/faulty-replica.js';
 
 // All replicas have the same port, as containers do. Only Linux routes all of 127.0.0.0/8 by default.
@@ -83,27 +85,8 @@ const UNTIL_LIMIT_MS = 10_000;
     replica.waitForLog(({ status }) => status === 201);
 
   /** Sends a request until the response has the status, and returns this response. */
-  async function responseOf(
-    status: number,
-    request: () => Promise<ApiResponse>,
-  ): Promise<ApiResponse> {
-    const deadline = Date.now() + UNTIL_LIMIT_MS;
-    for (;;) {
-      const response = await request();
-      if (response.status === status) return response;
-      if (Date.now() > deadline) throw new Error(`still ${response.status}`);
-      await sleep(CHECK_INTERVAL_MS / 4);
-    }
-  }
-
-  /** Repeats an attempt until it succeeds. */
-  async function until(attempt: () => Promise<unknown>): Promise<void> {
-    const deadline = Date.now() + UNTIL_LIMIT_MS;
-    while (!(await attempt())) {
-      if (Date.now() > deadline) throw new Error('not in time');
-      await sleep(CHECK_INTERVAL_MS / 4);
-    }
-  }
+  const responseOf = async (status: number, request: () => Promise<ApiResponse>) =>
+    (await askUntil(request, (response) => response.status === status, UNTIL_LIMIT_MS)).response;
 
   test('a rolling restart under keep-alive load fails no request and adds each animal once', async () => {
     const mix = (number: number): Asked => {
