@@ -17,22 +17,16 @@ const UNFINISHED = 'GET /v1/pets HTTP/1.1\r\n';
 
 const database = useDatabase();
 let key: string;
-const services: TestService[] = [];
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
   ({ key } = await createOwner(database));
 });
-afterEach(async () => {
+afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  for (const service of services.splice(0)) await service.close();
 });
 
-async function start(env: Environment): Promise<TestService> {
-  const service = await startService({ database, env });
-  services.push(service);
-  return service;
-}
+const start = (env: Environment): Promise<TestService> => startService({ database, env });
 
 /** Opens a connection from a loopback address, and sends the start of a request. */
 async function open(port: number, localAddress = '127.0.0.1'): Promise<Socket> {

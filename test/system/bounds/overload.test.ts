@@ -10,21 +10,14 @@ import { type Environment, startService, type TestService } from '../../harness/
 const PET = '{"name":"Frank","categoryId":1}';
 
 const database = useDatabase();
-const services: TestService[] = [];
 
-afterEach(async () => {
-  for (const service of services.splice(0)) await service.close();
-});
-
-async function start(env: Environment = {}): Promise<TestService> {
+function start(env: Environment = {}): Promise<TestService> {
   const patient = {
     DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
     DATABASE_LOCK_TIMEOUT_SECONDS: '20',
     DATABASE_POOL_WAIT_SECONDS: '20',
   };
-  const service = await startService({ database, env: { ...patient, ...env } });
-  services.push(service);
-  return service;
+  return startService({ database, env: { ...patient, ...env } });
 }
 
 /** Returns a client with a new owner and a cached API key. */
