@@ -2,7 +2,7 @@ import { Settings } from '../platform/config/settings.js';
 import type { BudgetKey, RateLimitDecision } from '../platform/rate-limit/limit-storage.js';
 
 const NO_REDIS =
-  'Counters and bans are in the memory of the running service, because REDIS_URL is unset. Commands cannot read them there.';
+  'Counters and bans cannot be read, because REDIS_URL is unset here. A service without REDIS_URL keeps them in its memory.';
 
 interface Counters {
   /** One for each API key; undefined: they cannot be read. */

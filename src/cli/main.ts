@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 import { run } from './run.js';
 
 for (const stream of [process.stdout, process.stderr]) {

@@ -12,11 +12,14 @@ export interface OutputOptions {
  */
 export function printResult({ json }: OutputOptions, result: object): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.write(json ? `${jsonText(result)}\n` : resultText(result), (error) => {
-      // EPIPE: the reader, such as `head`, has closed the pipe. This is not a failure.
-      if (!error || (error as NodeJS.ErrnoException).code === 'EPIPE') resolve();
-      else reject(error);
-    });
+    process.stdout.write(
+      json ? `${jsonText(result)}\n` : resultText(result, process.stdout.columns),
+      (error) => {
+        // EPIPE: the reader, such as `head`, has closed the pipe. This is not a failure.
+        if (!error || (error as NodeJS.ErrnoException).code === 'EPIPE') resolve();
+        else reject(error);
+      },
+    );
   });
 }
 

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { VERSION } from '../platform/config/version.js';
 import { addAuditCommands } from './commands/audit-commands.js';
+import { addCompletionCommands } from './commands/completion-command.js';
 import { addDatabaseCommands } from './commands/database-commands.js';
 import { addKeysCommands } from './commands/keys-commands.js';
 import { addOwnersCommands } from './commands/owners-commands.js';
@@ -27,5 +28,6 @@ export function createProgram(): Command {
   addOwnersCommands(program);
   addAuditCommands(program);
   addDatabaseCommands(program);
+  addCompletionCommands(program);
   return program;
 }

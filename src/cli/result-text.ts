@@ -3,13 +3,18 @@ import { jsonText } from '../platform/http/response/json-text.js';
 /**
  * Returns a result as text with the names of its JSON: a list as a table with one line for each
  * item, an object with one line for each property.
+ *
+ * @param columns of the terminal: a wider table becomes one block of lines for each item
  */
-export function resultText(result: object): string {
+export function resultText(result: object, columns = Infinity): string {
   if (!Array.isArray(result)) return alignedLines(Object.entries(result));
   const items = result as object[];
   const [first] = items;
   if (!first) return 'None.\n';
-  return alignedLines([Object.keys(first), ...items.map((item): unknown[] => Object.values(item))]);
+  const rows = items.map((item): unknown[] => Object.values(item));
+  const table = alignedLines([Object.keys(first), ...rows]);
+  if (table.split('\n').every((line) => lengthOf(line) <= columns)) return table;
+  return items.map((item) => alignedLines(Object.entries(item))).join('\n');
 }
 
 function alignedLines(rows: readonly (readonly unknown[])[]): string {

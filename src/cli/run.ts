@@ -1,15 +1,16 @@
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
+import { commandOf } from './commands/completion-command.js';
 import { createProgram } from './program.js';
 
 const FAILURE = 1;
 const WRONG_USAGE = 2;
-const HELP_HINT = 'Run `pets --help`.';
 
 /** Runs a command and prints a failure as one line. Returns the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
+  const program = createProgram();
   try {
     const [first = '--help', ...rest] = args;
-    await createProgram().parseAsync([first, ...rest], { from: 'user' });
+    await program.parseAsync([first, ...rest], { from: 'user' });
     return 0;
   } catch (error) {
     if (!(error instanceof CommanderError)) {
@@ -18,7 +19,7 @@ export async function run(args: readonly string[]): Promise<number> {
     }
     // --help or --version
     if (error.exitCode === 0) return 0;
-    console.error(describeUsageError(error));
+    console.error(`${describeUsageError(error)}. ${helpHint(commandOf(program, args))}`);
     return WRONG_USAGE;
   }
 }
@@ -31,7 +32,7 @@ function describeFailure(error: unknown): string {
 }
 
 function describeUsageError({ code, message }: CommanderError): string {
-  if (code === 'commander.help') return `Missing command. ${HELP_HINT}`;
+  if (code === 'commander.help') return 'Missing command';
   const reason = message
     .replace(/^error: /, '')
     .replace(/\s+/g, ' ')
@@ -40,5 +41,11 @@ function describeUsageError({ code, message }: CommanderError): string {
     // Standard error is often logged. Hide a key that was given instead of its id.
     .replace(/aas_\w+/g, 'aas_…')
     .replace(/\.$/, '');
-  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}. ${HELP_HINT}`;
+  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`;
+}
+
+function helpHint(command: Command): string {
+  const names: string[] = [];
+  for (let each: Command | null = command; each; each = each.parent) names.unshift(each.name());
+  return `Run \`${names.join(' ')} --help\`.`;
 }

@@ -49,6 +49,17 @@ describe('audit list', () => {
     expect(stdout).toBe('None.\n');
   });
 
+  test('with --since and --limit, lists only the newest changes', async () => {
+    await database.query(
+      `UPDATE operator_actions SET performed_at = now() - interval '2 hours' WHERE id < 3`,
+    );
+    const idsOf = async (...options: string[]): Promise<number[]> =>
+      (await cli.json('audit', 'list', ...options)).map(({ id }: { id: number }) => id);
+    expect(await idsOf('--since', '1h')).toEqual([4, 3]);
+    expect(await idsOf('--since', '3h', '--limit', '3')).toEqual([4, 3, 2]);
+    expect(await idsOf('--owner', 'City shelter', '--limit', '1')).toEqual([3]);
+  });
+
   test('prints one line for each change, with exact times and identifiers', async () => {
     const { stdout } = await cli.run('audit', 'list', '--owner', 'zoo');
     const [headings = '', row = '', ...rest] = stdout.trimEnd().split('\n');

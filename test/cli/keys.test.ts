@@ -252,7 +252,7 @@ describe('keys list', () => {
     ]);
     const { stderr } = await cli.run('keys', 'list');
     expect(stderr).toMatch(
-      /^Database: .*\n.* bans are in the memory of the running service, because REDIS_URL is unset\..*\n$/,
+      /^Database: .*\n.* bans cannot be read, because REDIS_URL is unset here\..*\n$/,
     );
   });
 

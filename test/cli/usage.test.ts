@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
@@ -5,13 +6,15 @@ import { createProgram } from '../../src/cli/program.js';
 import { parseDuration, parseLifetime } from '../../src/cli/commands/option-values.js';
 import { Cli, resultOf } from '../harness/processes/command.js';
 
+const MAIN = join(__dirname, '../../dist/cli/main.js');
+
 // No server listens on this port. Usage errors need no database.
 const cli = new Cli({ DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/pets' });
 
 const ENTERPRISE = 'keys issue --owner a --plan enterprise';
 
 const USAGE_ERRORS: readonly (readonly [args: string, line: RegExp])[] = [
-  ['keys', /^Missing command\. Run `pets --help`\.$/],
+  ['keys', /^Missing command\. Run `pets keys --help`\.$/],
   ['nonsense', /^Unknown command 'nonsense'\. Run `pets --help`\.$/],
   ['kyes list', /Unknown command 'kyes' \(Did you mean keys\?\)/],
   ['keys isue', /Unknown command 'isue' \(Did you mean issue\?\)/],
@@ -173,7 +176,18 @@ describe('help', () => {
       new RegExp(`${option} +\\(required\\)`),
     );
     expect(await usageError(...path.split(' '), ...(path === 'owners set-plan' ? ['a'] : []))).toBe(
-      `Required option '${option}' not specified. Run \`pets --help\`.`,
+      `Required option '${option}' not specified. Run \`pets ${path} --help\`.`,
+    );
+  });
+
+  test('bash completes commands and options', async () => {
+    const { stdout } = await new Cli().run('completion', 'bash');
+    const script = `pets() { '${process.execPath}' '${MAIN}' "$@"; }
+      ${stdout}
+      COMP_WORDS=(pets audit list --s); COMP_CWORD=3; _pets; echo "\${COMPREPLY[@]}"
+      COMP_WORDS=(pets keys ''); COMP_CWORD=2; _pets; echo "\${COMPREPLY[@]}"`;
+    expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' })).toBe(
+      '--since\nissue list rotate revoke unban inspect\n',
     );
   });
 

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import { addCommand, addStoreAction } from '../store-command.js';
-import { parseOwner } from './option-values.js';
+import { countUpTo, parseLifetime, parseOwner } from './option-values.js';
+
+const MAX_ACTIONS = 1_000_000;
 
 /** Adds `audit` and its command. */
 export function addAuditCommands(program: Command): void {
@@ -10,10 +12,18 @@ export function addAuditCommands(program: Command): void {
     audit,
     'list',
     'list who changed what and when, newest first',
-    'audit list',
+    'audit list --since 7d --limit 20',
     `${example} --json`,
-  ).option('--owner <name>', 'only changes of this owner and its API keys', parseOwner);
-  addStoreAction(list, async ({ actions }, { owner }: { owner?: string }) => [
-    await actions.list(owner),
+  )
+    .option('--owner <name>', 'only changes of this owner and its API keys', parseOwner)
+    .option('--since <time>', 'only changes of this time until now, such as 7d', parseLifetime)
+    .option('--limit <count>', 'at most this many changes', countUpTo(MAX_ACTIONS));
+  interface Options {
+    owner?: string;
+    since?: number;
+    limit?: number;
+  }
+  addStoreAction(list, async ({ actions }, { owner, since, limit }: Options) => [
+    await actions.list({ owner, newerThanMs: since, limit }),
   ]);
 }

@@ -114,6 +114,7 @@ function addUnban(keys: Command): void {
   command.argument('<id>', 'the id of the key', parseId);
   addStoreAction(command, async (store, id: bigint) => [
     keyJson(keyState(await store.keys.unban(id))),
+    'The owner still gets 429 while one of its windows is used up.',
   ]);
 }
 

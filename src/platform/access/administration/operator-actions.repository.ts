@@ -12,13 +12,21 @@ const LIST = `
   SELECT id, performed_at AS "performedAt", actor, action, details ->> 'owner' AS owner,
          details::text AS details
     FROM operator_actions
-   WHERE $1::text IS NULL OR details ->> 'owner' = $1
-   ORDER BY id DESC`;
+   WHERE ($1::text IS NULL OR details ->> 'owner' = $1)
+     AND ($2::bigint IS NULL OR performed_at > now() - $2 * interval '1 millisecond')
+   ORDER BY id DESC
+   LIMIT $3`;
 
 /** A change that an operator made. */
 export interface OperatorActionRecord extends OperatorAction {
   /** The name of the changed owner, or of the owner of the changed API key. */
   readonly owner: string | null;
+}
+
+export interface ActionFilter {
+  owner?: string | undefined;
+  newerThanMs?: number | undefined;
+  limit?: number | undefined;
 }
 
 /** The audit trail: who changed what, and when. */
@@ -40,10 +48,14 @@ export class OperatorActionsRepository {
     await queryRows(this.database, 'SELECT pg_notify($1, $2)', [KEY_CHANGES_CHANNEL, payload]);
   }
 
-  /** Returns all changes, or those of an owner, newest first. */
-  async list(owner?: string): Promise<OperatorActionRecord[]> {
+  /** Returns the newest changes first: all, or those of an owner, of a time and up to a limit. */
+  async list({ owner, newerThanMs, limit }: ActionFilter = {}): Promise<OperatorActionRecord[]> {
     type Row = OperatorActionRecord & { details: string };
-    const rows = await queryRows<Row>(this.database, LIST, [owner ?? null]);
+    const rows = await queryRows<Row>(this.database, LIST, [
+      owner ?? null,
+      newerThanMs ?? null,
+      limit ?? null,
+    ]);
     // Identifiers can be larger than 2^53.
     const exact = (text: string) => parse(text, null, parseNumberAndBigInt);
     return rows.map((row) => ({
