@@ -2,18 +2,17 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { Transactions } from '../../src/platform/database/transactions.js';
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
 import { createPets } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
 
 const AMPLE_MS = 10_000;
 
-let database: TestDatabase;
+const database = useDatabase();
 let dataSource: DataSource;
 
 beforeAll(async () => {
-  database = await createDatabase();
   dataSource = new DataSource({
     type: 'postgres',
     url: database.url,
@@ -21,12 +20,10 @@ beforeAll(async () => {
     extra: { Client: PgClient, connectionTimeoutMillis: AMPLE_MS },
   });
   await dataSource.initialize();
+  closeBeforeDatabases(() => dataSource.destroy());
   await database.query('CREATE TABLE notes (text text)');
 });
-afterAll(async () => {
-  await dataSource.destroy();
-  await database.close();
-});
+
 // The next transaction would fail if the only connection were not returned, or were broken.
 afterEach(async () => {
   await database.query('TRUNCATE notes');

@@ -7,10 +7,11 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { send } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import {
   type BuiltService,
   inheritedEnvironment,
+  spawnBuiltService,
   startBuiltService,
 } from '../harness/service/service.js';
 
@@ -22,12 +23,7 @@ const hasTerminal = spawnSync('script', ['--version']).status === 0;
 if (!hasTerminal)
   console.warn('To test the log on a terminal, install script of util-linux (bsdutils).');
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 describe('when the output is not a terminal', () => {
   let service: BuiltService;
@@ -87,23 +83,11 @@ describe('when the output is not a terminal', () => {
 
 test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
   // The log has no line with the address, so the LISTEN connection shows that the service has started.
-  const child = spawn(process.execPath, [MAIN], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...inheritedEnvironment(),
-      PORT: '0',
-      METRICS_PORT: '',
-      DATABASE_URL: database.url,
-      LOG_LEVEL: 'warn',
-    },
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  const quiet = spawnBuiltService({ DATABASE_URL: database.url, LOG_LEVEL: 'warn' });
   const listening = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`;
-  while ((await database.query(listening)).length === 0 && child.exitCode === null) await sleep(20);
-  child.kill('SIGTERM');
-  const [code] = (await once(child, 'exit')) as [number];
-  expect([code, output]).toEqual([0, '']);
+  while ((await database.query(listening)).length === 0 && quiet.process.exitCode === null)
+    await sleep(20);
+  expect([await quiet.stop(), quiet.output()]).toEqual([0, '']);
 });
 
 (hasTerminal ? test : test.skip)(
@@ -122,6 +106,7 @@ test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
         TERM: 'xterm',
       },
     });
+
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) {
       // Without the colours and the echo of ^C.
