@@ -5,12 +5,14 @@ import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { PLAN_LIMITS } from '../src/platform/config/plans.js';
 import { isGeneric } from '../src/platform/errors/catalogue.js';
-import { ApiClient, send, sendRaw, type ApiResponse } from './harness/http/client.js';
+import { ApiClient, send, type ApiResponse } from './harness/http/client.js';
 import { holdTable } from './harness/database/database-lock.js';
 import { createOwner, createPets, type TestOwner } from './harness/database/factories.js';
 import { ALL_ERRORS, type AnyCode } from './harness/http/error-response.js';
 import { Description, type MediaType, type ParameterObject } from './harness/http/description.js';
+import { asResponse } from './harness/fuzz/target.js';
 import type { Schema } from './harness/http/json-schema.js';
+import { RawConnection } from './harness/http/raw-connection.js';
 import { startService, type TestService } from './harness/service/service.js';
 
 /** The codes of the contract. */
@@ -25,23 +27,6 @@ const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
 const PRINT_FILE = `Promise.all([import('#dist/platform/openapi-file.js'), import('#dist/pets/pets.module.js')])
   .then(([{ openapiFile }, { PetsModule }]) => openapiFile([PetsModule]))
   .then((text) => process.stdout.write(text))`;
-
-/** Parses the response of `sendRaw`. */
-function parsed(raw: string): ApiResponse {
-  const [head = '', text = ''] = raw.split('\r\n\r\n');
-  const [statusLine = '', ...lines] = head.split('\r\n');
-  const headers = lines.map((line) => {
-    const colon = line.indexOf(':');
-    return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()] as const;
-  });
-  return {
-    status: Number(statusLine.split(' ')[1]),
-    headers: Object.fromEntries(headers),
-    rawHeaders: headers.flat(),
-    text,
-    json: JSON.parse(text) as unknown,
-  };
-}
 
 /** Expects every component to be used, as linters of OpenAPI do. */
 function expectNoUnusedComponent({ document }: Description): void {
@@ -394,8 +379,8 @@ describe('the interface description', () => {
       return early;
     }
 
-    const rejectedHead = async (head: string) =>
-      parsed(await sendRaw(service, `GET ${pet} ${head}`));
+    const rejectedHead = async (head: string): Promise<ApiResponse> =>
+      asResponse(await RawConnection.exchange(service, `GET ${pet} ${head}`));
     const queried = async (before: string, after: string, caller: () => Promise<ApiResponse>) => {
       await service.database.query(before);
       try {

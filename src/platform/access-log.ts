@@ -51,6 +51,7 @@ export class AccessLog implements NestMiddleware {
         ownerId: caller?.ownerId,
         keyId: caller?.keyId,
         clientAddress: loggedAddress(request.clientAddress, this.settings.logging.clientAddress),
+        replayed: response.hasHeader('idempotent-replayed') || undefined,
         aborted: response.writableFinished ? undefined : true,
         ...(failure && failure.status >= 500 && causeOf(failure)),
       },

@@ -71,7 +71,10 @@ export async function runService(
       if (demoKey) offerDemoKey(app, demoKey);
       if (demoKey === undefined) await reportMissingKeys(app, log.logger);
       const address = await openListeners(app, metrics, settings, log.logger);
-      if (demoKey !== undefined) log.output.write(`${demo.welcomeText(address, demoKey)}\n`);
+      // Only a person at a terminal needs the demo API key. A log must not contain it.
+      if (demoKey !== undefined && process.stdout.isTTY) {
+        log.output.write(`${demo.welcomeText(address, demoKey)}\n`);
+      }
       log.logger.info({ signal: await stopReason }, 'stopping');
       await drain(app, settings.server);
     } finally {

@@ -1,7 +1,7 @@
 import { earlierKey, keyMakerOf, unknownKey } from '../harness/database/api-keys.js';
 import { createDatabase } from '../harness/database/database.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
-import { type Relay, startRelay } from '../harness/database/relay.js';
+import { Relay } from '../harness/database/relay.js';
 import { type ApiResponse, send } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
@@ -23,7 +23,7 @@ let relay: Relay;
 let earlier: string;
 
 const store = useStore(async (database) => {
-  relay = await startRelay(database.url);
+  relay = await Relay.open(database.url);
   earlier = (await createKey(database, (await createOwner(database)).id, { isEarlier: true })).key;
   const env = {
     ANONYMOUS_REQUESTS_PER_MINUTE: String(LIMIT),
@@ -32,7 +32,6 @@ const store = useStore(async (database) => {
   };
   return { database: { ...database, url: relay.url }, env, features: 'uncounted-routes' };
 });
-afterAll(() => relay.close());
 
 type Ask = (key?: string, path?: string) => Promise<ApiResponse>;
 
@@ -119,7 +118,7 @@ describe('a key that an earlier release issued', () => {
 test('GET › 503 for a valid key that is not cached, 200 on a @Public() route, both counted nowhere, and 401 for a made-up key, when the database is unreachable', async () => {
   const key = (await keyMakerOf(store.database)).create();
   const ask = newAddress();
-  relay.cut();
+  await relay.cut();
   const before = await ask(unknownKey());
   expectError(before, 401, 'invalid_api_key');
   const unavailable = await ask(key);
@@ -128,7 +127,7 @@ test('GET › 503 for a valid key that is not cached, 200 on a @Public() route, 
   expect(open.status).toBe(200);
   expect(rateLimitHeaders(open)).toEqual(rateLimitHeaders(before));
   expect(rateLimitHeaders(unavailable)).toMatchObject(rateLimitHeaders(before));
-  relay.restore();
+  await relay.restore();
 });
 
 test('the output of the service contains no secret', async () => {

@@ -1,7 +1,7 @@
 import { hashKey } from '../../src/platform/access/key-format.js';
 import { keyMakerOf } from '../harness/database/api-keys.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
-import { type Relay, startRelay } from '../harness/database/relay.js';
+import { Relay } from '../harness/database/relay.js';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
@@ -25,7 +25,7 @@ let relay: Relay;
 let listening: Relay;
 
 const store = useStore(async (database) => {
-  [relay, listening] = [await startRelay(database.url), await startRelay(database.url)];
+  [relay, listening] = [await Relay.open(database.url), await Relay.open(database.url)];
   const env = {
     DATABASE_DIRECT_URL: listening.url,
     ANONYMOUS_REQUESTS_PER_MINUTE: String(ADDRESS_LIMIT),
@@ -34,7 +34,6 @@ const store = useStore(async (database) => {
   return { database: { ...database, url: relay.url }, env };
 });
 afterEach(() => relay.restore());
-afterAll(() => Promise.all([relay.close(), listening.close()]));
 
 /** A request that needs no query of the animals. */
 function asks(key: string): () => Promise<ApiResponse> {
@@ -129,7 +128,7 @@ describe('a valid key', () => {
       // Began after the change became known: the lookup in progress is not recent enough for it.
       const second = isAskedMeanwhile ? ask() : undefined;
       await live();
-      relay.restore();
+      await relay.restore();
       expect(limitsOf(await first).limit).toBe(60);
       if (second) expect(limitsOf(await second).limit).toBe(300);
       expect(limitsOf(await ask()).limit).toBe(300);
@@ -174,7 +173,7 @@ describe('without the database', () => {
     revoked = (await createKey(store.database, owner.id, { revokedAtMs: START_MS })).key;
     await asks(revoked)();
     await asks(owner.key)();
-    relay.cut();
+    await relay.cut();
   });
 
   it.each([0, 3 * SECOND_MS, 5 * SECOND_MS, MINUTE_MS, UNREACHABLE_MS])(
@@ -190,7 +189,7 @@ describe('without the database', () => {
   it('a cached key gets 503 after more than ten minutes, until the database is available', async () => {
     await store.service.advance(UNREACHABLE_MS + 1);
     expectError(await asks(owner.key)(), 503, 'service_unavailable');
-    relay.restore();
+    await relay.restore();
     expect((await asks(owner.key)()).status).toBe(404);
   });
 
@@ -214,7 +213,7 @@ describe('without the database', () => {
       ratelimit: expect.stringContaining(`"minute";r=${remaining};t=`),
       'retry-after': expect.stringMatching(/^[1-9]\d*$/),
     });
-    relay.restore();
+    await relay.restore();
     expect(limitsOf(await ask()).remaining).toBe(98);
     expect(await addressRemaining()).toBe(remaining - 1);
   });
@@ -225,11 +224,11 @@ describe('without the database', () => {
   });
 
   it('a cached key expires', async () => {
-    relay.restore();
+    await relay.restore();
     const expiresAtMs = store.service.nowMs() + 5 * SECOND_MS;
     const ask = asks((await createKey(store.database, owner.id, { expiresAtMs })).key);
     expect((await ask()).status).toBe(404);
-    relay.cut();
+    await relay.cut();
     await store.service.setClock(expiresAtMs);
     expect((await ask()).status).toBe(401);
   });
@@ -237,7 +236,7 @@ describe('without the database', () => {
   it('a cached key that is known to have changed keeps its last known limits', async () => {
     await changePlan(owner, 'pro');
     expect(limitsOf(await asks(owner.key)()).limit).toBe(100);
-    relay.restore();
+    await relay.restore();
     await askUntil(asks(owner.key), (response) => limitsOf(response).limit === 300);
   });
 });

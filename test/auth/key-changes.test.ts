@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { DatabaseRelay } from '../harness/database/database-relay.js';
+import { Relay } from '../harness/database/relay.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
@@ -123,7 +123,7 @@ it('changes without a LISTEN connection apply after the reconnection', async () 
 });
 
 it('the log has one line when the LISTEN connection cannot be opened, and one when it is open again', async () => {
-  const relay = await DatabaseRelay.open(store.database.url);
+  const relay = await Relay.open(store.database.url);
   const service = await startService({
     database: store.database,
     env: { DATABASE_URL: relay.url },
@@ -142,7 +142,6 @@ it('the log has one line when the LISTEN connection cannot be opened, and one wh
     expect(service.logs().filter(({ msg }) => msg === unavailable)).toHaveLength(1);
   } finally {
     await service.close();
-    await relay.cut();
   }
 });
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { type DatabaseLock, holdPets, holdTable } from '../harness/database/database-lock.js';
 import { createOwner, type TestOwner } from '../harness/database/factories.js';
-import { type Relay, startRelay } from '../harness/database/relay.js';
+import { Relay } from '../harness/database/relay.js';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { type Store, useStore } from '../harness/http/store.js';
@@ -99,7 +99,7 @@ describe('while every connection that serves requests is busy', () => {
 describe('while the lookup of a cached key fails and the database responds to other queries', () => {
   let relay: Relay;
   const store = useStore(async (database) => {
-    relay = await startRelay(database.url);
+    relay = await Relay.open(database.url);
     const env = {
       DATABASE_POOL_WAIT_SECONDS: '0.3',
       DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.3',
@@ -108,7 +108,6 @@ describe('while the lookup of a cached key fails and the database responds to ot
     return { database: { ...database, url: relay.url }, env };
   });
   afterEach(() => relay.restore());
-  afterAll(() => relay.close());
 
   test('GET /v1/nothing › 503, not the last known state: the server cancels the lookup', async () => {
     expect((await ask(store, store.owner.key)).status).toBe(404);

@@ -4,7 +4,7 @@ import { Settings } from '../../src/platform/config/settings.js';
 import { ArrivingBodies } from '../../src/platform/http/body/arriving-bodies.js';
 import { ApiClient } from '../harness/http/client.js';
 import { createOwner } from '../harness/database/factories.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 
@@ -24,17 +24,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-function head(key: string): string {
-  return [
-    'POST /v1/pets HTTP/1.1',
-    'Host: pets',
-    'Content-Type: application/json',
-    `Authorization: Bearer ${key}`,
-    `Content-Length: ${MAX_BYTES}`,
-    '',
-    '',
-  ].join('\r\n');
-}
+const HEADERS = ['Content-Type: application/json', `Content-Length: ${MAX_BYTES}`];
+const head = (key: string): string => requestHead('POST /v1/pets', key, ...HEADERS);
 
 /** Sends a body of 100 KiB except for its last byte. */
 const park = (key: string): Promise<RawConnection> =>

@@ -1,7 +1,7 @@
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { send } from '../harness/http/client.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { canReadMemory, peakMemoryBytes } from '../harness/service/process-memory.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
@@ -9,13 +9,12 @@ const MEBIBYTE = 1_048_576;
 const PET = '{"name":"Frank","categoryId":1}';
 const SPACE = '1\r\n \r\n';
 
-let database: TestDatabase;
+const database = useDatabase();
 let service: BuiltService;
 let port: number;
 let key: string;
 
 beforeAll(async () => {
-  database = await createDatabase();
   service = await startBuiltService({
     DATABASE_URL: database.url,
     ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
@@ -23,22 +22,9 @@ beforeAll(async () => {
   port = Number(new URL(service.url).port);
   ({ key } = await createOwner(database));
 });
-afterAll(async () => {
-  await service.stop();
-  await database.close();
-});
 
-function head(...headers: string[]): string {
-  return [
-    'POST /v1/pets HTTP/1.1',
-    'Host: pets',
-    'Content-Type: application/json',
-    'Transfer-Encoding: chunked',
-    ...headers,
-    '',
-    '',
-  ].join('\r\n');
-}
+const CHUNKED = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
+const head = (apiKey?: string): string => requestHead('POST /v1/pets', apiKey, ...CHUNKED);
 
 /** Expects a response with the status on each connection, and little memory for all of them. */
 async function expectStatus(status: number, connections: RawConnection[], before: number) {
@@ -60,7 +46,7 @@ test('POST /v1/pets › 401 on 100 connections with bodies in chunks of one byte
 
 test('POST /v1/pets › 201 for 10 bodies of 100,000 chunks of one byte: memory grows by less than 100 MB', async () => {
   const before = canReadMemory ? peakMemoryBytes(service) : 0;
-  const bytes = head(`Authorization: Bearer ${key}`) + SPACE.repeat(100_000 - PET.length);
+  const bytes = head(key) + SPACE.repeat(100_000 - PET.length);
   const connections = Array.from({ length: 10 }, () => RawConnection.open({ port }, bytes));
   const opened = await Promise.all(connections);
   const rest = Array.from(PET, (byte) => `1\r\n${byte}\r\n`).join('');
@@ -69,7 +55,7 @@ test('POST /v1/pets › 201 for 10 bodies of 100,000 chunks of one byte: memory 
 });
 
 test('GET /health/live › 200 within a second while 10 bodies of 100,000 chunks of one byte arrive', async () => {
-  const bytes = head(`Authorization: Bearer ${key}`) + SPACE;
+  const bytes = head(key) + SPACE;
   const connections = await Promise.all(
     Array.from({ length: 10 }, () => RawConnection.open({ port }, bytes)),
   );

@@ -1,42 +1,32 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { ApiClient, send } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { holdPets } from '../harness/database/database-lock.js';
 import { createOwner } from '../harness/database/factories.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import {
   type Environment,
-  inheritedEnvironment,
+  startBuiltService,
   startService,
   type TestService,
 } from '../harness/service/service.js';
 
 const UNFINISHED = 'GET /v1/pets HTTP/1.1\r\n';
 
-let database: TestDatabase;
+const database = useDatabase();
 let key: string;
-const services: TestService[] = [];
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  database = await createDatabase();
   ({ key } = await createOwner(database));
 });
-afterEach(async () => {
+afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  for (const service of services.splice(0)) await service.close();
 });
-afterAll(() => database.close());
 
-async function start(env: Environment): Promise<TestService> {
-  const service = await startService({ database, env });
-  services.push(service);
-  return service;
-}
+const start = (env: Environment): Promise<TestService> => startService({ database, env });
 
 /** Opens a connection from a loopback address, and sends the start of a request. */
 async function open(port: number, localAddress = '127.0.0.1'): Promise<Socket> {
@@ -65,7 +55,7 @@ test('MAX_CONNECTIONS › a new connection replaces the one that has been idle l
   // The oldest connection, which has just been served, has been idle for the shortest time.
   const served = await RawConnection.open(service);
   const first = await openMany(19, port);
-  const request = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  const request = requestHead('GET /v1/pets', key);
   expect((await served.write(request).response()).status).toBe(200);
   const second = await openMany(10, port);
   await settled(port);
@@ -88,8 +78,9 @@ test('MAX_CONNECTIONS › a connection with a request in progress stays, and a n
     DATABASE_STATEMENT_TIMEOUT_SECONDS: '10',
     DATABASE_LOCK_TIMEOUT_SECONDS: '10',
   });
+
   const lock = await holdPets(database);
-  const request = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+  const request = requestHead('GET /v1/pets', key);
   const busy = await Promise.all(
     Array.from({ length: 3 }, () => RawConnection.open(service, request)),
   );
@@ -131,37 +122,12 @@ test.each(['1', '127.0.0.3, 10.0.0.0/8'])(
 
 test('with a low limit of open files, 900 incomplete requests do not stop the service', async () => {
   // Through a shell, because a process inherits the limit.
-  const child = spawn(
-    'sh',
-    [
-      '-c',
-      'ulimit -n 800 && exec "$0" "$1"',
-      process.execPath,
-      join(__dirname, '../../dist/main.js'),
-    ],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env: {
-        ...inheritedEnvironment(),
-        PORT: '0',
-        METRICS_PORT: '',
-        DATABASE_URL: database.url,
-        SHUTDOWN_GRACE_SECONDS: '1',
-      },
-    },
-  );
-  const exited = once(child, 'exit');
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  const port = await new Promise<number>((resolve) => {
-    child.stdout.on('data', () => {
-      const address = /"address":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(output);
-      if (address) resolve(Number(address[1]));
-    });
-  });
+  const shell = ['sh', '-c', 'ulimit -n 800 && exec "$0" "$@"', process.execPath];
+  const env = { DATABASE_URL: database.url, SHUTDOWN_GRACE_SECONDS: '1' };
+  const service = await startBuiltService(env, undefined, shell);
+  const port = Number(new URL(service.url).port);
   await openMany(900, port);
   await settled(port);
-  expect((await new ApiClient({ port }, key).get('/v1/pets')).status).toBe(200);
-  child.kill('SIGTERM');
-  expect(await exited).toEqual([0, null]);
+  expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+  expect(await service.stop('SIGTERM')).toBe(0);
 });

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { send } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { createOwner } from '../harness/database/factories.js';
-import { send } from '../harness/http/client.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { untilMetric } from '../harness/service/metrics.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
@@ -71,18 +71,12 @@ test.each([
 test('POST /v1/pets › 401 without a reset for an unread body, on a connection that has sent over 4 MiB', async () => {
   const connection = await RawConnection.open(service);
   const body = Buffer.alloc(100_000, ' ');
-  const post = (length: number, ...headers: string[]): string =>
-    [
-      'POST /v1/pets HTTP/1.1',
-      'Host: pets',
-      'Content-Type: application/json',
-      `Content-Length: ${length}`,
-      ...headers,
-      '',
-      '',
-    ].join('\r\n');
+  const post = (length: number, apiKey?: string): string => {
+    const headers = ['Content-Type: application/json', `Content-Length: ${length}`];
+    return requestHead('POST /v1/pets', apiKey, ...headers);
+  };
   for (let sent = 0; sent <= 4 * MEBIBYTE; sent += body.length) {
-    connection.write(post(body.length, `Authorization: Bearer ${key}`)).write(body);
+    connection.write(post(body.length, key)).write(body);
     expectError(await connection.response(), 400, 'malformed_json');
   }
 

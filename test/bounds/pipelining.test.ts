@@ -1,7 +1,7 @@
 import { holdPets } from '../harness/database/database-lock.js';
 import { createOwner } from '../harness/database/factories.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
@@ -16,13 +16,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const request = (path: string, ...headers: string[]): string =>
-  [`GET ${path} HTTP/1.1`, 'Host: pets', ...headers, '', ''].join('\r\n');
-const authorized = (): string => `Authorization: Bearer ${key}`;
-const create = (...headers: string[]): string =>
-  ['POST /v1/pets HTTP/1.1', 'Host: pets', authorized(), ...headers, '', ''].join('\r\n');
-const createFrank = (): string =>
-  `${create('Content-Type: application/json', `Content-Length: ${PET.length}`)}${PET}`;
+const createFrank = (): string => {
+  const headers = ['Content-Type: application/json', `Content-Length: ${PET.length}`];
+  return requestHead('POST /v1/pets', key, ...headers) + PET;
+};
 
 async function animals(): Promise<number> {
   const [row] = await service.database.query<{ count: string }>('SELECT count(*) FROM pets');
@@ -48,7 +45,7 @@ test.each<[title: string, following: () => string]>([
 test('GET /v1/pets › 200 and the end of the connection, and a request before the response is not processed', async () => {
   const before = await metric(service, PIPELINED);
   const lock = await holdPets(service.database);
-  const connection = await RawConnection.open(service, request('/v1/pets?limit=1', authorized()));
+  const connection = await RawConnection.open(service, requestHead('GET /v1/pets?limit=1', key));
   await lock.waitedFor();
   connection.write(createFrank());
   await untilMetric(service, PIPELINED, (value) => value === before + 1);
@@ -63,7 +60,7 @@ test('GET /v1/pets › 200 and the end of the connection, and a request before t
 test('GET /v1/pets › 200 for any number of requests, each sent after the response to the previous one', async () => {
   const connection = await RawConnection.open(service);
   for (let round = 0; round < 50; round++) {
-    const response = await connection.write(request('/v1/pets', authorized())).response();
+    const response = await connection.write(requestHead('GET /v1/pets', key)).response();
     expect([response.status, response.headers['connection']]).toEqual([200, 'keep-alive']);
   }
   connection.close();
@@ -72,7 +69,7 @@ test('GET /v1/pets › 200 for any number of requests, each sent after the respo
 test('POST /v1/nope › 404, and a request after the response that closes the connection is not processed', async () => {
   const before = await animals();
   // The unread body makes the service close the connection.
-  const rejected = `POST /v1/nope HTTP/1.1\r\nHost: pets\r\n${authorized()}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const rejected = requestHead('POST /v1/nope', key, 'Transfer-Encoding: chunked');
   const connection = await RawConnection.open(service, rejected);
   const response = await connection.response();
   expect([response.status, response.headers['connection']]).toEqual([404, 'close']);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { createOwner } from '../harness/database/factories.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 const BYTE_INTERVAL_MS = 250;
@@ -23,13 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-function head(line: string, ...headers: string[]): string {
-  return [line, 'Host: pets', `Authorization: Bearer ${key}`, ...headers, '', ''].join('\r\n');
-}
-
-function create(version: string, ...headers: string[]): string {
-  return head(`POST /v1/pets HTTP/${version}`, 'Content-Type: application/json', ...headers);
-}
+const create = (version: string, ...headers: string[]): string =>
+  requestHead(`POST /v1/pets HTTP/${version}`, key, 'Content-Type: application/json', ...headers);
 
 type SlowClient = [title: string, atOnce: () => string, later: () => readonly string[]];
 
@@ -38,10 +33,14 @@ const body = (): readonly string[] => Array.from(PET);
 const chunked = (): string => create('1.1', 'Transfer-Encoding: chunked');
 
 const SLOW: SlowClient[] = [
-  ['in a request line', () => '', () => Array.from(head('GET /v1/pets HTTP/1.1'))],
-  ['in a request line of HTTP/1.0', () => '', () => Array.from(head('GET /v1/pets HTTP/1.0'))],
-  ['in a header', () => head('GET /v1/pets HTTP/1.1').slice(0, -2), header],
-  ['in a header of HTTP/1.0', () => head('GET /v1/pets HTTP/1.0').slice(0, -2), header],
+  ['in a request line', () => '', () => Array.from(requestHead('GET /v1/pets HTTP/1.1', key))],
+  [
+    'in a request line of HTTP/1.0',
+    () => '',
+    () => Array.from(requestHead('GET /v1/pets HTTP/1.0', key)),
+  ],
+  ['in a header', () => requestHead('GET /v1/pets HTTP/1.1', key).slice(0, -2), header],
+  ['in a header of HTTP/1.0', () => requestHead('GET /v1/pets HTTP/1.0', key).slice(0, -2), header],
   ['in empty lines before a request', () => '', () => Array.from('\r\n'.repeat(100))],
   ['in a body', () => create('1.1', `Content-Length: ${PET.length}`), body],
   ['in a body of HTTP/1.0', () => create('1.0', `Content-Length: ${PET.length}`), body],

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { ApiClient } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
+import { requestHead } from '../harness/http/raw-connection.js';
+import { featureFile } from '../harness/http/store.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 import { type Environment, startService, type TestService } from '../harness/service/service.js';
 
@@ -13,33 +14,25 @@ const LIMIT_SECONDS = 2;
 /** The service promises the limit plus five seconds. The rest is for a busy machine. */
 const LATEST_MS = (LIMIT_SECONDS + 5) * 1_000 + 3_000;
 
-let database: TestDatabase;
+const database = useDatabase();
 let key: string;
-const services: TestService[] = [];
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  database = await createDatabase();
   ({ key } = await createOwner(database));
 });
-afterEach(async () => {
+afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy();
-  for (const service of services.splice(0)) await service.close();
 });
-afterAll(() => database.close());
 
-async function start(env: Environment = {}): Promise<TestService> {
-  const service = await startService({
+const start = (env: Environment = {}): Promise<TestService> =>
+  startService({
     database,
-    features: join(__dirname, '../harness/features/large-responses.mjs'),
+    features: featureFile('large-responses'),
     env: { STALLED_CONNECTION_TIMEOUT_SECONDS: String(LIMIT_SECONDS), ...env },
   });
-  services.push(service);
-  return service;
-}
 
-const large = (path = '/v1/large'): string =>
-  `GET ${path} HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
+const large = (path = '/v1/large'): string => requestHead(`GET ${path}`, key, 'Connection: close');
 
 /** Opens connections that read nothing until they are resumed. */
 function openPaused({ port }: TestService, bytes: string, count = 1): Promise<Socket[]> {

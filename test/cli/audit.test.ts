@@ -1,13 +1,12 @@
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { Cli, OPERATOR } from '../harness/processes/command.js';
 
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 
-let database: TestDatabase;
+const database = useDatabase();
 let cli: Cli;
 
 beforeAll(async () => {
-  database = await createDatabase();
   cli = new Cli({ DATABASE_URL: database.url });
   await database.query('ALTER TABLE api_keys ALTER COLUMN id RESTART WITH 9007199254740992');
   await cli.json('keys', 'issue', '--owner', 'City shelter', '--plan', 'free');
@@ -15,8 +14,6 @@ beforeAll(async () => {
   await cli.json('owners', 'set-plan', 'City shelter', '--plan', 'pro');
   await cli.run('db', 'seed', '--animals', '3', '--yes');
 });
-
-afterAll(() => database.close());
 
 describe('audit list', () => {
   test('lists who changed what and when, newest first', async () => {

@@ -1,4 +1,4 @@
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { ApiClient } from '../harness/http/client.js';
 import { Cli } from '../harness/processes/command.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
@@ -7,12 +7,7 @@ import { startService, type TestService } from '../harness/service/service.js';
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
 const NO_REDIS = /because REDIS_URL is unset here/;
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 async function issue(cli: Cli, owner: string, perMinute: string) {
   const limits = ['--plan', 'enterprise', '--per-minute', perMinute, '--per-day', '100'];
@@ -31,10 +26,7 @@ describeWithRedis('with REDIS_URL', () => {
     service = await startService({ database, nowMs: Date.now(), env });
     cli = new Cli({ DATABASE_URL: database.url, REDIS_URL: redis.url, REDIS_PREFIX: 'shop:' });
   });
-  afterAll(async () => {
-    await service.close();
-    await redis.close();
-  });
+  afterAll(() => redis.close());
 
   async function send(key: string, count: number): Promise<void> {
     for (let sent = 0; sent < count; sent++) await new ApiClient(service, key).get('/v1/pets');
@@ -110,6 +102,7 @@ describeWithRedis('with REDIS_URL', () => {
       status: 'active',
       usage: null,
     });
+
     const { code, stderr } = await offline.run('keys', 'list');
     expect({ code, stderr }).toEqual({
       code: 0,

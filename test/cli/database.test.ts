@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createDatabase, type TestDatabase, useDatabase } from '../harness/database/database.js';
 import { Cli, OPERATOR, resultOf } from '../harness/processes/command.js';
 import { runInTerminal } from '../harness/processes/terminal.js';
 
@@ -39,19 +39,15 @@ describe('the schema commands', () => {
 });
 
 describe('db seed', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let cli: Cli;
   let child: ChildProcess | undefined;
 
-  beforeAll(async () => {
-    database = await createDatabase();
+  beforeAll(() => {
     cli = new Cli({ DATABASE_URL: database.url });
   });
 
-  afterAll(async () => {
-    child?.kill('SIGKILL');
-    await database.close();
-  });
+  afterAll(() => child?.kill('SIGKILL'));
 
   test('adds N animals with varied names, categories and statuses, and updates the planner statistics', async () => {
     // More than one batch, and not a multiple of its size.

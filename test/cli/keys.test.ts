@@ -1,7 +1,7 @@
 import { Client, type Notification } from 'pg';
 import { hashKey, keyHint } from '../../src/platform/access/key-format.js';
 import { unknownKey } from '../harness/database/api-keys.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
 import { Cli, DATABASE_LINE, OPERATOR, resultOf } from '../harness/processes/command.js';
 import { runInTerminal } from '../harness/processes/terminal.js';
 
@@ -15,16 +15,16 @@ interface Action {
   details: Record<string, unknown>;
 }
 
-let database: TestDatabase;
+const database = useDatabase();
 let cli: Cli;
 let listener: Client;
 let notified: string[];
 
 beforeAll(async () => {
-  database = await createDatabase();
   cli = new Cli({ DATABASE_URL: database.url });
   listener = new Client({ connectionString: database.url });
   await listener.connect();
+  closeBeforeDatabases(() => listener.end());
   await listener.query('LISTEN key_changes');
   listener.on('notification', ({ payload }: Notification) => notified.push(payload ?? ''));
 });
@@ -32,11 +32,6 @@ beforeAll(async () => {
 beforeEach(async () => {
   await database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY');
   notified = [];
-});
-
-afterAll(async () => {
-  await listener.end();
-  await database.close();
 });
 
 /** Inserts a key, and its owner if necessary, for tests that do not test issuing. */

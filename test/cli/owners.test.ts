@@ -1,11 +1,10 @@
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { Cli, OPERATOR } from '../harness/processes/command.js';
 
-let database: TestDatabase;
+const database = useDatabase();
 let cli: Cli;
 
-beforeAll(async () => {
-  database = await createDatabase();
+beforeAll(() => {
   cli = new Cli({ DATABASE_URL: database.url });
 });
 
@@ -13,8 +12,6 @@ beforeEach(async () => {
   await database.query('TRUNCATE api_keys, owners, operator_actions RESTART IDENTITY');
   await database.query(`INSERT INTO owners (name, plan) VALUES ('zoo', 'free'), ('acme', 'pro')`);
 });
-
-afterAll(() => database.close());
 
 describe('owners list', () => {
   test('lists owners by name with their limits and the number of active keys', async () => {

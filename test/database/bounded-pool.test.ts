@@ -2,20 +2,17 @@ import {
   BoundedPool,
   DatabaseQueueFullError,
 } from '../../src/platform/database/pools/bounded-pool.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { holdPets } from '../harness/database/database-lock.js';
 import type { ApiResponse } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
+import { limitsOf } from '../harness/rate-limit/limits.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 
 describe('a pool with a bounded queue', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   const pools: BoundedPool[] = [];
-  beforeAll(async () => {
-    database = await createDatabase();
-  });
-  afterAll(() => database.close());
   afterEach(() => Promise.all(pools.splice(0).map((pool) => pool.end())));
 
   function open(max: number, maxWaiting: number): BoundedPool {
@@ -90,11 +87,19 @@ describe('while every connection is busy and the queue is full', () => {
       expect(expectError(rejected, 503, 'service_unavailable')).toBe(
         'The service is overloaded. Try again later.',
       );
-      expect(rejected.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      expect(rejected.headers).toMatchObject({
+        'retry-after': expect.stringMatching(/^[1-9]\d*$/),
+        // The limits of the address.
+        'ratelimit-policy': '"minute";q=300;w=60',
+        'x-ratelimit-remaining': '300',
+      });
     }
+    expect(await metric(service, 'pets_shed_total{bound="database_queue"}')).toBe(3);
     // Requests are shed before they use the queue, whose own bound is the last line of defence.
     expect(await metric(service, 'pets_database_queue_rejected_total')).toBe(0);
     await lock.release();
     for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
+    // The first request, the ten and this one. No shed request was counted.
+    expect(limitsOf(await api.get('/v1/pets')).remaining).toBe(1_000_000 - 12);
   });
 });

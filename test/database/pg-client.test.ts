@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { ClientConfig } from 'pg';
 import pg from 'pg';
 import {
@@ -7,15 +9,9 @@ import {
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { columnTypes } from '../../src/platform/database/pipelining/statement-batch.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createDatabase();
-});
-
-afterAll(() => database.close());
+const database = useDatabase();
 
 async function connected<Result>(
   Client: typeof PgClient,
@@ -109,6 +105,15 @@ describe('a connection', () => {
 });
 
 describe('a connection that cannot be made', () => {
+  let foreign: Server;
+  let foreignPort: number;
+  beforeAll(async () => {
+    foreign = createServer((socket) => socket.once('data', () => socket.end('X\0\0\0\x04')));
+    await once(foreign.listen(0, '127.0.0.1'), 'listening');
+    foreignPort = (foreign.address() as AddressInfo).port;
+  });
+  afterAll(() => foreign.close());
+
   const failureOf = async (config: ClientConfig): Promise<unknown> => {
     const pool = new BoundedPool({ ...config, Client: PgClient, maxWaiting: 1 });
     return pool.connect().then(
@@ -139,6 +144,7 @@ describe('a connection that cannot be made', () => {
       /unrecognized configuration parameter/,
     ],
     ['nothing listens', () => ({ host: '127.0.0.1', port: 1 }), /ECONNREFUSED/],
+    ['another program listens', () => ({ host: '127.0.0.1', port: foreignPort }), /invalid resp/],
     ['the host has no address', () => ({ host: 'nowhere.invalid' }), /nowhere\.invalid/],
   ])('is a ConnectionFailedError with the cause: %s', async (_title, config, message) => {
     const error = await failureOf(config());

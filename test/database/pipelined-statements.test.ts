@@ -12,19 +12,14 @@ import {
   PgClient,
   type PgClientConfig,
 } from '../../src/platform/database/pipelining/pg-client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 
 const MAX_TOGETHER = 8;
 const WHO = 'SELECT pg_backend_pid() AS pid, $1::int AS number';
 
-let database: TestDatabase;
+const database = useDatabase();
 let pool: BoundedPool;
 let statements: PipelinedStatements;
-
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
 
 beforeEach(() => openPool({}));
 afterEach(() => pool.end());

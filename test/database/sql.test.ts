@@ -1,25 +1,27 @@
 import { DataSource } from 'typeorm';
 import { changeRows, queryRows } from '../../src/platform/database/sql.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
 
-let database: TestDatabase;
+const database = useDatabase();
 let dataSource: DataSource;
 
 beforeAll(async () => {
-  database = await createDatabase();
   dataSource = new DataSource({ type: 'postgres', url: database.url });
   await dataSource.initialize();
+  closeBeforeDatabases(() => dataSource.destroy());
   await database.query('CREATE TABLE notes (id int, text text)');
-});
-afterAll(async () => {
-  await dataSource.destroy();
-  await database.close();
 });
 beforeEach(async () => {
   await database.query(`TRUNCATE notes; INSERT INTO notes VALUES (1, 'one'), (2, 'two')`);
 });
 
 describe('queryRows', () => {
+  it('returns the rows of an UPDATE alone, unlike query() of TypeORM', async () => {
+    const sql = 'UPDATE notes SET id = 9 WHERE id = 1 RETURNING id';
+    // eslint-disable-next-line database/typed-sql -- unused, and so an error, if the rule misses it
+    expect(await dataSource.manager.query(sql)).toEqual([[{ id: 9 }], 1]);
+  });
+
   it.each([
     ['SELECT', 'SELECT id FROM notes WHERE id = $1', [{ id: 1 }]],
     ['SELECT without rows', 'SELECT id FROM notes WHERE id = $1 AND false', []],

@@ -3,18 +3,17 @@ import { Settings } from '../../src/platform/config/settings.js';
 import { Transactions } from '../../src/platform/database/transactions.js';
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
 import { createPets } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
 
 const AMPLE_MS = 10_000;
 
-let database: TestDatabase;
+const database = useDatabase();
 let dataSource: DataSource;
 
 beforeAll(async () => {
-  database = await createDatabase();
   dataSource = new DataSource({
     type: 'postgres',
     url: database.url,
@@ -22,11 +21,8 @@ beforeAll(async () => {
     extra: { Client: PgClient, connectionTimeoutMillis: AMPLE_MS },
   });
   await dataSource.initialize();
+  closeBeforeDatabases(() => dataSource.destroy());
   await database.query('CREATE TABLE notes (text text)');
-});
-afterAll(async () => {
-  await dataSource.destroy();
-  await database.close();
 });
 
 function transactions(limitMs: number): Transactions {

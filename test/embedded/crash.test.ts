@@ -9,8 +9,8 @@ import {
   processesOf,
   query,
   removeFolders,
-  until,
 } from '../harness/processes/embedded-user.js';
+import { until } from '../harness/run/until.js';
 
 let dataDir: string;
 beforeAll(async () => {

@@ -12,8 +12,8 @@ import {
   processesOf,
   query,
   removeFolders,
-  until,
 } from '../harness/processes/embedded-user.js';
+import { until } from '../harness/run/until.js';
 import { spawnBuiltService } from '../harness/service/service.js';
 
 const ofLinux = onLinux ? describe : describe.skip;

@@ -1,20 +1,16 @@
 import { DataSource } from 'typeorm';
 import { EventsRepository } from '../../src/platform/events/events.repository.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
 
-let database: TestDatabase;
+const database = useDatabase();
 let dataSource: DataSource;
 let repository: EventsRepository;
 
 beforeAll(async () => {
-  database = await createDatabase();
   dataSource = new DataSource({ type: 'postgres', url: database.url });
   await dataSource.initialize();
+  closeBeforeDatabases(() => dataSource.destroy());
   repository = new EventsRepository(dataSource.manager);
-});
-afterAll(async () => {
-  await dataSource.destroy();
-  await database.close();
 });
 beforeEach(() => database.query('TRUNCATE outbox_events'));
 

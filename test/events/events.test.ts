@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
 import {
@@ -15,7 +15,7 @@ import {
 const features = join(__dirname, '../harness/features/events.mjs');
 const POLL_MS = 20;
 
-let database: TestDatabase;
+const database = useDatabase();
 let service: TestService;
 let replica: TestService;
 let key: string;
@@ -27,16 +27,11 @@ async function startBoth(): Promise<void> {
 }
 
 beforeAll(async () => {
-  database = await createDatabase();
   await database.query(
     'CREATE TABLE handled (order_id text, attempt int); CREATE TABLE audited (order_id text)',
   );
   ({ key } = await createOwner(database));
   await startBoth();
-});
-afterAll(async () => {
-  await Promise.all([service.close(), replica.close()]);
-  await database.close();
 });
 
 const newId = (): string => `order-${++lastId}`;

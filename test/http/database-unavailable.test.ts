@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, send } from '../harness/http/client.js';
-import { type TestDatabase, createDatabase } from '../harness/database/database.js';
-import { DatabaseRelay } from '../harness/database/database-relay.js';
+import { useDatabase } from '../harness/database/database.js';
+import { Relay } from '../harness/database/relay.js';
 import { expectError } from '../harness/http/error-response.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
+import { until } from '../harness/run/until.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 /** Less than the defaults. The response deadline is their sum and half a second. */
@@ -12,16 +13,15 @@ const FAST = { DATABASE_POOL_WAIT_SECONDS: '0.8', DATABASE_STATEMENT_TIMEOUT_SEC
 /** The response deadline, and a margin for a busy machine. */
 const RESPONSE_LIMIT_MS = 1_700 + 1_000;
 
-let database: TestDatabase;
-let relay: DatabaseRelay;
+const database = useDatabase();
+let relay: Relay;
 let service: TestService;
 let client: ApiClient;
 /** Has an API key that the service has not looked up yet. */
 let newClient: ApiClient;
 
 beforeAll(async () => {
-  database = await createDatabase();
-  relay = await DatabaseRelay.open(database.url);
+  relay = await Relay.open(database.url);
   service = await startService({ database, env: { DATABASE_URL: relay.url, ...FAST } });
 });
 beforeEach(async () => {
@@ -31,23 +31,10 @@ beforeEach(async () => {
   await until(async () => (await client.get('/v1/pets')).status === 200);
 });
 afterEach(() => relay.restore());
-afterAll(async () => {
-  await service.close();
-  await relay.cut();
-  await database.close();
-});
-
-/** Resolves when the condition is true. @throws after 10 seconds */
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('the service did not recover');
-  }
-}
 
 describe.each([
   ['cut', () => relay.cut()],
-  ['stalled', () => relay.stall()],
+  ['stalled', () => Promise.resolve(relay.hold())],
 ])('while the connection to the database is %s', (_title, interrupt) => {
   test('every operation is 503 with Retry-After in time, and recovers automatically', async () => {
     await interrupt();
@@ -115,7 +102,8 @@ describe.each([
 });
 
 test('GET /v1/pets › 503 in time when a slow lookup and a slow query together take longer, and the result is discarded without an error', async () => {
-  // The pool has lost its connections. Connecting, the lookup and the list take this long each.
+  // The pool loses its connections. Connecting, the lookup and the list take this long each.
+  await relay.cut();
   await relay.restore();
   relay.slow(620);
   const startedAt = performance.now();
@@ -132,11 +120,9 @@ test('GET /v1/pets › 503 in time when a slow lookup and a slow query together 
 test('POST /v1/pets › 201 for a body that arrives slowly, because only waits for the database count', async () => {
   const body = '{"name":"Frank","categoryId":1}';
   const { key } = await createOwner(database);
-  const head = `Authorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
-  const connection = await RawConnection.open(
-    service,
-    `POST /v1/pets HTTP/1.1\r\nHost: pets\r\n${head}\r\n\r\n`,
-  );
+  const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`];
+  const head = requestHead('POST /v1/pets', key, ...headers);
+  const connection = await RawConnection.open(service, head);
   // Longer than the response deadline.
   await sleep(2_000);
   expect((await connection.write(body).response()).status).toBe(201);

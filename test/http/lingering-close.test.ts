@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { createOwner } from '../harness/database/factories.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
 import type { ErrorCode } from '../../src/platform/errors/catalogue.js';
 
@@ -25,16 +25,9 @@ beforeAll(async () => {
   ({ key: spentKey } = await createOwner(service.database, {
     limits: { perMinute: 1, perDay: 10 },
   }));
-  await RawConnection.exchange(service, head('GET', '/v1/pets', spentKey));
+  await RawConnection.exchange(service, requestHead('GET /v1/pets', spentKey));
 });
 afterAll(() => service.close());
-
-function head(method: string, path: string, as: string | undefined, ...headers: string[]): string {
-  const authorization = as === undefined ? [] : [`Authorization: Bearer ${as}`];
-  return [`${method} ${path} HTTP/1.1`, 'Host: pets', ...authorization, ...headers, '', ''].join(
-    '\r\n',
-  );
-}
 
 type Rejected = [
   title: string,
@@ -57,7 +50,7 @@ describe.each(REJECTED)('a rejected body %s', (_title, status, code, method, pat
   const declared = [JSON_TYPE, LONG];
 
   test(`${status} before the body is sent`, async () => {
-    const message = head(method, path, as(), ...declared);
+    const message = requestHead(`${method} ${path}`, as(), ...declared);
     const connection = await RawConnection.open(service, message);
     const startedAt = performance.now();
     const response = await connection.response();
@@ -69,7 +62,7 @@ describe.each(REJECTED)('a rejected body %s', (_title, status, code, method, pat
   });
 
   test(`${status} instead of 100 Continue`, async () => {
-    const message = head(method, path, as(), ...declared, 'Expect: 100-continue');
+    const message = requestHead(`${method} ${path}`, as(), ...declared, 'Expect: 100-continue');
     expectError(await RawConnection.exchange(service, message), status, code);
   });
 
@@ -83,15 +76,15 @@ describe.each(REJECTED)('a rejected body %s', (_title, status, code, method, pat
 
 describe('further input', () => {
   test.each([
-    ['a rejection', () => head('POST', '/v1/pets', undefined, LONG)],
+    ['a rejection', () => requestHead('POST /v1/pets', undefined, LONG)],
     [
       'a body that is too large in chunks',
-      () => head('POST', '/v1/pets', key, JSON_TYPE, 'Transfer-Encoding: chunked'),
+      () => requestHead('POST /v1/pets', key, JSON_TYPE, 'Transfer-Encoding: chunked'),
     ],
-    ['a response to OPTIONS', () => head('OPTIONS', '/v1/pets', key, LONG)],
-    ['a response to GET', () => head('GET', '/v1/pets', key, LONG)],
-    ['a response outside of /v1', () => head('GET', '/openapi.json', undefined, LONG)],
-    ['an invalid message', () => head('GET', '/v1/pets', undefined, 'Bad header')],
+    ['a response to OPTIONS', () => requestHead('OPTIONS /v1/pets', key, LONG)],
+    ['a response to GET', () => requestHead('GET /v1/pets', key, LONG)],
+    ['a response outside of /v1', () => requestHead('GET /openapi.json', undefined, LONG)],
+    ['an invalid message', () => requestHead('GET /v1/pets', undefined, 'Bad header')],
   ])('after %s, the service reads a limited part of further input', async (_title, message) => {
     const connection = await RawConnection.open(service, message());
     const chunk = Buffer.from(`10000\r\n${' '.repeat(65_536)}\r\n`);
@@ -111,7 +104,9 @@ describe('further input', () => {
     const connection = await RawConnection.open(service);
     for (const as of [undefined, key]) {
       const body = 'x'.repeat(100);
-      connection.write(`${head('POST', '/v1/pets', as, `Content-Length: ${body.length}`)}${body}`);
+      connection.write(
+        `${requestHead('POST /v1/pets', as, `Content-Length: ${body.length}`)}${body}`,
+      );
       const response = await connection.response();
       expect([response.status, response.headers['connection']]).toEqual([
         as ? 415 : 401,
@@ -129,7 +124,7 @@ describe('Expect: 100-continue', () => {
     ['after the guards', ''],
     ['for a client that does not wait', PET],
   ])('100 and then 201 %s', async (_title, sent) => {
-    const message = head('POST', '/v1/pets', key, ...expecting) + sent;
+    const message = requestHead('POST /v1/pets', key, ...expecting) + sent;
     const connection = await RawConnection.open(service, message);
     expect((await connection.response()).status).toBe(100);
     if (sent === '') connection.write(PET);
@@ -138,9 +133,8 @@ describe('Expect: 100-continue', () => {
   });
 
   test('415 instead of 100 for an unsupported media type', async () => {
-    const message = head(
-      'POST',
-      '/v1/pets',
+    const message = requestHead(
+      'POST /v1/pets',
       key,
       'Content-Type: text/plain',
       ...expecting.slice(1),
@@ -160,7 +154,7 @@ test('rejections of requests without a body keep the connection', async () => {
     ['/v1/pets', key, 200],
   ];
   for (const [path, as, status] of cases) {
-    const response = await connection.write(head('GET', path, as)).response();
+    const response = await connection.write(requestHead(`GET ${path}`, as)).response();
     expect([response.status, response.headers['connection']]).toEqual([status, 'keep-alive']);
   }
   connection.close();

@@ -1,7 +1,7 @@
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { createOwner } from '../harness/database/factories.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
@@ -24,28 +24,21 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const head = (...headers: string[]): string =>
-  [`POST /v1/pets HTTP/1.1`, 'Host: pets', ...headers, '', ''].join('\r\n');
-const authorized = (): string => `Authorization: Bearer ${key}`;
+const head = (...headers: string[]): string => requestHead('POST /v1/pets', key, ...headers);
 const BODY = ['Content-Type: application/json', `Content-Length: ${PET.length}`];
 
 test.concurrent.each<[title: string, limit: 'address' | 'owner', bytes: () => string]>([
   ['no byte', 'address', () => ''],
   ['half a request line', 'address', () => 'GET /v1/pe'],
-  ['half a head', 'address', () => head().slice(0, -2)],
-  ['a head without its body', 'owner', () => head(authorized(), ...BODY)],
-  ['half a body', 'owner', () => head(authorized(), ...BODY) + PET.slice(0, 9)],
+  ['half a head', 'address', () => requestHead('POST /v1/pets').slice(0, -2)],
+  ['a head without its body', 'owner', () => head(...BODY)],
+  ['half a body', 'owner', () => head(...BODY) + PET.slice(0, 9)],
   [
     'half a chunk',
     'owner',
-    () =>
-      `${head(authorized(), 'Content-Type: application/json', 'Transfer-Encoding: chunked')}9\r\n{"`,
+    () => `${head('Content-Type: application/json', 'Transfer-Encoding: chunked')}9\r\n{"`,
   ],
-  [
-    'no body after 100 Continue',
-    'owner',
-    () => head(authorized(), ...BODY, 'Expect: 100-continue'),
-  ],
+  ['no body after 100 Continue', 'owner', () => head(...BODY, 'Expect: 100-continue')],
 ])('408 request_timeout: %s', async (_title, limit, bytes) => {
   const startedAt = performance.now();
   const connection = await RawConnection.open(service, bytes());
@@ -70,13 +63,16 @@ test('408 for a client that sends a byte now and then', async () => {
 });
 
 test('401 before a slow body has arrived', async () => {
-  const connection = await RawConnection.open(service, head(...BODY) + PET.slice(0, 9));
+  const connection = await RawConnection.open(
+    service,
+    requestHead('POST /v1/pets', undefined, ...BODY) + PET.slice(0, 9),
+  );
   expectError(await connection.response(), 401, 'missing_api_key');
   await connection.serverEnd();
 });
 
 test('a kept-alive connection closes without a response when no request follows', async () => {
-  const connection = await RawConnection.open(service, head());
+  const connection = await RawConnection.open(service, requestHead('POST /v1/pets'));
   expect((await connection.response()).headers).toMatchObject({ connection: 'keep-alive' });
   await connection.serverEnd();
 });

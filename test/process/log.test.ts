@@ -7,10 +7,11 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { send } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import {
   type BuiltService,
   inheritedEnvironment,
+  spawnBuiltService,
   startBuiltService,
 } from '../harness/service/service.js';
 
@@ -22,12 +23,7 @@ const hasTerminal = spawnSync('script', ['--version']).status === 0;
 if (!hasTerminal)
   console.warn('To test the log on a terminal, install script of util-linux (bsdutils).');
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
+const database = useDatabase();
 
 describe('when the output is not a terminal', () => {
   let service: BuiltService;
@@ -87,23 +83,11 @@ describe('when the output is not a terminal', () => {
 
 test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
   // The log has no line with the address, so the LISTEN connection shows that the service has started.
-  const child = spawn(process.execPath, [MAIN], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...inheritedEnvironment(),
-      PORT: '0',
-      METRICS_PORT: '',
-      DATABASE_URL: database.url,
-      LOG_LEVEL: 'warn',
-    },
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (text) => (output += text));
+  const quiet = spawnBuiltService({ DATABASE_URL: database.url, LOG_LEVEL: 'warn' });
   const listening = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`;
-  while ((await database.query(listening)).length === 0 && child.exitCode === null) await sleep(20);
-  child.kill('SIGTERM');
-  const [code] = (await once(child, 'exit')) as [number];
-  expect([code, output]).toEqual([0, '']);
+  while ((await database.query(listening)).length === 0 && quiet.process.exitCode === null)
+    await sleep(20);
+  expect([await quiet.stop(), quiet.output()]).toEqual([0, '']);
 });
 
 (hasTerminal ? test : test.skip)(
@@ -122,6 +106,7 @@ test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
         TERM: 'xterm',
       },
     });
+
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) {
       // Without the colours and the echo of ^C.
@@ -131,6 +116,14 @@ test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
       await send({ url }, '/health/live');
       await send({ url }, '/v1/pets?limit=1', { headers: { Authorization: `Bearer ${key}` } });
       await send({ url }, '/v1/pets/1%0AINFO%1B%5B31m');
+      const create = { 'Idempotency-Key': 'a', 'Content-Type': 'application/json' };
+      for (let count = 0; count < 2; count++) {
+        await send({ url }, '/v1/pets', {
+          method: 'POST',
+          headers: { Authorization: `Bearer ${key}`, ...create },
+          body: '{"name":"Momo","categoryId":2}',
+        });
+      }
       child.stdin.write('\x03');
     }
     rmSync(dataDir, { recursive: true });
@@ -146,6 +139,8 @@ test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
       expect.stringMatching(
         /^… INFO: GET \/v1\/pets\/1%0AINFO%1B%5B31m 401 missing_api_key \d+\.\d ms$/,
       ),
+      expect.stringMatching(/^… INFO: POST \/v1\/pets 201 \d+\.\d ms$/),
+      expect.stringMatching(/^… INFO: POST \/v1\/pets 201 replayed \d+\.\d ms$/),
       expect.stringMatching(/^… INFO: stopping/),
       '… INFO: stopped',
     ]);

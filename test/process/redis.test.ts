@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient, send } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { askUntil, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
 import { createCertificate, hasOpenssl } from '../harness/processes/certificate.js';
@@ -13,7 +13,7 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
   'the built service with Redis over TLS and a password',
   () => {
     let folder: string;
-    let database: TestDatabase;
+    const database = useDatabase();
     let redis: RedisServer;
     let service: BuiltService;
     let metrics: { url: string };
@@ -21,7 +21,6 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), 'pets-redis-tls-'));
       const { key, certificate } = createCertificate(folder);
-      database = await createDatabase();
       redis = await startRedis({
         args: ['--maxmemory-policy', 'volatile-lru', '--requirepass', 'p@ss,word'],
         tls: { key, certificate },
@@ -36,9 +35,7 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
       metrics = { url: String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']) };
     });
     afterAll(async () => {
-      await service.stop('SIGKILL');
       await redis.close();
-      await database.close();
       rmSync(folder, { recursive: true });
     });
 
@@ -76,6 +73,7 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
         'pets_redis_failures_total{reason="memory"}': 0,
         'pets_bans_total{plan="enterprise"}': 1,
       });
+
       // The log is written a little later than the response.
       await service.waitForLog(({ msg }) => msg === 'API key banned');
       expect(service.logs().filter(({ msg }) => msg === 'API key banned')).toEqual([

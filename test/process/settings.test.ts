@@ -105,6 +105,7 @@ test('BAN_AFTER_REFUSALS, the former name of BAN_AFTER_REJECTIONS, works with a 
 test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['PORT', /integer from 0 to 65535/, 'x', '-1', '65536', '1.5', '0x10', ' 80', '1e3', '+80'],
   ['METRICS_PORT', /integer from 0 to 65535/, 'off', '65536'],
+  ['METRICS_PORT', /another port than PORT/, '3000'],
   [
     'PUBLIC_URL',
     /http or https address/,

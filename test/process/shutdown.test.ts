@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, send } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { createDatabase, useDatabase } from '../harness/database/database.js';
 import { holdPets } from '../harness/database/database-lock.js';
-import { DatabaseRelay } from '../harness/database/database-relay.js';
+import { Relay } from '../harness/database/relay.js';
 import { createOwner } from '../harness/database/factories.js';
-import { RawConnection } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import {
   type BuiltService,
   type Environment,
@@ -16,14 +16,12 @@ const PET = '{"name":"Frank","categoryId":1}';
 /** Well below the grace period of the tests. */
 const AT_ONCE_MS = 2_500;
 
-let database: TestDatabase;
+const database = useDatabase();
 let key: string;
 
 beforeAll(async () => {
-  database = await createDatabase();
   ({ key } = await createOwner(database));
 });
-afterAll(() => database.close());
 
 interface Started {
   service: BuiltService;
@@ -48,16 +46,6 @@ function stop(
 const stopping = (service: BuiltService): Promise<unknown> =>
   service.waitForLog(({ msg }) => msg === 'stopping');
 
-const request = (method: string, path: string, ...headers: string[]): string =>
-  [
-    `${method} ${path} HTTP/1.1`,
-    'Host: pets',
-    `Authorization: Bearer ${key}`,
-    ...headers,
-    '',
-    '',
-  ].join('\r\n');
-
 test.each([
   ['an uncaught exception', `throw new Error('on purpose')`],
   ['an unhandled rejection', `void Promise.reject(new Error('on purpose'))`],
@@ -70,8 +58,9 @@ test.each([
       // Repeats like a timer of a feature.
       NODE_OPTIONS: `--import="data:text/javascript,process.on('SIGUSR2',()=>setInterval(()=>{${encodeURIComponent(defect)}},10))"`,
     });
+
     const lock = await holdPets(database);
-    const locked = await RawConnection.open({ port }, request('GET', '/v1/pets'));
+    const locked = await RawConnection.open({ port }, requestHead('GET /v1/pets', key));
     await lock.waitedFor();
     const stopped = stop(service, 'SIGUSR2');
     await stopping(service);
@@ -94,12 +83,13 @@ test.each([
 );
 
 test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connection: close, and is not ready at once, even if the database hangs', async () => {
-  const relay = await DatabaseRelay.open(database.url);
+  const relay = await Relay.open(database.url);
   const { service, port, client } = await start({
     DATABASE_URL: relay.url,
     SHUTDOWN_DELAY_SECONDS: '2',
   });
-  const kept = await RawConnection.open({ port }, request('GET', '/v1/pets'));
+
+  const kept = await RawConnection.open({ port }, requestHead('GET /v1/pets', key));
   expect((await kept.response()).headers['connection']).toBe('keep-alive');
   const stopped = stop(service);
   await stopping(service);
@@ -109,11 +99,11 @@ test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connectio
   expect((await send(service, '/health/live')).status).toBe(200);
   const added = await client.post('/v1/pets', PET);
   expect([added.status, added.headers.connection]).toEqual([201, 'close']);
-  const last = await kept.write(request('GET', '/v1/pets')).response();
+  const last = await kept.write(requestHead('GET /v1/pets', key)).response();
   expect([last.status, last.headers['connection']]).toEqual([200, 'close']);
   await kept.serverEnd();
 
-  await relay.stall();
+  relay.hold();
   const sentAt = performance.now();
   const { json } = await send(service, '/health/ready');
   // The time limit of a statement is 2 s, which is too late for a load balancer.
@@ -123,7 +113,6 @@ test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connectio
   expect(code).toBe(0);
   expect(ms).toBeGreaterThan(2_000);
   await expect(send(service, '/health/live')).rejects.toThrow(/ECONNREFUSED/);
-  await relay.cut();
 });
 
 describe('requests in progress get a response, and no new connection is accepted', () => {
@@ -132,14 +121,15 @@ describe('requests in progress get a response, and no new connection is accepted
       DATABASE_STATEMENT_TIMEOUT_SECONDS: '10',
       DATABASE_LOCK_TIMEOUT_SECONDS: '10',
     });
+
     const lock = await holdPets(database);
-    const locked = await RawConnection.open({ port }, request('GET', '/v1/pets'));
+    const locked = await RawConnection.open({ port }, requestHead('GET /v1/pets', key));
     await lock.waitedFor();
     const slow = await RawConnection.open({ port }, head(PET.length));
     expect((await slow.response()).status).toBe(100);
     // The service waits neither for an unused connection nor for an idle one.
     const unused = await RawConnection.open({ port });
-    const kept = await RawConnection.open({ port }, request('GET', '/health/live'));
+    const kept = await RawConnection.open({ port }, requestHead('GET /health/live', key));
     expect((await kept.response()).status).toBe(200);
     // SIGINT has the same effect as SIGTERM.
     const stopped = stop(service, 'SIGINT');
@@ -162,7 +152,7 @@ describe('requests in progress get a response, and no new connection is accepted
   });
 
   test('not after SHUTDOWN_GRACE_SECONDS, and a database that hangs does not prevent the exit', async () => {
-    const relay = await DatabaseRelay.open(database.url);
+    const relay = await Relay.open(database.url);
     const { service, port, client } = await start({
       DATABASE_URL: relay.url,
       SHUTDOWN_GRACE_SECONDS: '0.5',
@@ -170,19 +160,18 @@ describe('requests in progress get a response, and no new connection is accepted
     expect((await client.get('/v1/pets')).status).toBe(200);
     const slow = await RawConnection.open({ port }, head(9));
     expect((await slow.response()).status).toBe(100);
-    await relay.stall();
+    relay.hold();
     const { code, ms } = await stop(service);
     expect(code).toBe(0);
     expect(ms).toBeGreaterThan(500);
     expect(ms).toBeLessThan(500 + AT_ONCE_MS);
     slow.close();
-    await relay.cut();
   });
 
   const head = (length: number): string =>
-    request(
-      'POST',
-      '/v1/pets',
+    requestHead(
+      'POST /v1/pets',
+      key,
       'Content-Type: application/json',
       `Content-Length: ${length}`,
       'Expect: 100-continue',
@@ -202,7 +191,7 @@ describe('requests in progress get a response, and no new connection is accepted
 });
 
 test('GET /health/ready › 503 when a shutdown begins while the database query runs', async () => {
-  const relay = await DatabaseRelay.open(database.url);
+  const relay = await Relay.open(database.url);
   const { service } = await start({
     DATABASE_URL: relay.url,
     READINESS_TIMEOUT_SECONDS: '20',
@@ -221,7 +210,6 @@ test('GET /health/ready › 503 when a shutdown begins while the database query 
   const { status, json } = await ready;
   expect([status, json.checks.shutdown]).toEqual([503, 'in progress']);
   expect((await stopped).code).toBe(0);
-  await relay.cut();
 });
 
 test('a signal during the start stops the service in order after the start', async () => {
@@ -236,5 +224,10 @@ test('a signal during the start stops the service in order after the start', asy
   await empty.query('SELECT pg_advisory_unlock(7236114901)');
   expect(await stopped).toBe(0);
   expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped' });
+  const rows = await empty.query<{ name: string }>('SELECT name FROM migrations ORDER BY id');
+  const migrations = rows.map(({ name }) => name);
+  expect(service.logs()).toContainEqual(
+    expect.objectContaining({ msg: 'schema migrated', migrations }),
+  );
   await empty.close();
 });

@@ -1,50 +1,33 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
-import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
+import { useDatabase } from '../harness/database/database.js';
+import { type Environment, spawnBuiltService } from '../harness/service/service.js';
 
 const PASSWORD = 'c0rrect-horse';
 
-let database: TestDatabase;
-let empty: TestDatabase;
+const database = useDatabase();
+const empty = useDatabase({ template: 'template0' });
 /** Accepts connections and sends nothing. */
 let silent: Server;
 let takenPort: number;
 
 beforeAll(async () => {
-  database = await createDatabase();
-  empty = await createDatabase({ template: 'template0' });
   silent = createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');
   takenPort = (silent.address() as AddressInfo).port;
 });
-afterAll(async () => {
-  silent.close();
-  await database.close();
-  await empty.close();
-});
+afterAll(() => silent.close());
 
 /** Starts `dist/main.js` and waits until it exits. */
 async function failToStart(env: Environment): Promise<{ code: number; stderr: string }> {
-  const child = spawn(process.execPath, [join(__dirname, '../../dist/main.js')], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: {
-      ...inheritedEnvironment(),
-      PORT: '0',
-      METRICS_PORT: '',
-      DATABASE_URL: database.url,
-      ...env,
-    },
-  });
-  const [stderr, [code]] = await Promise.all([
-    text(child.stderr),
-    once(child, 'exit') as Promise<[number]>,
-  ]);
+  const service = spawnBuiltService({ DATABASE_URL: database.url, ...env });
+  let stderr = '';
+  service.process.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const [code] = (await once(service.process, 'close')) as [number];
   return { code, stderr };
 }
 

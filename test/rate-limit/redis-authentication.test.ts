@@ -1,5 +1,5 @@
 import { ApiClient } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import {
   describeWithRedis,
@@ -14,13 +14,12 @@ const PASSWORD = 'the-right-password';
 const REJECTED = 'Counting rate limits in this process: Redis rejected the password or the command';
 
 describeWithRedis('Redis with a password', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let redis: RedisServer;
   let cluster: RedisCluster;
   let service: TestService;
 
   beforeAll(async () => {
-    database = await createDatabase();
     redis = await startRedis({ args: ['--requirepass', PASSWORD], password: PASSWORD });
     await redis.client.call('ACL', 'SETUSER', 'pets', 'on', `>${PASSWORD}`, '~aas:*', '+@all');
     cluster = await startRedisCluster();
@@ -29,10 +28,7 @@ describeWithRedis('Redis with a password', () => {
     }
   });
   afterEach(() => service.close());
-  afterAll(async () => {
-    await Promise.all([redis.close(), cluster.close()]);
-    await database.close();
-  });
+  afterAll(() => Promise.all([redis.close(), cluster.close()]));
 
   /** Starts a service, and expects a 200. */
   async function start(redisUrl: string, credentials: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { askUntil, inParallel, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
@@ -16,14 +16,9 @@ interface Timed {
   tookMs: number;
 }
 
-let database: TestDatabase;
+const database = useDatabase();
 let redis: RedisServer;
 let service: TestService;
-
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterAll(() => database.close());
 
 async function start(options?: Parameters<typeof startRedis>[0]): Promise<void> {
   redis = await startRedis(options);

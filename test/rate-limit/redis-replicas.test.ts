@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { unknownKey } from '../harness/database/api-keys.js';
-import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { useDatabase } from '../harness/database/database.js';
 import { createOwner, type TestOwner } from '../harness/database/factories.js';
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
 import {
@@ -16,16 +16,12 @@ import { startService, type TestService, UNBOUNDED } from '../harness/service/se
 const ADDRESS_LIMIT = 40;
 const PREFIX = `${randomBytes(6).toString('hex')}:`;
 
-let database: TestDatabase;
+const database = useDatabase();
 let replicas: TestService[] = [];
 
-beforeAll(async () => {
-  database = await createDatabase();
-});
 afterEach(() => {
   for (const replica of replicas) expect(replica.output()).not.toContain('in this process');
 });
-afterAll(() => database.close());
 
 async function startReplicas(redisUrl: string): Promise<void> {
   const env = {
@@ -89,6 +85,7 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
       rate_limit_exceeded: 49,
       api_key_banned: 51,
     });
+
     const limits = responses.filter(({ status }) => status === 404).map(limitsOf);
     const remaining = limits.map((each) => each.remaining).sort((a, b) => a - b);
     expect(remaining).toEqual(Array.from({ length: 50 }, (_, index) => index));

@@ -6,7 +6,7 @@ export interface PlanLimits {
 
 /**
  * All plans with their limits. null: each owner has custom limits. To add a plan, add it here and
- * write the migration that test/database/plans.test.ts then asks for.
+ * write a migration: test/database/schema.test.ts then shows the constraints that it must replace.
  */
 export const PLAN_LIMITS = {
   free: { perMinute: 60, perDay: 1_000 },

@@ -12,6 +12,13 @@ export type ServerSettings = Readonly<ReturnType<typeof readServerSettings>>;
 export type BaseAddresses = Pick<ServerSettings, 'publicUrl' | 'stagingUrl'>;
 
 export function readServerSettings(read: EnvironmentReader) {
+  const settings = serverSettings(read);
+  const { port, metricsPort } = settings;
+  if (port !== 0 && port === metricsPort) read.reject('METRICS_PORT', 'another port than PORT');
+  return settings;
+}
+
+function serverSettings(read: EnvironmentReader) {
   return {
     port: read.integer('PORT', 3000, PORT),
     host: read.text('HOST') ?? '127.0.0.1',

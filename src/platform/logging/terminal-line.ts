@@ -18,8 +18,11 @@ export function terminalLine(line: string): string {
 }
 
 function summary(line: Record<string, unknown>): string {
-  const { method, path, status, code, durationMs } = line as Record<string, string | undefined>;
+  type Members = Record<string, string | undefined>;
+  const { method, path, status, code, replayed, durationMs } = line as Members;
   const readablePath = path?.replace(CONTROLS, encodeURIComponent);
   const duration = `${Number(durationMs).toFixed(1)} ms`;
-  return [method, readablePath, status, code, duration].filter((part) => part).join(' ');
+  return [method, readablePath, status, code, replayed && 'replayed', duration]
+    .filter((part) => part)
+    .join(' ');
 }

@@ -7,6 +7,8 @@ const SWEEP_STEP = 3;
  */
 export class ExpiringMap<Value> {
   private readonly entries = new Map<string, Value>();
+  /** Every entry is ahead of it: those that it has passed were deleted or moved to the end. */
+  private readonly sweep = this.entries.entries();
 
   /**
    * @param endOf returns when an entry ends, in milliseconds since the epoch
@@ -37,9 +39,11 @@ export class ExpiringMap<Value> {
   }
 
   private evict(nowMs: number): void {
-    let checks = Math.min(SWEEP_STEP, this.entries.size);
-    for (const [key, value] of this.entries) {
-      if (checks-- === 0) return;
+    // Map's own iteration from the first entry would step over every deleted one each time.
+    for (let checks = Math.min(SWEEP_STEP, this.entries.size); checks > 0; checks--) {
+      const next = this.sweep.next();
+      if (next.done) return;
+      const [key, value] = next.value;
       const isFull = this.entries.size >= this.maxSize;
       this.entries.delete(key);
       if (!isFull && this.endOf(value) > nowMs) this.entries.set(key, value);

@@ -47,6 +47,30 @@ export async function createDatabase({ template = TEMPLATE } = {}): Promise<Test
   };
 }
 
+/** What uses a database. It must be closed before the database is dropped. */
+const users: (() => Promise<unknown>)[] = [];
+
+/** Closes what a test has started, the last first, before its databases are dropped. */
+export function closeBeforeDatabases(close: () => Promise<unknown>): void {
+  users.push(close);
+}
+
+/**
+ * Creates a database before the tests of a file or of a `describe`. After them, closes the services
+ * that still run, and drops it. Its properties can be used in tests and hooks.
+ */
+export function useDatabase(options?: { template?: string }): TestDatabase {
+  const database = {} as TestDatabase;
+  beforeAll(async () => {
+    Object.assign(database, await createDatabase(options));
+  });
+  afterAll(async () => {
+    for (const close of users.splice(0).reverse()) await close();
+    await database.close();
+  });
+  return database;
+}
+
 /** Runs a statement on the server's maintenance database. */
 async function administer(sql: string): Promise<void> {
   const client = new Client({ connectionString: databaseUrl('postgres') });

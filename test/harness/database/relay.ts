@@ -1,121 +1,157 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { closeBeforeDatabases } from './database.js';
 
-/** A way to PostgreSQL that a test can watch and break. */
-export interface Relay {
-  /** The database's address by this way. */
-  readonly url: string;
-  /** Returns how often these bytes were sent to the server. */
-  timesSent(bytes: Buffer): number;
-  /** Resolves when the server has sent these bytes since the call, kept back or not. */
-  untilReceived(bytes: Buffer): Promise<void>;
-  /** Ends all connections, and every new one at once. */
-  cut(): void;
-  /**
-   * Withholds the responses of the server, on all connections or on those with one
-   * `application_name`.
-   */
-  hold(applicationName?: string): void;
-  /** Lets everything through again, what was held first. */
-  restore(): void;
-  close(): Promise<void>;
+/** The first bytes of the message that ends the start of a connection. */
+const READY_FOR_QUERY = Buffer.from('Z\0\0\0\x05', 'latin1');
+
+interface Connection {
+  client: Socket;
+  server: Socket;
+  /** The message that begins it and has the name of the application. */
+  startup: Buffer;
+  /** Responses of the server that are withheld. */
+  held: Buffer[];
 }
 
-/** Starts a relay in front of a database. */
-export async function startRelay(databaseUrl: string): Promise<Relay> {
-  const pairs = new Set<{ client: Socket; server: Socket; held: Buffer[]; startup?: Buffer }>();
-  const sent: Buffer[] = [];
-  const watchers = new Set<(chunk: Buffer) => void>();
-  let state: 'open' | 'cut' | 'held' = 'open';
-  let heldName: string | undefined;
-  const isHeld = (startup?: Buffer): boolean =>
-    state === 'held' && (heldName === undefined || Boolean(startup?.includes(`\0${heldName}\0`)));
+/** A way to PostgreSQL, or to another server, that a test can watch and break. */
+export class Relay {
+  private readonly connections = new Set<Connection>();
+  private readonly sent: Buffer[] = [];
+  private readonly watchers = new Set<(chunk: Buffer) => void>();
+  /** The application whose responses are withheld; '': those of all. */
+  private heldName: string | undefined;
+  private delayMs = 0;
+  private listener = createServer();
+  private port = 0;
+  /** How many connections there were so far. */
+  accepted = 0;
 
-  const listener = createServer((client) => {
-    client.on('error', () => client.destroy());
-    if (state === 'cut') {
-      client.destroy();
-      return;
-    }
-    const pair: { client: Socket; server: Socket; held: Buffer[]; startup?: Buffer } = {
-      client,
-      server: connectTo(databaseUrl),
-      held: [],
-    };
-    const { server, held } = pair;
-    pairs.add(pair);
-    server.on('error', () => server.destroy());
-    server.on('close', () => client.destroy());
-    client.on('close', () => {
-      server.destroy();
-      pairs.delete(pair);
+  private constructor(private target: URL) {}
+
+  static async open(url: string): Promise<Relay> {
+    const relay = new Relay(new URL(url));
+    await relay.restore();
+    closeBeforeDatabases(() => relay.cut());
+    return relay;
+  }
+
+  /** The server's address by way of the relay. */
+  get url(): string {
+    const url = new URL(this.target);
+    url.searchParams.delete('host');
+    url.host = `127.0.0.1:${this.port}`;
+    return url.href;
+  }
+
+  /** Returns how often these bytes were sent to the server. */
+  timesSent(bytes: Buffer): number {
+    const all = Buffer.concat(this.sent);
+    let count = 0;
+    for (let at = all.indexOf(bytes); at >= 0; at = all.indexOf(bytes, at + bytes.length)) count++;
+    return count;
+  }
+
+  /** Resolves when the server has sent these bytes since the call, withheld or not. */
+  untilReceived(bytes: Buffer): Promise<void> {
+    return new Promise((resolve) => {
+      let received = Buffer.alloc(0);
+      const watch = (chunk: Buffer): void => {
+        received = Buffer.concat([received, chunk]);
+        if (!received.includes(bytes)) return;
+        this.watchers.delete(watch);
+        resolve();
+      };
+      this.watchers.add(watch);
     });
+  }
+
+  /** Withholds the responses of the server, on all connections or on those of one application. */
+  hold(applicationName = ''): void {
+    this.heldName = applicationName;
+  }
+
+  /**
+   * Each response of the server is delayed by this time. A connection takes one response, however
+   * it authenticates.
+   */
+  slow(delayMs: number): void {
+    this.delayMs = delayMs;
+  }
+
+  /** New connections lead to another server: as behind a balancer. */
+  redirect(url: string): void {
+    this.target = new URL(url);
+  }
+
+  /** Breaks all connections and rejects new ones, as if the server had stopped. */
+  async cut(): Promise<void> {
+    if (!this.listener.listening) return;
+    const closed = once(this.listener, 'close');
+    this.listener.close();
+    for (const { client } of this.connections) client.destroy();
+    await closed;
+  }
+
+  /** Lets everything through again, what was withheld first. */
+  async restore(): Promise<void> {
+    this.heldName = undefined;
+    this.delayMs = 0;
+    for (const { client, held } of this.connections) {
+      for (const chunk of held.splice(0)) client.write(chunk);
+    }
+    if (this.listener.listening) return;
+    this.listener = createServer((socket) => this.pass(socket)).listen(this.port, '127.0.0.1');
+    await once(this.listener, 'listening');
+    this.port = (this.listener.address() as AddressInfo).port;
+  }
+
+  private pass(client: Socket): void {
+    this.accepted++;
+    const server = connectTo(this.target);
+    const connection: Connection = { client, server, startup: Buffer.alloc(0), held: [] };
+    this.connections.add(connection);
+    for (const socket of [client, server]) {
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        this.connections.delete(connection);
+        client.destroy();
+        server.destroy();
+      });
+    }
     client.on('data', (chunk) => {
-      // An untyped message that asks for TLS may come first; it is shorter.
-      if (!pair.startup || pair.startup.length <= 8) pair.startup = chunk;
-      sent.push(chunk);
+      // An untyped message that asks for TLS may come first. It is shorter.
+      if (connection.startup.length <= 8) connection.startup = chunk;
+      this.sent.push(chunk);
       server.write(chunk);
     });
+    let dueAtMs = 0;
+    let isReady = false;
     server.on('data', (chunk) => {
-      if (isHeld(pair.startup)) held.push(chunk);
-      else client.write(chunk);
-      for (const watch of watchers) watch(chunk);
-    });
-  });
-  listener.listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-
-  const url = new URL(databaseUrl);
-  url.searchParams.delete('host');
-  url.hostname = '127.0.0.1';
-  url.port = String((listener.address() as AddressInfo).port);
-  const cut = (): void => {
-    state = 'cut';
-    for (const { client } of pairs) client.destroy();
-  };
-  return {
-    url: url.href,
-    timesSent: (bytes) => occurrences(Buffer.concat(sent), bytes),
-    untilReceived: (bytes) =>
-      new Promise((resolve) => {
-        let received = Buffer.alloc(0);
-        const watch = (chunk: Buffer): void => {
-          received = Buffer.concat([received, chunk]);
-          if (!received.includes(bytes)) return;
-          watchers.delete(watch);
-          resolve();
-        };
-        watchers.add(watch);
-      }),
-    cut,
-    hold: (applicationName) => {
-      heldName = applicationName;
-      state = 'held';
-    },
-    restore: () => {
-      state = 'open';
-      for (const { client, held } of pairs) {
-        for (const chunk of held.splice(0)) client.write(chunk);
+      for (const watch of this.watchers) watch(chunk);
+      if (this.isHeld(connection)) {
+        connection.held.push(chunk);
+        return;
       }
-    },
-    close: async () => {
-      cut();
-      const closed = once(listener, 'close');
-      listener.close();
-      await closed;
-    },
-  };
+      const nowMs = performance.now();
+      // Never before what came before it.
+      const isDelayed = isReady || dueAtMs === 0;
+      dueAtMs = Math.max(dueAtMs, isDelayed ? nowMs + this.delayMs : nowMs);
+      isReady ||= chunk.includes(READY_FOR_QUERY);
+      if (dueAtMs === nowMs) client.write(chunk);
+      else setTimeout(() => client.write(chunk), dueAtMs - nowMs);
+    });
+  }
+
+  private isHeld({ startup }: Connection): boolean {
+    if (this.heldName === undefined) return false;
+    return this.heldName === '' || startup.includes(`\0${this.heldName}\0`);
+  }
 }
 
-function connectTo(databaseUrl: string): Socket {
-  const url = new URL(databaseUrl);
-  const host = url.searchParams.get('host') ?? url.hostname;
-  const port = Number(url.port || 5432);
-  return host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
-}
-
-function occurrences(text: Buffer, part: Buffer): number {
-  let count = 0;
-  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) count++;
-  return count;
+function connectTo({ hostname, port, searchParams }: URL): Socket {
+  const host = searchParams.get('host') ?? hostname;
+  return host.startsWith('/')
+    ? connect(`${host}/.s.PGSQL.${port || '5432'}`)
+    : connect(Number(port || 5432), host);
 }

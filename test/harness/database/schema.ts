@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { type Environment, inheritedEnvironment } from '../service/service.js';
-import type { TestDatabase } from './database.js';
+import { createDatabase, type TestDatabase } from './database.js';
 
 type Command = 'differences' | 'ownIndexes' | 'synchronize' | 'migrate';
 
@@ -71,4 +71,28 @@ export async function catalogue(
   return Object.fromEntries(
     compared.map(({ kind, name, definition }) => [`${kind} ${name}`, definition]),
   );
+}
+
+/**
+ * Expects a database to have, by its migrations, the schema that the entities of a folder declare.
+ *
+ * @param ownIndexes the indexes that only migrations create
+ */
+export async function expectDeclaredSchema(
+  database: TestDatabase,
+  folder: string,
+  ownIndexes: readonly string[] = [],
+): Promise<void> {
+  const service = new SchemaProcess({ ENTITIES: folder });
+  const declared = await createDatabase({ template: 'template0' });
+  try {
+    expect(await service.run('differences', database)).toEqual([]);
+    expect(await service.run('ownIndexes', database)).toEqual(ownIndexes);
+    await declared.query('CREATE TABLE migrations ()');
+    await service.run('synchronize', declared);
+    expect(await catalogue(database, ownIndexes)).toEqual(await catalogue(declared));
+  } finally {
+    service.close();
+    await declared.close();
+  }
 }

@@ -1,14 +1,8 @@
 // @ts-check
 // A route that a feature serves for all methods.
-import { All, Controller } from '@nestjs/common';
-import { decorate, feature } from './decorate.mjs';
+import { All } from '@nestjs/common';
+import { controller, feature } from './decorate.mjs';
 
-class AnyMethodController {
-  respond() {
-    return {};
-  }
-}
-Controller('any-method')(AnyMethodController);
-decorate(AnyMethodController, 'respond', All());
-
-export default [feature({ controllers: [AnyMethodController] })];
+export default [
+  feature({ controllers: [controller({ path: 'any-method' }, { respond: [All()] })] }),
+];

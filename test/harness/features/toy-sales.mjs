@@ -10,7 +10,7 @@ import { Settings } from '#dist/platform/config/settings.js';
 import { Deprecated } from '#dist/platform/http/routing/deprecation.js';
 import { PipelinedStatements } from '#dist/platform/database/pipelining/pipelined-statements.js';
 import { Page } from '#dist/platform/http/response/handler-result.js';
-import { decorate, feature } from './decorate.mjs';
+import { decorateAll, feature } from './decorate.mjs';
 
 class ToysService {
   logger = new Logger(ToysService.name);
@@ -58,11 +58,8 @@ class ToysService {
   }
 }
 Injectable()(ToysService);
-Inject(EntityManager)(ToysService, undefined, 0);
-Inject(PipelinedStatements)(ToysService, undefined, 1);
-Inject(Clock)(ToysService, undefined, 2);
-Inject(Settings)(ToysService, undefined, 3);
-Inject(BackgroundJobs)(ToysService, undefined, 4);
+const tokens = [EntityManager, PipelinedStatements, Clock, Settings, BackgroundJobs];
+for (const [index, token] of tokens.entries()) Inject(token)(ToysService, undefined, index);
 
 class ToysController {
   /** @param {ToysService} toys */
@@ -87,19 +84,17 @@ class ToysController {
 Controller({ path: 'toys', version: '1' })(ToysController);
 Public()(ToysController);
 Inject(ToysService)(ToysController, undefined, 0);
-decorate(
-  ToysController,
-  'list',
-  Get(),
-  Deprecated({
-    since: new Date('2026-01-01'),
-    sunset: new Date('2040-01-01'),
-    successor: '/v2/toys',
-    replacement: 'Use version 2.',
-  }),
-);
-decorate(ToysController, 'environment', Get('environment'));
-decorate(ToysController, 'sell', Get(':toy/sale'));
+const DEPRECATION = {
+  since: new Date('2026-01-01'),
+  sunset: new Date('2040-01-01'),
+  successor: '/v2/toys',
+  replacement: 'Use version 2.',
+};
+decorateAll(ToysController, {
+  list: [Get(), Deprecated(DEPRECATION)],
+  environment: [Get('environment')],
+  sell: [Get(':toy/sale')],
+});
 Param('toy', ParseIntPipe)(ToysController.prototype, 'sell', 0);
 
 export default [feature({ controllers: [ToysController], providers: [ToysService] })];

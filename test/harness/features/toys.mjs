@@ -27,7 +27,7 @@ import { Public } from '#dist/platform/access/public.decorator.js';
 import { ServiceError } from '#dist/platform/errors/service-error.js';
 import { ApiErrors } from '#dist/platform/http/openapi/decorators/api-errors.decorator.js';
 import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
-import { decorate, feature } from './decorate.mjs';
+import { decorateAll, feature } from './decorate.mjs';
 
 const TOY = { schema: { type: 'object' }, example: { toyId: 1 } };
 
@@ -64,43 +64,22 @@ class ToysController {
   }
 }
 
-decorate(
-  ToysController,
-  'find',
-  Get(':toyId'),
-  ApiErrors({ not_found: 'No such toy.' }),
-  ApiOkResponse(TOY),
-);
-decorate(
-  ToysController,
-  'remove',
-  Delete(':toyId'),
-  HttpCode(204),
-  ApiNoContentResponse({ description: 'Removed.' }),
-);
-decorate(
-  ToysController,
-  'add',
-  Post(),
-  ApiCreatedResponse(TOY),
-  ApiConflictResponse({ description: 'There is such a toy.' }),
-);
-decorate(
-  ToysController,
-  'sell',
-  Post(':toyId/sale'),
-  ApiErrors({ conflict: 'The toy is sold.' }),
-  ApiCreatedResponse(TOY),
-  ApiUnprocessableEntityResponse({ description: 'The toy is not for sale.' }),
-);
-decorate(
-  ToysController,
-  'show',
-  Get('shown/:toyId'),
-  Public(),
-  ApiNotFoundResponse(),
-  ApiOkResponse(TOY),
-);
+decorateAll(ToysController, {
+  find: [Get(':toyId'), ApiErrors({ not_found: 'No such toy.' }), ApiOkResponse(TOY)],
+  remove: [Delete(':toyId'), HttpCode(204), ApiNoContentResponse({ description: 'Removed.' })],
+  add: [
+    Post(),
+    ApiCreatedResponse(TOY),
+    ApiConflictResponse({ description: 'There is such a toy.' }),
+  ],
+  sell: [
+    Post(':toyId/sale'),
+    ApiErrors({ conflict: 'The toy is sold.' }),
+    ApiCreatedResponse(TOY),
+    ApiUnprocessableEntityResponse({ description: 'The toy is not for sale.' }),
+  ],
+  show: [Get('shown/:toyId'), Public(), ApiNotFoundResponse(), ApiOkResponse(TOY)],
+});
 for (const name of ['find', 'remove', 'sell', 'show']) {
   Param('toyId', ParseIntPipe)(ToysController.prototype, name, 0);
   Reflect.defineMetadata('design:paramtypes', [Number], ToysController.prototype, name);

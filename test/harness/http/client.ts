@@ -1,5 +1,4 @@
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
-import { connect } from 'node:net';
 
 /** A response, with its body as text and, if it is JSON, parsed. */
 export interface ApiResponse {
@@ -83,35 +82,4 @@ export class ApiClient {
       body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
     });
   }
-}
-
-/**
- * Writes bytes to the service's socket and returns all that comes back until it closes the
- * connection, or until nothing more has come for a while.
- */
-export function sendRaw(
-  service: { port: number },
-  bytes: string | Buffer,
-  { quietMs = 300, timeoutMs = 10_000 } = {},
-): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let received = '';
-    let quiet: NodeJS.Timeout | undefined;
-    const socket = connect(service.port, '127.0.0.1');
-    const finish = (): void => {
-      clearTimeout(quiet);
-      clearTimeout(timeout);
-      socket.destroy();
-      resolve(received);
-    };
-    const timeout = setTimeout(finish, timeoutMs);
-    socket.on('connect', () => socket.write(bytes));
-    socket.on('data', (chunk) => {
-      received += chunk.toString('latin1');
-      clearTimeout(quiet);
-      quiet = setTimeout(finish, quietMs);
-    });
-    socket.on('end', finish);
-    socket.on('error', (error) => (received ? finish() : reject(error)));
-  });
 }

@@ -18,6 +18,18 @@ export function closeConnections(port: number): void {
   for (const socket of sockets) if (socket.remotePort === port) socket.destroy();
 }
 
+/**
+ * Returns the head of a request.
+ *
+ * @param request method and target, and the version unless it is HTTP/1.1
+ * @param key an API key to authorize it
+ */
+export function requestHead(request: string, key?: string, ...headers: string[]): string {
+  const line = request.includes(' HTTP/') ? request : `${request} HTTP/1.1`;
+  const authorization = key === undefined ? [] : [`Authorization: Bearer ${key}`];
+  return [line, 'Host: pets', ...authorization, ...headers, '', ''].join('\r\n');
+}
+
 /** A connection on which a test writes any bytes and reads one response after another. */
 export class RawConnection {
   private received = '';

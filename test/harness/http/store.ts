@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { createDatabase, type TestDatabase } from '../database/database.js';
+import { type TestDatabase, useDatabase } from '../database/database.js';
 import { createOwner, type TestOwner } from '../database/factories.js';
 import { startService, type TestService } from '../service/service.js';
 import { ApiClient } from './client.js';
@@ -28,27 +28,16 @@ export interface Store {
 export function useStore(
   options: StoreOptions | ((database: TestDatabase) => Promise<StoreOptions>) = {},
 ): Store {
-  const store = {} as { -readonly [Name in keyof Store]: Store[Name] };
-  let service: TestService | undefined;
-  let own: TestDatabase | undefined;
+  const database = useDatabase();
+  const store = { database } as { -readonly [Name in keyof Store]: Store[Name] };
   beforeAll(async () => {
-    const isFunction = typeof options === 'function';
-    if (isFunction || !options.database) own = await createDatabase();
-    const chosen = isFunction ? await options(own!) : options;
-    const paths = [chosen.features ?? []].flat().map((name) => featureFile(name));
-    const database = chosen.database ?? own!;
-    service = await startService({ ...chosen, database, features: paths });
-    store.service = service;
-    store.database = own ?? database;
+    const chosen = typeof options === 'function' ? await options(database) : options;
+    const features = [chosen.features ?? []].flat().map((name) => featureFile(name));
+    store.service = await startService({ database, ...chosen, features });
     store.query = (sql, values) => database.query(sql, values);
     store.owner = await createOwner(database);
-    store.api = new ApiClient(service, store.owner.key);
-    store.anonymous = new ApiClient(service);
-  });
-  // The start can have failed.
-  afterAll(async () => {
-    await service?.close();
-    await own?.close();
+    store.api = new ApiClient(store.service, store.owner.key);
+    store.anonymous = new ApiClient(store.service);
   });
   return store;
 }

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { until } from '../run/until.js';
 
 /** Returns the command of an installed Chromium, or undefined. */
 export function findChromium(): string | undefined {
@@ -101,14 +102,9 @@ export class Chromium {
   }
 
   /** Waits until an element matches. @param selector CSS */
-  async waitFor(selector: string, timeoutMs = 10_000): Promise<void> {
-    const deadline = Date.now() + timeoutMs;
-    while (
-      !(await this.evaluate<boolean>(`!!document.querySelector(${JSON.stringify(selector)})`))
-    ) {
-      if (Date.now() > deadline) throw new Error(`nothing matches ${selector}`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+  async waitFor(selector: string): Promise<void> {
+    const found = `!!document.querySelector(${JSON.stringify(selector)})`;
+    await until(() => this.evaluate<boolean>(found));
   }
 
   /** Waits for an element and clicks it. */
@@ -123,12 +119,6 @@ export class Chromium {
     const input = `document.querySelector(${JSON.stringify(selector)})`;
     await this.evaluate(`${input}.focus(), ${input}.select()`);
     await this.call('Input.insertText', { text });
-  }
-
-  /** Returns what the page looks like, as PNG. */
-  async screenshot({ fullPage = false } = {}): Promise<Buffer> {
-    const { data } = await this.call('Page.captureScreenshot', { captureBeyondViewport: fullPage });
-    return Buffer.from(data as string, 'base64');
   }
 
   async close(): Promise<void> {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from 'pg';
+import { until } from '../run/until.js';
 
 export const DIST = join(__dirname, '../../../dist');
 /** The folder of the embedded server in dist. */
@@ -170,18 +171,4 @@ export function processesOf(folder: string): { pid: number; command: string }[] 
       return [];
     }
   });
-}
-
-/** Waits until the condition holds. Throws after `timeoutMs`. */
-export async function until(
-  condition: () => boolean | Promise<boolean>,
-  timeoutMs = 8000,
-): Promise<void> {
-  for (
-    const end = Date.now() + timeoutMs;
-    !(await condition());
-    await new Promise((resolve) => setTimeout(resolve, 40))
-  ) {
-    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${String(condition)}`);
-  }
 }

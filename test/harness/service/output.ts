@@ -15,7 +15,7 @@ export function newOutput(): Output {
 }
 
 /**
- * An API key in a log line, which is forbidden. The welcome text in addition to the log may show
+ * An API key in a log line, which is forbidden. The welcome text on a terminal shows
  * one.
  */
 const LOGGED_KEY = /^\{.*aas_[0-9A-Za-z]{36}/;

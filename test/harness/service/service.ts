@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { createDatabase, type TestDatabase } from '../database/database.js';
+import { closeBeforeDatabases, createDatabase, type TestDatabase } from '../database/database.js';
 import { expectNothingHeld, scrape } from './metrics.js';
 import { HostedApplication } from './hosted-application.js';
 import {
@@ -82,6 +82,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     throw error;
   });
   const { port, output } = application;
+  closeBeforeDatabases(() => application.close());
   const setClock = async (ms: number): Promise<void> => {
     nowMs = ms;
     await application.setClock(ms);
@@ -140,7 +141,7 @@ export function spawnBuiltService(
     env: { ...inheritedEnvironment(), ...PATIENT, PORT: '0', METRICS_PORT: '0', ...env },
   });
   const output = collectOutput(child);
-  return {
+  const service: BuiltProcess = {
     process: child,
     output: () => output.text,
     logs: () => logLines(output.text),
@@ -158,6 +159,8 @@ export function spawnBuiltService(
       return code;
     },
   };
+  closeBeforeDatabases(() => service.stop());
+  return service;
 }
 
 /** Starts `dist/main.js` and waits until it listens. */

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { ApiClient, send } from '../../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
+import { requestHead } from '../../harness/http/raw-connection.js';
 import { createMemoryGroup, type MemoryGroup } from '../../harness/processes/memory-group.js';
 import { metric, untilMetric } from '../../harness/service/metrics.js';
 import { canReadMemory, peakMemoryBytes } from '../../harness/service/process-memory.js';
@@ -15,15 +16,12 @@ const LIMIT_BYTES = 512 * MEBIBYTE;
 const ALLOWED_BYTES = 350 * MEBIBYTE;
 const MAX_BODY_BYTES = 102_400;
 
-let database: TestDatabase;
+const database = useDatabase();
 let group: MemoryGroup;
 let service: BuiltService;
 let port: number;
 const sockets = new Set<Socket>();
 
-beforeAll(async () => {
-  database = await createDatabase();
-});
 beforeEach(async () => {
   group = createMemoryGroup(LIMIT_BYTES);
   const env = { DATABASE_URL: database.url, METRICS_PORT: '0', SHUTDOWN_GRACE_SECONDS: '1' };
@@ -38,7 +36,6 @@ afterEach(async () => {
   expect(await service.stop()).toBe(0);
   group.remove();
 });
-afterAll(() => database.close());
 
 /** Opens a connection that reads and discards everything. */
 async function open(localAddress = '127.0.0.1'): Promise<Socket> {
@@ -76,7 +73,7 @@ function expectMemory(): void {
 }
 
 test('requests on new connections that are reset at once leave nothing behind', async () => {
-  const request = 'GET / HTTP/1.1\r\nHost: pets\r\n\r\n';
+  const request = requestHead('GET /');
   for (let round = 0; round < 20; round++) {
     const opened = await openMany(200);
     for (const socket of opened) socket.write(request);
@@ -91,7 +88,7 @@ test('requests on new connections that are reset at once leave nothing behind', 
 
 test('5,000 connections that pipeline 16 requests each: within the memory of a container', async () => {
   const opened = await openMany(5_000);
-  const requests = 'GET /v1/pets HTTP/1.1\r\nHost: pets\r\n\r\n'.repeat(16);
+  const requests = requestHead('GET /v1/pets').repeat(16);
   for (const socket of opened) socket.write(requests);
   await expectServed();
   expectMemory();
@@ -102,15 +99,8 @@ test('5,000 connections that pipeline 16 requests each: within the memory of a c
 
 test('thousands of bodies of 100 KiB, each one byte short: 503 for bodies over the bound', async () => {
   const { key } = await createOwner(database);
-  const head = [
-    'POST /v1/pets HTTP/1.1',
-    'Host: pets',
-    `Authorization: Bearer ${key}`,
-    'Content-Type: application/json',
-    `Content-Length: ${MAX_BODY_BYTES}`,
-    '',
-    '',
-  ].join('\r\n');
+  const headers = ['Content-Type: application/json', `Content-Length: ${MAX_BODY_BYTES}`];
+  const head = requestHead('POST /v1/pets', key, ...headers);
   const bytes = Buffer.concat([Buffer.from(head), Buffer.alloc(MAX_BODY_BYTES - 1, ' ')]);
   const opened = await openMany(1_500);
   for (const socket of opened) socket.write(bytes);
@@ -122,7 +112,7 @@ test('thousands of bodies of 100 KiB, each one byte short: 503 for bodies over t
 
 test('1,000 connections that flood: a new connection gets its response', async () => {
   const opened = await openMany(1_000);
-  const request = 'GET /v1/pets HTTP/1.1\r\nHost: pets\r\n\r\n';
+  const request = requestHead('GET /v1/pets');
   for (const socket of opened) {
     socket.on('data', () => socket.write(request));
     socket.write(request);
@@ -141,7 +131,7 @@ test('slow readers of the documentation open no file', async () => {
   if (!canReadMemory) return;
   const before = files();
   const opened = await openMany(50);
-  const request = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: pets\r\n\r\n';
+  const request = requestHead('GET /docs/swagger-ui-bundle.js');
   for (const socket of opened) socket.pause().write(request);
   await expectServed();
   expect(files()).toBeLessThan(before + 70);

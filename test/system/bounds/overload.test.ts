@@ -1,34 +1,23 @@
 import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { holdPets } from '../../harness/database/database-lock.js';
 import { expectError } from '../../harness/http/error-response.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { metric, untilMetric } from '../../harness/service/metrics.js';
-import { RawConnection } from '../../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
 import { type Environment, startService, type TestService } from '../../harness/service/service.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
 
-let database: TestDatabase;
-const services: TestService[] = [];
+const database = useDatabase();
 
-beforeAll(async () => {
-  database = await createDatabase();
-});
-afterEach(async () => {
-  for (const service of services.splice(0)) await service.close();
-});
-afterAll(() => database.close());
-
-async function start(env: Environment = {}): Promise<TestService> {
+function start(env: Environment = {}): Promise<TestService> {
   const patient = {
     DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
     DATABASE_LOCK_TIMEOUT_SECONDS: '20',
     DATABASE_POOL_WAIT_SECONDS: '20',
   };
-  const service = await startService({ database, env: { ...patient, ...env } });
-  services.push(service);
-  return service;
+  return startService({ database, env: { ...patient, ...env } });
 }
 
 /** Returns a client with a new owner and a cached API key. */
@@ -93,11 +82,8 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     const service = await start({ MAX_REQUESTS_IN_PROGRESS: '2' });
     const owner = await createOwner(database);
     const client = new ApiClient(service, owner.key);
-    const head = [
-      ...['POST /v1/pets HTTP/1.1', 'Host: pets', `Authorization: Bearer ${owner.key}`],
-      ...['Content-Type: application/json', `Content-Length: ${PET.length}`],
-      ...['Expect: 100-continue', '', ''],
-    ].join('\r\n');
+    const headers = ['Content-Type: application/json', `Content-Length: ${PET.length}`];
+    const head = requestHead('POST /v1/pets', owner.key, ...headers, 'Expect: 100-continue');
     const slow: RawConnection[] = [];
     for (let index = 0; index < 10; index++) {
       const connection = await RawConnection.open(service, head);
@@ -134,8 +120,7 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     const lock = await holdPets(database);
     const connections: RawConnection[] = [];
     for (let index = 0; index < 5; index++) {
-      const request = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
-      connections.push(await RawConnection.open(service, request));
+      connections.push(await RawConnection.open(service, requestHead('GET /v1/pets', key)));
       await inProgress(service, index + 1);
     }
     expectShed(await client.get('/v1/pets'));
@@ -151,6 +136,7 @@ test('MAX_UNAUTHENTICATED_REQUESTS › requests without a valid API key are shed
     MAX_REQUESTS_IN_PROGRESS: '10',
     MAX_UNAUTHENTICATED_REQUESTS: '3',
   });
+
   const client = await cachedClient(service);
   const lock = await holdPets(database);
   const held = Array.from({ length: 3 }, () => client.get('/v1/pets'));
@@ -164,21 +150,4 @@ test('MAX_UNAUTHENTICATED_REQUESTS › requests without a valid API key are shed
   await lock.release();
   for (const { status } of await Promise.all(held)) expect(status).toBe(200);
   expect(await metric(service, 'pets_shed_total{bound="unauthenticated_requests"}')).toBe(2);
-});
-
-test('DATABASE_QUEUE_SIZE › 503 for requests over the limit before they are counted', async () => {
-  const service = await start({ DATABASE_POOL_SIZE: '1', DATABASE_QUEUE_SIZE: '2' });
-  const client = await cachedClient(service);
-  const lock = await holdPets(database);
-  // One list has the connection. The others wait for it, up to eight in each call.
-  const held = [client.get('/v1/pets')];
-  await lock.waitedFor();
-  held.push(...Array.from({ length: 9 }, () => client.get('/v1/pets')));
-  await untilMetric(service, 'db_client_connection_pending_requests', (value) => value === 2);
-
-  expectShed(await client.get('/v1/pets'));
-  await lock.release();
-  for (const { status } of await Promise.all(held)) expect(status).toBe(200);
-  expect(remaining(await client.get('/v1/pets'))).toBe(1_000_000 - 12);
-  expect(await metric(service, 'pets_shed_total{bound="database_queue"}')).toBe(1);
 });

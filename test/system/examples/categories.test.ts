@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { CreateCategories1796083200000 } from '../../../examples/categories/1796083200000-create-categories.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { holdTable } from '../../harness/database/database-lock.js';
 import { createOwner } from '../../harness/database/factories.js';
-import { catalogue, SchemaProcess } from '../../harness/database/schema.js';
+import { expectDeclaredSchema } from '../../harness/database/schema.js';
 import { compileExample, type Example, migrateExample } from '../../harness/features/examples.js';
 import { accessDefects, ban, callersOf, routesOf } from '../../harness/http/access-matrix.js';
 import { ApiClient, type ApiResponse } from '../../harness/http/client.js';
@@ -15,13 +15,12 @@ const PATH = '/v1/categories';
 const migration = new CreateCategories1796083200000();
 
 let example: Example;
-let database: TestDatabase;
+const database = useDatabase();
 let service: TestService;
 let client: ApiClient;
 
 beforeAll(async () => {
   example = await compileExample('categories');
-  database = await createDatabase();
   await migrateExample(migration, database);
   service = await startService({
     database,
@@ -34,10 +33,6 @@ beforeAll(async () => {
   });
   client = new ApiClient(service, (await createOwner(database)).key);
 }, 120_000);
-afterAll(async () => {
-  await service.close();
-  await database.close();
-});
 beforeEach(() => database.query('TRUNCATE categories'));
 
 const add = (category: unknown): Promise<ApiResponse> => client.post(PATH, category);
@@ -225,25 +220,5 @@ describe('the interface description', () => {
   });
 });
 
-describe('the schema', () => {
-  let schema: SchemaProcess;
-  beforeAll(() => {
-    schema = new SchemaProcess({ ENTITIES: example.folder });
-  });
-  afterAll(() => schema.close());
-
-  it('is, by the migration, what the entity declares', async () => {
-    expect(await schema.run('differences', database)).toEqual([]);
-    const made = await createDatabase({ template: 'template0' });
-    try {
-      await made.query('CREATE TABLE migrations ()');
-      await schema.run('synchronize', made);
-
-      const ownIndexes = await schema.run<string[]>('ownIndexes', database);
-      expect(ownIndexes).toEqual(['categories_name_key']);
-      expect(await catalogue(database, ownIndexes)).toEqual(await catalogue(made));
-    } finally {
-      await made.close();
-    }
-  });
-});
+test('the schema is, by the migration, what the entity declares', () =>
+  expectDeclaredSchema(database, example.folder, ['categories_name_key']));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createOwner } from '../../harness/database/factories.js';
-import { type Relay, startRelay } from '../../harness/database/relay.js';
+import { Relay } from '../../harness/database/relay.js';
 import { resultOf } from '../../harness/processes/command.js';
 import { startService, type TestService } from '../../harness/service/service.js';
 
@@ -22,10 +22,10 @@ let env: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
   service = await startService();
-  relay = await startRelay(service.url);
+  relay = await Relay.open(service.url);
 });
 afterAll(async () => {
-  await relay.close();
+  await relay.cut();
   await service.close();
 });
 beforeEach(async () => {
@@ -104,7 +104,7 @@ test('adds every animal once after a kill before the response, which truncated t
   while ((await storedNames()).length <= recorded()) await sleep(1);
   child.kill('SIGKILL');
   await once(child, 'close');
-  relay.restore();
+  await relay.restore();
   writeFileSync(state, readFileSync(state).subarray(0, -3));
   const requests = countRequests();
   expect(await run(...MAPPING)).toMatchObject({ code: 0 });

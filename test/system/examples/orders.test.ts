@@ -1,7 +1,7 @@
 import { CreateOrders1796169600000 } from '../../../examples/orders/1796169600000-create-orders.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { createOwner, createPets, type TestOwner } from '../../harness/database/factories.js';
-import { catalogue, SchemaProcess } from '../../harness/database/schema.js';
+import { expectDeclaredSchema } from '../../harness/database/schema.js';
 import { compileExample, type Example, migrateExample } from '../../harness/features/examples.js';
 import { ApiClient, type ApiResponse } from '../../harness/http/client.js';
 import { Description } from '../../harness/http/description.js';
@@ -11,7 +11,7 @@ import { startService, type TestService } from '../../harness/service/service.js
 const PATH = '/v1/orders';
 
 let example: Example;
-let database: TestDatabase;
+const database = useDatabase();
 let service: TestService;
 let owner: TestOwner;
 let client: ApiClient;
@@ -19,14 +19,9 @@ let petId: number;
 
 beforeAll(async () => {
   example = await compileExample('orders');
-  database = await createDatabase();
   await migrateExample(new CreateOrders1796169600000(), database);
   service = await startService({ database, features: example.modules });
 }, 120_000);
-afterAll(async () => {
-  await service.close();
-  await database.close();
-});
 beforeEach(async () => {
   await database.query('TRUNCATE pets, orders, outbox_events');
   // Each owner has a window of its own for the limit of the route.
@@ -167,16 +162,5 @@ it('the interface description describes the responses', async () => {
   description.expectAsDescribed('GET /orders/{orderId}', 404, await client.get(`${PATH}/0`));
 });
 
-it('the schema is, by the migration, what the entity declares', async () => {
-  const schema = new SchemaProcess({ ENTITIES: example.folder });
-  const made = await createDatabase({ template: 'template0' });
-  try {
-    expect(await schema.run('differences', database)).toEqual([]);
-    await made.query('CREATE TABLE migrations ()');
-    await schema.run('synchronize', made);
-    expect(await catalogue(database)).toEqual(await catalogue(made));
-  } finally {
-    schema.close();
-    await made.close();
-  }
-});
+it('the schema is, by the migration, what the entity declares', () =>
+  expectDeclaredSchema(database, example.folder));

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { hashKey } from '../../../src/platform/access/key-format.js';
 import { keyMakerOf } from '../../harness/database/api-keys.js';
 import { ApiClient, send } from '../../harness/http/client.js';
-import { DatabaseRelay } from '../../harness/database/database-relay.js';
+import { Relay } from '../../harness/database/relay.js';
 import { expectError } from '../../harness/http/error-response.js';
 import { createOwner, type TestOwner } from '../../harness/database/factories.js';
 import { limitsOf } from '../../harness/rate-limit/limits.js';
@@ -37,7 +37,7 @@ interface Health {
 (programs === undefined ? describe.skip : describe)('when PostgreSQL fails under load', () => {
   const servers: PostgresServer[] = [];
   let server: PostgresServer;
-  let relay: DatabaseRelay;
+  let relay: Relay;
   let service: BuiltService;
   let owner: TestOwner;
 
@@ -48,7 +48,7 @@ interface Health {
     expect(await server.query('SHOW fsync')).toEqual([{ fsync: 'on' }]);
     owner = await createOwner(server.database);
     await server.query(`INSERT INTO pets (name, category_id, status) VALUES ('First', 1, 'sold')`);
-    relay = await DatabaseRelay.open(server.url);
+    relay = await Relay.open(server.url);
     service = await start();
   });
   afterAll(async () => {

@@ -1,4 +1,4 @@
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { type ApiResponse, ApiClient, send } from '../../harness/http/client.js';
 import {
@@ -11,21 +11,16 @@ import { askUntil, limitsOf, sequentially } from '../../harness/rate-limit/limit
 import { startService, type TestService } from '../../harness/service/service.js';
 
 describeWithRedis('replicas that share a Redis Cluster', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let cluster: RedisCluster;
   let replicas: TestService[];
 
   beforeAll(async () => {
-    database = await createDatabase();
     cluster = await startRedisCluster();
     const env = { REDIS_URL: cluster.url, REDIS_COMMAND_TIMEOUT_SECONDS: '0.5' };
     replicas = await Promise.all([1, 2].map(() => startService({ database, env })));
   });
-  afterAll(async () => {
-    await Promise.all(replicas.map((replica) => replica.close()));
-    await cluster.close();
-    await database.close();
-  });
+  afterAll(() => cluster.close());
 
   /** Sends 30 requests of a new owner to the replicas in turn. Returns what sends more of them. */
   async function countedOwner() {

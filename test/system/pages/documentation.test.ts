@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { PLAN_LIMITS } from '../../../src/platform/config/plans.js';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
 
@@ -86,4 +87,13 @@ test('docs/settings.md lists every time limit and bound', () => {
   expect(
     limits.filter((name) => !elsewhere.includes(name) && !page.includes(`\`${name}\``)),
   ).toEqual([]);
+});
+
+test('docs/limits.md lists every plan', () => {
+  const page = readProjectFile('docs/limits.md');
+  const text = (limit?: number) => limit?.toLocaleString('en') ?? 'set per owner';
+  for (const [plan, limits] of Object.entries(PLAN_LIMITS)) {
+    const row = ['', plan, text(limits?.perMinute), text(limits?.perDay), ''];
+    expect(page).toMatch(new RegExp(row.join(' *\\| *'), 'i'));
+  }
 });

@@ -1,29 +1,24 @@
 import { cpSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { send } from '../../harness/http/client.js';
 import { ProjectCopy } from '../../harness/processes/project-copy.js';
 import { type BuiltService, startBuiltService } from '../../harness/service/service.js';
 
 const ASSETS = 'node_modules/swagger-ui-dist';
 
-let database: TestDatabase;
+const database = useDatabase();
 let project: ProjectCopy;
 let service: BuiltService;
 
 beforeAll(async () => {
-  database = await createDatabase();
   project = new ProjectCopy();
   const installed = dirname(require.resolve('swagger-ui-dist/package.json'));
   cpSync(installed, project.path(ASSETS), { recursive: true });
   const main = project.path('dist/main.js');
   service = await startBuiltService({ DATABASE_URL: database.url }, main);
 });
-afterAll(async () => {
-  await service.stop();
-  project.remove();
-  await database.close();
-});
+afterAll(() => project.remove());
 
 test('GET /docs and its files › 200 while npm ci replaces the packages', async () => {
   // Empty, because Node would look for removed files in the folder above.

@@ -16,8 +16,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, send } from '../../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
+import { until } from '../../harness/run/until.js';
 import { logLines, type LogLine } from '../../harness/service/output.js';
 import { type Environment, inheritedEnvironment } from '../../harness/service/service.js';
 import { freePort } from '../../harness/processes/free-port.js';
@@ -38,7 +39,7 @@ const hasProc = process.platform === 'linux';
 
 jest.setTimeout(3 * WAIT_LIMIT_MS);
 
-let database: TestDatabase;
+const database = useDatabase();
 let key: string;
 let folder: string;
 let service: StuckService | undefined;
@@ -46,11 +47,8 @@ let service: StuckService | undefined;
 const sockets: Socket[] = [];
 
 beforeAll(async () => {
-  database = await createDatabase();
   ({ key } = await createOwner(database));
 });
-afterAll(() => database.close());
-
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'stuck-output-'));
 });
@@ -89,9 +87,10 @@ class StuckService {
         ...env,
       },
     });
+
     const started = new StuckService(child, port, metricsPort);
     service = started;
-    await until(() => started.isAlive());
+    await until(() => started.isAlive(), WAIT_LIMIT_MS);
     return started;
   }
 
@@ -161,15 +160,6 @@ class StalledPipe {
 /** Returns the text up to its last line end. More of the last line may follow. */
 const wholeLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1);
 
-/** Resolves when the condition is true. @throws after the wait limit */
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + WAIT_LIMIT_MS;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`not so: ${condition.toString()}`);
-    await sleep(20);
-  }
-}
-
 const isRequest = ({ msg }: LogLine): boolean => msg === 'request';
 const isReport = ({ msg }: LogLine): boolean => msg === 'log lines dropped';
 
@@ -203,9 +193,9 @@ describe('standard output is a pipe that nobody reads', () => {
     await stuck.serve();
     const dropped = await stuck.droppedLines();
     const lines = pipe.read();
-    await until(() => lines().some(isReport));
+    await until(() => lines().some(isReport), WAIT_LIMIT_MS);
     await stuck.serve(1);
-    await until(() => lines().at(-1)?.['path'] === '/v1/pets');
+    await until(() => lines().at(-1)?.['path'] === '/v1/pets', WAIT_LIMIT_MS);
     expect(lines().filter(isReport)).toEqual([
       expect.objectContaining({ level: 40, lines: dropped }),
     ]);
@@ -221,7 +211,7 @@ describe('standard output is a pipe that nobody reads', () => {
     await stuck.serve();
     const lines = pipe.read();
     expect(await stuck.stop()).toBe(0);
-    await until(() => lines().at(-1)?.msg === 'stopped');
+    await until(() => lines().at(-1)?.msg === 'stopped', WAIT_LIMIT_MS);
     expect(lines().filter(isRequest)).toHaveLength(REQUESTS + 1);
     expect(lines().some(isReport)).toBe(false);
   });
@@ -272,7 +262,7 @@ describe('standard output is a file on a full disk', () => {
     const dropped = await stuck.droppedLines();
     unlinkSync(join(folder, 'ballast'));
     const text = (): string => wholeLines(readFileSync(log, 'utf8'));
-    await until(() => logLines(text()).some(isReport));
+    await until(() => logLines(text()).some(isReport), WAIT_LIMIT_MS);
     const lines = text().trim().split('\n');
     expect(logLines(text())).toHaveLength(lines.length);
     expect(logLines(text()).find(isReport)).toMatchObject({ lines: dropped });
@@ -296,7 +286,7 @@ describe('standard output is a file on a full disk', () => {
     const pid = Number(readFileSync(pidFile, 'utf8'));
     process.kill(pid, 'SIGTERM');
     // The parent is stuck too and cannot read the exit code.
-    await until(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '));
+    await until(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '), WAIT_LIMIT_MS);
     pipe.handOver();
     pipe.close();
   },

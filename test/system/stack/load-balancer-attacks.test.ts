@@ -1,8 +1,8 @@
 import { type ClientHttp2Stream, connect } from 'node:http2';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { send } from '../../harness/http/client.js';
-import { RawConnection } from '../../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
 import { findHaproxy, type Haproxy, startHaproxy } from '../../harness/processes/haproxy.js';
 import { type NameServer, startNameServer } from '../../harness/processes/name-server.js';
 import {
@@ -22,14 +22,13 @@ const RATE_LIMITED = {
 };
 
 (command ? describe : describe.skip)('attacks on deploy/haproxy.cfg', () => {
-  let database: TestDatabase;
+  const database = useDatabase();
   let names: NameServer;
   let replica: BuiltService;
   let haproxy: Haproxy;
   let key: string;
 
   beforeAll(async () => {
-    database = await createDatabase();
     names = await startNameServer(['127.0.0.1']);
     replica = await startBuiltService({ DATABASE_URL: database.url, TRUST_PROXY: '1' });
     ({ key } = await createOwner(database));
@@ -37,11 +36,7 @@ const RATE_LIMITED = {
 
   afterEach(() => haproxy.stop());
 
-  afterAll(async () => {
-    await names.close();
-    await replica.stop();
-    await database.close();
-  });
+  afterAll(() => names.close());
 
   async function startLoadBalancer(limits: Environment = {}): Promise<void> {
     haproxy = await startHaproxy(command ?? '', {
@@ -56,7 +51,7 @@ const RATE_LIMITED = {
     localAddress: string,
     path = '/health/live',
   ): Promise<{ connection: RawConnection; status: number; closes: boolean }> {
-    const head = `GET ${path} HTTP/1.1\r\nHost: pets\r\n\r\n`;
+    const head = requestHead(`GET ${path}`);
     const connection = await RawConnection.open({ port: haproxy.port, localAddress }, head);
     const { status, headers } = await connection.response();
     return { connection, status, closes: headers['connection'] === 'close' };
@@ -65,7 +60,7 @@ const RATE_LIMITED = {
   /** Expects that a client with an address of its own is served at once. */
   async function expectService(): Promise<void> {
     const startedMs = performance.now();
-    const head = `GET /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    const head = requestHead('GET /v1/pets', key);
     const { port } = haproxy;
     const connection = await RawConnection.open({ port, localAddress: '127.9.9.9' }, head);
     expect((await connection.response()).status).toBe(200);

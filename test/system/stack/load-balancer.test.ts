@@ -1,18 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
-import { DatabaseRelay } from '../../harness/database/database-relay.js';
+import { useDatabase } from '../../harness/database/database.js';
+import { Relay } from '../../harness/database/relay.js';
 import { expectError } from '../../harness/http/error-response.js';
 import { createOwner, createPets } from '../../harness/database/factories.js';
 import { findHaproxy, type Haproxy, startHaproxy } from '../../harness/processes/haproxy.js';
 import { type Asked, KeepAliveLoad } from '../../harness/http/keep-alive-load.js';
 import { type NameServer, startNameServer } from '../../harness/processes/name-server.js';
-import { RawConnection } from '../../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
 import {
   type BuiltService,
   type Environment,
   startBuiltService,
 } from '../../harness/service/service.js';
+import { until } from '../../harness/run/until.js';
+import { askUntil } from '../../harness/rate-limit/limits.js';
 import { FaultyReplica } from '../../harness/stack/faulty-replica.js';
 
 // All replicas have the same port, as containers do. Only Linux routes all of 127.0.0.0/8 by default.
@@ -28,8 +30,8 @@ const CATEGORY = 7;
 const UNTIL_LIMIT_MS = 10_000;
 
 (command ? describe : describe.skip)('replicas behind deploy/haproxy.cfg', () => {
-  let database: TestDatabase;
-  let relay: DatabaseRelay;
+  const database = useDatabase();
+  let relay: Relay;
   let names: NameServer;
   let haproxy: Haproxy;
   let key: string;
@@ -41,8 +43,7 @@ const UNTIL_LIMIT_MS = 10_000;
   const hosts = [...HOSTS];
 
   beforeAll(async () => {
-    database = await createDatabase();
-    relay = await DatabaseRelay.open(database.url);
+    relay = await Relay.open(database.url);
     pets = await createPets(database, 30);
     ({ key } = await createOwner(database));
     for (const host of HOSTS) {
@@ -58,9 +59,6 @@ const UNTIL_LIMIT_MS = 10_000;
   afterAll(async () => {
     await haproxy.stop();
     await names.close();
-    await Promise.all(replicas.map((replica) => replica.stop()));
-    await relay.cut();
-    await database.close();
   });
 
   function startReplica(host: string): Promise<BuiltService> {
@@ -87,27 +85,8 @@ const UNTIL_LIMIT_MS = 10_000;
     replica.waitForLog(({ status }) => status === 201);
 
   /** Sends a request until the response has the status, and returns this response. */
-  async function responseOf(
-    status: number,
-    request: () => Promise<ApiResponse>,
-  ): Promise<ApiResponse> {
-    const deadline = Date.now() + UNTIL_LIMIT_MS;
-    for (;;) {
-      const response = await request();
-      if (response.status === status) return response;
-      if (Date.now() > deadline) throw new Error(`still ${response.status}`);
-      await sleep(CHECK_INTERVAL_MS / 4);
-    }
-  }
-
-  /** Repeats an attempt until it succeeds. */
-  async function until(attempt: () => Promise<unknown>): Promise<void> {
-    const deadline = Date.now() + UNTIL_LIMIT_MS;
-    while (!(await attempt())) {
-      if (Date.now() > deadline) throw new Error('not in time');
-      await sleep(CHECK_INTERVAL_MS / 4);
-    }
-  }
+  const responseOf = async (status: number, request: () => Promise<ApiResponse>) =>
+    (await askUntil(request, (response) => response.status === status, UNTIL_LIMIT_MS)).response;
 
   test('a rolling restart under keep-alive load fails no request and adds each animal once', async () => {
     const mix = (number: number): Asked => {
@@ -220,6 +199,7 @@ const UNTIL_LIMIT_MS = 10_000;
         replica.logs().some(({ requestId }) => requestId === 'room'),
       );
     });
+
     const body = newPet('Slow');
     const slow = await Promise.all(HOSTS.map(() => RawConnection.open(limited, headOf(body))));
     const response = await responseOf(503, () => limitedClient.get('/v1/pets'));
@@ -260,8 +240,8 @@ const UNTIL_LIMIT_MS = 10_000;
 
   /** Returns the head of a request that adds an animal. */
   function headOf(body: string): string {
-    const type = `Content-Type: application/json\r\nContent-Length: ${body.length}`;
-    return `POST /v1/pets HTTP/1.1\r\nHost: pets\r\nAuthorization: Bearer ${key}\r\n${type}\r\n\r\n`;
+    const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`];
+    return requestHead('POST /v1/pets', key, ...headers);
   }
 
   function newPet(name: string): string {

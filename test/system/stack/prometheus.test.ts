@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
-import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
+import { useDatabase } from '../../harness/database/database.js';
 import { createOwner, createPets } from '../../harness/database/factories.js';
 import { ApiClient, send } from '../../harness/http/client.js';
 import {
@@ -37,14 +37,13 @@ const alerts = files.flatMap(({ rules }) => rules);
 
 (hasPrometheus() ? describeWithRedis : describe.skip)('a Prometheus that scrapes a replica', () => {
   let redis: RedisServer;
-  let database: TestDatabase;
+  const database = useDatabase();
   let service: BuiltService;
   let prometheus: Prometheus;
 
   beforeAll(async () => {
     // With everything that adds metrics: Redis, and a ban after the second rejected request.
     redis = await startRedis();
-    database = await createDatabase();
     service = await startBuiltService({ DATABASE_URL: database.url, REDIS_URL: redis.url });
     const { key } = await createOwner(database, { limits: { perMinute: 2, perDay: 9 } });
     const [petId] = await createPets(database, 1);
@@ -62,8 +61,6 @@ const alerts = files.flatMap(({ rules }) => rules);
   }, 60_000);
   afterAll(async () => {
     await prometheus.stop();
-    await service.stop();
-    await database.close();
     await redis.close();
   });
 

@@ -1,32 +1,9 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inheritedEnvironment } from '../../harness/service/service.js';
 
 const ROOT = join(__dirname, '../../..');
-
-test('npm run sbom › prints a CycloneDX document with the packages of the service and their hashes', () => {
-  const output = execFileSync('npm', ['run', '--silent', 'sbom'], {
-    cwd: ROOT,
-    env: inheritedEnvironment(),
-    encoding: 'utf8',
-    maxBuffer: 2 ** 26,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  const sbom = JSON.parse(output) as {
-    bomFormat: string;
-    components: { name: string; hashes: { alg: string }[] }[];
-  };
-  expect(sbom.bomFormat).toBe('CycloneDX');
-  const { dependencies, optionalDependencies } = JSON.parse(
-    readFileSync(join(ROOT, 'package.json'), 'utf8'),
-  ) as Record<string, Record<string, string>>;
-  expect(sbom.components.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(Object.keys({ ...dependencies, ...optionalDependencies })),
-  );
-  for (const { hashes } of sbom.components) expect(hashes[0]?.alg).toBe('SHA-512');
-});
 
 describe('npm run licences', () => {
   let folder: string;
