@@ -60,6 +60,8 @@ export class Readiness {
   }
 
   private async database(): Promise<DatabaseState> {
+    // A probe must not fail because lookups wait, and is not a rejected lookup.
+    if (this.lookups.pool.isSaturated) return this.lookups.isUnreachable ? 'down' : 'up';
     // Concurrent probes share one query, because anyone can send any number of probes. It uses a
     // connection for lookups of API keys, because those that serve requests can all be busy.
     this.databaseCheck ??= this.lookups
