@@ -31,7 +31,7 @@ beforeEach(() => {
 /** Returns the line without the members that every line has. */
 function onlyLine(): Record<string, unknown> {
   expect(lines).toHaveLength(1);
-  const { level, time, context, ...members } = lines[0] as Record<string, unknown>;
+  const { level, time, context, ...members } = lines[0]!;
   expect([typeof level, typeof time, context]).toEqual(['number', 'string', 'Toys']);
   return members;
 }
