@@ -23,6 +23,7 @@ import { listen } from './listeners.js';
 import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
+import { flushSpans } from './tracing/spans.js';
 import { VERSION } from './config/version.js';
 
 const IDLE_CHECK_MS = 100;
@@ -80,7 +81,8 @@ export async function runService(
     } finally {
       metrics.close();
       metrics.closeAllConnections();
-      await Promise.race([app.close(), delay(CLOSE_LIMIT_MS, undefined, { ref: false })]);
+      const closed = Promise.all([app.close(), flushSpans().catch(() => undefined)]);
+      await Promise.race([closed, delay(CLOSE_LIMIT_MS, undefined, { ref: false })]);
     }
     log.logger.info('stopped');
   } finally {

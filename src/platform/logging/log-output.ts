@@ -1,4 +1,4 @@
-import { constants, fstatSync, openSync, write } from 'node:fs';
+import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 
 const STDOUT = 1;
@@ -6,6 +6,9 @@ const STDOUT = 1;
 const WRITE_DELAY_MS = 10;
 /** Time until a failed write is repeated. A stopped terminal returns EAGAIN until it is resumed. */
 const RETRY_MS = 100;
+/** How long the exit of the process waits for a reader that does not read. */
+const EXIT_WAIT_MS = 100;
+const EXIT_RETRY_MS = 5;
 /** The number of dropped lines is logged when this many bytes are free. Its line needs less. */
 const REPORT_BYTES = 1_024;
 
@@ -22,7 +25,9 @@ type WriteBytes = (
  * thread of libuv, and Node waits for this thread before the process exits.
  */
 export class LogOutput {
-  private readonly writeBytes = standardOutput();
+  /** Not that of a terminal: non-blocking mode on standard output would affect the shell too. */
+  private readonly descriptor = isatty(STDOUT) ? openTerminal() : STDOUT;
+  private readonly writeBytes = standardOutput(this.descriptor);
   /** Lines for the next write. */
   private lines = '';
   /** The unwritten bytes of the write in progress. */
@@ -64,6 +69,24 @@ export class LogOutput {
       };
       this.writeNext();
     });
+  }
+
+  /** Writes the rest when the process exits, which runs no further callbacks. */
+  writeRest(): void {
+    const unsent = this.isWriting ? queuedBytes() : this.chunk.length;
+    let rest = Buffer.concat([
+      this.chunk.subarray(this.chunk.length - unsent),
+      Buffer.from(this.lines),
+    ]);
+    const endMs = performance.now() + EXIT_WAIT_MS;
+    while (rest.length > 0 && performance.now() < endMs) {
+      try {
+        rest = rest.subarray(writeSync(this.descriptor, rest));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_RETRY_MS);
+      }
+    }
   }
 
   private readonly writeNext = (): void => {
@@ -113,19 +136,26 @@ export class LogOutput {
  * Returns a function that writes to standard output without blocking. For pipes it is not fs.write,
  * for the reason above.
  */
-function standardOutput(): WriteBytes {
-  const kind = fstatSync(STDOUT);
+function standardOutput(descriptor: number): WriteBytes {
+  const kind = fstatSync(descriptor);
   if (kind.isFIFO() || kind.isSocket()) {
     // Node makes them non-blocking and waits for them in the event loop. Without a listener, an
     // error would end the process. Each write passes it to its callback.
     process.stdout.on('error', () => undefined);
     return (bytes, done) => process.stdout.write(bytes, (error) => done(error, bytes.length));
   }
-  const descriptor = isatty(STDOUT) ? openTerminal() : STDOUT;
   return (bytes, done) => write(descriptor, bytes, done);
 }
 
-/** Opens another descriptor: non-blocking mode on standard output would affect the shell too. */
+/**
+ * Returns how many bytes of a write in progress Node still has, by an undocumented member of pipes.
+ * At exit, Node waits for the writes to files and terminals, which have no queue.
+ */
+function queuedBytes(): number {
+  const { _handle: pipe } = process.stdout as { _handle?: { writeQueueSize?: number } };
+  return pipe?.writeQueueSize ?? 0;
+}
+
 function openTerminal(): number {
   try {
     return openSync('/dev/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);

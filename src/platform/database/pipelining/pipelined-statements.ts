@@ -6,6 +6,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Pool, PoolClient } from 'pg';
 import type { EntityManager } from 'typeorm';
+import { traceStatement } from '../../tracing/spans.js';
 import { isUnavailable } from '../database-errors.js';
 import { BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.js';
 import type { PgClient } from './pg-client.js';
@@ -56,7 +57,7 @@ export class PipelinedStatements {
    * @throws the error of the pool, the server (see `isUnavailable`) or `toRow`
    */
   read<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
-    return this.reads.add(sql, values, toRow);
+    return traceStatement(sql, () => this.reads.add(sql, values, toRow));
   }
 
   /**
@@ -66,20 +67,22 @@ export class PipelinedStatements {
    *
    * @param transaction inserts the rows as part of this transaction instead
    */
-  async insert<Row>(
+  insert<Row>(
     sql: string,
     values: readonly Parameter[],
     toRow: RowMapper<Row>,
     transaction?: EntityManager,
   ): Promise<Row[]> {
-    if (!transaction) return this.inserts.add(sql, values, toRow);
-    const client = (await transaction.queryRunner?.connect()) as PgClient;
-    const statement = client.statement(sql, values, toRow);
-    await new Promise<void>((resolve, reject) => {
-      client.run([statement], (error) => (error ? reject(error) : resolve()));
+    return traceStatement(sql, async () => {
+      if (!transaction) return this.inserts.add(sql, values, toRow);
+      const client = (await transaction.queryRunner?.connect()) as PgClient;
+      const statement = client.statement(sql, values, toRow);
+      await new Promise<void>((resolve, reject) => {
+        client.run([statement], (error) => (error ? reject(error) : resolve()));
+      });
+      if (statement.failure) throw statement.failure;
+      return statement.rows;
     });
-    if (statement.failure) throw statement.failure;
-    return statement.rows;
   }
 }
 

@@ -1,6 +1,8 @@
 import { promisify } from 'node:util';
+import { context } from '@opentelemetry/api';
 import pg from 'pg';
 import { describeCause } from '../../logging/error-details.js';
+import { UNTRACED } from '../../tracing/spans.js';
 import { remedyFor } from './connection-remedy.js';
 
 /** Thrown when a request needs a connection and the maximum number of requests already waits. */
@@ -67,8 +69,10 @@ export class BoundedPool extends pg.Pool {
       callback(new DatabaseQueueFullError(this.maxWaiting), undefined, () => undefined);
       return;
     }
-    super.connect((error, client, release) => {
+    // A connection, and what a batch sends on it, belongs to no single request.
+    const done = context.bind<ConnectCallback>(UNTRACED, (error, client, release) => {
       callback(error && new ConnectionFailedError(error), client, release);
     });
+    context.with(UNTRACED, () => super.connect(done));
   }
 }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
+import { trace } from '@opentelemetry/api';
 import {
   type ArgumentsHost,
   type ExecutionContext,
@@ -28,7 +29,8 @@ export class RequestContext implements NestMiddleware {
   use(request: Request, response: Response, next: NextFunction): void {
     request.receivedAt = performance.now();
     request.id = requestId(request.headers['x-request-id']);
-    request.traceId = traceId(request.headers['traceparent']);
+    request.traceId =
+      traceId(request.headers['traceparent']) ?? trace.getActiveSpan()?.spanContext().traceId;
     // Read now, because a disconnected socket has no address.
     request.clientAddress = clientAddress(request);
     response.setHeader('X-Request-Id', request.id);
