@@ -5,6 +5,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { type AppOptions, platformModule, VERSIONING } from './platform.module.js';
 import { EventsModule } from './events/events.module.js';
+import { scopeEnhancers } from './feature-enhancers.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds, RequestContext } from './http/request/request-context.js';
 import { NestLogger } from './logging/nest-logger.js';
@@ -58,6 +59,7 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
   }
   app.get(RequestContext).identifiesLogs = hasLoggers(app, options.features);
   DOCUMENTATION(app, options);
+  scopeEnhancers(app, options.features);
 }
 
 /**

@@ -104,7 +104,7 @@ export class HttpAdapter extends ExpressAdapter {
     if (response.headersSent) return;
     if (statusCode !== undefined) response.statusCode = statusCode;
     const { req: request } = response;
-    requireStored(request, body);
+    if (response.statusCode < 400) requireStored(request, body);
     if (body instanceof StreamableFile) {
       if (response.statusCode === 200 && !response.hasHeader('cache-control')) {
         allowPrivateCaching(response);
@@ -116,8 +116,9 @@ export class HttpAdapter extends ExpressAdapter {
     }
     const text = response.statusCode === 204 ? '' : textOf(body);
     if (text === '') return sendNothing(response);
-    if (body instanceof Page && body.next) {
-      const url = `${this.publicUrl.urlOf(request.path)}?${writeQuery(body.next)}`;
+    const nextPage = body instanceof Page ? body.next : request.nextPage;
+    if (nextPage) {
+      const url = `${this.publicUrl.urlOf(request.path)}?${writeQuery(nextPage)}`;
       // RFC 8288. In addition to the Link of a deprecated route.
       response.appendHeader('Link', `<${url}>; rel="next"`);
     }
