@@ -12,7 +12,7 @@ import { isDto } from './dto-rules.js';
 const NO_PIPE =
   'is not validated. NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
 const NEVER_SET = 'is undefined: the service has no sessions, and keeps no raw bodies.';
-const FILES = [RouteParamtypes.FILE, RouteParamtypes.FILES];
+const FILES = [`${RouteParamtypes.FILE}`, `${RouteParamtypes.FILES}`];
 
 /** The decorators that pass input of the client, and why some of them cannot be used. */
 const DECORATORS: Readonly<Record<string, readonly [name: string, problem?: string]>> = {
@@ -47,7 +47,7 @@ export function handlerProblems(controller: Type, name: string): string[] {
     ([key, { index, data, pipes = [] }]) => {
       const [kind = ''] = key.split(':');
       const hasPipe = [...metadata(PIPES_METADATA), ...pipes].some(validates);
-      const problems = FILES.includes(Number(kind))
+      const problems = FILES.includes(kind)
         ? fileProblems(metadata(INTERCEPTORS_METADATA))
         : parameterProblems(kind, data, types[index], hasPipe);
       return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
