@@ -1,4 +1,9 @@
-import { DefaultValuePipe, type Type, ValidationPipe } from '@nestjs/common';
+import {
+  DefaultValuePipe,
+  type Type,
+  ValidationPipe,
+  type ValidationPipeOptions,
+} from '@nestjs/common';
 import {
   INTERCEPTORS_METADATA,
   PARAMTYPES_METADATA,
@@ -6,6 +11,7 @@ import {
   ROUTE_ARGS_METADATA,
   RouteParamtypes,
 } from '@nestjs/common/internal';
+import { STRICT_DTOS } from './dto-validation.pipe.js';
 import { dtoProblems } from './dto-problems.js';
 import { isDto } from './dto-rules.js';
 
@@ -46,10 +52,13 @@ export function handlerProblems(controller: Type, name: string): string[] {
   return Object.entries((parameters ?? {}) as Parameters).flatMap(
     ([key, { index, data, pipes = [] }]) => {
       const [kind = ''] = key.split(':');
-      const hasPipe = [...metadata(PIPES_METADATA), ...pipes].some(validates);
+      const allPipes = [...metadata(PIPES_METADATA), ...pipes];
+      const type = types[index];
+      if (isDto(type) && allPipes.some(forbidsOthers)) STRICT_DTOS.add(type);
+      const hasPipe = allPipes.some(validates);
       const problems = FILES.includes(kind)
         ? fileProblems(metadata(INTERCEPTORS_METADATA))
-        : parameterProblems(kind, data, types[index], hasPipe);
+        : parameterProblems(kind, data, type, hasPipe);
       return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
     },
   );
@@ -74,6 +83,12 @@ function parameterProblems(kind: string, data: unknown, type: unknown, hasPipe: 
   return [
     `${decorator}(${argument}) is not validated${reason}. Use a DTO class, imported as a value, with a property for a list. Or add a pipe.`,
   ];
+}
+
+/** DtoValidationPipe runs first and removes the members that a ValidationPipe would reject. */
+function forbidsOthers(pipe: Pipe): boolean {
+  const { validatorOptions } = pipe as { validatorOptions?: ValidationPipeOptions };
+  return pipe instanceof ValidationPipe && validatorOptions?.forbidNonWhitelisted === true;
 }
 
 /** Every pipe validates, except DefaultValuePipe and a ValidationPipe without `expectedType`. */
