@@ -1,3 +1,5 @@
+import { DiscoveryModule, NestFactory } from '@nestjs/core';
+import { scopeEnhancers } from '../../src/platform/feature-enhancers.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
 import { createOwner } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
@@ -102,6 +104,14 @@ describe('APP_INTERCEPTOR, APP_GUARD, APP_PIPE and APP_FILTER of a feature', () 
     } finally {
       await second.close();
     }
+  });
+
+  test('app.useGlobalPipes() throws', async () => {
+    const app = await NestFactory.create(DiscoveryModule, { logger: false, abortOnError: false });
+    scopeEnhancers(app, [DiscoveryModule]);
+    const message = 'useGlobalPipes() has no effect. Provide APP_PIPE in AppModule.';
+    expect(() => app.useGlobalPipes()).toThrow(message);
+    await app.close();
   });
 
   test('the start fails for one with the scope of a request', async () => {

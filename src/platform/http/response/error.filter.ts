@@ -12,10 +12,13 @@ import { sendError } from './send-json.js';
 export class ErrorFilter implements ExceptionFilter {
   constructor(private readonly translator: ErrorTranslator) {}
 
-  catch(exception: unknown, host: ArgumentsHost): void {
+  catch(exception: unknown, host: ArgumentsHost): unknown {
     const known =
       exception instanceof ServiceError ? exception : this.translator.translate(exception);
-    sendError(responseOf(host), known ?? unknownError(exception));
+    const error = known ?? unknownError(exception);
+    // A resolver of GraphQL returns its error.
+    if (host.getType() !== 'http') return error;
+    return sendError(responseOf(host), error);
   }
 }
 
