@@ -46,7 +46,7 @@ export function scopeEnhancers(app: INestApplication, features: readonly Type[])
         `${requestScoped.host?.name}: ${token} is request-scoped, which would slow down every route. Use @Use${kind}s() on a controller instead.`,
       );
     }
-    app[`useGlobal${kind}s`] = () => {
+    config[`useGlobal${kind}s`] = () => {
       throw new StartError(`useGlobal${kind}s() has no effect. Provide ${token} in AppModule.`);
     };
     const enhancers: object[] = config[`getGlobal${kind}s`]();
