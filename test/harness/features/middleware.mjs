@@ -78,7 +78,7 @@ class GraphQLModule {
     const resolvers = { wares: create('wares'), fail: create('fail') };
     /** @type {import('express').Express} */
     const app = this.host.httpAdapter.getInstance();
-    app.post('/graphql', express.json(), async (req, response) => {
+    app.post('/graphql', async (req, response) => {
       const { field, subscription } = req.body;
       const context = subscription ? {} : { req };
       /** @type {unknown} */
