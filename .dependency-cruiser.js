@@ -112,7 +112,7 @@ export default {
         folder('jobs'),
         REQUEST,
         // The response as text, and the mark in the interface description.
-        '^src/platform/http/response/(?:handler-result|json-text)\\.ts$',
+        '^src/platform/http/response/(?:handler-result|intercepted-result|json-text)\\.ts$',
         folder('http/openapi/decorators'),
       ],
       'Every feature may store a first response, so this depends on no feature.',
@@ -191,7 +191,8 @@ export default {
           folder('http/validation'),
           folder('http/paging'),
           folder('http/openapi/decorators'),
-          '^src/platform/http/routing/deprecation\\.ts$',
+          '^src/platform/http/routing/(?:deprecation|use-middleware)\\.ts$',
+          '^src/platform/http/request/response-deadline\\.ts$',
           '^src/platform/http/response/handler-result\\.ts$',
           '^src/platform/access/(?:caller|cached-key|caller-key\\.decorator|public\\.decorator)\\.ts$',
           '^src/platform/database/(?:database-errors|sql|transactions)\\.ts$',

@@ -5,8 +5,11 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { type AppOptions, platformModule, VERSIONING } from './platform.module.js';
 import { EventsModule } from './events/events.module.js';
+import { reach, scopeEnhancers } from './feature-enhancers.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds, RequestContext } from './http/request/request-context.js';
+import { Overload } from './overload.js';
+import './http/server/parse-pipes.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { DOCUMENTATION, MIDDLEWARE, RESPONSE } from './pipeline.js';
 
@@ -57,7 +60,10 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
     app.use(middleware.use.bind(middleware));
   }
   app.get(RequestContext).identifiesLogs = hasLoggers(app, options.features);
+  const modules = [...app.get(ModulesContainer).values()];
+  app.get(Overload).setsLimitHeaders = modules.some(({ instance }) => 'configure' in instance);
   DOCUMENTATION(app, options);
+  scopeEnhancers(app, options.features);
 }
 
 /**
@@ -65,15 +71,15 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
  * a Nest Logger. Global modules are part of the platform, and their lines belong to no request.
  */
 function hasLoggers(app: NestExpressApplication, features: readonly Type[]): boolean {
-  const reached = new Set(
-    [...app.get(ModulesContainer).values()].filter(({ metatype }) => features.includes(metatype)),
+  const modules = [...app.get(ModulesContainer).values()];
+  const roots = modules.filter(({ metatype }) => features.includes(metatype));
+  const ofFeatures = reach(
+    roots,
+    (imported) => !imported.isGlobal && imported.metatype !== EventsModule,
   );
-  for (const { imports, providers, controllers } of reached) {
+  for (const { providers, controllers } of ofFeatures) {
     for (const { instance } of [...providers.values(), ...controllers.values()]) {
       if (Object.values(instance ?? {}).some((value) => value instanceof NestLog)) return true;
-    }
-    for (const imported of imports) {
-      if (!imported.isGlobal && imported.metatype !== EventsModule) reached.add(imported);
     }
   }
   return false;

@@ -21,6 +21,8 @@ import { RateLimiter } from './rate-limit/rate-limiter.js';
 export class Overload implements NestMiddleware {
   /** The number of shed requests by the limit that they would have exceeded. */
   readonly shed = { requests_in_progress: 0, unauthenticated_requests: 0, database_queue: 0 };
+  /** Whether a feature has middleware, which can respond before PlanThrottlerGuard. */
+  setsLimitHeaders = false;
   private readonly bounds: Bounds;
 
   constructor(
@@ -73,6 +75,7 @@ export class Overload implements NestMiddleware {
     }
     request.isInProgress = true;
     this.connections.inProgress++;
+    if (this.setsLimitHeaders) this.limiter.reportForAddress(request.clientAddress, response);
     next();
   }
 

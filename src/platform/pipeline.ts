@@ -38,7 +38,11 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
 /** Responds to requests for the documentation, which pass no guard. 404 with `DOCS=false`. */
 export const DOCUMENTATION = serveDocumentation;
 
+// Middleware of features: `configure(consumer)`. Its responses have the rate limit headers of the
+// address, which Overload has set.
+
 // The router chooses the handler. A path or method without a route leads to UnmatchedController.
+// What packages mount in `onModuleInit` follows it, for paths without a route.
 
 export const GUARDS: readonly Type<CanActivate>[] = [
   // Identifies the owner of an API key, or the client address. Rejects nothing.
@@ -51,7 +55,8 @@ export const GUARDS: readonly Type<CanActivate>[] = [
   IdempotencyKeyGuard,
   // 415, 413, 400 or 503 for a body that cannot be read. No body is read before this step.
   JsonBodyGuard,
-  // Guards of a controller or a handler follow, such as that of `@Deprecated()`: 410.
+  // Guards of features, controllers and handlers follow, such as that of `@Deprecated()`: 410.
+  // `@UseMiddleware()` runs here. Interceptors are next.
 ];
 
 /** 400 that lists every invalid property of a DTO. */

@@ -5,6 +5,7 @@ import { Transactions } from '../database/transactions.js';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError } from '../errors/service-error.js';
 import { Page, SerializedJson } from '../http/response/handler-result.js';
+import { intercepted } from '../http/response/intercepted-result.js';
 import { jsonText } from '../http/response/json-text.js';
 import { fingerprintOf } from './fingerprint.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
@@ -57,7 +58,8 @@ export class Idempotency {
         const headers = { 'Idempotent-Replayed': 'true' };
         return new SerializedJson(first.response, headers, owned.key);
       }
-      const response = responseText(await work(transaction));
+      const result = storable(await work(transaction));
+      const response = responseText(storable(await intercepted(result)));
       const record = { ...owned, fingerprint, response, expiresAt: new Date(nowMs + DAY_MS) };
       // Another request stored its response in the meantime: this transaction is rolled back.
       if (!(await this.repository.save(transaction, record, nowMs))) throw IN_PROGRESS;
@@ -67,7 +69,7 @@ export class Idempotency {
 }
 
 /** @throws TypeError for a result that is not sent as plain JSON */
-function responseText(result: unknown): string {
+function storable(result: unknown): unknown {
   for (const Unstorable of [Page, SerializedJson, StreamableFile]) {
     if (result instanceof Unstorable) {
       throw new TypeError(
@@ -75,5 +77,9 @@ function responseText(result: unknown): string {
       );
     }
   }
+  return result;
+}
+
+function responseText(result: unknown): string {
   return result === undefined ? '' : jsonText(result);
 }

@@ -12,15 +12,29 @@ import { sendError } from './send-json.js';
 export class ErrorFilter implements ExceptionFilter {
   constructor(private readonly translator: ErrorTranslator) {}
 
-  catch(exception: unknown, host: ArgumentsHost): void {
+  catch(exception: unknown, host: ArgumentsHost): unknown {
     const known =
       exception instanceof ServiceError ? exception : this.translator.translate(exception);
-    sendError(responseOf(host), known ?? unknownError(exception));
+    const error = known ?? unknownError(exception);
+    // A resolver of GraphQL returns its error.
+    if (host.getType() !== 'http') return error;
+    return sendError(responseOf(host), error);
   }
+}
+
+interface HttpErrors {
+  expose: boolean;
+  statusCode: number;
+  message: string;
 }
 
 function unknownError(cause: unknown): ServiceError {
   if (cause instanceof HttpException) return fromHttpException(cause);
+  // The package http-errors, which Express middleware uses, declares what the client may read.
+  const { expose, statusCode, message } = (cause ?? {}) as Partial<HttpErrors>;
+  if (expose !== undefined && statusCode !== undefined) {
+    return fromHttpException(new HttpException((expose && message) || '', statusCode, { cause }));
+  }
   return new ServiceError('internal_error', PUBLIC_MESSAGES.internalError, { cause });
 }
 

@@ -18,10 +18,20 @@ export function allowedMethods(request: Request): string[] {
   const { stack } = request.app.router as unknown as { stack: RouteLayer[] };
   const methods = new Set<string>();
   for (const layer of stack) {
-    if (!layer.route || layer.route.path === EVERY_PATH || !layer.match(request.path)) continue;
+    // The catch-all route. Packages mount their paths after it.
+    if (layer.route?.path === EVERY_PATH) break;
+    if (!layer.route || !layer.match(request.path)) continue;
     for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
   }
   if (methods.size === 0) return [];
   if (methods.has('GET')) methods.add('HEAD');
   return [...methods.add('OPTIONS')];
+}
+
+/** Returns whether a package serves the path. It has mounted it after the request's own route. */
+export function isMounted(request: Request): boolean {
+  const { stack } = request.app.router as unknown as { stack: RouteLayer[] };
+  const own = stack.findIndex(({ route }) => route === request.route);
+  // The last two respond to every other request and to errors.
+  return stack.slice(own + 1, -2).some((layer) => layer.match(request.path));
 }

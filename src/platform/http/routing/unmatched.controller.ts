@@ -1,20 +1,30 @@
-import { All, Controller, Module, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import { All, Controller, Module, Next, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
+import { json } from 'express';
+import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { allowedMethods, EVERY_PATH } from './allowed-methods.js';
-import type { Request, Response } from '../request/request.js';
+import { allowedMethods, EVERY_PATH, isMounted } from './allowed-methods.js';
+import type { NextFunction, Request, Response } from '../request/request.js';
 
-/** The catch-all route: requests that match no other route pass the guards. Its module comes last. */
+const parseJson = json({ limit: MAX_BODY_BYTES });
+
+/**
+ * The catch-all route: requests that match no other route pass the guards. Its module comes last. If
+ * the path has no route, what a package has mounted in `onModuleInit` follows, or else 404.
+ */
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 class UnmatchedController {
   @All(EVERY_PATH)
-  respond(@Req() request: Request, @Res() response: Response): void {
+  respond(@Req() request: Request, @Res() response: Response, @Next() next: NextFunction): void {
     const methods = allowedMethods(request);
     const allow = methods.join(', ');
     if (methods.length === 0) {
-      throw new ServiceError('route_not_found', PUBLIC_MESSAGES.routeNotFound);
+      // Packages rely on the body parser of NestJS, which does not run.
+      if (isMounted(request)) parseJson(request, response, next);
+      else next();
+      return;
     }
     if (request.method !== 'OPTIONS') {
       throw new ServiceError('method_not_allowed', PUBLIC_MESSAGES.methodNotAllowed(allow), {

@@ -5,6 +5,7 @@ import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/comm
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express } from 'express';
 import { Settings } from '../../config/settings.js';
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { serviceUnavailable } from '../../errors/service-error.js';
 import { clientNetwork } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
@@ -216,7 +217,8 @@ export class Connections implements NestMiddleware, OnModuleInit {
     const unsent: { socket: Socket; bytes: number }[] = [];
     for (const { socket, response } of this.bySocket.values()) {
       if (response && !response.headersSent && nowMs >= (response.req.dueAt ?? Infinity)) {
-        sendError(response, serviceUnavailable('response deadline'));
+        const { responseDeadline } = PUBLIC_MESSAGES;
+        sendError(response, serviceUnavailable('response deadline', responseDeadline));
       }
       // What this process buffers until the client reads it.
       const bytes = (response ?? socket).writableLength;
