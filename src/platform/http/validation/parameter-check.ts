@@ -7,7 +7,6 @@ import {
 } from '@nestjs/common/internal';
 import { dtoProblems } from './dto-problems.js';
 import { isDto } from './dto-rules.js';
-import { Int64Pipe } from './int64.pipe.js';
 
 const NO_PIPE =
   'is not validated. NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
@@ -32,38 +31,25 @@ type Pipe = (object | Type) & { expectedType?: unknown };
 
 type Parameters = Record<string, { index: number; data?: unknown; pipes?: readonly Pipe[] }>;
 
-/** Returns the parameters of a handler, each with all pipes that run on it. */
-function parametersOf(controller: Type, name: string) {
+/**
+ * Returns one line for each parameter of a handler that DtoValidationPipe would pass unvalidated or
+ * with missing properties. NestJS does so silently when it knows no DTO class for the parameter.
+ */
+export function handlerProblems(controller: Type, name: string): string[] {
   const prototype = controller.prototype as Record<string, object>;
   const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) as unknown;
   const types = (Reflect.getMetadata(PARAMTYPES_METADATA, prototype, name) ?? []) as unknown[];
   const handlerPipes = [controller, prototype[name] ?? {}].flatMap(
     (target) => (Reflect.getMetadata(PIPES_METADATA, target) ?? []) as Pipe[],
   );
-  return Object.entries((parameters ?? {}) as Parameters).map(
+  return Object.entries((parameters ?? {}) as Parameters).flatMap(
     ([key, { index, data, pipes = [] }]) => {
       const [kind = ''] = key.split(':');
-      return { kind, data, type: types[index], pipes: [...handlerPipes, ...pipes] };
+      const hasPipe = [...handlerPipes, ...pipes].some(validates);
+      const problems = parameterProblems(kind, data, types[index], hasPipe);
+      return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
     },
   );
-}
-
-/** Returns whether the input of a handler is validated: the response to a request can be 400. */
-export function validatesInput(controller: Type, name: string): boolean {
-  return parametersOf(controller, name).some(({ kind, pipes }) =>
-    kind in DECORATORS ? !pipes.some((pipe) => pipe instanceof Int64Pipe) : pipes.length > 0,
-  );
-}
-
-/**
- * Returns one line for each parameter of a handler that DtoValidationPipe would pass unvalidated or
- * with missing properties. NestJS does so silently when it knows no DTO class for the parameter.
- */
-export function handlerProblems(controller: Type, name: string): string[] {
-  return parametersOf(controller, name).flatMap(({ kind, data, type, pipes }) => {
-    const problems = parameterProblems(kind, data, type, pipes.some(validates));
-    return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
-  });
 }
 
 function parameterProblems(kind: string, data: unknown, type: unknown, hasPipe: boolean): string[] {
