@@ -1,6 +1,12 @@
 import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
-import type { OperationObject, ReferenceObject, ResponseObject } from '@nestjs/swagger';
+import type {
+  OperationObject,
+  ParameterObject,
+  ReferenceObject,
+  ResponseObject,
+  SchemaObject,
+} from '@nestjs/swagger';
 import { codeOfStatus, ERRORS } from '../../../errors/catalogue.js';
 import { headersOn, requestHeaders } from '../../request/headers.js';
 import {
@@ -46,8 +52,10 @@ export function describeOperation(
   for (const [status, response] of declared) {
     if (Number(status) >= 400) {
       const code = codeOfStatus(Number(status));
-      const message = response.description || ERRORS[code].when;
-      ownErrors.push({ code, status: Number(status), when: ERRORS[code].when, message });
+      // @nestjs/swagger joins the descriptions of several decorators.
+      for (const message of (response.description || ERRORS[code].when).split('\n\n')) {
+        ownErrors.push({ code, status: Number(status), when: ERRORS[code].when, message });
+      }
       continue;
     }
     const isTagged = isRead && status === '200';
@@ -60,7 +68,8 @@ export function describeOperation(
     ownErrors.push(...describedErrors({ endpoint_removed: removalMessage(deprecation) }));
   }
   const hasBody = operation.requestBody !== undefined;
-  for (const [status, errors] of errorsByStatus({ isPublic, hasBody }, ownErrors)) {
+  const hasInput = hasBody || isIdempotent || operation.parameters?.some(isValidated) === true;
+  for (const [status, errors] of errorsByStatus({ isPublic, hasInput, hasBody }, ownErrors)) {
     shared.errors.push(...errors);
     const response = errorResponse(errors, headersOf(status));
     const name = STATUS_CODES[status]?.replaceAll(' ', '') ?? 'NoSuchOperation';
@@ -80,6 +89,13 @@ export function describeOperation(
     ],
     responses,
   };
+}
+
+/** An int64 in a path identifies nothing if it is invalid: the response is 404. */
+function isValidated(parameter: ParameterObject | ReferenceObject): boolean {
+  if ('$ref' in parameter) return false;
+  const { format } = (parameter.schema ?? {}) as SchemaObject;
+  return parameter.in === 'query' || (parameter.in === 'path' && format !== 'int64');
 }
 
 function removalOf({ since, sunset, replacement }: Deprecation, description = '') {
