@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { catalogue, SchemaProcess } from '../harness/database/schema.js';
@@ -6,7 +8,10 @@ import { compileExample, type Example } from '../harness/features/examples.js';
 import { ApiClient, type ApiResponse, send } from '../harness/http/client.js';
 import { Description } from '../harness/http/description.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
-import { startService, type TestService } from '../harness/service/service.js';
+import { spawnBuiltService, startService, type TestService } from '../harness/service/service.js';
+
+const HARNESS = join(__dirname, '../harness');
+const ADD_FEATURES = pathToFileURL(join(HARNESS, 'service/add-features.mjs')).href;
 
 // A feature in TypeScript, compiled by the build, whose controller has no decorator for a response.
 
@@ -158,7 +163,6 @@ describe('the data', () => {
   });
 
   test('the start fails for a column that TypeORM treats otherwise than declared, and names it', async () => {
-    const features = join(__dirname, '../harness/features/wrong-columns.mjs');
     const lines = ['id', 'ownerId', 'price'].map(
       (name) =>
         `Toy.${name}: an int8 column is a bigint. Declare the property as bigint, and a generated id with @PrimaryGeneratedColumn('identity', { type: 'bigint' }).`,
@@ -166,7 +170,13 @@ describe('the data', () => {
     lines.push(
       "Toy.shareId: declare the default gen_random_uuid() with @Generated('uuid'), or @PrimaryGeneratedColumn('uuid').",
     );
-    await expect(startService({ features })).rejects.toThrow(lines.join('\n'));
+    // A process of its own, because TypeORM keeps all entities of a process.
+    const features = pathToFileURL(join(HARNESS, 'features/wrong-columns.mjs')).href;
+    const command = [process.execPath, '--import', ADD_FEATURES];
+    const env = { DATABASE_URL: database.url, TEST_FEATURES: features };
+    const failing = spawnBuiltService(env, undefined, command);
+    const [code] = (await once(failing.process, 'close')) as [number];
+    expect([code, failing.output()]).toEqual([1, expect.stringContaining(lines.join('\n'))]);
   });
 });
 
