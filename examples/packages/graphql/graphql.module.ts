@@ -1,0 +1,28 @@
+import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
+import { Module } from '@nestjs/common';
+import { Field, GraphQLModule, Int, ObjectType, Query, Resolver } from '@nestjs/graphql';
+
+@ObjectType()
+export class Breed {
+  @Field(() => Int)
+  id!: number;
+
+  @Field()
+  name!: string;
+}
+
+@Resolver(() => Breed)
+export class BreedsResolver {
+  @Query(() => [Breed])
+  breeds(): Breed[] {
+    return [{ id: 1, name: 'Collie' }];
+  }
+}
+
+@Module({
+  imports: [
+    GraphQLModule.forRoot<ApolloDriverConfig>({ driver: ApolloDriver, autoSchemaFile: true }),
+  ],
+  providers: [BreedsResolver],
+})
+export class BreedsModule {}
