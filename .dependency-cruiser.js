@@ -46,13 +46,18 @@ export default {
       'Every folder may log, so the logger depends on no folder but the settings.',
     ),
     boundary(
+      'tracing',
+      [folder('config'), folder('logging')],
+      'Every folder may create spans, so they depend on no folder but the settings and the log.',
+    ),
+    boundary(
       'database/embedded',
       [],
       'The embedded server knows nothing of the service: it could be a package of its own.',
     ),
     boundary(
       'database',
-      ['config', 'errors', 'logging'].map(folder),
+      ['config', 'errors', 'logging', 'tracing'].map(folder),
       'The connection and the schema do not depend on the features that use them.',
     ),
     boundary('jobs', [], 'Every folder may run background jobs, so they depend on no folder.'),
@@ -95,7 +100,7 @@ export default {
     ),
     boundary(
       'rate-limit',
-      [folder('config'), folder('errors'), CALLER, PUBLIC, REQUEST],
+      [folder('config'), folder('errors'), folder('tracing'), CALLER, PUBLIC, REQUEST],
       'Limits count callers: they know the caller and whether a route is public, not how keys are stored.',
     ),
     boundary(
@@ -114,7 +119,7 @@ export default {
     ),
     boundary(
       'events',
-      ['config', 'database', 'errors', 'jobs'].map(folder),
+      ['config', 'database', 'errors', 'jobs', 'tracing'].map(folder),
       'Every feature may publish events, so this depends on no feature.',
     ),
     ...['health', 'metrics'].map((name) =>

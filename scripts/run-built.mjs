@@ -13,6 +13,7 @@ const ENV_FILE = join(ROOT, '.env');
 export async function runBuilt(program) {
   buildIfStaleOrExit();
   loadEnvFile();
+  process.setSourceMapsEnabled(true);
   await import(program);
 }
 

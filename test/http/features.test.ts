@@ -74,6 +74,14 @@ describe('a feature', () => {
     for (const run of runs()) expect(run).not.toHaveProperty('requestId');
   });
 
+  test('runJob runs a job at once, and throws its error', async () => {
+    const runs = () => service.logs().filter(({ msg }) => msg === 'counted').length;
+    const before = runs();
+    await expect(service.runJob('ToyStock')).rejects.toThrow('no toys');
+    expect(runs()).toBeGreaterThan(before);
+    await expect(service.runJob('ToyStocks')).rejects.toThrow(/no background job .* ToyStocks/);
+  });
+
   test('GET /v1/context › the service does not track requests for logs if no feature has a Logger', async () => {
     const features = join(FEATURES, 'without-logger.mjs');
     const untracked = await startService({ onlyPublished: true, features });
@@ -184,6 +192,27 @@ describe('the value that a handler returns', () => {
     expect(response).toMatchObject({ status, text });
     expect(response.headers).toMatchObject({ 'content-type': type, 'cache-control': caching });
     expectRateLimitHeaders(response);
+  });
+
+  test.each(['GET', 'HEAD'])(
+    '%s /v1/values/missing-file › 500, and the line of the request has the cause',
+    async (method) => {
+      const id = `missing-file-${method}`;
+      const headers = { 'X-Request-Id': id };
+      const response = await client.send('/v1/values/missing-file', { method, headers });
+      if (method === 'GET') expectError(response, 500, 'internal_error');
+      expect(response.status).toBe(500);
+      expect(response.headers).not.toHaveProperty('content-disposition');
+      expect(await service.waitForLog(({ requestId }) => requestId === id)).toMatchObject({
+        code: 'internal_error',
+        err: { code: 'ENOENT', message: expect.stringContaining('/nowhere/pets.csv') as string },
+      });
+    },
+  );
+
+  test('GET /v1/values/handled-file › the error handler of the feature responds', async () => {
+    const { status, text } = await client.get('/v1/values/handled-file');
+    expect([status, text]).toEqual([404, 'gone']);
   });
 });
 

@@ -4,17 +4,22 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { send } from '../harness/http/client.js';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
+import { logLines } from '../harness/service/output.js';
 import {
   type BuiltService,
   inheritedEnvironment,
+  spawnBuiltService,
   startBuiltService,
 } from '../harness/service/service.js';
 
 const MAIN = join(__dirname, '../../dist/main.js');
+const HARNESS = join(__dirname, '../harness');
 /** The level of LOG_LEVEL=debug, as the log has it. */
 const DEBUG = 20;
 const INFO = 30;
@@ -105,6 +110,45 @@ test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
   const [code] = (await once(child, 'exit')) as [number];
   expect([code, output]).toEqual([0, '']);
 });
+
+test('a feature without its package ends the process with 1, and the log says which one', async () => {
+  const options = ['--import', pathToFileURL(join(HARNESS, 'service/add-features.mjs')).href];
+  const features = pathToFileURL(join(HARNESS, 'features/missing-package.mjs')).href;
+  const env = { DATABASE_URL: database.url, TEST_FEATURES: features };
+  const service = spawnBuiltService(env, MAIN, [process.execPath, ...options]);
+  const [code] = (await once(service.process, 'close')) as [number];
+  expect([code, service.logs()]).toEqual([
+    1,
+    [
+      expect.objectContaining({
+        context: 'PackageLoader',
+        msg: expect.stringContaining('@nestjs/platform-ws') as string,
+      }),
+    ],
+  ]);
+});
+
+test.each([
+  ['before the first write', ''],
+  ['during a write', 'await new Promise((resolve) => setTimeout(resolve, 10));'],
+])(
+  'process.exit %s › the log has every line, also those that a pipe cannot hold',
+  async (_when, wait) => {
+    const program = `import { createLog } from '#dist/platform/logging/logger.js';
+    const { logger } = await createLog({ level: 'info', bufferBytes: 1e6 });
+    for (let line = 0; line < 3000; line++) logger.info({ line, text: '${'x'.repeat(100)}' });
+    ${wait} process.exit(3);`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+      cwd: join(__dirname, '../..'),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
+    expect(code).toBe(3);
+    expect(logLines(printed).map(({ line }) => line)).toEqual(
+      Array.from({ length: 3_000 }, (_, line) => line),
+    );
+  },
+);
 
 (hasTerminal ? test : test.skip)(
   'on a terminal, the start ends with the curl command, each request is one line, and ^C stops the service',

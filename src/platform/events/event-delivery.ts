@@ -6,6 +6,7 @@ import {
 } from '@nestjs/common';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../config/clock.js';
 import { BackgroundJob } from '../jobs/background-jobs.js';
+import { traceEvent } from '../tracing/spans.js';
 import { type EventHandler, EventHandlers } from './event-handlers.js';
 import { parsePayload } from './event-payload.js';
 import { type ClaimedEvent, EventsRepository } from './events.repository.js';
@@ -72,7 +73,7 @@ export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
   ): Promise<void> {
     try {
       stop.throwIfAborted();
-      await attempt(handler, event, stop);
+      await traceEvent(handler.id, event.traceParent, () => attempt(handler, event, stop));
     } catch (error) {
       // A handler that the service has interrupted has not failed.
       if (stop.aborted) return this.repository.release(event);

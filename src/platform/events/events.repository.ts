@@ -4,8 +4,8 @@ import { changeRows, queryRows } from '../database/sql.js';
 import type { OutboxEvent } from './outbox-event.entity.js';
 
 const ADD = `
-  INSERT INTO outbox_events (event, payload, handler)
-  SELECT $1, $2, unnest($3::text[])`;
+  INSERT INTO outbox_events (event, payload, trace_parent, handler)
+  SELECT $1, $2, $3, unnest($4::text[])`;
 
 /** No other replica gets the row until the lease ends. The ctid is stable while it is locked. */
 const CLAIM = `
@@ -15,7 +15,7 @@ const CLAIM = `
            SELECT ctid FROM outbox_events
             WHERE handler = $1 AND next_attempt_at <= now()
             ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-  RETURNING id, event, handler, payload, attempts`;
+  RETURNING id, event, handler, payload, attempts, trace_parent AS "traceParent"`;
 
 /** Changes nothing if the lease has ended and another attempt has started. */
 const RETRY = `
@@ -36,7 +36,7 @@ const DELETE_OLD = `
   RETURNING handler`;
 
 /** An event whose handler has been started at least once. */
-export type ClaimedEvent = Pick<OutboxEvent, 'id' | 'event' | 'handler' | 'payload' | 'attempts'>;
+export type ClaimedEvent = Omit<OutboxEvent, 'nextAttemptAt' | 'lastError' | 'createdAt'>;
 
 /** Stores events until they are handled. Times are on the clock of PostgreSQL. */
 @Injectable()
@@ -46,10 +46,10 @@ export class EventsRepository {
   /** Adds an event for each handler, in the given transaction. */
   async add(
     transaction: EntityManager,
-    event: Pick<OutboxEvent, 'event' | 'payload'>,
+    { event, payload, traceParent }: Pick<OutboxEvent, 'event' | 'payload' | 'traceParent'>,
     handlers: readonly string[],
   ): Promise<void> {
-    await queryRows(transaction, ADD, [event.event, event.payload, handlers]);
+    await queryRows(transaction, ADD, [event, payload, traceParent, handlers]);
   }
 
   /** Starts an attempt of an event that is due, if there is one. @param leaseMs its longest duration */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { currentTraceParent } from '../tracing/spans.js';
 import { EventHandlers } from './event-handlers.js';
 import { payloadText } from './event-payload.js';
 import { EventsRepository } from './events.repository.js';
@@ -29,6 +30,7 @@ export class Events {
     if (handlers.length === 0) {
       throw new Error(`No provider of the application has @OnEvent('${event}').`);
     }
-    await this.repository.add(transaction, { event, payload: payloadText(payload) }, handlers);
+    const row = { event, payload: payloadText(payload), traceParent: currentTraceParent() };
+    await this.repository.add(transaction, row, handlers);
   }
 }

@@ -35,4 +35,8 @@ export class OutboxEvent {
 
   @Column('timestamptz', { name: 'created_at', default: () => 'now()' })
   createdAt!: Date;
+
+  /** The span of the request that published the event, if it was traced (W3C `traceparent`). */
+  @Column('text', { name: 'trace_parent', nullable: true })
+  traceParent!: string | null;
 }

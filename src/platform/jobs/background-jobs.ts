@@ -19,7 +19,7 @@ export class BackgroundJob {
    * @param work gets a signal that is aborted when the job stops
    */
   constructor(
-    name: string,
+    readonly name: string,
     private readonly intervalMs: number,
     private readonly work: (stopSignal: AbortSignal) => Promise<void>,
   ) {
@@ -45,10 +45,15 @@ export class BackgroundJob {
     await this.running;
   }
 
-  /** Runs the work once, now. */
+  /** Runs the work once, now. @throws its error */
+  async runOnce(): Promise<void> {
+    await this.work(this.stopping.signal);
+  }
+
+  /** Runs the work once, now. Logs its error. */
   async run(): Promise<void> {
     try {
-      await this.work(this.stopping.signal);
+      await this.runOnce();
     } catch (error) {
       this.logger.warn({ msg: 'background job failed', err: error });
     }
@@ -68,6 +73,13 @@ export class BackgroundJobs implements OnApplicationBootstrap, OnModuleDestroy {
    */
   every(name: string, intervalMs: number, work: (stopSignal: AbortSignal) => Promise<void>): void {
     this.jobs.push(new BackgroundJob(name, intervalMs, work));
+  }
+
+  /** Runs a job now, for a test. @throws the error of its work */
+  async runNow(name: string): Promise<void> {
+    const job = this.jobs.find((each) => each.name === name);
+    if (!job) throw new Error(`There is no background job with the name ${name}.`);
+    await job.runOnce();
   }
 
   onApplicationBootstrap(): void {

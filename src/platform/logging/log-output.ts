@@ -1,4 +1,4 @@
-import { constants, fstatSync, openSync, write } from 'node:fs';
+import { constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 
 const STDOUT = 1;
@@ -6,14 +6,22 @@ const STDOUT = 1;
 const WRITE_DELAY_MS = 10;
 /** Time until a failed write is repeated. A stopped terminal returns EAGAIN until it is resumed. */
 const RETRY_MS = 100;
+/** How long the exit of the process waits for a reader that does not read. */
+const EXIT_WAIT_MS = 100;
+const EXIT_RETRY_MS = 5;
 /** The number of dropped lines is logged when this many bytes are free. Its line needs less. */
 const REPORT_BYTES = 1_024;
 
-/** Writes some of the bytes. Passes their number or the error to `done`. Never blocks. */
-type WriteBytes = (
-  bytes: Buffer,
-  done: (error: NodeJS.ErrnoException | null | undefined, written: number) => void,
-) => void;
+interface StandardOutput {
+  readonly descriptor: number;
+  /** Writes some of the bytes. Passes their number or the error to `done`. Never blocks. */
+  write(
+    bytes: Buffer,
+    done: (error: NodeJS.ErrnoException | null | undefined, written: number) => void,
+  ): void;
+  /** Returns how many bytes of a write in progress the system has not accepted yet. */
+  unsentBytes(): number;
+}
 
 /**
  * Writes a log to standard output without blocking the event loop. Lines that cannot be written wait
@@ -22,7 +30,7 @@ type WriteBytes = (
  * thread of libuv, and Node waits for this thread before the process exits.
  */
 export class LogOutput {
-  private readonly writeBytes = standardOutput();
+  private readonly standardOutput = standardOutput();
   /** Lines for the next write. */
   private lines = '';
   /** The unwritten bytes of the write in progress. */
@@ -66,6 +74,25 @@ export class LogOutput {
     });
   }
 
+  /** Writes the rest when the process exits, which runs no further callbacks. */
+  writeRest(): void {
+    const { descriptor } = this.standardOutput;
+    const unsent = this.isWriting ? this.standardOutput.unsentBytes() : this.chunk.length;
+    let rest = Buffer.concat([
+      this.chunk.subarray(this.chunk.length - unsent),
+      Buffer.from(this.lines),
+    ]);
+    const endMs = performance.now() + EXIT_WAIT_MS;
+    while (rest.length > 0 && performance.now() < endMs) {
+      try {
+        rest = rest.subarray(writeSync(descriptor, rest));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_RETRY_MS);
+      }
+    }
+  }
+
   private readonly writeNext = (): void => {
     if (this.isWriting) return;
     this.isScheduled = false;
@@ -78,7 +105,7 @@ export class LogOutput {
       return;
     }
     this.isWriting = true;
-    this.writeBytes(this.chunk, (error, written) => {
+    this.standardOutput.write(this.chunk, (error, written) => {
       this.isWriting = false;
       if (!error) {
         this.advance(written);
@@ -109,20 +136,28 @@ export class LogOutput {
   }
 }
 
-/**
- * Returns a function that writes to standard output without blocking. For pipes it is not fs.write,
- * for the reason above.
- */
-function standardOutput(): WriteBytes {
+/** Returns standard output without blocking. For pipes it is not fs.write, for the reason above. */
+function standardOutput(): StandardOutput {
   const kind = fstatSync(STDOUT);
   if (kind.isFIFO() || kind.isSocket()) {
     // Node makes them non-blocking and waits for them in the event loop. Without a listener, an
     // error would end the process. Each write passes it to its callback.
-    process.stdout.on('error', () => undefined);
-    return (bytes, done) => process.stdout.write(bytes, (error) => done(error, bytes.length));
+    const stream = process.stdout.on('error', () => undefined);
+    return {
+      descriptor: STDOUT,
+      write: (bytes, done) => stream.write(bytes, (error) => done(error, bytes.length)),
+      // An undocumented member of Node. Without it, the end of a write in progress is lost.
+      unsentBytes: () =>
+        (stream as { _handle?: { writeQueueSize?: number } })._handle?.writeQueueSize ?? 0,
+    };
   }
   const descriptor = isatty(STDOUT) ? openTerminal() : STDOUT;
-  return (bytes, done) => write(descriptor, bytes, done);
+  return {
+    descriptor,
+    write: (bytes, done) => write(descriptor, bytes, done),
+    // Node waits for its threads when it exits.
+    unsentBytes: () => 0,
+  };
 }
 
 /** Opens another descriptor: non-blocking mode on standard output would affect the shell too. */

@@ -21,6 +21,8 @@ export interface Log {
 /** Returns the log of the process. Its lines are JSON, or readable text on a terminal. */
 export async function createLog({ level, bufferBytes }: LoggingSettings): Promise<Log> {
   const output = new LogOutput(bufferBytes, (lines) => logger.warn({ lines }, 'log lines dropped'));
+  // A package may end the process, as Nest does when one is missing.
+  process.once('exit', () => output.writeRest());
   let destination: DestinationStream = output;
   if (isatty(STDOUT)) {
     const { terminalLine } = await import('./terminal-line.js');

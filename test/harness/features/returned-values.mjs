@@ -1,5 +1,6 @@
 // @ts-check
 // Handlers that return each kind of value, or send the response themselves.
+import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import {
   Controller,
@@ -36,6 +37,21 @@ const ROUTES = {
   'no-content': { handle: () => ({ ignored: true }), decorators: [HttpCode(204)] },
   accepted: { handle: () => undefined, decorators: [HttpCode(202)] },
   file: { handle: () => new StreamableFile(Readable.from(['a,b\n']), { type: 'text/csv' }) },
+  'missing-file': {
+    handle: () => {
+      const options = { type: 'text/csv', disposition: 'attachment', length: 4 };
+      return new StreamableFile(createReadStream('/nowhere/pets.csv'), options);
+    },
+  },
+  'handled-file': {
+    handle: () =>
+      new StreamableFile(createReadStream('/nowhere/pets.csv')).setErrorHandler(
+        (_error, response) => {
+          response.statusCode = 404;
+          response.send('gone');
+        },
+      ),
+  },
   redirect: { handle: () => undefined, decorators: [Redirect('/v1/values/text')] },
   sent: {
     handle: (/** @type {import('express').Response} */ response) => {

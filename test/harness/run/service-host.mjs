@@ -2,7 +2,8 @@
 // Runs applications and commands for one worker of the tests. Loading the code takes ten times as
 // long as creating an application or running a command, so it is loaded once. Each connection is one application or one
 // command. The first line creates an application: { env, nowMs, onlyPublished, features }. A later line sets its clock:
-// { nowMs }, or asks for its metrics: {}. The host sends { port }, { nowMs }, { metrics } and the lines of the log. The
+// { nowMs }, runs a background job: { job }, or asks for its metrics: {}. The host sends { port }, { nowMs }, { job } or
+// { failure }, { metrics } and the lines of the log. The
 // application closes with its connection. Or the first line runs a command: { env, command }, and the host sends
 // { code, stdout, stderr }. The process ends with its input.
 import { once } from 'node:events';
@@ -13,6 +14,7 @@ import { AppModule } from '#dist/app.module.js';
 import { run } from '#dist/cli/run.js';
 import { Settings } from '#dist/platform/config/settings.js';
 import { locateDatabase } from '#dist/platform/database/database-location.js';
+import { BackgroundJobs } from '#dist/platform/jobs/background-jobs.js';
 import { createLogger } from '#dist/platform/logging/logger.js';
 import { ServiceMetrics } from '#dist/platform/metrics/service-metrics.js';
 import { PetsModule } from '#dist/pets/pets.module.js';
@@ -64,12 +66,26 @@ async function serve(socket) {
   const address = /** @type {import('node:net').AddressInfo} */ (app.getHttpServer().address());
   send(socket, { port: address.port });
   for await (const line of lines) {
-    const { nowMs } = JSON.parse(line);
+    const { nowMs, job } = JSON.parse(line);
     if (nowMs !== undefined) clock.nowMs = nowMs;
-    send(socket, nowMs === undefined ? { metrics: await metrics.metrics() } : { nowMs });
+    if (job !== undefined) send(socket, await runJob(app, job));
+    else send(socket, nowMs === undefined ? { metrics: await metrics.metrics() } : { nowMs });
   }
   await app.close();
   socket.end();
+}
+
+/**
+ * @param {import('@nestjs/common').INestApplication} app
+ * @param {string} job
+ */
+async function runJob(app, job) {
+  try {
+    await app.get(BackgroundJobs).runNow(job);
+    return { job };
+  } catch (error) {
+    return { failure: String(error) };
+  }
 }
 
 /**

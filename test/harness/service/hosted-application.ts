@@ -56,6 +56,12 @@ export class HostedApplication {
     await this.ask({ nowMs });
   }
 
+  /** @throws Error with that of the job */
+  async runJob(job: string): Promise<void> {
+    const { failure } = await this.ask({ job });
+    if (failure !== undefined) throw new Error(failure);
+  }
+
   async metrics(): Promise<string> {
     return (await this.ask({})).metrics ?? '';
   }

@@ -43,6 +43,8 @@ export interface TestService {
   setClock(nowMs: number): Promise<void>;
   /** Moves the clock on. */
   advance(ms: number): Promise<void>;
+  /** Runs a job of `BackgroundJobs` once, now. @throws Error with that of the job */
+  runJob(name: string): Promise<void>;
   /** What the service has logged so far. */
   output(): string;
   logs(): LogLine[];
@@ -93,6 +95,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     nowMs: () => nowMs,
     setClock,
     advance: (ms) => setClock(nowMs + ms),
+    runJob: (name) => application.runJob(name),
     output: () => output.text,
     logs: () => logLines(output.text),
     waitForLog: (condition) => waitForLog(output, condition),

@@ -151,6 +151,25 @@ test('npm start › SIGTERM reaches the service, which ends with 0', async () =>
   expect((await exit)[0]).toBe(0);
 }, 120_000);
 
+test('npm start › stack traces name the files of src/', () => {
+  const settings = pathToFileURL(join(ROOT, 'dist/platform/config/settings.js')).href;
+  const program = `data:text/javascript,import('${settings}').then(({ Settings }) => new Settings())`;
+  const start = `import('./scripts/run-built.mjs').then(({ runBuilt }) => runBuilt(\`${program}\`))`;
+  expect(run(ROOT, '-e', start).stderr).toMatch(
+    /at new Settings \(\S+\/src\/platform\/config\/settings\.ts:/,
+  );
+});
+
+test('npm run dev -- --inspect › the debugger attaches to the process of the service', async () => {
+  project = new ProjectCopy();
+  const child = startScript('dev', project, {}, ['--inspect=127.0.0.1:0']);
+  const printed = linesOf(child.stderr);
+  const line = await printed('Debugger listening on');
+  const [, address = ''] = /ws:\/\/([\d.:]+)\//.exec(line) ?? [];
+  const targets = (await (await fetch(`http://${address}/json`)).json()) as { url: string }[];
+  expect(targets.map(({ url }) => url)).toEqual([pathToFileURL(project.path('dist/main.js')).href]);
+}, 120_000);
+
 test('npm run dev › restarts the service after a change that compiles', async () => {
   project = new ProjectCopy();
   const port = await freePort();
@@ -183,14 +202,15 @@ function spawnOptions({ folder, dataDir }: ProjectCopy, env: Environment = {}) {
 }
 
 /** Starts a script, which `afterEach` stops. */
-function startScript(name: string, copy: ProjectCopy, env?: Environment) {
-  const child = spawn(process.execPath, [`scripts/${name}.mjs`], spawnOptions(copy, env));
+function startScript(name: string, copy: ProjectCopy, env?: Environment, args: string[] = []) {
+  const command = [`scripts/${name}.mjs`, ...args];
+  const child = spawn(process.execPath, command, spawnOptions(copy, env));
   service = child;
   return child;
 }
 
-/** Returns a function that waits for a line with a text, after the line of its last call. */
-function linesOf(...streams: Readable[]): (text: string) => Promise<void> {
+/** Returns a function that returns the next line with a text, after the line of its last call. */
+function linesOf(...streams: Readable[]): (text: string) => Promise<string> {
   const lines: string[] = [];
   const waiting = new Set<() => void>();
   for (const stream of streams) {
@@ -204,9 +224,8 @@ function linesOf(...streams: Readable[]): (text: string) => Promise<void> {
       const look = (): void => {
         const index = lines.findIndex((line) => line.includes(text));
         if (index < 0) return;
-        lines.splice(0, index + 1);
         waiting.delete(look);
-        resolve();
+        resolve(lines.splice(0, index + 1).at(-1) ?? '');
       };
       waiting.add(look);
       look();

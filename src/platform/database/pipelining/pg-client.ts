@@ -7,6 +7,7 @@ import { hash } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
+import { traceStatement } from '../../tracing/spans.js';
 import {
   type BatchDone,
   type Parameter,
@@ -49,9 +50,9 @@ export class PgClient extends pg.Client {
 
   // pg declares a dozen overloads of query. This implements all of them.
   override query = ((config: unknown, values?: unknown, callback?: unknown): unknown => {
-    const hasParameters = typeof config === 'string' && Array.isArray(values) && values.length > 0;
-    if (!hasParameters || !this.preparesStatements) return this.send(config, values, callback);
-    return this.send({ name: statementName(config), text: config, values }, callback);
+    const isAwaited = typeof config === 'string' && typeof (callback ?? values) !== 'function';
+    if (!isAwaited) return this.prepareAndSend(config, values, callback);
+    return traceStatement(config, () => this.prepareAndSend(config, values) as Promise<unknown>);
   }) as pg.Client['query'];
 
   /** Creates a statement for `run`. */
@@ -72,6 +73,12 @@ export class PgClient extends pg.Client {
   /** Closes the connection without waiting for statements. The server rolls them back. */
   abandon(): void {
     connectionOf(this).stream.destroy();
+  }
+
+  private prepareAndSend(config: unknown, values?: unknown, callback?: unknown): unknown {
+    const hasParameters = typeof config === 'string' && Array.isArray(values) && values.length > 0;
+    if (!hasParameters || !this.preparesStatements) return this.send(config, values, callback);
+    return this.send({ name: statementName(config), text: config, values }, callback);
   }
 
   private send(...query: unknown[]): unknown {

@@ -3,9 +3,11 @@
 // It relies on StatementBatch, and on setImmediate running after Node.js has read the requests that
 // have arrived. If either breaks, implement `read` and `insert` with one `pool.query` per
 // statement.
+import { context } from '@opentelemetry/api';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Pool, PoolClient } from 'pg';
 import type { EntityManager } from 'typeorm';
+import { traceStatement, UNTRACED } from '../../tracing/spans.js';
 import { isUnavailable } from '../database-errors.js';
 import { BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.js';
 import type { PgClient } from './pg-client.js';
@@ -56,7 +58,7 @@ export class PipelinedStatements {
    * @throws the error of the pool, the server (see `isUnavailable`) or `toRow`
    */
   read<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
-    return this.reads.add(sql, values, toRow);
+    return traceStatement(sql, () => this.reads.add(sql, values, toRow));
   }
 
   /**
@@ -66,21 +68,34 @@ export class PipelinedStatements {
    *
    * @param transaction inserts the rows as part of this transaction instead
    */
-  async insert<Row>(
+  insert<Row>(
     sql: string,
     values: readonly Parameter[],
     toRow: RowMapper<Row>,
     transaction?: EntityManager,
   ): Promise<Row[]> {
-    if (!transaction) return this.inserts.add(sql, values, toRow);
-    const client = (await transaction.queryRunner?.connect()) as PgClient;
-    const statement = client.statement(sql, values, toRow);
-    await new Promise<void>((resolve, reject) => {
-      client.run([statement], (error) => (error ? reject(error) : resolve()));
-    });
-    if (statement.failure) throw statement.failure;
-    return statement.rows;
+    return traceStatement(sql, () =>
+      transaction
+        ? insertIn(transaction, sql, values, toRow)
+        : this.inserts.add(sql, values, toRow),
+    );
   }
+}
+
+/** @returns the rows of an INSERT, which runs as part of a transaction */
+async function insertIn<Row>(
+  transaction: EntityManager,
+  sql: string,
+  values: readonly Parameter[],
+  toRow: RowMapper<Row>,
+): Promise<Row[]> {
+  const client = (await transaction.queryRunner?.connect()) as PgClient;
+  const statement = client.statement(sql, values, toRow);
+  await new Promise<void>((resolve, reject) => {
+    client.run([statement], (error) => (error ? reject(error) : resolve()));
+  });
+  if (statement.failure) throw statement.failure;
+  return statement.rows;
 }
 
 /** Statements that wait for a connection. Each connection that becomes free runs the oldest eight. */
@@ -109,7 +124,7 @@ class BatchQueue {
     this.isScheduled = false;
     while (this.requested * MAX_BATCH_SIZE < this.waiting.length) {
       this.requested++;
-      this.pool.connect((error, client) => {
+      this.connect((error, client) => {
         this.requested--;
         // If the pool's queue is full, the newest statements fail, not those that wait in it.
         const isQueueFull = error instanceof DatabaseQueueFullError;
@@ -120,6 +135,11 @@ class BatchQueue {
         else for (const { reject } of batch) reject(error);
       });
     }
+  }
+
+  /** A connection and its batches belong to no single request. */
+  private connect(callback: Parameters<Pool['connect']>[0]): void {
+    context.with(UNTRACED, () => this.pool.connect(context.bind(UNTRACED, callback)));
   }
 
   private run(client: PoolClient & PgClient, batch: readonly Statement[]): void {
@@ -155,7 +175,7 @@ class BatchQueue {
 
   /** Prevents a statement that always fails from failing the same others again. */
   private runAlone(statement: Statement): void {
-    this.pool.connect((error, client) => {
+    this.connect((error, client) => {
       if (client) this.run(client as PoolClient & PgClient, [statement]);
       else statement.reject(error);
     });

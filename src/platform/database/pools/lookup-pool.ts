@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import pg from 'pg';
 import { Settings } from '../../config/settings.js';
+import { traceStatement } from '../../tracing/spans.js';
 import { isUnavailable } from '../database-errors.js';
 import { DatabaseLocation } from '../database-location.js';
 import { BoundedPool, ConnectionFailedError, DatabaseQueueFullError } from './bounded-pool.js';
@@ -67,7 +68,7 @@ export class LookupPool implements OnApplicationShutdown {
   async query<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {
     const startedAtMs = performance.now();
     try {
-      return await this.run<Row>(sql, values);
+      return await traceStatement(sql, () => this.run<Row>(sql, values));
     } catch (error) {
       if (isUnreachable(error) && !this.hasRespondedSince(startedAtMs)) {
         this.unreachableAtMs = performance.now();

@@ -4,8 +4,10 @@ import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { createExpressMessages } from './express-messages.js';
 import type { Settings } from '../../config/settings.js';
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
+import { ServiceError } from '../../errors/service-error.js';
 import type { PublicUrl } from '../routing/public-url.js';
-import { allowPrivateCaching, sendJson, sendNothing } from '../response/send-json.js';
+import { allowPrivateCaching, sendError, sendJson, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { Page, SerializedJson } from '../response/handler-result.js';
 import { decodedPath, hasBody, routeOf } from '../request/request-context.js';
@@ -106,6 +108,8 @@ export class HttpAdapter extends ExpressAdapter {
     const { req: request } = response;
     requireStored(request, body);
     if (body instanceof StreamableFile) {
+      // A feature may have set a handler of its own.
+      if (String(body.errorHandler) === NEST_ERROR_HANDLER) body.setErrorHandler(sendStreamError);
       if (response.statusCode === 200 && !response.hasHeader('cache-control')) {
         allowPrivateCaching(response);
       }
@@ -129,6 +133,18 @@ export class HttpAdapter extends ExpressAdapter {
     response.status(statusCode).location(url);
     sendNothing(response);
   }
+}
+
+/** Nest's handler of a file that cannot be read responds with 400 in plain text. */
+const NEST_ERROR_HANDLER = String(new StreamableFile(new Uint8Array()).errorHandler);
+
+function sendStreamError(
+  cause: Error,
+  response: Parameters<StreamableFile['errorHandler']>[1],
+): void {
+  if (!response.headersSent) (response as Response).removeHeader('Content-Disposition');
+  const { internalError } = PUBLIC_MESSAGES;
+  sendError(response as Response, new ServiceError('internal_error', internalError, { cause }));
 }
 
 /** @throws Error if a retry of the request would process it again */

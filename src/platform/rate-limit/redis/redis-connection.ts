@@ -1,11 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, ReplyError } from 'ioredis';
 import type { RedisSettings } from '../../config/redis-settings.js';
+import { traceCall } from '../../tracing/spans.js';
 import { endOfBan } from '../in-process-storage.js';
 import type { Budget, LimitMode, RateLimitDecision } from '../limit-storage.js';
 import { LIMIT_SCRIPTS } from './limit-script.js';
 import { CONNECT_TIMEOUT_MS, createRedisClient } from './redis-client.js';
 import { RedisFailure } from './redis-failure.js';
+
+/** Without the key, which contains the address of a caller without an API key. */
+const SPAN_ATTRIBUTES = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
 
 const NO_BAN = { unbanCount: 0, afterRejections: 0, lengthMs: 0 };
 
@@ -57,7 +61,7 @@ export class RedisConnection {
   async decide({ kind, id, quotas, ban }: Budget, mode: LimitMode) {
     const scripts = this.client as unknown as Scripts;
     const { unbanCount, afterRejections, lengthMs } = ban ?? NO_BAN;
-    const reply = await this.withTimeout(
+    const run = () =>
       scripts[kind](
         `${this.settings.prefix}{${kind}:${id}}`,
         ...[mode, quotas.length, unbanCount, afterRejections, lengthMs],
@@ -65,8 +69,8 @@ export class RedisConnection {
         ...quotas.map((quota) => quota.lengthMs),
         ...quotas.map(({ name, route }) => (route === undefined ? name : `route:${route}`)),
         ...(ban ? [`ban:${ban.lineageId}`] : []),
-      ),
-    );
+      );
+    const reply = await this.withTimeout(traceCall('rate limit', SPAN_ATTRIBUTES, run));
     const [outcome, nowMs = 0, ...numbers] = reply;
     const windows = quotas.map((quota, index) => {
       const [used = 0, endsAtMs = 0] = numbers.slice(2 * index);
