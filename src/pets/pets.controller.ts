@@ -1,6 +1,7 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { CallerKey } from '../platform/access/caller-key.decorator.js';
 import type { CachedKey } from '../platform/access/cached-key.js';
+import { Published } from '../platform/http/openapi/decorators/published.decorator.js';
 import { Deprecated } from '../platform/http/routing/deprecation.js';
 import type { Page, SerializedJson } from '../platform/http/response/handler-result.js';
 import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
@@ -13,6 +14,7 @@ import { DescribeCreatePet, DescribeGetPet, DescribeListPets } from './pets.open
 import { PetsService } from './pets.service.js';
 
 @Controller({ path: 'pets', version: '1' })
+@Published()
 export class PetsController {
   constructor(private readonly pets: PetsService) {}
 

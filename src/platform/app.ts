@@ -1,14 +1,16 @@
 import 'reflect-metadata';
-import { Logger as NestLog, type Type } from '@nestjs/common';
+import { Logger as NestLog, type NestMiddleware, type Type } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { type AppOptions, platformModule, VERSIONING } from './platform.module.js';
 import { EventsModule } from './events/events.module.js';
+import { scopeEnhancers } from './feature-enhancers.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds, RequestContext } from './http/request/request-context.js';
+import './http/server/parse-pipes.js';
 import { NestLogger } from './logging/nest-logger.js';
-import { DOCUMENTATION, MIDDLEWARE, RESPONSE } from './pipeline.js';
+import { BEFORE_FEATURE_MIDDLEWARE, DOCUMENTATION, MIDDLEWARE, RESPONSE } from './pipeline.js';
 
 /**
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
@@ -52,12 +54,16 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
     if (app.get(PublicUrl).useAddressOf(server)) return;
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
-  for (const step of MIDDLEWARE) {
+  const mount = (step: Type<NestMiddleware>): void => {
     const middleware = app.get(step);
     app.use(middleware.use.bind(middleware));
-  }
+  };
+  MIDDLEWARE.forEach(mount);
   app.get(RequestContext).identifiesLogs = hasLoggers(app, options.features);
   DOCUMENTATION(app, options);
+  const modules = [...app.get(ModulesContainer).values()];
+  if (modules.some(({ instance }) => 'configure' in instance)) mount(BEFORE_FEATURE_MIDDLEWARE);
+  scopeEnhancers(app, options.features);
 }
 
 /**

@@ -13,6 +13,7 @@ import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { DtoValidationPipe } from './http/validation/dto-validation.pipe.js';
 import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
 import { Overload } from './overload.js';
+import { AddressHeaders } from './rate-limit/address-headers.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 
 // Every step of a request, in order. The first step that rejects it determines the response.
@@ -36,7 +37,14 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
 /** Responds to requests for the documentation, which pass no guard. 404 with `DOCS=false`. */
 export const DOCUMENTATION = serveDocumentation;
 
+/**
+ * Runs if a feature has middleware, `configure(consumer)`, which follows. Its responses have the rate
+ * limit headers of the address.
+ */
+export const BEFORE_FEATURE_MIDDLEWARE = AddressHeaders;
+
 // The router chooses the handler. A path or method without a route leads to UnmatchedController.
+// What packages mount in `onModuleInit` follows it, for paths without a route.
 
 export const GUARDS: readonly Type<CanActivate>[] = [
   // Identifies the owner of an API key, or the client address. Rejects nothing.
@@ -49,7 +57,8 @@ export const GUARDS: readonly Type<CanActivate>[] = [
   IdempotencyKeyGuard,
   // 415, 413, 400 or 503 for a body that cannot be read. No body is read before this step.
   JsonBodyGuard,
-  // Guards of a controller or a handler follow, such as that of `@Deprecated()`: 410.
+  // Guards of features, controllers and handlers follow, such as that of `@Deprecated()`: 410.
+  // `@UseMiddleware()` runs here. Interceptors are next.
 ];
 
 /** 400 that lists every invalid property of a DTO. */

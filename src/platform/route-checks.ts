@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
+import { cachingProblems } from './access/cached-route-check.js';
 import { StartError } from './errors/start-error.js';
 import { routeHandlers } from './http/request/route-handlers.js';
 import { handlerProblems } from './http/validation/parameter-check.js';
@@ -18,6 +19,7 @@ export class RouteChecks implements OnModuleInit {
       ...handlers.flatMap(({ controller, name }) => handlerProblems(controller, name)),
       ...handlers.flatMap(idempotencyProblems),
       ...handlers.flatMap(routeLimitProblems),
+      ...handlers.flatMap(cachingProblems),
     ];
     if (problems.length > 0) throw new StartError([...new Set(problems)].join('\n'));
   }

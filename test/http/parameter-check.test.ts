@@ -196,9 +196,9 @@ describe('a parameter that is not validated', () => {
     ],
     [
       'file',
-      [expect.stringMatching(/^@UploadedFile\(\) is undefined: .*JSON bodies\.$/) as string],
+      [expect.stringMatching(/^@UploadedFile\(\) is undefined without @UseInterceptors/) as string],
     ],
-    ['rawBody', [expect.stringMatching(/^@RawBody\(\) is undefined: .*JSON bodies\.$/) as string]],
+    ['rawBody', [expect.stringMatching(/^@RawBody\(\) is undefined: .*raw bodies\.$/) as string]],
     ['headers', [expect.stringMatching(/^@Headers\(\) is not validated\./) as string]],
   ])('%s', (name, problems) => {
     expect(

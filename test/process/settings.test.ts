@@ -143,6 +143,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['MAX_UNAUTHENTICATED_REQUESTS', /integer from 1 to 100000/, '0', '100001', 'all'],
   ['MAX_UNSENT_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', '1.5'],
   ['MAX_ARRIVING_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', 'none'],
+  ['MAX_UPLOAD_MEBIBYTES', /integer from 1 to 1024/, '0', '1025', 'none'],
   ['DATABASE_LOOKUP_POOL_SIZE', /integer from 1 to 100/, '0', '101', 'many'],
   ['KEY_CACHE_SIZE', /integer from 1 to 10000000/, '0', '10000001', 'many'],
   ['READINESS_TIMEOUT_SECONDS', /seconds from 0.05 to 60/, '0', '61'],

@@ -14,6 +14,7 @@ export function readBounds(read: EnvironmentReader) {
   const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', 1_000, REQUESTS);
   const maxUnsentMebibytes = read.integer('MAX_UNSENT_MEBIBYTES', 64, { min: 1, max: 65_536 });
   const maxArrivingMebibytes = read.integer('MAX_ARRIVING_MEBIBYTES', 32, { min: 1, max: 65_536 });
+  const maxUploadMebibytes = read.integer('MAX_UPLOAD_MEBIBYTES', 10, { min: 1, max: 1_024 });
   return {
     /** Client connections, if the limit of open files allows as many. */
     maxConnections: read.integer('MAX_CONNECTIONS', 10_000, CONNECTIONS),
@@ -29,6 +30,8 @@ export function readBounds(read: EnvironmentReader) {
     maxUnsentBytes: maxUnsentMebibytes * BYTES_PER_MEBIBYTE,
     /** Bytes of request bodies that have arrived in part, over all connections. */
     maxArrivingBytes: maxArrivingMebibytes * BYTES_PER_MEBIBYTE,
+    /** The body of an upload. */
+    maxUploadBytes: maxUploadMebibytes * BYTES_PER_MEBIBYTE,
     /** API keys in the cache. */
     maxCachedKeys: read.integer('KEY_CACHE_SIZE', 100_000, { min: 1, max: 10_000_000 }),
   };

@@ -7,7 +7,12 @@ import {
 } from 'typeorm';
 import { ErrorTranslator } from '../errors/error-translator.js';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
-import { databaseUnavailable, ServiceError, serviceOverloaded } from '../errors/service-error.js';
+import {
+  databaseUnavailable,
+  ServiceError,
+  serviceOverloaded,
+  serviceUnavailable,
+} from '../errors/service-error.js';
 import { ConnectionFailedError, DatabaseQueueFullError } from './pools/bounded-pool.js';
 
 /** Node.js error codes of a broken connection. */
@@ -51,7 +56,11 @@ interface DatabaseFailure {
 export class DatabaseErrors extends ErrorTranslator {
   override translate(error: unknown): ServiceError | undefined {
     if (error instanceof DatabaseQueueFullError) return serviceOverloaded(error);
-    if (isUnavailable(error)) return databaseUnavailable(error);
+    if (isUnavailable(error)) {
+      // A connection to another service breaks with the same codes.
+      const { code = '' } = (error ?? {}) as DatabaseFailure;
+      return CONNECTION_CODE.test(code) ? serviceUnavailable(error) : databaseUnavailable(error);
+    }
     if (error instanceof EntityNotFoundError) {
       return new ServiceError('not_found', PUBLIC_MESSAGES.notFound, { cause: error });
     }

@@ -13,6 +13,7 @@ export const PUBLIC_MESSAGES = {
     `The request body must not be larger than ${maxBytes} bytes.`,
   unsupportedContentType:
     'The Content-Type of the request body must be application/json, in UTF-8.',
+  unsupportedUploadType: 'The Content-Type of an upload must be multipart/form-data.',
   unsupportedContentEncoding:
     'The request body must not be compressed. Send it without Content-Encoding.',
   unsupportedExpect: 'Unsupported Expect header. Only 100-continue is supported.',
@@ -29,6 +30,7 @@ export const PUBLIC_MESSAGES = {
   unstorableValue: 'A value of the request is out of range, too long, or contains NUL.',
   internalError: 'The service failed to handle the request.',
   serviceUnavailable: 'The service is unavailable at the moment. Try again later.',
+  responseDeadline: 'The service did not respond in time. Try again later.',
   databaseUnavailable: 'The service cannot reach its database at the moment. Try again later.',
   serviceOverloaded: 'The service is overloaded. Try again later.',
 } as const;

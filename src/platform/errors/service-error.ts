@@ -1,3 +1,4 @@
+import { HttpException } from '@nestjs/common';
 import { ERRORS, type ErrorCode, type FeatureError } from './catalogue.js';
 import { PUBLIC_MESSAGES } from './public-messages.js';
 
@@ -10,9 +11,16 @@ interface ServiceErrorOptions {
   cause?: unknown;
 }
 
-/** An error for the caller, with a stable code, a public message and a private cause. */
-export class ServiceError extends Error {
-  override readonly name = 'ServiceError';
+/** HttpException without its declarations of private properties. */
+const NestException = HttpException as unknown as new (
+  ...args: ConstructorParameters<typeof HttpException>
+) => Error & Pick<HttpException, 'getStatus' | 'getResponse'>;
+
+/**
+ * An error for the caller, with a stable code, a public message and a private cause. It is an
+ * HttpException for the exception filters of features.
+ */
+export class ServiceError extends NestException {
   readonly code: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,10 +33,12 @@ export class ServiceError extends Error {
     const { stackTraceLimit } = Error;
     // Only an internal error is logged with its stack, and capturing a stack makes rejections slow.
     if (error !== 'internal_error') Error.stackTraceLimit = 0;
-    super(message, { cause: options.cause });
+    const code = typeof error === 'string' ? error : error.code;
+    const status = options.status ?? (typeof error === 'string' ? ERRORS[error] : error).status;
+    super({ code, message, status }, status, { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;
-    this.code = typeof error === 'string' ? error : error.code;
-    this.status = options.status ?? (typeof error === 'string' ? ERRORS[error] : error).status;
+    this.code = code;
+    this.status = status;
     this.headers = options.headers ?? {};
   }
 }

@@ -8,6 +8,7 @@ import { Page, SerializedJson } from '../http/response/handler-result.js';
 import { jsonText } from '../http/response/json-text.js';
 import { fingerprintOf } from './fingerprint.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
+import { intercepted } from './stored-result.js';
 
 const { idempotencyKeyInProgress, idempotencyKeyReused } = PUBLIC_MESSAGES;
 const IN_PROGRESS = new ServiceError('idempotency_key_in_progress', idempotencyKeyInProgress, {
@@ -58,7 +59,8 @@ export class Idempotency {
         const headers = { 'Idempotent-Replayed': 'true' };
         return new SerializedJson(first.response, headers, owned.key);
       }
-      const response = responseText(await work(transaction));
+      const result = storable(await work(transaction));
+      const response = responseText(storable(await intercepted(result)));
       const record = { ...owned, fingerprint, response, expiresAt: new Date(nowMs + DAY_MS) };
       // Another request stored its response in the meantime: this transaction is rolled back.
       if (!(await this.repository.save(transaction, record, nowMs))) throw IN_PROGRESS;
@@ -68,7 +70,7 @@ export class Idempotency {
 }
 
 /** @throws TypeError for a result that is not sent as plain JSON */
-function responseText(result: unknown): string {
+function storable(result: unknown): unknown {
   for (const Unstorable of [Page, SerializedJson, StreamableFile]) {
     if (result instanceof Unstorable) {
       throw new TypeError(
@@ -76,5 +78,9 @@ function responseText(result: unknown): string {
       );
     }
   }
+  return result;
+}
+
+function responseText(result: unknown): string {
   return result === undefined ? '' : jsonText(result);
 }

@@ -3,6 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import {
+  ConflictException,
   Controller,
   Get,
   Header,
@@ -24,6 +25,14 @@ const HTML = '<script>alert("x")</script>';
 const ROUTES = {
   text: { handle: () => HTML },
   'typed-text': { handle: () => HTML, decorators: [Header('Content-Type', 'text/html')] },
+  csv: { handle: () => Buffer.from('a,b\n'), decorators: [Header('Content-Type', 'text/csv')] },
+  'empty-csv': { handle: () => '', decorators: [Header('Content-Type', 'text/csv')] },
+  'no-csv': {
+    handle: () => {
+      throw new ConflictException('No sales.');
+    },
+    decorators: [Header('Content-Type', 'text/csv')],
+  },
   empty: { handle: () => '' },
   number: { handle: () => 1.5 },
   boolean: { handle: () => false },

@@ -1,10 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
-import { serviceOverloaded } from '../../errors/service-error.js';
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
+import { ServiceError, serviceOverloaded } from '../../errors/service-error.js';
 
 /** A few callers that send slowly leave room for the others. */
 const SHARE_OF_A_CALLER = 1 / 32;
+
+/** Uploads of the maximum size that have room at the same time. */
+const LARGEST_UPLOADS = 8;
 
 /**
  * Bounds the bytes of all request bodies that have arrived in part. A body that arrives together
@@ -18,12 +22,15 @@ export class ArrivingBodies {
   bytes = 0;
   /** The number of bodies that were rejected because they did not fit. */
   rejected = 0;
+  private uploadBytes = 0;
+  private readonly maxUploadBytes: number;
   private readonly maxBytes: number;
   private readonly maxBytesOfCaller: number;
   private readonly bytesByCaller = new Map<string, number>();
 
   constructor({ bounds }: Settings) {
     this.maxBytes = bounds.maxArrivingBytes;
+    this.maxUploadBytes = bounds.maxUploadBytes;
     this.maxBytesOfCaller = Math.max(MAX_BODY_BYTES, this.maxBytes * SHARE_OF_A_CALLER);
   }
 
@@ -40,6 +47,24 @@ export class ArrivingBodies {
     }
     this.bytes += bytes;
     this.bytesByCaller.set(callerId, ofCaller);
+  }
+
+  /**
+   * Reserves the memory of an upload. Returns a function that releases it.
+   *
+   * @throws ServiceError payload_too_large, or service_unavailable if it does not fit at present
+   */
+  holdUpload(bytes: number): () => void {
+    if (bytes > this.maxUploadBytes) {
+      const message = PUBLIC_MESSAGES.payloadTooLarge(this.maxUploadBytes);
+      throw new ServiceError('payload_too_large', message);
+    }
+    if (this.uploadBytes + bytes > this.maxUploadBytes * LARGEST_UPLOADS) {
+      this.rejected++;
+      throw serviceOverloaded('limit reached: uploads');
+    }
+    this.uploadBytes += bytes;
+    return () => (this.uploadBytes -= bytes);
   }
 
   /** Counts the bytes of a body no longer. */

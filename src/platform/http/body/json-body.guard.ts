@@ -2,6 +2,8 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { Settings } from '../../config/settings.js';
 import { perRoute, requestOf } from '../request/request-context.js';
+import { RESPONSE_DEADLINE } from '../request/response-deadline.js';
+import { acceptUpload, isMultipart } from './accept-upload.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { parseJson } from './parse-json.js';
 import { readJsonBody } from './read-body.js';
@@ -11,40 +13,53 @@ const MARGIN_MS = 500;
 
 /**
  * Reads and parses the body for handlers with a `@Body()` parameter. Express's body parser would
- * read the body before the guards can reject the request. It also sets when the response is due:
- * each wait for the database has its own limit, but several can add up. Connections then sends 503.
+ * read the body before the guards can reject the request. It leaves the body of an upload to an
+ * interceptor. It also sets when the response is due: each wait for the database has its own limit,
+ * but several can add up. Connections then sends 503.
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
   private readonly responseLimitMs: number;
+  private readonly requestTimeoutMs: number;
 
   constructor(
     private readonly arriving: ArrivingBodies,
-    { database }: Settings,
+    { database, server }: Settings,
   ) {
     this.responseLimitMs = database.poolWaitMs + database.statementTimeoutMs + MARGIN_MS;
+    this.requestTimeoutMs = server.requestTimeoutMs;
   }
 
   /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json or service_unavailable */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
+    const { takesFiles, takesBody, limitMs = this.responseLimitMs } = routeBody(context);
     let waitedMs = 0;
-    if (hasBodyParameter(context)) {
+    if (takesFiles || (!takesBody && isMultipart(request))) {
+      acceptUpload(request, this.arriving);
+      waitedMs = this.requestTimeoutMs;
+    } else if (takesBody) {
       const startedAt = performance.now();
       const bytes = await readJsonBody(request, this.arriving);
       waitedMs = performance.now() - startedAt;
       request.body = bytes && parseJson(bytes);
     }
-    request.dueAt = request.receivedAt + waitedMs + this.responseLimitMs;
+    request.dueAt = request.receivedAt + waitedMs + limitMs;
     return true;
   }
 }
 
-const hasBodyParameter = perRoute((context) => {
-  const parameters = Reflect.getMetadata(
-    ROUTE_ARGS_METADATA,
-    context.getClass(),
-    context.getHandler().name,
-  ) as object | undefined;
-  return Object.keys(parameters ?? {}).some((key) => key.startsWith(`${RouteParamtypes.BODY}:`));
+/** What a handler declares about its body, and its own response deadline. */
+const routeBody = perRoute((context) => {
+  const [controller, handler] = [context.getClass(), context.getHandler()];
+  const parameters: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, handler.name);
+  const kinds = Object.keys(parameters ?? {}).map((key) => Number(key.split(':')[0]));
+  const limitMs: unknown =
+    Reflect.getMetadata(RESPONSE_DEADLINE, handler) ??
+    Reflect.getMetadata(RESPONSE_DEADLINE, controller);
+  return {
+    takesFiles: kinds.includes(RouteParamtypes.FILE) || kinds.includes(RouteParamtypes.FILES),
+    takesBody: kinds.includes(RouteParamtypes.BODY),
+    limitMs: limitMs as number | undefined,
+  };
 });

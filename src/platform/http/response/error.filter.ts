@@ -19,8 +19,19 @@ export class ErrorFilter implements ExceptionFilter {
   }
 }
 
+interface HttpErrors {
+  expose: boolean;
+  statusCode: number;
+  message: string;
+}
+
 function unknownError(cause: unknown): ServiceError {
   if (cause instanceof HttpException) return fromHttpException(cause);
+  // The package http-errors, which Express middleware uses, declares what the client may read.
+  const { expose, statusCode, message } = (cause ?? {}) as Partial<HttpErrors>;
+  if (expose !== undefined && statusCode !== undefined) {
+    return fromHttpException(new HttpException((expose && message) || '', statusCode, { cause }));
+  }
   return new ServiceError('internal_error', PUBLIC_MESSAGES.internalError, { cause });
 }
 

@@ -3,16 +3,18 @@ import type { ServiceError } from '../../errors/service-error.js';
 import { jsonText } from './json-text.js';
 import type { Request, Response } from '../request/request.js';
 
+const JSON_TYPE = 'application/json';
+
 /**
- * Sends JSON text. A 200 to GET or HEAD gets an ETag computed from the body and the Link header, or
+ * Sends a body: JSON text, unless a type is declared. A 200 to GET or HEAD gets an ETag computed from the body and the Link header, or
  * becomes 304. A handler that sets `Cache-Control` itself gets no ETag.
  */
-export function sendJson(request: Request, response: Response, body: string): void {
+export function sendBody(request: Request, response: Response, body: string | Uint8Array): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD';
   if (isRead && response.statusCode === 200 && !response.hasHeader('cache-control')) {
     sendTagged(request, response, body);
   } else {
-    endWithJson(response, body);
+    end(response, body);
   }
 }
 
@@ -30,10 +32,13 @@ export function allowPrivateCaching(response: Response): void {
   response.setHeader('Vary', typeof vary === 'string' ? `${vary}, Authorization` : 'Authorization');
 }
 
-function sendTagged(request: Request, response: Response, body: string): void {
+function sendTagged(request: Request, response: Response, body: string | Uint8Array): void {
   const link = String(response.getHeader('link') ?? '');
   // Encoded once for the tag, the length and the socket.
-  const representation = Buffer.from(`${link}\n${body}`);
+  const representation =
+    typeof body === 'string'
+      ? Buffer.from(`${link}\n${body}`)
+      : Buffer.concat([Buffer.from(`${link}\n`), body]);
   const tag = entityTag(representation);
   response.setHeader('ETag', tag);
   allowPrivateCaching(response);
@@ -43,7 +48,7 @@ function sendTagged(request: Request, response: Response, body: string): void {
     response.end();
     return;
   }
-  endWithJson(response, representation.subarray(Buffer.byteLength(link) + 1));
+  end(response, representation.subarray(Buffer.byteLength(link) + 1));
 }
 
 /** Sends an error. Closes the connection if a response is already partly sent. */
@@ -58,11 +63,12 @@ export function sendError(response: Response, error: ServiceError): void {
   response.removeHeader('etag');
   response.setHeader('Cache-Control', 'no-store');
   const { code, message, status } = error;
-  endWithJson(response, jsonText({ code, message, status }));
+  response.setHeader('Content-Type', JSON_TYPE);
+  end(response, jsonText({ code, message, status }));
 }
 
-function endWithJson(response: Response, body: string | Buffer): void {
-  response.setHeader('Content-Type', 'application/json');
+function end(response: Response, body: string | Uint8Array): void {
+  if (!response.hasHeader('content-type')) response.setHeader('Content-Type', JSON_TYPE);
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.end(body);
 }

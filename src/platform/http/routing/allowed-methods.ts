@@ -15,8 +15,9 @@ export function allowedMethods(request: Request): string[] {
   const { stack } = request.app.router as unknown as { stack: RouteLayer[] };
   const methods = new Set<string>();
   for (const layer of stack) {
-    // The request's own route is the catch-all, which has all methods.
-    if (!layer.route || layer.route === request.route || !layer.match(request.path)) continue;
+    // The request's own route is the catch-all. Packages mount their paths after it.
+    if (layer.route === request.route) break;
+    if (!layer.route || !layer.match(request.path)) continue;
     for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
   }
   if (methods.size === 0) return [];

@@ -5,6 +5,7 @@ import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/comm
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express } from 'express';
 import { Settings } from '../../config/settings.js';
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { serviceUnavailable } from '../../errors/service-error.js';
 import { clientNetwork } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
@@ -225,7 +226,8 @@ export class Connections implements NestMiddleware, OnModuleInit {
     for (const connection of this.bySocket.values()) {
       const { response } = connection;
       if (response && !response.headersSent && nowMs >= (response.req.dueAt ?? Infinity)) {
-        sendError(response, serviceUnavailable('response deadline'));
+        const { responseDeadline } = PUBLIC_MESSAGES;
+        sendError(response, serviceUnavailable('response deadline', responseDeadline));
       }
       if (connection.unsentBytes() === 0) continue;
       unsentBytes += connection.unsentBytes();

@@ -7,7 +7,7 @@ import type { Settings } from '../../config/settings.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import type { PublicUrl } from '../routing/public-url.js';
-import { allowPrivateCaching, sendError, sendJson, sendNothing } from '../response/send-json.js';
+import { allowPrivateCaching, sendBody, sendError, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { Page, SerializedJson } from '../response/handler-result.js';
 import { decodedPath, hasBody, routeOf } from '../request/request-context.js';
@@ -36,7 +36,7 @@ export class HttpAdapter extends ExpressAdapter {
     // No limit on their number: Node would ignore parameters after the first 1,000.
     express.app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
     express.app.set('x-powered-by', false);
-    // sendJson sets the ETag.
+    // sendBody sets the ETag.
     express.app.set('etag', false);
     express.app.set('trust proxy', settings.server.trustProxy);
     super(express.app);
@@ -94,7 +94,7 @@ export class HttpAdapter extends ExpressAdapter {
   private beforeHead(response: Response): void {
     this.onHead?.(response.req);
     if (this.endsConnections) response.setHeader('Connection', 'close');
-    // sendJson has set the rules of successful reads.
+    // sendBody has set the rules of successful reads.
     if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
     // The client is still sending a body that the service does not read.
     if (!response.req.complete && hasBody(response.req)) lingerAfterResponse(response);
@@ -106,7 +106,7 @@ export class HttpAdapter extends ExpressAdapter {
     if (response.headersSent) return;
     if (statusCode !== undefined) response.statusCode = statusCode;
     const { req: request } = response;
-    requireStored(request, body);
+    if (response.statusCode < 400) requireStored(request, body);
     if (body instanceof StreamableFile) {
       // A feature may have set a handler of its own.
       if (String(body.errorHandler) === NEST_ERROR_HANDLER) body.setErrorHandler(sendStreamError);
@@ -118,14 +118,27 @@ export class HttpAdapter extends ExpressAdapter {
     if (body instanceof SerializedJson) {
       for (const [name, value] of Object.entries(body.headers)) response.setHeader(name, value);
     }
+    const isText = typeof body === 'string' || body instanceof Uint8Array;
+    // The handler declares another type than JSON.
+    if (isText && response.statusCode !== 204 && response.hasHeader('content-type')) {
+      return sendBody(request, response, body);
+    }
     const text = response.statusCode === 204 ? '' : textOf(body);
     if (text === '') return sendNothing(response);
-    if (body instanceof Page && body.next) {
-      const url = `${this.publicUrl.urlOf(request.path)}?${writeQuery(body.next)}`;
+    const nextPage = body instanceof Page ? body.next : request.nextPage;
+    if (nextPage) {
+      const url = `${this.publicUrl.urlOf(request.path)}?${writeQuery(nextPage)}`;
       // RFC 8288. In addition to the Link of a deprecated route.
       response.appendHeader('Link', `<${url}>; rel="next"`);
     }
-    return sendJson(request, response, text);
+    return sendBody(request, response, text);
+  }
+
+  /** Overrides ExpressAdapter.setNotFoundHandler, whose error has no code of its own. */
+  override setNotFoundHandler(): unknown {
+    return this.use(() => {
+      throw new ServiceError('route_not_found', PUBLIC_MESSAGES.routeNotFound);
+    });
   }
 
   /** Overrides ExpressAdapter.redirect, which also sends an HTML page. */

@@ -1,5 +1,6 @@
 import { DefaultValuePipe, type Type, ValidationPipe } from '@nestjs/common';
 import {
+  INTERCEPTORS_METADATA,
   PARAMTYPES_METADATA,
   PIPES_METADATA,
   ROUTE_ARGS_METADATA,
@@ -10,7 +11,8 @@ import { isDto } from './dto-rules.js';
 
 const NO_PIPE =
   'is not validated. NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
-const NEVER_SET = 'is undefined: the service has no sessions and accepts only JSON bodies.';
+const NEVER_SET = 'is undefined: the service has no sessions, and keeps no raw bodies.';
+const FILES = [RouteParamtypes.FILE, RouteParamtypes.FILES];
 
 /** The decorators that pass input of the client, and why some of them cannot be used. */
 const DECORATORS: Readonly<Record<string, readonly [name: string, problem?: string]>> = {
@@ -22,8 +24,6 @@ const DECORATORS: Readonly<Record<string, readonly [name: string, problem?: stri
   [RouteParamtypes.HEADERS]: ['@Headers', NO_PIPE],
   [RouteParamtypes.HOST]: ['@HostParam', NO_PIPE],
   [RouteParamtypes.SESSION]: ['@Session', NEVER_SET],
-  [RouteParamtypes.FILE]: ['@UploadedFile', NEVER_SET],
-  [RouteParamtypes.FILES]: ['@UploadedFiles', NEVER_SET],
   [RouteParamtypes.RAW_BODY]: ['@RawBody', NEVER_SET],
 };
 
@@ -39,17 +39,25 @@ export function handlerProblems(controller: Type, name: string): string[] {
   const prototype = controller.prototype as Record<string, object>;
   const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) as unknown;
   const types = (Reflect.getMetadata(PARAMTYPES_METADATA, prototype, name) ?? []) as unknown[];
-  const handlerPipes = [controller, prototype[name] ?? {}].flatMap(
-    (target) => (Reflect.getMetadata(PIPES_METADATA, target) ?? []) as Pipe[],
-  );
+  const metadata = (key: string): Pipe[] =>
+    [controller, prototype[name] ?? {}].flatMap(
+      (target) => (Reflect.getMetadata(key, target) ?? []) as Pipe[],
+    );
   return Object.entries((parameters ?? {}) as Parameters).flatMap(
     ([key, { index, data, pipes = [] }]) => {
       const [kind = ''] = key.split(':');
-      const hasPipe = [...handlerPipes, ...pipes].some(validates);
-      const problems = parameterProblems(kind, data, types[index], hasPipe);
+      const hasPipe = [...metadata(PIPES_METADATA), ...pipes].some(validates);
+      const problems = FILES.includes(Number(kind))
+        ? fileProblems(metadata(INTERCEPTORS_METADATA))
+        : parameterProblems(kind, data, types[index], hasPipe);
       return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
     },
   );
+}
+
+function fileProblems(interceptors: readonly object[]): string[] {
+  if (interceptors.length > 0) return [];
+  return ['@UploadedFile() is undefined without @UseInterceptors(FileInterceptor(…)).'];
 }
 
 function parameterProblems(kind: string, data: unknown, type: unknown, hasPipe: boolean): string[] {

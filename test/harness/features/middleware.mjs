@@ -1,0 +1,72 @@
+// @ts-check
+// A feature with middleware before and after the guards, and paths that a package mounts.
+import { Controller, ForbiddenException, Get, Module } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import express from 'express';
+import { UseMiddleware } from '#dist/platform/http/routing/use-middleware.js';
+import { decorate } from './decorate.mjs';
+
+/** @typedef {import('express').RequestHandler} Handler */
+
+/** @type {Handler} Rejects a request in the ways of middleware, and otherwise adds a header. */
+function before(request, response, next) {
+  switch (request.headers['x-reject']) {
+    case 'exception':
+      throw new ForbiddenException('Not from here.');
+    case 'http-errors':
+      return next(
+        Object.assign(new Error('Invalid token.'), { expose: true, status: 403, statusCode: 403 }),
+      );
+    case 'private':
+      return next(
+        Object.assign(new Error('secret'), { expose: false, status: 502, statusCode: 502 }),
+      );
+    case 'response':
+      return void response.status(403).json({ own: true });
+    default:
+      response.setHeader('X-Before', 'yes');
+      next();
+  }
+}
+
+/** @type {Handler} */
+function after(request, response, next) {
+  if (request.headers['x-reject'] === 'after') return next(new ForbiddenException('Not now.'));
+  response.setHeader('X-After', request.caller?.kind ?? 'none');
+  next();
+}
+
+class WaresController {
+  list() {
+    return [];
+  }
+}
+decorate(WaresController, 'list', Get(), UseMiddleware(after));
+Controller({ path: 'wares', version: '1' })(WaresController);
+
+/** Mounts paths as ServeStaticModule and GraphQLModule do. */
+class WaresModule {
+  /** @param {HttpAdapterHost} host */
+  constructor(host) {
+    this.host = host;
+  }
+  /** @param {import('@nestjs/common').MiddlewareConsumer} consumer */
+  configure(consumer) {
+    consumer.apply(before).forRoutes('{*path}');
+  }
+  onModuleInit() {
+    /** @type {import('express').Express} */
+    const app = this.host.httpAdapter.getInstance();
+    app.use('/files', express.static(import.meta.dirname));
+    app.post('/graphql', express.json(), (request, response) => {
+      response.json({ data: request.body });
+    });
+    app.get('/pages{/*path}', (_request, response) => {
+      response.type('html').send('<p>Wares');
+    });
+  }
+}
+Reflect.defineMetadata('design:paramtypes', [HttpAdapterHost], WaresModule);
+Module({ controllers: [WaresController] })(WaresModule);
+
+export default [WaresModule];

@@ -1,0 +1,25 @@
+import { expectError } from '../harness/http/error-response.js';
+import { useStore } from '../harness/http/store.js';
+
+/** The response deadline is 0.7 s. */
+const env = { DATABASE_POOL_WAIT_SECONDS: '0.1', DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.1' };
+const store = useStore({ features: 'slow-routes', env });
+
+const UNAVAILABLE = 'The service is unavailable at the moment. Try again later.';
+const LATE = 'The service did not respond in time. Try again later.';
+
+test.concurrent.each([
+  ['slow', 'a handler that waits for something', LATE],
+  ['forgotten', 'a handler that does not use its @Res()', LATE],
+  ['short', 'a handler with a shorter @ResponseDeadline()', LATE],
+  ['upstream', 'a connection to another service that breaks', UNAVAILABLE],
+  ['payments', 'an exception of the feature', 'The payment provider is unavailable.'],
+])('GET /v1/slow/%s › 503 that does not name the database: %s', async (name, _what, message) => {
+  const response = await store.api.get(`/v1/slow/${name}`);
+  expect(expectError(response, 503, 'service_unavailable')).toBe(message);
+  expect(response.headers['retry-after']).toBe('2');
+});
+
+test.concurrent('GET /v1/slow/patient › 200 within its own @ResponseDeadline()', async () => {
+  expect((await store.api.get('/v1/slow/patient')).status).toBe(200);
+});
