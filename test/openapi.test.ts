@@ -528,10 +528,10 @@ describe('the interface description of the routes of a feature', () => {
       [...description.operations().keys()].map((name) => [name, statusesOf(name)]),
     );
     expect(statuses).toMatchObject({
-      'GET /toys/{toyId}': ['200', '304', '404', ...AUTHENTICATED].sort(),
-      'DELETE /toys/{toyId}': ['204', ...AUTHENTICATED].sort(),
-      'POST /toys/{toyId}/sale': ['201', '409', '422', ...AUTHENTICATED].sort(),
-      'GET /toys/shown/{toyId}': ['200', '304', '404', '429', ...ALWAYS].sort(),
+      'GET /toys/{toyId}': ['200', '304', '400', '404', ...AUTHENTICATED].sort(),
+      'DELETE /toys/{toyId}': ['204', '400', ...AUTHENTICATED].sort(),
+      'POST /toys/{toyId}/sale': ['201', '400', '409', '422', ...AUTHENTICATED].sort(),
+      'GET /toys/shown/{toyId}': ['200', '304', '400', '404', '429', ...ALWAYS].sort(),
     });
   });
 

@@ -72,7 +72,8 @@ describe('violatedConstraint', () => {
   });
 });
 
-const OUT_OF_RANGE = 'A value of the request is out of range, too long, or contains NUL.';
+const OUT_OF_RANGE =
+  'A value of the request is out of range, too long, or contains NUL or a lone surrogate.';
 
 test.each<[string, unknown, object]>([
   [

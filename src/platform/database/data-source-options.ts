@@ -15,6 +15,9 @@ export function dataSourceOptions(
     type: 'postgres',
     // TypeORM uses only its `Pool`.
     driver: { ...pg, Pool: BoundedPool },
+    // Generated UUIDs are gen_random_uuid(), which PostgreSQL has without the extension.
+    uuidExtension: 'pgcrypto',
+    installExtensions: false,
     migrations,
     extra: connectionConfig(connection, settings, use),
   };

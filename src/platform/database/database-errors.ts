@@ -35,6 +35,10 @@ const TEMPORARY_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03)$
  */
 const UNSTORABLE_VALUE = /^(?:22001|22003|22021|22P05)$/;
 
+const INVALID_TEXT = '22P02';
+/** How JSON.stringify writes a lone surrogate, which jsonb does not store. */
+const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
+
 const UNAVAILABLE = [
   ConnectionFailedError,
   DatabaseQueueFullError,
@@ -64,7 +68,7 @@ export class DatabaseErrors extends ErrorTranslator {
     if (error instanceof EntityNotFoundError) {
       return new ServiceError('not_found', PUBLIC_MESSAGES.notFound, { cause: error });
     }
-    if (UNSTORABLE_VALUE.test(failureOf(error).code ?? '')) {
+    if (UNSTORABLE_VALUE.test(failureOf(error).code ?? '') || hasLoneSurrogate(error)) {
       return new ServiceError('invalid_request', PUBLIC_MESSAGES.unstorableValue, { cause: error });
     }
     return undefined;
@@ -82,6 +86,15 @@ export function isUnavailable(error: unknown): boolean {
   const { code } = failure;
   if (code === undefined) return CONNECTION_MESSAGE.test(failure.message);
   return CONNECTION_CODE.test(code) || TEMPORARY_STATE.test(code);
+}
+
+/** PostgreSQL has no SQLSTATE of its own for it. */
+function hasLoneSurrogate(error: unknown): boolean {
+  if (!(error instanceof QueryFailedError) || failureOf(error).code !== INVALID_TEXT) return false;
+  const values = Object.values(error.parameters ?? []).map((value: unknown) =>
+    typeof value === 'object' ? JSON.stringify(value) : value,
+  );
+  return values.some((value) => typeof value === 'string' && LONE_SURROGATE.test(value));
 }
 
 /** Returns the name of the constraint that a statement violated, if the error says so. */

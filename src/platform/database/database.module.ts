@@ -9,6 +9,7 @@ import { DatabaseErrors } from './database-errors.js';
 import { DatabaseLocation } from './database-location.js';
 import { LookupPool } from './pools/lookup-pool.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
+import { EntityCheck } from './schema/entity-check.js';
 import { Transactions } from './transactions.js';
 
 /** The connections of all modules: those that serve requests, and those for lookups. */
@@ -30,6 +31,7 @@ export class DatabaseModule {
         { provide: DatabaseLocation, useValue: location },
         { provide: ErrorTranslator, useClass: DatabaseErrors },
         { provide: BoundedPool, inject: [DataSource], useFactory: poolOf },
+        EntityCheck,
         LookupPool,
         PipelinedStatements,
         {

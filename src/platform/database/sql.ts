@@ -1,3 +1,5 @@
+import type { EntityManager } from 'typeorm';
+
 /** Runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
 export interface StatementRunner {
   /** Danger: UPDATE and DELETE return a pair. Use `queryRows` and `changeRows` instead. */
@@ -17,19 +19,19 @@ export async function queryRows<Row>(
   return isCounted(result) ? result[0] : result;
 }
 
-/**
- * Runs an UPDATE or DELETE and returns the number of changed rows.
- *
- * @throws TypeError for other statements, after they ran. Use `queryRows` with RETURNING for these
- */
+/** Runs an INSERT, UPDATE, DELETE or MERGE and returns the number of rows that it changed. */
 export async function changeRows(
-  runner: StatementRunner,
+  manager: EntityManager,
   sql: string,
   values?: unknown[],
 ): Promise<number> {
-  const result = await runner.query<QueryResult<unknown>>(sql, values);
-  if (isCounted(result)) return result[1];
-  throw new TypeError('changeRows() runs only UPDATE and DELETE.');
+  const runner = manager.queryRunner ?? manager.dataSource.createQueryRunner();
+  try {
+    const { affected } = await runner.query(sql, values, true);
+    return affected ?? 0;
+  } finally {
+    if (!manager.queryRunner) await runner.release();
+  }
 }
 
 function isCounted<Row>(result: QueryResult<Row>): result is [Row[], number] {

@@ -27,7 +27,8 @@ export const PUBLIC_MESSAGES = {
     'This Idempotency-Key was already used for a different request. Use a new key.',
   headersTooLarge: 'The request headers are too large.',
   notFound: 'The resource does not exist.',
-  unstorableValue: 'A value of the request is out of range, too long, or contains NUL.',
+  unstorableValue:
+    'A value of the request is out of range, too long, or contains NUL or a lone surrogate.',
   internalError: 'The service failed to handle the request.',
   serviceUnavailable: 'The service is unavailable at the moment. Try again later.',
   responseDeadline: 'The service did not respond in time. Try again later.',

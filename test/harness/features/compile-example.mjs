@@ -1,14 +1,15 @@
 // @ts-check
-// Compiles a feature of examples/ to reports/examples/, with the plugins of the build and without a
-// type check. Its imports of src/ become imports of dist/. Usage: node compile-example.mjs NAME
+// Compiles a feature of examples/, or of another folder, to reports/examples/, with the plugins of the
+// build and without a type check. Its imports of src/ become imports of dist/.
+// Usage: node compile-example.mjs NAME [FOLDER]
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
 import { ROOT } from '../../../scripts/build-if-stale.mjs';
 import { CONFIG_FILE, transformersOf } from '../../../scripts/compile.mjs';
 
-const name = process.argv[2] ?? '';
-const EXAMPLES = join(ROOT, 'examples');
+const [, , name = '', folder = 'examples'] = process.argv;
+const EXAMPLES = join(ROOT, folder);
 const OUTPUT = join(ROOT, 'reports', 'examples');
 
 const files = readdirSync(join(EXAMPLES, name), { recursive: true, withFileTypes: true })

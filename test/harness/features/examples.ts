@@ -13,12 +13,16 @@ export interface Example {
   readonly folder: string;
 }
 
-/** Compiles a feature of examples/. Two test files must not compile the same one. */
-export async function compileExample(name: string): Promise<Example> {
+/**
+ * Compiles a feature. Two test files must not compile the same one.
+ *
+ * @param folder of the feature's folder, relative to the project
+ */
+export async function compileExample(name: string, folder = 'examples'): Promise<Example> {
   const script = join(__dirname, 'compile-example.mjs');
-  await promisify(execFile)(process.execPath, [script, name]);
-  const folder = join(ROOT, 'reports', 'examples', name);
-  return { modules: join(folder, 'index.js'), folder };
+  await promisify(execFile)(process.execPath, [script, name, folder]);
+  const output = join(ROOT, 'reports', 'examples', name);
+  return { modules: join(output, 'index.js'), folder: output };
 }
 
 /** Runs the migration of an example, which the service does not know. */

@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { TransformationType } from 'class-transformer';
 import { defaultMetadataStorage as transformer } from 'class-transformer/cjs/storage.js';
-import { getMetadataStorage, IsObject, ValidationTypes } from 'class-validator';
+import { getMetadataStorage, IS_OPTIONAL, IsObject, ValidationTypes } from 'class-validator';
 import { CONVERSIONS } from './property-rules.js';
 
 const validator = getMetadataStorage();
@@ -56,6 +56,7 @@ function readRules(dto: Type): DtoRules {
   const base = Object.getPrototypeOf(dto) as Type | null;
   const inherited = base?.prototype ? rulesOf(base).byProperty : {};
   requireNestedObjects(dto);
+  rejectNullInPartialTypes();
   const all = collectRules(dto, '', false, false);
   // Properties of the base class come first, as in the class.
   const byProperty = { ...inherited, ...groupRules(all) };
@@ -85,6 +86,31 @@ function requireNestedObjects(dto: Type): void {
     if (target !== dto) continue;
     const declared: unknown = Reflect.getMetadata('design:type', prototype, propertyName);
     IsObject({ each: each || declared === Array })(prototype, propertyName);
+  }
+}
+
+/** The source of a class that PartialType() of @nestjs/mapped-types or @nestjs/swagger returns. */
+const PARTIAL_TYPE = /^class Partial(?:ClassType|TypeClass)\b/;
+
+const isSent = (_dto: object, value: unknown): boolean => value !== undefined;
+
+/**
+ * Makes PartialType() reject null where its base class does. It adds `@IsOptional()`, which accepts
+ * null, to copies of the base class' rules. Copies for other mapped types share the constraints.
+ */
+function rejectNullInPartialTypes(): void {
+  const { validationMetadatas } = validator as unknown as {
+    validationMetadatas: ReadonlyMap<unknown, readonly Rule[]>;
+  };
+  for (const [type, rules] of validationMetadatas) {
+    if (!PARTIAL_TYPE.test(String(type))) continue;
+    const optional = rules.filter(({ name }) => name === IS_OPTIONAL);
+    const isCopy = (rule: Rule): boolean => rule.constructor === Object;
+    const nullable = optional.filter((rule) => isCopy(rule) && rule.constraints[0] !== isSent);
+    for (const rule of optional) {
+      const isNullable = nullable.some(({ propertyName }) => propertyName === rule.propertyName);
+      if (!isNullable) rule.constraints[0] = isSent;
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common/internal';
 import { dtoProblems } from './dto-problems.js';
 import { isDto } from './dto-rules.js';
+import { Int64Pipe } from './int64.pipe.js';
 
 const NO_PIPE =
   'is not validated. NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
@@ -31,28 +32,46 @@ type Pipe = (object | Type) & { expectedType?: unknown };
 
 type Parameters = Record<string, { index: number; data?: unknown; pipes?: readonly Pipe[] }>;
 
+/** Returns the parameters of a handler, each with all pipes that run on it. */
+function parametersOf(controller: Type, name: string) {
+  const prototype = controller.prototype as Record<string, object>;
+  const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) as unknown;
+  const types = (Reflect.getMetadata(PARAMTYPES_METADATA, prototype, name) ?? []) as unknown[];
+  return Object.entries((parameters ?? {}) as Parameters).map(
+    ([key, { index, data, pipes = [] }]) => {
+      const [kind = ''] = key.split(':');
+      const handlerPipes = enhancersOf(PIPES_METADATA, controller, name) as Pipe[];
+      return { kind, data, type: types[index], pipes: [...handlerPipes, ...pipes] };
+    },
+  );
+}
+
+/** Returns what the decorators of a handler and its controller list. */
+function enhancersOf(metadata: string, controller: Type, name: string): object[] {
+  const prototype = controller.prototype as Record<string, object>;
+  return [controller, prototype[name] ?? {}].flatMap(
+    (target) => (Reflect.getMetadata(metadata, target) ?? []) as object[],
+  );
+}
+
+/** Returns whether the input of a handler is validated: the response to a request can be 400. */
+export function validatesInput(controller: Type, name: string): boolean {
+  return parametersOf(controller, name).some(({ kind, pipes }) =>
+    kind in DECORATORS ? !pipes.some((pipe) => pipe instanceof Int64Pipe) : pipes.length > 0,
+  );
+}
+
 /**
  * Returns one line for each parameter of a handler that DtoValidationPipe would pass unvalidated or
  * with missing properties. NestJS does so silently when it knows no DTO class for the parameter.
  */
 export function handlerProblems(controller: Type, name: string): string[] {
-  const prototype = controller.prototype as Record<string, object>;
-  const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) as unknown;
-  const types = (Reflect.getMetadata(PARAMTYPES_METADATA, prototype, name) ?? []) as unknown[];
-  const metadata = (key: string): Pipe[] =>
-    [controller, prototype[name] ?? {}].flatMap(
-      (target) => (Reflect.getMetadata(key, target) ?? []) as Pipe[],
-    );
-  return Object.entries((parameters ?? {}) as Parameters).flatMap(
-    ([key, { index, data, pipes = [] }]) => {
-      const [kind = ''] = key.split(':');
-      const hasPipe = [...metadata(PIPES_METADATA), ...pipes].some(validates);
-      const problems = FILES.includes(Number(kind))
-        ? fileProblems(metadata(INTERCEPTORS_METADATA))
-        : parameterProblems(kind, data, types[index], hasPipe);
-      return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
-    },
-  );
+  return parametersOf(controller, name).flatMap(({ kind, data, type, pipes }) => {
+    const problems = FILES.includes(Number(kind))
+      ? fileProblems(enhancersOf(INTERCEPTORS_METADATA, controller, name))
+      : parameterProblems(kind, data, type, pipes.some(validates));
+    return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
+  });
 }
 
 function fileProblems(interceptors: readonly object[]): string[] {

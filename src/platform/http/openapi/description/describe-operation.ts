@@ -11,8 +11,14 @@ import {
 import { takeErrors } from '../decorators/api-errors.decorator.js';
 import { type DescribedError, describedErrors, errorResponse, errorsByStatus } from './errors.js';
 
-/** An operation with the extension of `@Deprecated()`, which is not published. */
-export type DecoratedOperation = OperationObject & { [DEPRECATION_EXTENSION]?: Deprecation };
+/** Whether the handler validates input. */
+export const INPUT_EXTENSION = 'x-validates-input';
+
+/** An operation with extensions that are not published. */
+export type DecoratedOperation = OperationObject & {
+  [DEPRECATION_EXTENSION]?: Deprecation;
+  [INPUT_EXTENSION]?: boolean;
+};
 
 /** What the operations share. */
 export interface Shared {
@@ -29,7 +35,11 @@ const BEFORE_DEPRECATION = ['401', '408', '413', '415', '417', '429', '431', 'de
  */
 export function describeOperation(
   method: string,
-  { [DEPRECATION_EXTENSION]: deprecation, ...decorated }: DecoratedOperation,
+  {
+    [DEPRECATION_EXTENSION]: deprecation,
+    [INPUT_EXTENSION]: validatesInput = false,
+    ...decorated
+  }: DecoratedOperation,
   shared: Shared,
 ): OperationObject {
   const { errors: ownErrors, operation } = takeErrors(decorated);
@@ -46,8 +56,10 @@ export function describeOperation(
   for (const [status, response] of declared) {
     if (Number(status) >= 400) {
       const code = codeOfStatus(Number(status));
-      const message = response.description || ERRORS[code].when;
-      ownErrors.push({ code, status: Number(status), when: ERRORS[code].when, message });
+      // @nestjs/swagger joins the descriptions of several decorators.
+      for (const message of (response.description || ERRORS[code].when).split('\n\n')) {
+        ownErrors.push({ code, status: Number(status), when: ERRORS[code].when, message });
+      }
       continue;
     }
     const isTagged = isRead && status === '200';
@@ -59,8 +71,12 @@ export function describeOperation(
   if (deprecation) {
     ownErrors.push(...describedErrors({ endpoint_removed: removalMessage(deprecation) }));
   }
-  const hasBody = operation.requestBody !== undefined;
-  for (const [status, errors] of errorsByStatus({ isPublic, hasBody }, ownErrors)) {
+  const kind = {
+    isPublic,
+    hasInput: validatesInput || isIdempotent,
+    hasBody: operation.requestBody !== undefined,
+  };
+  for (const [status, errors] of errorsByStatus(kind, ownErrors)) {
     shared.errors.push(...errors);
     const response = errorResponse(errors, headersOf(status));
     const name = STATUS_CODES[status]?.replaceAll(' ', '') ?? 'NoSuchOperation';

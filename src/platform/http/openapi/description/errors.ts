@@ -39,8 +39,9 @@ const AUTHENTICATED_OPERATION = describedErrors({
   invalid_api_key: PUBLIC_MESSAGES.invalidApiKey,
 });
 
+const OPERATION_WITH_INPUT = describedErrors({ invalid_request: ERRORS.invalid_request.when });
+
 const OPERATION_WITH_BODY = describedErrors({
-  invalid_request: ERRORS.invalid_request.when,
   malformed_json: PUBLIC_MESSAGES.malformedJson('cannot be parsed'),
   payload_too_large: PUBLIC_MESSAGES.payloadTooLarge(MAX_BODY_BYTES),
   unsupported_media_type: PUBLIC_MESSAGES.unsupportedContentType,
@@ -65,33 +66,42 @@ const NO_OPERATION = describedErrors({
  * @param own the errors that the operation declares; they replace others
  */
 export function errorsByStatus(
-  operation: { isPublic: boolean; hasBody: boolean },
+  operation: { isPublic: boolean; hasInput: boolean; hasBody: boolean },
   own: readonly DescribedError[],
 ): Map<string, DescribedError[]> {
-  const errors = [
+  const general = [
     UNSUPPORTED_EXPECT,
     ...EVERY_OPERATION,
     ...(operation.isPublic ? [] : AUTHENTICATED_OPERATION),
+    ...(operation.hasInput ? OPERATION_WITH_INPUT : []),
     ...(operation.hasBody ? OPERATION_WITH_BODY : []),
-    ...own,
   ];
-  const unique = new Map(errors.map((error) => [`${error.status} ${error.code}`, error]));
+  const isReplaced = ({ status, code }: DescribedError): boolean =>
+    own.some((error) => error.status === status && error.code === code);
+  const errors = [...general.filter((each) => !isReplaced(each)), ...own];
   const byStatus = new Map([['default', NO_OPERATION]]);
-  for (const error of unique.values()) {
+  for (const error of errors.sort((a, b) => rankOf(a) - rankOf(b))) {
     const status = String(error.status);
     byStatus.set(status, [...(byStatus.get(status) ?? []), error]);
   }
   return byStatus;
 }
 
-/** Describes an error response, with an example for each code. */
+/** Returns the position in the catalogue. The errors of features come first. */
+function rankOf({ code }: DescribedError): number {
+  return ERROR_CODES.indexOf(code as ErrorCode);
+}
+
+/** Describes an error response, with an example for each message. Its name is the code. */
 export function errorResponse(
   errors: readonly DescribedError[],
   headers: ResponseObject['headers'],
 ): ResponseObject {
-  const examples = errors.map(({ code, message, status, when }) => {
+  const examples = errors.map(({ code, message, status, when }, index) => {
     const summary = isGeneric(code) ? message : when;
-    return [code, { summary, value: { code, message, status } }] as const;
+    const isFirst = index === errors.findIndex((error) => error.code === code);
+    const name = isFirst ? code : `${code}_${index + 1}`;
+    return [name, { summary, value: { code, message, status } }] as const;
   });
   return {
     description: examples.map(([, { summary }]) => summary).join(' Or: '),

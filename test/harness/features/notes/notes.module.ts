@@ -1,0 +1,11 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
+import { Note } from './note.entity.js';
+import { NotesController } from './notes.controller.js';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([Note]), IdempotencyModule],
+  controllers: [NotesController],
+})
+export class NotesModule {}
