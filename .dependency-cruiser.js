@@ -112,7 +112,7 @@ export default {
         folder('jobs'),
         REQUEST,
         // The response as text, and the mark in the interface description.
-        '^src/platform/http/response/(?:handler-result|json-text)\\.ts$',
+        '^src/platform/http/response/(?:handler-result|intercepted-result|json-text)\\.ts$',
         folder('http/openapi/decorators'),
       ],
       'Every feature may store a first response, so this depends on no feature.',

@@ -1,16 +1,17 @@
 import 'reflect-metadata';
-import { Logger as NestLog, type NestMiddleware, type Type } from '@nestjs/common';
+import { Logger as NestLog, type Type } from '@nestjs/common';
 import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { type AppOptions, platformModule, VERSIONING } from './platform.module.js';
 import { EventsModule } from './events/events.module.js';
-import { scopeEnhancers } from './feature-enhancers.js';
+import { reach, scopeEnhancers } from './feature-enhancers.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds, RequestContext } from './http/request/request-context.js';
+import { Overload } from './overload.js';
 import './http/server/parse-pipes.js';
 import { NestLogger } from './logging/nest-logger.js';
-import { BEFORE_FEATURE_MIDDLEWARE, DOCUMENTATION, MIDDLEWARE, RESPONSE } from './pipeline.js';
+import { DOCUMENTATION, MIDDLEWARE, RESPONSE } from './pipeline.js';
 
 /**
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
@@ -54,15 +55,14 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
     if (app.get(PublicUrl).useAddressOf(server)) return;
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
-  const mount = (step: Type<NestMiddleware>): void => {
+  for (const step of MIDDLEWARE) {
     const middleware = app.get(step);
     app.use(middleware.use.bind(middleware));
-  };
-  MIDDLEWARE.forEach(mount);
+  }
   app.get(RequestContext).identifiesLogs = hasLoggers(app, options.features);
-  DOCUMENTATION(app, options);
   const modules = [...app.get(ModulesContainer).values()];
-  if (modules.some(({ instance }) => 'configure' in instance)) mount(BEFORE_FEATURE_MIDDLEWARE);
+  app.get(Overload).setsLimitHeaders = modules.some(({ instance }) => 'configure' in instance);
+  DOCUMENTATION(app, options);
   scopeEnhancers(app, options.features);
 }
 
@@ -71,15 +71,15 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
  * a Nest Logger. Global modules are part of the platform, and their lines belong to no request.
  */
 function hasLoggers(app: NestExpressApplication, features: readonly Type[]): boolean {
-  const reached = new Set(
-    [...app.get(ModulesContainer).values()].filter(({ metatype }) => features.includes(metatype)),
+  const modules = [...app.get(ModulesContainer).values()];
+  const roots = modules.filter(({ metatype }) => features.includes(metatype));
+  const ofFeatures = reach(
+    roots,
+    (imported) => !imported.isGlobal && imported.metatype !== EventsModule,
   );
-  for (const { imports, providers, controllers } of reached) {
+  for (const { providers, controllers } of ofFeatures) {
     for (const { instance } of [...providers.values(), ...controllers.values()]) {
       if (Object.values(instance ?? {}).some((value) => value instanceof NestLog)) return true;
-    }
-    for (const imported of imports) {
-      if (!imported.isGlobal && imported.metatype !== EventsModule) reached.add(imported);
     }
   }
   return false;

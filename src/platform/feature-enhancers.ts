@@ -10,46 +10,35 @@ import type { Module } from '@nestjs/core/internal';
 import { StartError } from './errors/start-error.js';
 import { isPublished } from './http/openapi/decorators/published.decorator.js';
 import { routeHandlers } from './http/request/route-handlers.js';
-import { PageItems } from './http/response/page-items.js';
+import { InterceptedResult } from './http/response/intercepted-result.js';
 import { ACCEPTS_KEY } from './idempotency/idempotency-key.decorator.js';
-import { StoredResult } from './idempotency/stored-result.js';
 import { FILTER, GUARDS, PIPE } from './pipeline.js';
 
+const METADATA = {
+  Guard: GUARDS_METADATA,
+  Interceptor: INTERCEPTORS_METADATA,
+  Pipe: PIPES_METADATA,
+  Filter: EXCEPTION_FILTERS_METADATA,
+};
 const PLATFORM: readonly unknown[] = [...GUARDS, PIPE, FILTER];
-const PAGE_ITEMS = new PageItems();
-const STORED_RESULT = new StoredResult();
+const RESULT = new InterceptedResult();
 
 /** What `surround` has added to controllers, for any application of this process. */
-const added = new WeakSet<object>([PAGE_ITEMS, STORED_RESULT]);
+const added = new WeakSet<object>([RESULT]);
 
 /**
  * Applies each APP_INTERCEPTOR, APP_GUARD, APP_PIPE and APP_FILTER of a feature to controllers. NestJS
  * would apply it to all routes of the service. Call it before `app.init()`.
  *
  * @param features modules that import the features, or features
- * @throws StartError for an enhancer that would still apply to all routes
+ * @throws StartError for an enhancer with the scope of a request
  */
 export function scopeEnhancers(app: INestApplication, features: readonly Type[]): void {
   const config = app.get(ApplicationConfig);
-  const kinds = [
-    ['Guard', GUARDS_METADATA, config.getGlobalGuards(), config.getGlobalRequestGuards()],
-    [
-      'Interceptor',
-      INTERCEPTORS_METADATA,
-      config.getGlobalInterceptors(),
-      config.getGlobalRequestInterceptors(),
-    ],
-    ['Pipe', PIPES_METADATA, config.getGlobalPipes(), config.getGlobalRequestPipes()],
-    [
-      'Filter',
-      EXCEPTION_FILTERS_METADATA,
-      config.getGlobalFilters(),
-      config.getGlobalRequestFilters(),
-    ],
-  ] as const;
   const graph = new FeatureGraph([...app.get(ModulesContainer).values()], features);
-  for (const [kind, metadata, enhancers, [requestScoped]] of kinds) {
+  for (const kind of Object.keys(METADATA) as (keyof typeof METADATA)[]) {
     const token = `APP_${kind.toUpperCase()}`;
+    const [requestScoped] = config[`getGlobalRequest${kind}s`]();
     if (requestScoped) {
       throw new StartError(
         `${requestScoped.host?.name}: ${token} is request-scoped, which would slow down every route. Use @Use${kind}s() on a controller instead.`,
@@ -58,26 +47,21 @@ export function scopeEnhancers(app: INestApplication, features: readonly Type[])
     app[`useGlobal${kind}s`] = () => {
       throw new StartError(`useGlobal${kind}s() has no effect. Provide ${token} in AppModule.`);
     };
+    const enhancers: object[] = config[`getGlobal${kind}s`]();
     const scoped = new Map<Type, object[]>(graph.controllers.map((type) => [type, []]));
-    for (const enhancer of new Set<object>(enhancers.splice(0))) {
-      if (PLATFORM.includes(enhancer.constructor)) (enhancers as object[]).push(enhancer);
+    for (const enhancer of new Set(enhancers.splice(0))) {
+      if (PLATFORM.includes(enhancer.constructor)) enhancers.push(enhancer);
       else for (const type of graph.controllersFor(enhancer)) scoped.get(type)?.push(enhancer);
     }
-    for (const [type, outer] of scoped) surround(metadata, type, outer, []);
+    for (const [type, outer] of scoped) surround(METADATA[kind], type, outer, []);
   }
-  carryResults(app, graph.controllers);
-}
-
-/** Lets pages and stored responses pass the interceptors of a route. */
-function carryResults(app: INestApplication, controllers: readonly Type[]): void {
   for (const { controller, method } of routeHandlers(app.get(DiscoveryService))) {
     const outer = enhancersOf(INTERCEPTORS_METADATA, controller);
     const inner = enhancersOf(INTERCEPTORS_METADATA, method);
-    if (!controllers.includes(controller) || outer.length + inner.length === 0) continue;
-    const stored = Reflect.hasMetadata(ACCEPTS_KEY, method) ? [STORED_RESULT] : [];
-    surround(INTERCEPTORS_METADATA, method, [], [PAGE_ITEMS, ...stored]);
-    if (outer.includes(STORED_RESULT)) continue;
-    Reflect.defineMetadata(INTERCEPTORS_METADATA, [...stored, ...outer], controller);
+    if (!graph.controllers.includes(controller) || outer.length + inner.length === 0) continue;
+    surround(INTERCEPTORS_METADATA, method, [], [RESULT]);
+    if (outer.includes(RESULT) || !Reflect.hasMetadata(ACCEPTS_KEY, method)) continue;
+    Reflect.defineMetadata(INTERCEPTORS_METADATA, [RESULT, ...outer], controller);
   }
 }
 
@@ -120,9 +104,8 @@ class FeatureGraph {
   private ofModule(module: Module, seen = new Set<Module>()): Type[] {
     if (seen.has(module)) return [];
     seen.add(module);
-    const others = this.roots.includes(module)
-      ? []
-      : this.roots.flatMap((root) => [root, ...root.imports]);
+    const isRoot = this.roots.includes(module);
+    const others = isRoot ? [] : this.roots.flatMap((root) => [root, ...root.imports]);
     const own = this.controllersOf([module], others);
     if (own.length > 0) return own;
     // A package has no controllers. It serves the modules that import it.
@@ -132,14 +115,18 @@ class FeatureGraph {
 
   /** Returns the controllers of modules and of what they import, except of `others`. */
   private controllersOf(modules: Module[], others: readonly Module[]): Type[] {
-    const reached = new Set(modules);
-    for (const { imports } of reached) {
-      for (const imported of imports) {
-        if (imported !== this.service && !others.includes(imported)) reached.add(imported);
-      }
-    }
-    return [...reached].flatMap(({ controllers }) =>
+    const isOther = (module: Module) => module === this.service || others.includes(module);
+    return [...reach(modules, (imported) => !isOther(imported))].flatMap(({ controllers }) =>
       [...controllers.values()].map(({ metatype }) => metatype as Type),
     );
   }
+}
+
+/** Returns modules and those that they import, as far as `follow` allows. */
+export function reach(modules: readonly Module[], follow: (imported: Module) => boolean) {
+  const reached = new Set(modules);
+  for (const { imports } of reached) {
+    for (const imported of imports) if (follow(imported)) reached.add(imported);
+  }
+  return reached;
 }

@@ -22,6 +22,8 @@ import { RateLimiter } from './rate-limit/rate-limiter.js';
 export class Overload implements NestMiddleware {
   /** The number of shed requests by the limit that they would have exceeded. */
   readonly shed = { requests_in_progress: 0, unauthenticated_requests: 0, database_queue: 0 };
+  /** Whether a feature has middleware, which can respond before PlanThrottlerGuard. */
+  setsLimitHeaders = false;
   private readonly bounds: Bounds;
 
   constructor(
@@ -75,6 +77,7 @@ export class Overload implements NestMiddleware {
     }
     request.isInProgress = true;
     this.connections.inProgress++;
+    if (this.setsLimitHeaders) this.setLimitHeaders(request, response);
     next();
   }
 
@@ -94,8 +97,12 @@ export class Overload implements NestMiddleware {
 
   private reject(request: Request, response: Response, bound: keyof Overload['shed']): void {
     this.shed[bound]++;
-    setLimitHeaders(response, this.limiter.peekForAddress(request.clientAddress));
+    this.setLimitHeaders(request, response);
     response.once('close', () => this.connections.pauseReading(request));
     sendError(response, serviceOverloaded(`limit reached: ${bound}`));
+  }
+
+  private setLimitHeaders({ clientAddress }: Request, response: Response): void {
+    setLimitHeaders(response, this.limiter.peekForAddress(clientAddress));
   }
 }

@@ -13,7 +13,6 @@ import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { DtoValidationPipe } from './http/validation/dto-validation.pipe.js';
 import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
 import { Overload } from './overload.js';
-import { AddressHeaders } from './rate-limit/address-headers.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 
 // Every step of a request, in order. The first step that rejects it determines the response.
@@ -37,11 +36,8 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
 /** Responds to requests for the documentation, which pass no guard. 404 with `DOCS=false`. */
 export const DOCUMENTATION = serveDocumentation;
 
-/**
- * Runs if a feature has middleware, `configure(consumer)`, which follows. Its responses have the rate
- * limit headers of the address.
- */
-export const BEFORE_FEATURE_MIDDLEWARE = AddressHeaders;
+// Middleware of features: `configure(consumer)`. Its responses have the rate limit headers of the
+// address, which Overload has set.
 
 // The router chooses the handler. A path or method without a route leads to UnmatchedController.
 // What packages mount in `onModuleInit` follows it, for paths without a route.

@@ -14,7 +14,7 @@ import { Connections } from './http/server/connections.js';
 import { BackgroundJobs } from './jobs/background-jobs.js';
 import { LOGGER } from './logging/logger.js';
 import { MetricsModule } from './metrics/metrics.module.js';
-import { BEFORE_FEATURE_MIDDLEWARE, FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
+import { FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 import { RouteChecks } from './route-checks.js';
 
@@ -54,7 +54,6 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       { provide: PublicUrl, useValue: publicUrl },
       { provide: LOGGER, useValue: logger },
       ...MIDDLEWARE,
-      BEFORE_FEATURE_MIDDLEWARE,
       ...GUARDS.map((guard) => ({ provide: APP_GUARD, useClass: guard })),
       { provide: APP_PIPE, useClass: PIPE },
       { provide: APP_FILTER, useClass: FILTER },

@@ -61,8 +61,8 @@ export class DatabaseErrors extends ErrorTranslator {
   override translate(error: unknown): ServiceError | undefined {
     if (error instanceof DatabaseQueueFullError) return serviceOverloaded(error);
     if (isUnavailable(error)) {
-      // A connection to another service breaks with the same codes.
-      const { code = '' } = (error ?? {}) as DatabaseFailure;
+      // Connections to other services break with the same codes.
+      const { code = '' } = error as DatabaseFailure;
       return CONNECTION_CODE.test(code) ? serviceUnavailable(error) : databaseUnavailable(error);
     }
     if (error instanceof EntityNotFoundError) {

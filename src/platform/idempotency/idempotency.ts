@@ -5,10 +5,10 @@ import { Transactions } from '../database/transactions.js';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError } from '../errors/service-error.js';
 import { Page, SerializedJson } from '../http/response/handler-result.js';
+import { intercepted } from '../http/response/intercepted-result.js';
 import { jsonText } from '../http/response/json-text.js';
 import { fingerprintOf } from './fingerprint.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
-import { intercepted } from './stored-result.js';
 
 const { idempotencyKeyInProgress, idempotencyKeyReused } = PUBLIC_MESSAGES;
 const IN_PROGRESS = new ServiceError('idempotency_key_in_progress', idempotencyKeyInProgress, {

@@ -14,8 +14,8 @@ Length(1, 20)(Photo.prototype, 'title');
 
 class PhotosController {
   /** @param {File} file @param {Photo} photo */
-  add(file, photo) {
-    return { ...photo, name: file.originalname, size: file.size };
+  add(file, { title }) {
+    return { title, name: file.originalname, size: file.size };
   }
   /** @param {{ file: File }} request */
   addFromRequest({ file }) {

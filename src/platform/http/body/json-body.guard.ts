@@ -3,10 +3,9 @@ import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { Settings } from '../../config/settings.js';
 import { perRoute, requestOf } from '../request/request-context.js';
 import { RESPONSE_DEADLINE } from '../request/response-deadline.js';
-import { acceptUpload, isMultipart } from './accept-upload.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { parseJson } from './parse-json.js';
-import { readJsonBody } from './read-body.js';
+import { acceptUpload, isMultipart, readJsonBody } from './read-body.js';
 
 /** Time for all work of the service except its waits for the database. */
 const MARGIN_MS = 500;

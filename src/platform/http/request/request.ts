@@ -52,7 +52,7 @@ declare module 'express-serve-static-core' {
     /** When the response is due, on the clock of `performance.now()`, in milliseconds. */
     dueAt?: number;
 
-    // Set by PageItems:
+    // Set by InterceptedResult:
 
     /** The query parameters of the next page. */
     nextPage?: Readonly<Record<string, string | readonly string[]>> | undefined;

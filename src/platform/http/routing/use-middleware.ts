@@ -9,10 +9,13 @@ import { requestOf, responseOf } from '../request/request-context.js';
 export const UseMiddleware = (...middleware: RequestHandler[]): MethodDecorator & ClassDecorator =>
   UseGuards(
     ...middleware.map((handle) => ({
-      canActivate: (context: ExecutionContext) =>
-        new Promise<boolean>((resolve, reject) => {
-          const next = (error?: unknown): void => (error ? reject(error as Error) : resolve(true));
-          void Promise.resolve(handle(requestOf(context), responseOf(context), next)).catch(reject);
-        }),
+      canActivate: async (context: ExecutionContext) => {
+        const error = await new Promise((resolve, reject) => {
+          const ended = handle(requestOf(context), responseOf(context), resolve);
+          void Promise.resolve(ended).catch(reject);
+        });
+        if (error) throw error as Error;
+        return true;
+      },
     })),
   );

@@ -1,42 +1,26 @@
-import {
-  type ArgumentMetadata,
-  HttpException,
-  ParseBoolPipe,
-  ParseDatePipe,
-  ParseEnumPipe,
-  ParseFloatPipe,
-  ParseIntPipe,
-  ParseUUIDPipe,
-  type PipeTransform,
-} from '@nestjs/common';
+import * as common from '@nestjs/common';
 
 const OWN_MESSAGE = /^Validation failed \((.+)\)$/;
 
 /**
- * Makes the pipes of NestJS name the parameter in their 400. An exception filter cannot: it does not
- * get the parameter, and callers would have to guess. It relies on `transform`, which NestJS calls
- * with the name of the parameter, and on the pipes' own message. If a release of NestJS changes these,
- * test/http/features.test.ts fails, and callers get a 400 without the name.
+ * Makes ParseIntPipe and the like name the parameter in their 400. An exception filter cannot, because
+ * it does not get the parameter. It relies on `transform`, which NestJS calls with the name of the
+ * parameter, and on the message of the pipes. If a release of NestJS changes these, callers get a 400
+ * without the name, and test/http/features.test.ts fails.
  */
-for (const { prototype } of [
-  ParseBoolPipe,
-  ParseDatePipe,
-  ParseEnumPipe,
-  ParseFloatPipe,
-  ParseIntPipe,
-  ParseUUIDPipe,
-]) {
-  const pipe = prototype as PipeTransform<unknown, unknown>;
+for (const [name, { prototype }] of Object.entries(common) as [string, common.Type][]) {
+  if (!/^Parse\w+Pipe$/.test(name)) continue;
+  const pipe = prototype as { transform: common.PipeTransform<unknown, unknown>['transform'] };
   const { transform } = pipe;
-  pipe.transform = async function (value: unknown, metadata: ArgumentMetadata) {
+  pipe.transform = async function (value, metadata) {
     try {
       return await transform.call(this, value, metadata);
     } catch (cause) {
-      const { data } = metadata;
-      const reason = cause instanceof HttpException ? OWN_MESSAGE.exec(cause.message)?.[1] : null;
-      if (data === undefined || reason == null) throw cause;
-      const status = (cause as HttpException).getStatus();
-      throw new HttpException(`${data} is not valid: ${reason}.`, status, { cause });
+      if (!(cause instanceof common.HttpException) || metadata.data === undefined) throw cause;
+      const [, reason] = OWN_MESSAGE.exec(cause.message) ?? [];
+      if (reason === undefined) throw cause;
+      const message = `${metadata.data} is not valid: ${reason}.`;
+      throw new common.HttpException(message, cause.getStatus(), { cause });
     }
   };
 }

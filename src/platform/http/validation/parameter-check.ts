@@ -13,7 +13,7 @@ import { Int64Pipe } from './int64.pipe.js';
 const NO_PIPE =
   'is not validated. NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
 const NEVER_SET = 'is undefined: the service has no sessions, and keeps no raw bodies.';
-const FILES = [RouteParamtypes.FILE, RouteParamtypes.FILES];
+const FILES = [`${RouteParamtypes.FILE}`, `${RouteParamtypes.FILES}`];
 
 /** The decorators that pass input of the client, and why some of them cannot be used. */
 const DECORATORS: Readonly<Record<string, readonly [name: string, problem?: string]>> = {
@@ -67,7 +67,7 @@ export function validatesInput(controller: Type, name: string): boolean {
  */
 export function handlerProblems(controller: Type, name: string): string[] {
   return parametersOf(controller, name).flatMap(({ kind, data, type, pipes }) => {
-    const problems = FILES.includes(Number(kind))
+    const problems = FILES.includes(kind)
       ? fileProblems(enhancersOf(INTERCEPTORS_METADATA, controller, name))
       : parameterProblems(kind, data, type, pipes.some(validates));
     return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
