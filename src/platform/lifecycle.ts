@@ -23,6 +23,7 @@ import { listen } from './listeners.js';
 import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
+import { flushSpans } from './tracing/spans.js';
 import { VERSION } from './config/version.js';
 
 const IDLE_CHECK_MS = 100;
@@ -189,7 +190,7 @@ async function drain(
 }
 
 /**
- * Closes the metrics listener and the pools. Connections to a database that hangs do not close.
+ * Closes the metrics listener and the pools, and exports the last spans. Connections to a database that hangs do not close.
  *
  * @param closeByMs when to return at the latest, on the clock of `performance.now()`
  */
@@ -201,5 +202,7 @@ async function close(
   metrics.close();
   metrics.closeAllConnections();
   const limitMs = Math.min(closeByMs - performance.now(), MAX_POOL_CLOSE_MS);
-  await Promise.race([app.close(), delay(limitMs, undefined, { ref: false })]);
+  const flushed = flushSpans().catch(() => undefined);
+  const closed = Promise.all([app.close(), flushed]);
+  await Promise.race([closed, delay(limitMs, undefined, { ref: false })]);
 }

@@ -31,7 +31,7 @@ const TABLE = /\b(?:FROM|INTO|UPDATE|JOIN)\s+"?([a-z_]\w*)\b(?!\()/i;
  * The span has the text of the statement and none of its values.
  */
 export function traceStatement<Result>(sql: string, run: () => Promise<Result>): Promise<Result> {
-  if (!trace.getActiveSpan()) return run();
+  if (!trace.getActiveSpan()) return context.with(UNTRACED, run);
   const [, operation = 'statement'] = OPERATION.exec(sql) ?? [];
   const [, table] = TABLE.exec(sql) ?? [];
   const name = table === undefined ? operation : `${operation} ${table}`;
@@ -44,7 +44,7 @@ export function traceCall<Result>(
   attributes: Attributes,
   call: () => Promise<Result>,
 ): Promise<Result> {
-  if (!trace.getActiveSpan()) return call();
+  if (!trace.getActiveSpan()) return context.with(UNTRACED, call);
   const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes });
   return endWith(span, context.with(UNTRACED, call));
 }
@@ -66,6 +66,17 @@ export function traceEvent<Result>(
   const links = traceParent === null ? [] : [{ context: publisher }];
   const span = tracer.startSpan(handler, { root: true, kind: SpanKind.CONSUMER, links });
   return endWith(span, context.with(trace.setSpan(ROOT_CONTEXT, span), handle));
+}
+
+/** What @opentelemetry/api returns, with a part of the SDK that is registered. */
+interface Delegating {
+  getDelegate(): { forceFlush?: () => Promise<void> };
+}
+
+/** Exports the spans that wait for it, if an SDK is registered. */
+export async function flushSpans(): Promise<void> {
+  const sdk = (trace.getTracerProvider() as Partial<Delegating>).getDelegate?.();
+  await sdk?.forceFlush?.();
 }
 
 async function endWith<Result>(span: Span, result: Promise<Result>): Promise<Result> {

@@ -3,11 +3,10 @@
 // It relies on StatementBatch, and on setImmediate running after Node.js has read the requests that
 // have arrived. If either breaks, implement `read` and `insert` with one `pool.query` per
 // statement.
-import { context } from '@opentelemetry/api';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Pool, PoolClient } from 'pg';
 import type { EntityManager } from 'typeorm';
-import { traceStatement, UNTRACED } from '../../tracing/spans.js';
+import { traceStatement } from '../../tracing/spans.js';
 import { isUnavailable } from '../database-errors.js';
 import { BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.js';
 import type { PgClient } from './pg-client.js';
@@ -124,7 +123,7 @@ class BatchQueue {
     this.isScheduled = false;
     while (this.requested * MAX_BATCH_SIZE < this.waiting.length) {
       this.requested++;
-      this.connect((error, client) => {
+      this.pool.connect((error, client) => {
         this.requested--;
         // If the pool's queue is full, the newest statements fail, not those that wait in it.
         const isQueueFull = error instanceof DatabaseQueueFullError;
@@ -135,11 +134,6 @@ class BatchQueue {
         else for (const { reject } of batch) reject(error);
       });
     }
-  }
-
-  /** A connection and its batches belong to no single request. */
-  private connect(callback: Parameters<Pool['connect']>[0]): void {
-    context.with(UNTRACED, () => this.pool.connect(context.bind(UNTRACED, callback)));
   }
 
   private run(client: PoolClient & PgClient, batch: readonly Statement[]): void {
@@ -175,7 +169,7 @@ class BatchQueue {
 
   /** Prevents a statement that always fails from failing the same others again. */
   private runAlone(statement: Statement): void {
-    this.connect((error, client) => {
+    this.pool.connect((error, client) => {
       if (client) this.run(client as PoolClient & PgClient, [statement]);
       else statement.reject(error);
     });

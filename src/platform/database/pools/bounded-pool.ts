@@ -1,5 +1,7 @@
+import { context } from '@opentelemetry/api';
 import pg from 'pg';
 import { describeCause } from '../../logging/error-details.js';
+import { UNTRACED } from '../../tracing/spans.js';
 
 /** Thrown when a request needs a connection and the maximum number of requests already waits. */
 export class DatabaseQueueFullError extends Error {
@@ -69,8 +71,10 @@ export class BoundedPool extends pg.Pool {
       callback(new DatabaseQueueFullError(this.maxWaiting), undefined, () => undefined);
       return;
     }
-    super.connect((error, client, release) => {
+    // A connection, and what a batch sends on it, belongs to no single request.
+    const done = context.bind<ConnectCallback>(UNTRACED, (error, client, release) => {
       callback(error && new ConnectionFailedError(error), client, release);
     });
+    context.with(UNTRACED, () => super.connect(done));
   }
 }
