@@ -19,6 +19,7 @@ import { checkPromises } from './promises.mjs';
  * @property {[file: string, text: string, by: string][]} [edits] texts to replace
  * @property {Record<string, string>} [environment]
  * @property {true} [redis] starts a Redis server
+ * @property {string} [refused] the start must fail with this message, a regular expression
  * @property {import('./promises.mjs').Exchange[]} requests
  * @property {string[]} [log] lines that the service must write
  */
@@ -125,10 +126,17 @@ function replace(file, text, by) {
 async function checkService(rows, environment) {
   const ports = { PORT: '0', METRICS_PORT: '0', DATABASE_URL: '', DATA_DIR: dataDir };
   const service = start({ ...ports, ...environment }, 'node', 'scripts/start.mjs');
+  const refused = rows.find((row) => row.refused)?.refused;
+  if (refused !== undefined) {
+    await once(service, 'exit');
+    assert.match(output, new RegExp(refused));
+    assert.equal(service.exitCode, 1, 'wrong exit code');
+    return;
+  }
   const listening = /"address":"(\S+?)","metrics":"(\S+?)".*"msg":"listening"/;
   const [, url = '', metrics = ''] = await match(listening, service);
   const key = read(join(dataDir, 'demo-key')).trim();
-  const target = { url, metrics, key, folder: copy, output: () => output };
+  const target = { url, metrics, key, output: () => output };
   const logs = rows.flatMap(({ log }) => log ?? []);
   const exchanges = rows.map(({ requests }) => requests);
   await checkPromises(exchanges, logs, target);

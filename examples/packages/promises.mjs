@@ -1,9 +1,7 @@
 // @ts-check
 // Sends the requests of a row, and checks the promises for each response, the log and the metrics.
 import { strict as assert } from 'node:assert';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { load } from 'js-yaml';
@@ -12,19 +10,18 @@ import { load } from 'js-yaml';
  * A request and its expected response. The texts of `body` and `has` are regular expressions.
  *
  * @typedef {object} Exchange
- * @property {string} request the method and the path; the method WS opens a WebSocket
+ * @property {string} request the method and the path
  * @property {string} [key] instead of the demo API key; empty for none
  * @property {Record<string, string>} [headers] SAVED stands for the text that was saved last
  * @property {unknown} [json]
  * @property {Record<string, string>} [form] the files of a multipart body
- * @property {string[]} [messages] what the WebSocket sends
  * @property {number} status
  * @property {string} [body] without it, an error must have the Error shape
  * @property {Record<string, string>} [has] headers of the response
  * @property {string} [save] a regular expression whose group is saved
  * @property {true} [unlimited] the response has no rate limit headers
  *
- * @typedef {{ url: string, metrics: string, key: string, folder: string, output: () => string }} Service
+ * @typedef {{ url: string, metrics: string, key: string, output: () => string }} Service
  * @typedef {{ status: number, headers: Headers, text: string }} Received
  */
 
@@ -62,11 +59,10 @@ function withoutKey([first]) {
 }
 
 /** @param {Exchange} exchange @param {Service} service @returns {Promise<Received>} */
-async function send({ request, key, headers = {}, json, form, messages = [] }, service) {
+async function send({ request, key, headers = {}, json, form }, service) {
   const [method = '', path = ''] = request.split(' ');
   const all = new Headers(headers);
   if (key !== '') all.set('authorization', `Bearer ${key ?? service.key}`);
-  if (method === 'WS') return openWebSocket(path, Object.fromEntries(all), messages, service);
   if (json !== undefined) all.set('content-type', 'application/json');
   const files = new FormData();
   for (const [name, text] of Object.entries(form ?? {})) {
@@ -76,42 +72,6 @@ async function send({ request, key, headers = {}, json, form, messages = [] }, s
   const signal = AbortSignal.timeout(LIMIT_MS);
   const response = await fetch(service.url + path, { method, headers: all, body, signal });
   return { status: response.status, headers: response.headers, text: await response.text() };
-}
-
-/**
- * Sends the messages, and returns the ones received, a line each, or an error response.
- *
- * @param {string} path
- * @param {Record<string, string>} headers
- * @param {string[]} messages
- * @param {Service} service
- * @returns {Promise<Received>}
- */
-async function openWebSocket(path, headers, messages, { url, folder }) {
-  const { WebSocket } = createRequire(join(folder, 'package.json'))('ws');
-  const socket = new WebSocket(url.replace('http', 'ws') + path, { headers });
-  setTimeout(() => socket.terminate(), LIMIT_MS).unref();
-  let text = '';
-  let received = 0;
-  socket.on('open', () => messages.forEach((message) => socket.send(message)));
-  socket.on('message', (/** @type {Buffer} */ data) => {
-    text += `${data.toString()}\n`;
-    received += 1;
-    if (received === messages.length) socket.close();
-  });
-  /** @type {import('node:http').IncomingMessage} */
-  const response = await new Promise((resolve, reject) => {
-    socket.once('upgrade', resolve);
-    socket.once(
-      'unexpected-response',
-      (/** @type {unknown} */ _request, /** @type {any} */ error) => resolve(error),
-    );
-    socket.once('error', reject);
-  });
-  if (response.statusCode === 101) await once(socket, 'close');
-  else for await (const chunk of response) text += String(chunk);
-  const fields = /** @type {Record<string, string>} */ (response.headers);
-  return { status: response.statusCode ?? 0, headers: new Headers(fields), text };
 }
 
 /** @param {Exchange} exchange @param {Received} received */

@@ -1,5 +1,5 @@
 import { ApolloDriver, type ApolloDriverConfig } from '@nestjs/apollo';
-import { Module } from '@nestjs/common';
+import { Module, NotFoundException } from '@nestjs/common';
 import { Field, GraphQLModule, Int, ObjectType, Query, Resolver } from '@nestjs/graphql';
 
 @ObjectType()
@@ -16,6 +16,16 @@ export class BreedsResolver {
   @Query(() => [Breed])
   breeds(): Breed[] {
     return [{ id: 1, name: 'Collie' }];
+  }
+
+  @Query(() => Breed)
+  missing(): Breed {
+    throw new NotFoundException('No such breed.');
+  }
+
+  @Query(() => Breed)
+  broken(): Breed {
+    throw new Error('a secret');
   }
 }
 

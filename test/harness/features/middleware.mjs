@@ -58,7 +58,7 @@ class WaresModule {
     /** @type {import('express').Express} */
     const app = this.host.httpAdapter.getInstance();
     app.use('/files', express.static(import.meta.dirname));
-    app.post('/graphql', express.json(), (request, response) => {
+    app.post('/graphql', (request, response) => {
       response.json({ data: request.body });
     });
     app.get('/pages{/*path}', (_request, response) => {

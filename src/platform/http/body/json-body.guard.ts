@@ -1,17 +1,18 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { Settings } from '../../config/settings.js';
-import { perRoute, requestOf } from '../request/request-context.js';
+import { isInnerCall, perRoute, requestOf } from '../request/request-context.js';
 import { RESPONSE_DEADLINE } from '../request/response-deadline.js';
 import { ArrivingBodies } from './arriving-bodies.js';
+import { isMounted } from '../request/mounted-path.js';
 import { parseJson } from './parse-json.js';
-import { acceptUpload, isMultipart, readJsonBody } from './read-body.js';
+import { acceptUpload, isJson, isMultipart, readJsonBody } from './read-body.js';
 
 /** Time for all work of the service except its waits for the database. */
 const MARGIN_MS = 500;
 
 /**
- * Reads and parses the body for handlers with a `@Body()` parameter. Express's body parser would
+ * Reads and parses the body for handlers with a `@Body()` parameter, and for packages. Express's body parser would
  * read the body before the guards can reject the request. It leaves the body of an upload to an
  * interceptor. It also sets when the response is due: each wait for the database has its own limit,
  * but several can add up. Connections then sends 503.
@@ -31,13 +32,14 @@ export class JsonBodyGuard implements CanActivate {
 
   /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json or service_unavailable */
   async canActivate(context: ExecutionContext): Promise<boolean> {
+    if (isInnerCall(context)) return true;
     const request = requestOf(context);
     const { takesFiles, takesBody, limitMs = this.responseLimitMs } = routeBody(context);
     let waitedMs = 0;
     if (takesFiles || (!takesBody && isMultipart(request))) {
       acceptUpload(request, this.arriving);
       waitedMs = this.requestTimeoutMs;
-    } else if (takesBody) {
+    } else if (takesBody || (isJson(request) && isMounted(request))) {
       const startedAt = performance.now();
       const bytes = await readJsonBody(request, this.arriving);
       waitedMs = performance.now() - startedAt;

@@ -1,21 +1,36 @@
 import { STATUS_CODES } from 'node:http';
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Logger,
+} from '@nestjs/common';
 import { codeOfStatus, ERRORS } from '../../errors/catalogue.js';
 import { ErrorTranslator } from '../../errors/error-translator.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError, serviceUnavailable } from '../../errors/service-error.js';
-import { responseOf } from '../request/request-context.js';
+import { isInnerCall, responseOf } from '../request/request-context.js';
 import { sendError } from './send-json.js';
 
 /** Sends every exception as an Error. Only the log line of the request contains the cause. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
+  private readonly logger = new Logger(ErrorFilter.name);
+
   constructor(private readonly translator: ErrorTranslator) {}
 
   catch(exception: unknown, host: ArgumentsHost): void {
     const known =
       exception instanceof ServiceError ? exception : this.translator.translate(exception);
-    sendError(responseOf(host), known ?? unknownError(exception));
+    const error = known ?? unknownError(exception);
+    if (!isInnerCall(host)) {
+      sendError(responseOf(host), error);
+      return;
+    }
+    // GraphQL sends the message in its own form, with the status 200.
+    if (error.status >= 500) this.logger.error(error.cause ?? error);
+    throw error;
   }
 }
 

@@ -1,4 +1,9 @@
-import { DefaultValuePipe, type Type, ValidationPipe } from '@nestjs/common';
+import {
+  DefaultValuePipe,
+  StandardSchemaValidationPipe,
+  type Type,
+  ValidationPipe,
+} from '@nestjs/common';
 import {
   INTERCEPTORS_METADATA,
   PARAMTYPES_METADATA,
@@ -13,6 +18,8 @@ import { Int64Pipe } from './int64.pipe.js';
 const NO_PIPE =
   'is not validated. NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
 const NEVER_SET = 'is undefined: the service has no sessions, and keeps no raw bodies.';
+const UNUSED_SCHEMA =
+  'no pipe reads the schema of a parameter. Add `pipes: [StandardSchemaValidationPipe]` to its options.';
 const FILES = [`${RouteParamtypes.FILE}`, `${RouteParamtypes.FILES}`];
 
 /** The decorators that pass input of the client, and why some of them cannot be used. */
@@ -30,7 +37,14 @@ const DECORATORS: Readonly<Record<string, readonly [name: string, problem?: stri
 
 type Pipe = (object | Type) & { expectedType?: unknown };
 
-type Parameters = Record<string, { index: number; data?: unknown; pipes?: readonly Pipe[] }>;
+interface Parameter {
+  index: number;
+  data?: unknown;
+  pipes?: readonly Pipe[];
+  /** A Standard Schema, such as one of zod. */
+  schema?: unknown;
+}
+type Parameters = Record<string, Parameter>;
 
 /** Returns the parameters of a handler, each with all pipes that run on it. */
 function parametersOf(controller: Type, name: string) {
@@ -38,10 +52,10 @@ function parametersOf(controller: Type, name: string) {
   const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) as unknown;
   const types = (Reflect.getMetadata(PARAMTYPES_METADATA, prototype, name) ?? []) as unknown[];
   return Object.entries((parameters ?? {}) as Parameters).map(
-    ([key, { index, data, pipes = [] }]) => {
+    ([key, { index, data, pipes = [], schema }]) => {
       const [kind = ''] = key.split(':');
       const handlerPipes = enhancersOf(PIPES_METADATA, controller, name) as Pipe[];
-      return { kind, data, type: types[index], pipes: [...handlerPipes, ...pipes] };
+      return { kind, data, schema, type: types[index], pipes: [...handlerPipes, ...pipes] };
     },
   );
 }
@@ -66,10 +80,13 @@ export function validatesInput(controller: Type, name: string): boolean {
  * with missing properties. NestJS does so silently when it knows no DTO class for the parameter.
  */
 export function handlerProblems(controller: Type, name: string): string[] {
-  return parametersOf(controller, name).flatMap(({ kind, data, type, pipes }) => {
+  return parametersOf(controller, name).flatMap(({ kind, data, schema, type, pipes }) => {
+    const hasPipe = pipes.some((pipe) => validates(pipe, schema));
     const problems = FILES.includes(kind)
       ? fileProblems(enhancersOf(INTERCEPTORS_METADATA, controller, name))
-      : parameterProblems(kind, data, type, pipes.some(validates));
+      : schema !== undefined && !hasPipe
+        ? [UNUSED_SCHEMA]
+        : parameterProblems(kind, data, type, hasPipe);
     return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
   });
 }
@@ -95,9 +112,13 @@ function parameterProblems(kind: string, data: unknown, type: unknown, hasPipe: 
   ];
 }
 
-/** Every pipe validates, except DefaultValuePipe and a ValidationPipe without `expectedType`. */
-function validates(pipe: Pipe): boolean {
+/**
+ * Every pipe validates, except DefaultValuePipe, a ValidationPipe without `expectedType`, and a
+ * StandardSchemaValidationPipe without a schema.
+ */
+function validates(pipe: Pipe, schema: unknown): boolean {
   const prototype: unknown = typeof pipe === 'function' ? pipe.prototype : pipe;
   if (prototype instanceof DefaultValuePipe) return false;
+  if (prototype instanceof StandardSchemaValidationPipe) return schema !== undefined;
   return !(prototype instanceof ValidationPipe) || pipe.expectedType !== undefined;
 }
