@@ -1,4 +1,4 @@
-import type { INestApplication, Type } from '@nestjs/common';
+import type { CanActivate, INestApplication, Type } from '@nestjs/common';
 import {
   EXCEPTION_FILTERS_METADATA,
   GUARDS_METADATA,
@@ -10,6 +10,7 @@ import type { Module } from '@nestjs/core/internal';
 import { StartError } from './errors/start-error.js';
 import { isPublished } from './http/openapi/decorators/published.decorator.js';
 import { routeHandlers } from './http/request/route-handlers.js';
+import type { Request } from './http/request/request.js';
 import { InterceptedResult } from './http/response/intercepted-result.js';
 import { ACCEPTS_KEY } from './idempotency/idempotency-key.decorator.js';
 import { FILTER, GUARDS, PIPE } from './pipeline.js';
@@ -35,7 +36,8 @@ const added = new WeakSet<object>([RESULT]);
  */
 export function scopeEnhancers(app: INestApplication, features: readonly Type[]): void {
   const config = app.get(ApplicationConfig);
-  const graph = new FeatureGraph([...app.get(ModulesContainer).values()], features);
+  const modules = [...app.get(ModulesContainer).values()];
+  const graph = new FeatureGraph(modules, features);
   for (const kind of Object.keys(METADATA) as (keyof typeof METADATA)[]) {
     const token = `APP_${kind.toUpperCase()}`;
     const [requestScoped] = config[`getGlobalRequest${kind}s`]();
@@ -44,7 +46,7 @@ export function scopeEnhancers(app: INestApplication, features: readonly Type[])
         `${requestScoped.host?.name}: ${token} is request-scoped, which would slow down every route. Use @Use${kind}s() on a controller instead.`,
       );
     }
-    app[`useGlobal${kind}s`] = () => {
+    config[`useGlobal${kind}s`] = () => {
       throw new StartError(`useGlobal${kind}s() has no effect. Provide ${token} in AppModule.`);
     };
     const enhancers: object[] = config[`getGlobal${kind}s`]();
@@ -52,6 +54,9 @@ export function scopeEnhancers(app: INestApplication, features: readonly Type[])
     for (const enhancer of new Set(enhancers.splice(0))) {
       if (PLATFORM.includes(enhancer.constructor)) enhancers.push(enhancer);
       else for (const type of graph.controllersFor(enhancer)) scoped.get(type)?.push(enhancer);
+    }
+    if (kind === 'Guard' && modules.some(({ name }) => name === 'GraphQLModule')) {
+      enhancers.push(...(enhancers.splice(0) as CanActivate[]).map(outsideOfGraphql));
     }
     for (const [type, outer] of scoped) surround(METADATA[kind], type, outer, []);
   }
@@ -63,6 +68,16 @@ export function scopeEnhancers(app: INestApplication, features: readonly Type[])
     if (outer.includes(RESULT) || !Reflect.hasMetadata(ACCEPTS_KEY, method)) continue;
     Reflect.defineMetadata(INTERCEPTORS_METADATA, [RESULT, ...outer], controller);
   }
+}
+
+/** The request to the path of GraphQL has passed the guards before its resolvers run. */
+function outsideOfGraphql(guard: CanActivate): CanActivate {
+  return {
+    canActivate: (context) => {
+      if (context.getType<string>() !== 'graphql') return guard.canActivate(context);
+      return context.getArgByIndex<{ req?: Partial<Request> }>(2).req?.callerId !== undefined;
+    },
+  };
 }
 
 function enhancersOf(metadata: string, target: object): object[] {

@@ -1,3 +1,5 @@
+import { DiscoveryModule, NestFactory } from '@nestjs/core';
+import { scopeEnhancers } from '../../src/platform/feature-enhancers.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
 import { createOwner } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
@@ -59,6 +61,15 @@ describe('APP_INTERCEPTOR, APP_GUARD, APP_PIPE and APP_FILTER of a feature', () 
     for (const { headers } of responses) expect(headers).toHaveProperty('ratelimit');
   });
 
+  test('POST /v1/toys › 400 for other members than those of the DTO, with forbidNonWhitelisted', async () => {
+    const post = async (toy: object) => (await store.api.post('/v1/toys', toy)).status;
+    expect(await post({ name: 'Ball', box: { colour: 'red' } })).toBe(201);
+    expect(await post({ name: 'Ball', price: 5 })).toBe(400);
+    expect(await post({ name: 'Ball', box: { colour: 'red', price: 5 } })).toBe(400);
+    const pet = { name: 'Frank', categoryId: 1, price: 5 };
+    expect((await store.api.post('/v1/pets', pet)).status).toBe(201);
+  });
+
   test('POST /v1/toys › 201 with an Idempotency-Key, and a retry gets the changed body', async () => {
     const first = await create('Ball', 'a');
     expect(first).toMatchObject({ status: 201, json: { data: { name: 'Ball' } } });
@@ -93,6 +104,14 @@ describe('APP_INTERCEPTOR, APP_GUARD, APP_PIPE and APP_FILTER of a feature', () 
     } finally {
       await second.close();
     }
+  });
+
+  test('app.useGlobalPipes() throws', async () => {
+    const app = await NestFactory.create(DiscoveryModule, { logger: false, abortOnError: false });
+    scopeEnhancers(app, [DiscoveryModule]);
+    const message = 'useGlobalPipes() has no effect. Provide APP_PIPE in AppModule.';
+    expect(() => app.useGlobalPipes()).toThrow(message);
+    await app.close();
   });
 
   test('the start fails for one with the scope of a request', async () => {

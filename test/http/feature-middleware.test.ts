@@ -54,9 +54,21 @@ describe('what a package mounts in onModuleInit', () => {
     expect([file.status, file.text]).toEqual([200, expect.stringContaining('@ts-check')]);
     const page = await store.api.get('/pages/any');
     expect([page.status, page.text]).toEqual([200, '<p>Wares']);
-    const query = await store.api.post('/graphql', { query: '{ wares }' });
-    expect([query.status, query.json]).toEqual([200, { data: { query: '{ wares }' } }]);
+    const query = await store.api.post('/graphql', { field: 'wares' });
+    expect([query.status, query.json]).toEqual([200, { data: ['Rope'] }]);
     for (const response of [file, page, query]) expectRateLimitHeaders(response);
+  });
+
+  test('POST /graphql › an error of a resolver reveals nothing, and a subscription is forbidden', async () => {
+    const post = async (body: object) => (await store.api.post('/graphql', body)).json as unknown;
+    expect(await post({ field: 'fail' })).toEqual({
+      error: 'The service failed to handle the request.',
+    });
+    expect(await post({ field: 'wares', subscription: true })).toEqual({
+      error: 'The caller may not use this operation or resource.',
+    });
+    const response = await store.anonymous.post('/graphql', { field: 'wares' });
+    expectError(response, 401, 'missing_api_key');
   });
 
   test('401 without an API key, 404 for a path that it does not serve, 405 as before', async () => {

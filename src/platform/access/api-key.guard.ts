@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { databaseUnavailable, ServiceError } from '../errors/service-error.js';
 import { isHandledPreflight } from '../http/request/preflight.js';
-import { isInnerCall, requestOf } from '../http/request/request-context.js';
+import { requestOf } from '../http/request/request-context.js';
 import type { AnonymousCaller } from './caller.js';
 import { isPublic } from './public.decorator.js';
 
@@ -13,7 +13,6 @@ const CHALLENGE = 'Bearer realm="pets"';
 export class ApiKeyGuard implements CanActivate {
   /** @throws ServiceError missing_api_key, invalid_api_key or service_unavailable */
   canActivate(context: ExecutionContext): boolean {
-    if (isInnerCall(context)) return true;
     const request = requestOf(context);
     if (isPublic(context) || isHandledPreflight(context)) return true;
     if (!request.caller)

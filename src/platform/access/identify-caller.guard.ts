@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { isInnerCall, requestOf } from '../http/request/request-context.js';
+import { requestOf } from '../http/request/request-context.js';
 import { Authenticator, MISSING } from './authenticator.js';
 import { needsCaller } from './public.decorator.js';
 
@@ -9,7 +9,6 @@ export class IdentifyCallerGuard implements CanActivate {
   constructor(private readonly authenticator: Authenticator) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (isInnerCall(context)) return true;
     // Health probes must not cause a query, even if they send an API key.
     if (!needsCaller(context)) return true;
     const request = requestOf(context);

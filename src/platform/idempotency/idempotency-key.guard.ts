@@ -1,5 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { isInnerCall, requestOf } from '../http/request/request-context.js';
+import { requestOf } from '../http/request/request-context.js';
 import { readIdempotencyKey } from './idempotency-key.js';
 import { acceptsIdempotencyKey } from './idempotency-key.decorator.js';
 
@@ -12,7 +12,6 @@ import { acceptsIdempotencyKey } from './idempotency-key.decorator.js';
 export class IdempotencyKeyGuard implements CanActivate {
   /** @throws ServiceError invalid_request */
   canActivate(context: ExecutionContext): boolean {
-    if (isInnerCall(context)) return true;
     if (!acceptsIdempotencyKey(context)) return true;
     const request = requestOf(context);
     request.idempotencyKey = readIdempotencyKey(request.headers);

@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
 import { loggedCaller } from '../access/authenticator.js';
 import { setLimitHeaders } from '../http/request/address-limits.js';
-import { isInnerCall, requestOf, responseOf } from '../http/request/request-context.js';
+import { requestOf, responseOf } from '../http/request/request-context.js';
 import type { Request } from '../http/request/request.js';
 import { limitHeaders, limitRejection } from './limit-headers.js';
 import type { Budget, RateLimitDecision } from './limit-storage.js';
@@ -21,7 +21,6 @@ export class PlanThrottlerGuard implements CanActivate {
 
   /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (isInnerCall(context)) return true;
     const request = requestOf(context);
     const { caller } = request;
     // The route is `@Public()` and `@SkipThrottle()`. For any other one, ApiKeyGuard requires it.

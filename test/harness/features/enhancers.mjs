@@ -13,8 +13,8 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, HttpAdapterHost } from '@nestjs/core';
-import { Exclude } from 'class-transformer';
-import { IsString } from 'class-validator';
+import { Exclude, Type } from 'class-transformer';
+import { IsOptional, IsString, ValidateNested } from 'class-validator';
 import { map } from 'rxjs';
 import { PetsModule } from '#dist/pets/pets.module.js';
 import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
@@ -38,10 +38,18 @@ class Toy {
 }
 Exclude()(Toy.prototype, 'price');
 
+class Box {
+  colour = '';
+}
+IsString()(Box.prototype, 'colour');
+
 class NewToy {
   name = '';
 }
 IsString()(NewToy.prototype, 'name');
+IsOptional()(NewToy.prototype, 'box');
+ValidateNested()(NewToy.prototype, 'box');
+Type(() => Box)(NewToy.prototype, 'box');
 
 class ToysController {
   /** @param {Idempotency} idempotency */
@@ -130,7 +138,14 @@ const toys = feature({
     { provide: APP_INTERCEPTOR, useValue: envelope },
     { provide: APP_INTERCEPTOR, useClass: ClassSerializerInterceptor },
     { provide: APP_GUARD, useValue: guard },
-    { provide: APP_PIPE, useValue: new ValidationPipe({ transform: true }) },
+    {
+      provide: APP_PIPE,
+      useValue: new ValidationPipe({
+        whitelist: true,
+        forbidNonWhitelisted: true,
+        transform: true,
+      }),
+    },
   ],
 });
 const other = feature({ controllers: [PlainController] });

@@ -1,7 +1,7 @@
 // @ts-check
 // A feature with middleware before and after the guards, and paths that a package mounts.
 import { Controller, ForbiddenException, Get, Module } from '@nestjs/common';
-import { HttpAdapterHost } from '@nestjs/core';
+import { ExternalContextCreator, HttpAdapterHost } from '@nestjs/core';
 import express from 'express';
 import { UseMiddleware } from '#dist/platform/http/routing/use-middleware.js';
 import { decorate } from './decorate.mjs';
@@ -44,7 +44,57 @@ class WaresController {
 decorate(WaresController, 'list', Get(), UseMiddleware(after));
 Controller({ path: 'wares', version: '1' })(WaresController);
 
-/** Mounts paths as ServeStaticModule and GraphQLModule do. */
+class WaresResolver {
+  wares() {
+    return ['Rope'];
+  }
+  fail() {
+    throw new Error('secret');
+  }
+}
+
+/** Mounts a path whose resolvers run with the global guards and filters, as that of @nestjs/graphql. */
+class GraphQLModule {
+  /** @param {HttpAdapterHost} host @param {ExternalContextCreator} creator */
+  constructor(host, creator) {
+    this.host = host;
+    this.creator = creator;
+  }
+  onModuleInit() {
+    const resolver = new WaresResolver();
+    /** @param {string} name */
+    const create = (name) =>
+      this.creator.create(
+        resolver,
+        /** @type {(...args: unknown[]) => unknown} */ (Reflect.get(resolver, name)),
+        name,
+        undefined,
+        undefined,
+        undefined,
+        undefined,
+        { guards: true, filters: true, interceptors: true },
+        'graphql',
+      );
+    const resolvers = { wares: create('wares'), fail: create('fail') };
+    /** @type {import('express').Express} */
+    const app = this.host.httpAdapter.getInstance();
+    app.post('/graphql', async (req, response) => {
+      const { field, subscription } = req.body;
+      const context = subscription ? {} : { req };
+      /** @type {unknown} */
+      const data = await resolvers[/** @type {'wares'} */ (field)](undefined, {}, context, {});
+      response.json(data instanceof Error ? { error: data.message } : { data });
+    });
+  }
+}
+Reflect.defineMetadata(
+  'design:paramtypes',
+  [HttpAdapterHost, ExternalContextCreator],
+  GraphQLModule,
+);
+Module({})(GraphQLModule);
+
+/** Mounts paths as ServeStaticModule does. */
 class WaresModule {
   /** @param {HttpAdapterHost} host */
   constructor(host) {
@@ -58,15 +108,12 @@ class WaresModule {
     /** @type {import('express').Express} */
     const app = this.host.httpAdapter.getInstance();
     app.use('/files', express.static(import.meta.dirname));
-    app.post('/graphql', (request, response) => {
-      response.json({ data: request.body });
-    });
     app.get('/pages{/*path}', (_request, response) => {
       response.type('html').send('<p>Wares');
     });
   }
 }
 Reflect.defineMetadata('design:paramtypes', [HttpAdapterHost], WaresModule);
-Module({ controllers: [WaresController] })(WaresModule);
+Module({ imports: [GraphQLModule], controllers: [WaresController] })(WaresModule);
 
 export default [WaresModule];

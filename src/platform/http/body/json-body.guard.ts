@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { Settings } from '../../config/settings.js';
-import { isInnerCall, perRoute, requestOf } from '../request/request-context.js';
+import { perRoute, requestOf } from '../request/request-context.js';
 import { RESPONSE_DEADLINE } from '../request/response-deadline.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { isMounted } from '../request/mounted-path.js';
@@ -32,7 +32,6 @@ export class JsonBodyGuard implements CanActivate {
 
   /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json or service_unavailable */
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    if (isInnerCall(context)) return true;
     const request = requestOf(context);
     const { takesFiles, takesBody, limitMs = this.responseLimitMs } = routeBody(context);
     let waitedMs = 0;

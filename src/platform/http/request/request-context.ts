@@ -61,14 +61,6 @@ export function isHealthProbe({ method, url }: Request): boolean {
   return (method === 'GET' || method === 'HEAD') && HEALTH_PROBE.test(url);
 }
 
-/**
- * Returns whether a guard runs again inside of a request, such as for each resolver of GraphQL. The
- * request has passed the guards of its route.
- */
-export function isInnerCall(context: ArgumentsHost): boolean {
-  return context.getType() !== 'http';
-}
-
 /** Returns the path template of the route, such as `/v1/pets/:petId`, or 'unmatched'. */
 export function routeOf(request: Request): string {
   const path: unknown = (request.route as { path?: unknown } | undefined)?.path;

@@ -10,7 +10,7 @@ import { codeOfStatus, ERRORS } from '../../errors/catalogue.js';
 import { ErrorTranslator } from '../../errors/error-translator.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError, serviceUnavailable } from '../../errors/service-error.js';
-import { isInnerCall, responseOf } from '../request/request-context.js';
+import { responseOf } from '../request/request-context.js';
 import { sendError } from './send-json.js';
 
 /** Sends every exception as an Error. Only the log line of the request contains the cause. */
@@ -20,17 +20,14 @@ export class ErrorFilter implements ExceptionFilter {
 
   constructor(private readonly translator: ErrorTranslator) {}
 
-  catch(exception: unknown, host: ArgumentsHost): void {
+  catch(exception: unknown, host: ArgumentsHost): unknown {
     const known =
       exception instanceof ServiceError ? exception : this.translator.translate(exception);
     const error = known ?? unknownError(exception);
-    if (!isInnerCall(host)) {
-      sendError(responseOf(host), error);
-      return;
-    }
-    // GraphQL sends the message in its own form, with the status 200.
+    if (host.getType() === 'http') return sendError(responseOf(host), error);
+    // A resolver of GraphQL returns its error. The request has the status 200.
     if (error.status >= 500) this.logger.error(error.cause ?? error);
-    throw error;
+    return error;
   }
 }
 

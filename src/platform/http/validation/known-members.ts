@@ -5,6 +5,9 @@ import { rulesOf } from './dto-rules.js';
 /** class-transformer and class-validator take up to 5 µs for each. */
 const MAX_VALUES = 1_000;
 
+/** Of a name in a message. */
+const MAX_NAME_LENGTH = 100;
+
 /** A handler that merges objects could change the prototypes of others through them. */
 const PROTOTYPE_KEYS = ['__proto__', 'constructor', 'prototype'];
 
@@ -26,6 +29,9 @@ export function isObject(value: unknown): value is JsonObject {
 export class KnownMembers {
   private values = 0;
 
+  /** @param isStrict whether to reject members without a rule */
+  constructor(private readonly isStrict = false) {}
+
   /**
    * Returns a copy of an object without the members that its class has no rule for. A value that is
    * not a DTO and has too many members is empty in the copy, so that its rules can still reject it.
@@ -35,6 +41,7 @@ export class KnownMembers {
    */
   of(value: JsonObject, dto: Type): JsonObject {
     const { members, readsOtherMembers } = rulesOf(dto);
+    if (this.isStrict) rejectOthers(value, new Map(members));
     // A missing property is validated as well.
     this.values += members.length;
     this.checkSize();
@@ -81,4 +88,11 @@ export class KnownMembers {
       this.countMembers(member);
     }
   }
+}
+
+function rejectOthers(value: JsonObject, members: ReadonlyMap<string, unknown>): void {
+  const other = Object.keys(value).find((name) => !members.has(name));
+  if (other === undefined) return;
+  const name = other.slice(0, MAX_NAME_LENGTH);
+  throw new ServiceError('invalid_request', `The property ${name} is not allowed.`);
 }

@@ -3,6 +3,7 @@ import {
   StandardSchemaValidationPipe,
   type Type,
   ValidationPipe,
+  type ValidationPipeOptions,
 } from '@nestjs/common';
 import {
   INTERCEPTORS_METADATA,
@@ -11,6 +12,7 @@ import {
   ROUTE_ARGS_METADATA,
   RouteParamtypes,
 } from '@nestjs/common/internal';
+import { STRICT_DTOS } from './dto-validation.pipe.js';
 import { dtoProblems } from './dto-problems.js';
 import { isDto } from './dto-rules.js';
 import { Int64Pipe } from './int64.pipe.js';
@@ -81,6 +83,7 @@ export function validatesInput(controller: Type, name: string): boolean {
  */
 export function handlerProblems(controller: Type, name: string): string[] {
   return parametersOf(controller, name).flatMap(({ kind, data, schema, type, pipes }) => {
+    if (isDto(type) && pipes.some(forbidsOthers)) STRICT_DTOS.add(type);
     const hasPipe = pipes.some((pipe) => validates(pipe, schema));
     const problems = FILES.includes(kind)
       ? fileProblems(enhancersOf(INTERCEPTORS_METADATA, controller, name))
@@ -110,6 +113,12 @@ function parameterProblems(kind: string, data: unknown, type: unknown, hasPipe: 
   return [
     `${decorator}(${argument}) is not validated${reason}. Use a DTO class, imported as a value, with a property for a list. Or add a pipe.`,
   ];
+}
+
+/** DtoValidationPipe runs first and removes the members that a ValidationPipe would reject. */
+function forbidsOthers(pipe: Pipe): boolean {
+  const { validatorOptions } = pipe as { validatorOptions?: ValidationPipeOptions };
+  return pipe instanceof ValidationPipe && validatorOptions?.forbidNonWhitelisted === true;
 }
 
 /**
