@@ -12,16 +12,11 @@ const EXIT_RETRY_MS = 5;
 /** The number of dropped lines is logged when this many bytes are free. Its line needs less. */
 const REPORT_BYTES = 1_024;
 
-interface StandardOutput {
-  readonly descriptor: number;
-  /** Writes some of the bytes. Passes their number or the error to `done`. Never blocks. */
-  write(
-    bytes: Buffer,
-    done: (error: NodeJS.ErrnoException | null | undefined, written: number) => void,
-  ): void;
-  /** Returns how many bytes of a write in progress the system has not accepted yet. */
-  unsentBytes(): number;
-}
+/** Writes some of the bytes. Passes their number or the error to `done`. Never blocks. */
+type WriteBytes = (
+  bytes: Buffer,
+  done: (error: NodeJS.ErrnoException | null | undefined, written: number) => void,
+) => void;
 
 /**
  * Writes a log to standard output without blocking the event loop. Lines that cannot be written wait
@@ -30,7 +25,9 @@ interface StandardOutput {
  * thread of libuv, and Node waits for this thread before the process exits.
  */
 export class LogOutput {
-  private readonly standardOutput = standardOutput();
+  /** Not that of a terminal: non-blocking mode on standard output would affect the shell too. */
+  private readonly descriptor = isatty(STDOUT) ? openTerminal() : STDOUT;
+  private readonly writeBytes = standardOutput(this.descriptor);
   /** Lines for the next write. */
   private lines = '';
   /** The unwritten bytes of the write in progress. */
@@ -76,8 +73,7 @@ export class LogOutput {
 
   /** Writes the rest when the process exits, which runs no further callbacks. */
   writeRest(): void {
-    const { descriptor } = this.standardOutput;
-    const unsent = this.isWriting ? this.standardOutput.unsentBytes() : this.chunk.length;
+    const unsent = this.isWriting ? queuedBytes() : this.chunk.length;
     let rest = Buffer.concat([
       this.chunk.subarray(this.chunk.length - unsent),
       Buffer.from(this.lines),
@@ -85,7 +81,7 @@ export class LogOutput {
     const endMs = performance.now() + EXIT_WAIT_MS;
     while (rest.length > 0 && performance.now() < endMs) {
       try {
-        rest = rest.subarray(writeSync(descriptor, rest));
+        rest = rest.subarray(writeSync(this.descriptor, rest));
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, EXIT_RETRY_MS);
@@ -105,7 +101,7 @@ export class LogOutput {
       return;
     }
     this.isWriting = true;
-    this.standardOutput.write(this.chunk, (error, written) => {
+    this.writeBytes(this.chunk, (error, written) => {
       this.isWriting = false;
       if (!error) {
         this.advance(written);
@@ -136,31 +132,30 @@ export class LogOutput {
   }
 }
 
-/** Returns standard output without blocking. For pipes it is not fs.write, for the reason above. */
-function standardOutput(): StandardOutput {
-  const kind = fstatSync(STDOUT);
+/**
+ * Returns a function that writes to standard output without blocking. For pipes it is not fs.write,
+ * for the reason above.
+ */
+function standardOutput(descriptor: number): WriteBytes {
+  const kind = fstatSync(descriptor);
   if (kind.isFIFO() || kind.isSocket()) {
     // Node makes them non-blocking and waits for them in the event loop. Without a listener, an
     // error would end the process. Each write passes it to its callback.
-    const stream = process.stdout.on('error', () => undefined);
-    return {
-      descriptor: STDOUT,
-      write: (bytes, done) => stream.write(bytes, (error) => done(error, bytes.length)),
-      // An undocumented member of Node. Without it, the end of a write in progress is lost.
-      unsentBytes: () =>
-        (stream as { _handle?: { writeQueueSize?: number } })._handle?.writeQueueSize ?? 0,
-    };
+    process.stdout.on('error', () => undefined);
+    return (bytes, done) => process.stdout.write(bytes, (error) => done(error, bytes.length));
   }
-  const descriptor = isatty(STDOUT) ? openTerminal() : STDOUT;
-  return {
-    descriptor,
-    write: (bytes, done) => write(descriptor, bytes, done),
-    // Node waits for its threads when it exits.
-    unsentBytes: () => 0,
-  };
+  return (bytes, done) => write(descriptor, bytes, done);
 }
 
-/** Opens another descriptor: non-blocking mode on standard output would affect the shell too. */
+/**
+ * Returns how many bytes of a write in progress Node still has, by an undocumented member of pipes.
+ * At exit, Node waits for the writes to files and terminals, which have no queue.
+ */
+function queuedBytes(): number {
+  const { _handle: pipe } = process.stdout as { _handle?: { writeQueueSize?: number } };
+  return pipe?.writeQueueSize ?? 0;
+}
+
 function openTerminal(): number {
   try {
     return openSync('/dev/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);

@@ -73,28 +73,17 @@ export class PipelinedStatements {
     toRow: RowMapper<Row>,
     transaction?: EntityManager,
   ): Promise<Row[]> {
-    return traceStatement(sql, () =>
-      transaction
-        ? insertIn(transaction, sql, values, toRow)
-        : this.inserts.add(sql, values, toRow),
-    );
+    return traceStatement(sql, async () => {
+      if (!transaction) return this.inserts.add(sql, values, toRow);
+      const client = (await transaction.queryRunner?.connect()) as PgClient;
+      const statement = client.statement(sql, values, toRow);
+      await new Promise<void>((resolve, reject) => {
+        client.run([statement], (error) => (error ? reject(error) : resolve()));
+      });
+      if (statement.failure) throw statement.failure;
+      return statement.rows;
+    });
   }
-}
-
-/** @returns the rows of an INSERT, which runs as part of a transaction */
-async function insertIn<Row>(
-  transaction: EntityManager,
-  sql: string,
-  values: readonly Parameter[],
-  toRow: RowMapper<Row>,
-): Promise<Row[]> {
-  const client = (await transaction.queryRunner?.connect()) as PgClient;
-  const statement = client.statement(sql, values, toRow);
-  await new Promise<void>((resolve, reject) => {
-    client.run([statement], (error) => (error ? reject(error) : resolve()));
-  });
-  if (statement.failure) throw statement.failure;
-  return statement.rows;
 }
 
 /** Statements that wait for a connection. Each connection that becomes free runs the oldest eight. */

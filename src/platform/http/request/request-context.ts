@@ -29,7 +29,8 @@ export class RequestContext implements NestMiddleware {
   use(request: Request, response: Response, next: NextFunction): void {
     request.receivedAt = performance.now();
     request.id = requestId(request.headers['x-request-id']);
-    request.traceId = traceId(request.headers['traceparent']) ?? activeTraceId();
+    request.traceId =
+      traceId(request.headers['traceparent']) ?? trace.getActiveSpan()?.spanContext().traceId;
     // Read now, because a disconnected socket has no address.
     request.clientAddress = clientAddress(request);
     response.setHeader('X-Request-Id', request.id);
@@ -92,11 +93,6 @@ export function clientNetwork(address: string | undefined): string {
 
 function traceId(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' ? TRACE_PARENT.exec(header)?.[1] : undefined;
-}
-
-/** With OpenTelemetry, a request without a valid `traceparent` starts a trace. */
-function activeTraceId(): string | undefined {
-  return trace.getActiveSpan()?.spanContext().traceId;
 }
 
 /** Returns the client's address, from `X-Forwarded-For` as far as TRUST_PROXY allows. */
