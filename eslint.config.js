@@ -66,9 +66,27 @@ export default defineConfig(
     },
   },
   {
-    // The Nest CLI generates empty DTO and entity classes.
-    files: ['**/*.dto.ts', '**/*.entity.ts'],
-    rules: { '@typescript-eslint/no-extraneous-class': ['error', { allowEmpty: true }] },
+    // The Nest CLI generates classes and interfaces without members.
+    files: ['src/**', 'examples/**'],
+    ignores: ['src/platform/**'],
+    rules: {
+      '@typescript-eslint/no-extraneous-class': [
+        'error',
+        { allowEmpty: true, allowWithDecorator: true },
+      ],
+      '@typescript-eslint/no-empty-object-type': ['error', { allowInterfaces: 'always' }],
+    },
+  },
+  {
+    // It generates empty methods there, and parameters of any type.
+    files: ['src/**/*.{filter,gateway,interceptor,middleware,pipe}.ts'],
+    ignores: ['src/platform/**'],
+    rules: {
+      '@typescript-eslint/no-empty-function': ['error', { allow: ['methods'] }],
+      '@typescript-eslint/no-explicit-any': 'off',
+      '@typescript-eslint/no-unnecessary-type-parameters': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+    },
   },
   {
     files: ['src/**', 'examples/**/*.ts'],

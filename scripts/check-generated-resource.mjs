@@ -1,6 +1,6 @@
 // @ts-check
-// Checks that a resource which the Nest CLI generates needs no edit: in a copy of the project, it
-// passes the static checks and the project's own tests, and the service serves and describes it.
+// Checks that nothing which the Nest CLI generates needs an edit: in a copy of the project, it passes
+// the static checks and the project's own tests, and the service serves and describes a resource.
 import { strict as assert } from 'node:assert';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,8 +9,12 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-/** Not a package of the project, because its code generators do not support Node.js 20. */
-const NEST_CLI = '@nestjs/cli@12.0.8';
+/** What `nest generate` writes in addition to a resource. */
+const PARTS = [
+  ...['module', 'controller', 'service', 'provider', 'class', 'interface', 'decorator'],
+  ...['filter', 'guard', 'interceptor', 'middleware', 'pipe'],
+];
+const WEBSOCKETS = '@nestjs/websockets@12.1.1';
 const STEP_LIMIT_MS = 300_000;
 const START_LIMIT_MS = 60_000;
 /** Tests that look at all routes of the application. */
@@ -22,14 +26,16 @@ const copy = mkdtempSync(join(ROOT, 'reports', 'generated-'));
 chmodSync(copy, 0o755);
 try {
   copyProject();
-  run('npx', '--yes', NEST_CLI, 'generate', 'resource', 'toys', '--type', 'rest', '--crud');
+  run('npx', 'nest', 'generate', 'resource', 'toys', '--type', 'rest', '--crud');
+  for (const part of PARTS) run('npx', 'nest', 'generate', part, `parts/${part}`);
   run('npx', 'prettier', '--check', 'src', 'nest-cli.json');
-  run('npx', 'eslint', 'src/toys', 'src/app.module.ts');
+  run('npx', 'eslint', 'src/toys', 'src/parts', 'src/app.module.ts');
   run('npm', 'run', '--silent', 'deps');
   run('npm', 'run', '--silent', 'typecheck');
   run('npm', 'run', '--silent', 'build');
   await withService(checkRoutes);
   run('npx', 'jest', '--forceExit', ...TESTS.map((name) => `test/${name}`));
+  checkGateway();
 } finally {
   rmSync(copy, { recursive: true, force: true });
 }
@@ -71,6 +77,15 @@ async function withService(check) {
     service.kill('SIGTERM');
     await exited;
   }
+}
+
+/** The start rejects a gateway, so the service is not built with it. */
+function checkGateway() {
+  run('npm', 'install', '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', WEBSOCKETS);
+  run('npx', 'nest', 'generate', 'gateway', 'parts/gateway');
+  run('npx', 'prettier', '--check', 'src/parts');
+  run('npx', 'eslint', 'src/parts');
+  run('npm', 'run', '--silent', 'typecheck');
 }
 
 /** @param {string} url @param {string} key */

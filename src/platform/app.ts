@@ -4,6 +4,7 @@ import { ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { type AppOptions, platformModule, VERSIONING } from './platform.module.js';
+import { StartError } from './errors/start-error.js';
 import { EventsModule } from './events/events.module.js';
 import { reach, scopeEnhancers } from './feature-enhancers.js';
 import { PublicUrl } from './http/routing/public-url.js';
@@ -12,6 +13,9 @@ import { Overload } from './overload.js';
 import './http/server/parse-pipes.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { DOCUMENTATION, MIDDLEWARE, RESPONSE } from './pipeline.js';
+
+/** What `@WebSocketGateway()` of @nestjs/websockets sets. */
+const IS_GATEWAY = 'websockets:is_gateway';
 
 /**
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
@@ -50,6 +54,7 @@ export async function createApp(
 
 function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger): void {
   app.enableVersioning(VERSIONING);
+  rejectGateways(app);
   const server = app.getHttpServer();
   server.once('listening', () => {
     if (app.get(PublicUrl).useAddressOf(server)) return;
@@ -64,6 +69,23 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
   app.get(Overload).setsLimitHeaders = modules.some(({ instance }) => 'configure' in instance);
   DOCUMENTATION(app, options);
   scopeEnhancers(app, options.features);
+}
+
+/**
+ * Nest would open the gateways before any other check of the start.
+ *
+ * @throws StartError with one line for each WebSocket gateway
+ */
+function rejectGateways(app: NestExpressApplication): void {
+  const modules = [...app.get(ModulesContainer).values()];
+  const gateways = modules
+    .flatMap(({ providers }) => [...providers.values()])
+    .filter(({ metatype }) => metatype && Reflect.hasMetadata(IS_GATEWAY, metatype));
+  const problems = gateways.map(
+    ({ metatype }) =>
+      `${metatype?.name}: the service accepts no WebSocket connections. They would pass no guard, need no API key and have no limit. Send events with @Sse(), or run the gateway as a service of its own.`,
+  );
+  if (problems.length > 0) throw new StartError(problems.join('\n'));
 }
 
 /**

@@ -351,3 +351,10 @@ describe('an exception of NestJS', () => {
     expect(expectError(response, 403, 'forbidden')).toBe(ERRORS.forbidden.when);
   });
 });
+
+test('the start fails for a WebSocket gateway, and names it and what to use instead', async () => {
+  const features = join(FEATURES, 'gateway.mjs');
+  await expect(startService({ features })).rejects.toThrow(
+    /StartError: LiveGateway: the service accepts no WebSocket connections\. .* Send events with @Sse\(\), or run the gateway as a service of its own\./,
+  );
+});

@@ -3,8 +3,9 @@ import { createDatabase, type TestDatabase } from '../harness/database/database.
 import { createOwner } from '../harness/database/factories.js';
 import { catalogue, SchemaProcess } from '../harness/database/schema.js';
 import { compileExample, type Example } from '../harness/features/examples.js';
-import { ApiClient, type ApiResponse } from '../harness/http/client.js';
+import { ApiClient, type ApiResponse, send } from '../harness/http/client.js';
 import { Description } from '../harness/http/description.js';
+import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 // A feature in TypeScript, compiled by the build, whose controller has no decorator for a response.
@@ -12,6 +13,7 @@ import { startService, type TestService } from '../harness/service/service.js';
 let example: Example;
 let database: TestDatabase;
 let service: TestService;
+let key: string;
 let client: ApiClient;
 let description: Description;
 
@@ -27,7 +29,8 @@ beforeAll(async () => {
       created_at timestamptz(3) NOT NULL DEFAULT now()
     )`);
   service = await startService({ database, onlyPublished: true, features: example.modules });
-  client = new ApiClient(service, (await createOwner(database)).key);
+  ({ key } = await createOwner(database));
+  client = new ApiClient(service, key);
   description = await Description.of(service);
 }, 120_000);
 afterAll(async () => {
@@ -164,5 +167,21 @@ describe('the data', () => {
       "Toy.shareId: declare the default gen_random_uuid() with @Generated('uuid'), or @PrimaryGeneratedColumn('uuid').",
     );
     await expect(startService({ features })).rejects.toThrow(lines.join('\n'));
+  });
+});
+
+describe('authentication of its own, and a provider of the request', () => {
+  const list = (authorization: string) =>
+    send(service, '/v1/drafts', { headers: { Authorization: authorization } });
+
+  test('GET /v1/drafts › 200 with a session, counted for the address', async () => {
+    const response = await list('Bearer session-1');
+    expect([response.status, response.json]).toEqual([200, { author: 'Ada' }]);
+    expectRateLimitHeaders(response);
+  });
+
+  test('GET /v1/drafts › 401 unauthorized with the message of the guard', async () => {
+    expectError(await list('Bearer session-2'), 401, 'unauthorized');
+    expect((await list(`Bearer ${key}`)).json.message).toBe('Log in first.');
   });
 });

@@ -15,7 +15,6 @@ import {
 import { STRICT_DTOS } from './dto-validation.pipe.js';
 import { dtoProblems } from './dto-problems.js';
 import { isDto } from './dto-rules.js';
-import { Int64Pipe } from './int64.pipe.js';
 
 const NO_PIPE =
   'is not validated. NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
@@ -48,50 +47,33 @@ interface Parameter {
 }
 type Parameters = Record<string, Parameter>;
 
-/** Returns the parameters of a handler, each with all pipes that run on it. */
-function parametersOf(controller: Type, name: string) {
-  const prototype = controller.prototype as Record<string, object>;
-  const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) as unknown;
-  const types = (Reflect.getMetadata(PARAMTYPES_METADATA, prototype, name) ?? []) as unknown[];
-  return Object.entries((parameters ?? {}) as Parameters).map(
-    ([key, { index, data, pipes = [], schema }]) => {
-      const [kind = ''] = key.split(':');
-      const handlerPipes = enhancersOf(PIPES_METADATA, controller, name) as Pipe[];
-      return { kind, data, schema, type: types[index], pipes: [...handlerPipes, ...pipes] };
-    },
-  );
-}
-
-/** Returns what the decorators of a handler and its controller list. */
-function enhancersOf(metadata: string, controller: Type, name: string): object[] {
-  const prototype = controller.prototype as Record<string, object>;
-  return [controller, prototype[name] ?? {}].flatMap(
-    (target) => (Reflect.getMetadata(metadata, target) ?? []) as object[],
-  );
-}
-
-/** Returns whether the input of a handler is validated: the response to a request can be 400. */
-export function validatesInput(controller: Type, name: string): boolean {
-  return parametersOf(controller, name).some(({ kind, pipes }) =>
-    kind in DECORATORS ? !pipes.some((pipe) => pipe instanceof Int64Pipe) : pipes.length > 0,
-  );
-}
-
 /**
  * Returns one line for each parameter of a handler that DtoValidationPipe would pass unvalidated or
  * with missing properties. NestJS does so silently when it knows no DTO class for the parameter.
  */
 export function handlerProblems(controller: Type, name: string): string[] {
-  return parametersOf(controller, name).flatMap(({ kind, data, schema, type, pipes }) => {
-    if (isDto(type) && pipes.some(forbidsOthers)) STRICT_DTOS.add(type);
-    const hasPipe = pipes.some((pipe) => validates(pipe, schema));
-    const problems = FILES.includes(kind)
-      ? fileProblems(enhancersOf(INTERCEPTORS_METADATA, controller, name))
-      : schema !== undefined && !hasPipe
-        ? [UNUSED_SCHEMA]
-        : parameterProblems(kind, data, type, hasPipe);
-    return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
-  });
+  const prototype = controller.prototype as Record<string, object>;
+  const parameters = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) as unknown;
+  const types = (Reflect.getMetadata(PARAMTYPES_METADATA, prototype, name) ?? []) as unknown[];
+  const metadata = (key: string): Pipe[] =>
+    [controller, prototype[name] ?? {}].flatMap(
+      (target) => (Reflect.getMetadata(key, target) ?? []) as Pipe[],
+    );
+  return Object.entries((parameters ?? {}) as Parameters).flatMap(
+    ([key, { index, data, pipes = [], schema }]) => {
+      const [kind = ''] = key.split(':');
+      const allPipes = [...metadata(PIPES_METADATA), ...pipes];
+      const type = types[index];
+      if (isDto(type) && allPipes.some(forbidsOthers)) STRICT_DTOS.add(type);
+      const hasPipe = allPipes.some((pipe) => validates(pipe, schema));
+      const problems = FILES.includes(kind)
+        ? fileProblems(metadata(INTERCEPTORS_METADATA))
+        : schema !== undefined && !hasPipe
+          ? [UNUSED_SCHEMA]
+          : parameterProblems(kind, data, type, hasPipe);
+      return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
+    },
+  );
 }
 
 function fileProblems(interceptors: readonly object[]): string[] {

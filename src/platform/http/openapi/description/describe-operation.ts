@@ -1,6 +1,12 @@
 import { STATUS_CODES } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
-import type { OperationObject, ReferenceObject, ResponseObject } from '@nestjs/swagger';
+import type {
+  OperationObject,
+  ParameterObject,
+  ReferenceObject,
+  ResponseObject,
+  SchemaObject,
+} from '@nestjs/swagger';
 import { codeOfStatus, ERRORS } from '../../../errors/catalogue.js';
 import { headersOn, requestHeaders } from '../../request/headers.js';
 import {
@@ -11,14 +17,8 @@ import {
 import { takeErrors } from '../decorators/api-errors.decorator.js';
 import { type DescribedError, describedErrors, errorResponse, errorsByStatus } from './errors.js';
 
-/** Whether the handler validates input. */
-export const INPUT_EXTENSION = 'x-validates-input';
-
-/** An operation with extensions that are not published. */
-export type DecoratedOperation = OperationObject & {
-  [DEPRECATION_EXTENSION]?: Deprecation;
-  [INPUT_EXTENSION]?: boolean;
-};
+/** An operation with the extension of `@Deprecated()`, which is not published. */
+export type DecoratedOperation = OperationObject & { [DEPRECATION_EXTENSION]?: Deprecation };
 
 /** What the operations share. */
 export interface Shared {
@@ -35,11 +35,7 @@ const BEFORE_DEPRECATION = ['401', '408', '413', '415', '417', '429', '431', 'de
  */
 export function describeOperation(
   method: string,
-  {
-    [DEPRECATION_EXTENSION]: deprecation,
-    [INPUT_EXTENSION]: validatesInput = false,
-    ...decorated
-  }: DecoratedOperation,
+  { [DEPRECATION_EXTENSION]: deprecation, ...decorated }: DecoratedOperation,
   shared: Shared,
 ): OperationObject {
   const { errors: ownErrors, operation } = takeErrors(decorated);
@@ -71,12 +67,9 @@ export function describeOperation(
   if (deprecation) {
     ownErrors.push(...describedErrors({ endpoint_removed: removalMessage(deprecation) }));
   }
-  const kind = {
-    isPublic,
-    hasInput: validatesInput || isIdempotent,
-    hasBody: operation.requestBody !== undefined,
-  };
-  for (const [status, errors] of errorsByStatus(kind, ownErrors)) {
+  const hasBody = operation.requestBody !== undefined;
+  const hasInput = hasBody || isIdempotent || operation.parameters?.some(isValidated) === true;
+  for (const [status, errors] of errorsByStatus({ isPublic, hasInput, hasBody }, ownErrors)) {
     shared.errors.push(...errors);
     const response = errorResponse(errors, headersOf(status));
     const name = STATUS_CODES[status]?.replaceAll(' ', '') ?? 'NoSuchOperation';
@@ -96,6 +89,13 @@ export function describeOperation(
     ],
     responses,
   };
+}
+
+/** An int64 in a path identifies nothing if it is invalid: the response is 404. */
+function isValidated(parameter: ParameterObject | ReferenceObject): boolean {
+  if ('$ref' in parameter) return false;
+  const { format } = (parameter.schema ?? {}) as SchemaObject;
+  return parameter.in === 'query' || (parameter.in === 'path' && format !== 'int64');
 }
 
 function removalOf({ since, sunset, replacement }: Deprecation, description = '') {

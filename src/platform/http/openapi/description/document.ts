@@ -1,17 +1,9 @@
 import type { INestApplication } from '@nestjs/common';
-import { DiscoveryService, ModulesContainer } from '@nestjs/core';
-import { ApiExtension, DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import type { BaseAddresses } from '../../../config/server-settings.js';
 import { HEADER_COMPONENTS } from '../../request/headers.js';
-import { routeHandlers } from '../../request/route-handlers.js';
 import { DEPRECATION_EXTENSION } from '../../routing/deprecation.js';
-import { validatesInput } from '../../validation/parameter-check.js';
-import {
-  type DecoratedOperation,
-  describeOperation,
-  INPUT_EXTENSION,
-  type Shared,
-} from './describe-operation.js';
+import { type DecoratedOperation, describeOperation, type Shared } from './describe-operation.js';
 import { errorSchema, publishedErrors } from './errors.js';
 import { serviceDescription } from './service-description.js';
 
@@ -26,13 +18,8 @@ const OUTLINE = new DocumentBuilder()
   .addSecurityRequirements('apiKey')
   .build();
 
-/** Returns what the decorators and the parameters say about all routes. `app` does not need to be initialized. */
+/** Returns what the decorators say about all routes. `app` does not need to be initialized. */
 export function readRoutes(app: INestApplication): OpenAPIObject {
-  for (const handler of routeHandlers(new DiscoveryService(app.get(ModulesContainer)))) {
-    const { controller, name, method } = handler;
-    if (!validatesInput(controller, name)) continue;
-    ApiExtension(INPUT_EXTENSION, true)(controller, name, { value: method });
-  }
   return SwaggerModule.createDocument(app, OUTLINE);
 }
 
