@@ -108,8 +108,10 @@ function forbidsOthers(pipe: Pipe): boolean {
  * StandardSchemaValidationPipe without a schema.
  */
 function validates(pipe: Pipe, schema: unknown): boolean {
-  const prototype: unknown = typeof pipe === 'function' ? pipe.prototype : pipe;
-  if (prototype instanceof DefaultValuePipe) return false;
-  if (prototype instanceof StandardSchemaValidationPipe) return schema !== undefined;
-  return !(prototype instanceof ValidationPipe) || pipe.expectedType !== undefined;
+  // The prototype of a class is no instance of it.
+  const instance: unknown =
+    typeof pipe === 'function' ? Object.create(pipe.prototype as object) : pipe;
+  if (instance instanceof DefaultValuePipe) return false;
+  if (instance instanceof StandardSchemaValidationPipe) return schema !== undefined;
+  return !(instance instanceof ValidationPipe) || pipe.expectedType !== undefined;
 }
