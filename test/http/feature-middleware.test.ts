@@ -77,6 +77,12 @@ describe('what a package mounts in onModuleInit', () => {
       expectError(await store.api.get(path), 404, 'route_not_found');
     }
     expectError(await store.api.post('/pages/any', {}), 404, 'route_not_found');
+    const malformed = {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: '{',
+    };
+    expectError(await store.api.send('/v1/nope', malformed), 404, 'route_not_found');
     const response = await store.api.send('/v1/wares', { method: 'DELETE' });
     expectError(response, 405, 'method_not_allowed');
     expect(response.headers['allow']).toBe('GET, HEAD, OPTIONS');

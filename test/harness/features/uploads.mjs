@@ -5,7 +5,7 @@ import { FileInterceptor } from '@nestjs/platform-express';
 import { Length } from 'class-validator';
 import { decorate, feature } from './decorate.mjs';
 
-/** @typedef {{ originalname: string, size: number }} File */
+/** @typedef {Express.Multer.File} File */
 
 class Photo {
   title = '';

@@ -61,7 +61,7 @@ export class ArrivingBodies {
     }
     if (this.uploadBytes + bytes > this.maxUploadBytes * LARGEST_UPLOADS) {
       this.rejected++;
-      throw serviceOverloaded('limit reached: uploads');
+      throw serviceOverloaded('limit reached: arriving_bodies');
     }
     this.uploadBytes += bytes;
     return () => (this.uploadBytes -= bytes);

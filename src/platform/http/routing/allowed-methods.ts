@@ -24,3 +24,11 @@ export function allowedMethods(request: Request): string[] {
   if (methods.has('GET')) methods.add('HEAD');
   return [...methods.add('OPTIONS')];
 }
+
+/** Returns whether a package serves the path. It has mounted it after the request's own route. */
+export function isMounted(request: Request): boolean {
+  const { stack } = request.app.router as unknown as { stack: RouteLayer[] };
+  const own = stack.findIndex(({ route }) => route === request.route);
+  // The last two respond to every other request and to errors.
+  return stack.slice(own + 1, -2).some((layer) => layer.match(request.path));
+}
