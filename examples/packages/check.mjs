@@ -3,12 +3,12 @@
 // installs the packages, gets the feature in src/ and AppModule, is built, and is started on a new
 // embedded database. NAME+NAME runs rows in one service. OUTPUT=1 prints the output of a failed row.
 import { strict as assert } from 'node:assert';
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify, stripVTControlCharacters } from 'node:util';
+import { stripVTControlCharacters } from 'node:util';
 import { checkPromises } from './promises.mjs';
 
 /**
@@ -45,11 +45,12 @@ let output = '';
 /** @typedef {import('node:child_process').ChildProcessWithoutNullStreams} Child */
 /** @type {Set<Child>} */
 const children = new Set();
-process.on('exit', () => {
-  for (const child of children) child.kill();
-  fs.rmSync(copy, { recursive: true, force: true, maxRetries: 5 });
-});
-for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => process.exit(1));
+process.on('exit', () => fs.rmSync(copy, { recursive: true, force: true, maxRetries: 5 }));
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.on(signal, () => {
+    void Promise.all([...children].map(stop)).then(() => process.exit(1));
+  });
+}
 
 copyProject();
 for (const names of arguments_) {
@@ -161,14 +162,14 @@ async function match(pattern, child) {
 
 /** @param {string} command @param {string[]} args */
 async function step(command, ...args) {
-  try {
-    await promisify(execFile)(command, args, { cwd: copy, timeout: STEP_LIMIT_MS });
-  } catch (error) {
-    const { message, stdout, stderr } = /** @type {any} */ (error);
-    const text = stripVTControlCharacters(`${stdout}${stderr}`);
-    output += text;
-    throw new Error(/^.*\berror\b.*$/im.exec(text)?.[0] ?? message, { cause: error });
-  }
+  const before = output.length;
+  const child = start({}, command, ...args);
+  const timer = setTimeout(() => child.kill(), STEP_LIMIT_MS);
+  await once(child, 'close');
+  clearTimeout(timer);
+  if (child.exitCode === 0) return;
+  const text = stripVTControlCharacters(output.slice(before));
+  throw new Error(/^.*\berror\b.*$/im.exec(text)?.[0] ?? `${command} ${args.join(' ')} failed`);
 }
 
 /** @param {Record<string, string>} env @param {string} command @param {string[]} args */

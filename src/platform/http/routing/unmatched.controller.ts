@@ -1,15 +1,11 @@
 import { All, Controller, Next, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { json } from 'express';
-import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { allowedMethods, isMounted } from './allowed-methods.js';
+import { allowedMethods } from './allowed-methods.js';
 import { RespondsToPreflights } from '../request/preflight.js';
 import { setPreflightHeaders } from './cors.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
-
-const parseJson = json({ limit: MAX_BODY_BYTES });
 
 /**
  * The catch-all route: requests that match no other route pass the guards. Its module comes last. If
@@ -26,9 +22,7 @@ export class UnmatchedController {
     if (request.corsPreflight) {
       setPreflightHeaders(response, methods);
     } else if (methods.length === 0) {
-      // Packages rely on the body parser of NestJS, which does not run.
-      if (isMounted(request)) parseJson(request, response, next);
-      else next();
+      next();
       return;
     } else if (request.method === 'OPTIONS') {
       response.setHeader('Allow', allow);
