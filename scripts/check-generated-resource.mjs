@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 
 /** What `nest generate` writes in addition to a resource. */
 const PARTS = [
-  ...['module', 'controller', 'service', 'provider', 'class', 'interface', 'decorator'],
+  ...['module', 'provider', 'class', 'interface', 'decorator'],
   ...['filter', 'guard', 'interceptor', 'middleware', 'pipe'],
 ];
 const WEBSOCKETS = '@nestjs/websockets@12.1.1';

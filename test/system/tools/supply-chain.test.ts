@@ -16,7 +16,7 @@ test('npm run sbom › prints a CycloneDX document with the packages of the serv
   });
   const sbom = JSON.parse(output) as {
     bomFormat: string;
-    components: { name: string; hashes: { alg: string }[] }[];
+    components: { name: string; hashes?: { alg: string }[] }[];
   };
   expect(sbom.bomFormat).toBe('CycloneDX');
   const { dependencies, optionalDependencies } = JSON.parse(
@@ -25,7 +25,10 @@ test('npm run sbom › prints a CycloneDX document with the packages of the serv
   expect(sbom.components.map(({ name }) => name)).toEqual(
     expect.arrayContaining(Object.keys({ ...dependencies, ...optionalDependencies })),
   );
-  for (const { hashes } of sbom.components) expect(hashes[0]?.alg).toBe('SHA-512');
+  for (const { name, hashes } of sbom.components) {
+    // scripts/nest has no archive.
+    expect([name, hashes?.[0]?.alg]).toEqual([name, name === 'nest' ? undefined : 'SHA-512']);
+  }
 });
 
 describe('npm run licences', () => {
