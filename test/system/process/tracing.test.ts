@@ -70,6 +70,7 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
       TRUST_PROXY: '1',
       TEST_FEATURES: url('features/events.mjs'),
       TEST_SPANS: join(folder, 'spans'),
+      TEST_HANDLER_TIMEOUT_MS: '30000',
     };
     const command = [process.execPath, ...options.flatMap((option) => ['--import', option])];
     service = await startBuiltService(env, undefined, command);
