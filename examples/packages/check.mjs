@@ -48,6 +48,8 @@ const children = new Set();
 process.on('exit', () => fs.rmSync(copy, { recursive: true, force: true, maxRetries: 5 }));
 for (const signal of ['SIGINT', 'SIGTERM']) {
   process.on(signal, () => {
+    // The build has a compiler of its own.
+    for (const { pid } of children) process.kill(-(pid ?? 0), 'SIGTERM');
     void Promise.all([...children].map(stop)).then(() => process.exit(1));
   });
 }
@@ -174,7 +176,11 @@ async function step(command, ...args) {
 
 /** @param {Record<string, string>} env @param {string} command @param {string[]} args */
 function start(env, command, ...args) {
-  const child = spawn(command, args, { cwd: copy, env: { ...process.env, ...env } });
+  const child = spawn(command, args, {
+    cwd: copy,
+    env: { ...process.env, ...env },
+    detached: true,
+  });
   children.add(child);
   child.once('exit', () => children.delete(child));
   child.once('error', ({ message }) => (output += message));
