@@ -9,6 +9,8 @@ const ENVIRONMENT_MESSAGE = 'Only src/platform/config reads the environment: add
 
 export default defineConfig(
   globalIgnores(['dist/', 'node_modules/', 'coverage/', 'reports/', '.data/']),
+  // The packages of these features are not installed.
+  globalIgnores(['examples/packages/*/']),
   eslint.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,

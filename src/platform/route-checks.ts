@@ -5,6 +5,7 @@ import { StartError } from './errors/start-error.js';
 import { routeHandlers } from './http/request/route-handlers.js';
 import { handlerProblems } from './http/validation/parameter-check.js';
 import { idempotencyProblems } from './idempotency/idempotent-route-check.js';
+import { requestLogProblems } from './logging/request-log-check.js';
 import { routeLimitProblems } from './rate-limit/route-limit.js';
 
 /** Stops the start when a route would not do what its decorators and its parameters say. */
@@ -20,6 +21,7 @@ export class RouteChecks implements OnModuleInit {
       ...handlers.flatMap(idempotencyProblems),
       ...handlers.flatMap(routeLimitProblems),
       ...handlers.flatMap(cachingProblems),
+      ...requestLogProblems(this.discovery.getProviders()),
     ];
     if (problems.length > 0) throw new StartError([...new Set(problems)].join('\n'));
   }

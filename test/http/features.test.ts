@@ -358,3 +358,10 @@ test('the start fails for a WebSocket gateway, and names it and what to use inst
     /StartError: LiveGateway: the service accepts no WebSocket connections\. .* Send events with @Sse\(\), or run the gateway as a service of its own\./,
   );
 });
+
+test('the start fails for a second logger of requests, which would log API keys', async () => {
+  const features = join(FEATURES, 'request-logger.mjs');
+  await expect(startService({ features })).rejects.toThrow(
+    /StartError: LoggerModule of nestjs-pino would log each request again, with its API key\./,
+  );
+});

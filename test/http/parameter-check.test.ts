@@ -17,6 +17,7 @@ import {
   RawBody,
   Req,
   Res,
+  StandardSchemaValidationPipe,
   UploadedFile,
   UsePipes,
   ValidationPipe,
@@ -93,8 +94,15 @@ interface Shape {
 
 const Tenant = createParamDecorator(() => 'tenant');
 
+/** A Standard Schema that accepts everything. */
+const SCHEMA = {
+  '~standard': { version: 1 as const, vendor: 'test', validate: (value: unknown) => ({ value }) },
+};
+
 @Controller('valid')
 class ValidController {
+  @Get()
+  schema(@Query({ schema: SCHEMA, pipes: [StandardSchemaValidationPipe] }) _query: Shape) {}
   @Post()
   create(@Body() _toy: CreateToy) {}
   @Post()
@@ -164,6 +172,11 @@ class InvalidController {
   @Post()
   rawBody(@RawBody() _body: Buffer) {}
   @Get()
+  schema(@Param('id', { schema: SCHEMA }) _id: string) {}
+  @Post()
+  @UsePipes(StandardSchemaValidationPipe)
+  withoutSchema(@Body() _body: Shape) {}
+  @Get()
   two(@Param('id') _id: number, @Query('a') _a: string) {}
 }
 
@@ -198,6 +211,13 @@ describe('a parameter that is not validated', () => {
       'file',
       [expect.stringMatching(/^@UploadedFile\(\) is undefined without @UseInterceptors/) as string],
     ],
+    [
+      'schema',
+      [
+        'no pipe reads the schema of a parameter. Add `pipes: [StandardSchemaValidationPipe]` to its options.',
+      ],
+    ],
+    ['withoutSchema', [`@Body() is not validated. ${ADVICE}`]],
     ['rawBody', [expect.stringMatching(/^@RawBody\(\) is undefined: .*raw bodies\.$/) as string]],
     ['headers', [expect.stringMatching(/^@Headers\(\) is not validated\./) as string]],
   ])('%s', (name, problems) => {

@@ -1,6 +1,6 @@
 // @ts-check
 // A feature with middleware before and after the guards, and paths that a package mounts.
-import { Controller, ForbiddenException, Get, Module } from '@nestjs/common';
+import { Controller, ForbiddenException, Get, Module, RequestMethod } from '@nestjs/common';
 import { ExternalContextCreator, HttpAdapterHost } from '@nestjs/core';
 import express from 'express';
 import { UseMiddleware } from '#dist/platform/http/routing/use-middleware.js';
@@ -102,7 +102,7 @@ class WaresModule {
   }
   /** @param {import('@nestjs/common').MiddlewareConsumer} consumer */
   configure(consumer) {
-    consumer.apply(before).forRoutes('{*path}');
+    consumer.apply(before).forRoutes({ path: '{*path}', method: RequestMethod.ALL });
   }
   onModuleInit() {
     /** @type {import('express').Express} */

@@ -18,8 +18,8 @@ export class EntityCheck implements OnModuleInit {
 }
 
 function problemsOf({ target, propertyName, generationStrategy, ...column }: Column): string[] {
-  // The table of a many-to-many relation has no class.
-  if (typeof target === 'string') return [];
+  // The table of a many-to-many relation has no class, and the column of @JoinColumn() no property.
+  if (typeof target !== 'function') return [];
   const declared: unknown = Reflect.getMetadata(
     'design:type',
     target.prototype as object,

@@ -4,14 +4,15 @@ import { Settings } from '../../config/settings.js';
 import { perRoute, requestOf } from '../request/request-context.js';
 import { RESPONSE_DEADLINE } from '../request/response-deadline.js';
 import { ArrivingBodies } from './arriving-bodies.js';
+import { isMounted } from '../request/mounted-path.js';
 import { parseJson } from './parse-json.js';
-import { acceptUpload, isMultipart, readJsonBody } from './read-body.js';
+import { acceptUpload, isJson, isMultipart, readJsonBody } from './read-body.js';
 
 /** Time for all work of the service except its waits for the database. */
 const MARGIN_MS = 500;
 
 /**
- * Reads and parses the body for handlers with a `@Body()` parameter. Express's body parser would
+ * Reads and parses the body for handlers with a `@Body()` parameter, and for packages. Express's body parser would
  * read the body before the guards can reject the request. It leaves the body of an upload to an
  * interceptor. It also sets when the response is due: each wait for the database has its own limit,
  * but several can add up. Connections then sends 503.
@@ -37,7 +38,7 @@ export class JsonBodyGuard implements CanActivate {
     if (takesFiles || (!takesBody && isMultipart(request))) {
       acceptUpload(request, this.arriving);
       waitedMs = this.requestTimeoutMs;
-    } else if (takesBody) {
+    } else if (takesBody || (isJson(request) && isMounted(request))) {
       const startedAt = performance.now();
       const bytes = await readJsonBody(request, this.arriving);
       waitedMs = performance.now() - startedAt;

@@ -34,6 +34,11 @@ export async function readJsonBody(
   return bytes?.length ? bytes : undefined;
 }
 
+/** Returns whether the request has a JSON body that readJsonBody reads. */
+export function isJson({ headers }: Request): boolean {
+  return JSON_MEDIA_TYPE.test(headers['content-type'] ?? '');
+}
+
 /** Returns whether the request uploads files (RFC 7578). */
 export function isMultipart({ headers }: Request): boolean {
   return /^multipart\//i.test(headers['content-type'] ?? '');
@@ -58,8 +63,9 @@ export function acceptUpload(request: Request, arriving: ArrivingBodies): void {
   if (request.expectsContinue) request.res?.writeContinue();
 }
 
-function checkMediaType({ headers }: Request): void {
-  if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) {
+function checkMediaType(request: Request): void {
+  const { headers } = request;
+  if (!isJson(request)) {
     throw new ServiceError('unsupported_media_type', PUBLIC_MESSAGES.unsupportedContentType);
   }
   const coding = headers['content-encoding'] ?? '';

@@ -1,5 +1,11 @@
 import { STATUS_CODES } from 'node:http';
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  Catch,
+  type ExceptionFilter,
+  HttpException,
+  Logger,
+} from '@nestjs/common';
 import { codeOfStatus, ERRORS } from '../../errors/catalogue.js';
 import { ErrorTranslator } from '../../errors/error-translator.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
@@ -10,15 +16,18 @@ import { sendError } from './send-json.js';
 /** Sends every exception as an Error. Only the log line of the request contains the cause. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
+  private readonly logger = new Logger(ErrorFilter.name);
+
   constructor(private readonly translator: ErrorTranslator) {}
 
   catch(exception: unknown, host: ArgumentsHost): unknown {
     const known =
       exception instanceof ServiceError ? exception : this.translator.translate(exception);
     const error = known ?? unknownError(exception);
-    // A resolver of GraphQL returns its error.
-    if (host.getType() !== 'http') return error;
-    return sendError(responseOf(host), error);
+    if (host.getType() === 'http') return sendError(responseOf(host), error);
+    // A resolver of GraphQL returns its error. The request has the status 200.
+    if (error.status >= 500) this.logger.error(error.cause ?? error);
+    return error;
   }
 }
 

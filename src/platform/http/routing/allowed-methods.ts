@@ -10,6 +10,9 @@ interface RouteLayer {
   match(path: string): boolean;
 }
 
+/** The Express routes of middleware that a feature applies with `configure(consumer)`. */
+export const middlewareRoutes = new WeakSet<object>();
+
 /**
  * Returns the methods of all routes at the request's path for `Allow` (RFC 9110, section 10.2.1).
  * Empty when no route matches. It reads the router of Express, which has the routes of all modules.
@@ -20,18 +23,10 @@ export function allowedMethods(request: Request): string[] {
   for (const layer of stack) {
     // The catch-all route. Packages mount their paths after it.
     if (layer.route?.path === EVERY_PATH) break;
-    if (!layer.route || !layer.match(request.path)) continue;
+    if (!layer.route || middlewareRoutes.has(layer.route) || !layer.match(request.path)) continue;
     for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
   }
   if (methods.size === 0) return [];
   if (methods.has('GET')) methods.add('HEAD');
   return [...methods.add('OPTIONS')];
-}
-
-/** Returns whether a package serves the path. It has mounted it after the request's own route. */
-export function isMounted(request: Request): boolean {
-  const { stack } = request.app.router as unknown as { stack: RouteLayer[] };
-  const own = stack.findIndex(({ route }) => route === request.route);
-  // The last two respond to every other request and to errors.
-  return stack.slice(own + 1, -2).some((layer) => layer.match(request.path));
 }

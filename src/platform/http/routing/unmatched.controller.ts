@@ -1,13 +1,9 @@
 import { All, Controller, Module, Next, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { json } from 'express';
-import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { allowedMethods, EVERY_PATH, isMounted } from './allowed-methods.js';
+import { allowedMethods, EVERY_PATH } from './allowed-methods.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
-
-const parseJson = json({ limit: MAX_BODY_BYTES });
 
 /**
  * The catch-all route: requests that match no other route pass the guards. Its module comes last. If
@@ -21,9 +17,7 @@ class UnmatchedController {
     const methods = allowedMethods(request);
     const allow = methods.join(', ');
     if (methods.length === 0) {
-      // Packages rely on the body parser of NestJS, which does not run.
-      if (isMounted(request)) parseJson(request, response, next);
-      else next();
+      next();
       return;
     }
     if (request.method !== 'OPTIONS') {

@@ -1,11 +1,12 @@
 import http from 'node:http';
 import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
-import { StreamableFile } from '@nestjs/common';
+import { type RequestMethod, StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { createExpressMessages } from './express-messages.js';
 import type { Settings } from '../../config/settings.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
+import { middlewareRoutes } from '../routing/allowed-methods.js';
 import type { PublicUrl } from '../routing/public-url.js';
 import { allowPrivateCaching, sendBody, sendError, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
@@ -97,6 +98,18 @@ export class HttpAdapter extends ExpressAdapter {
     if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
     // The client is still sending a body that the service does not read.
     if (!response.req.complete && hasBody(response.req)) lingerAfterResponse(response);
+  }
+
+  /** Overrides ExpressAdapter.createMiddlewareFactory, because middleware is not a route of its path. */
+  override createMiddlewareFactory(
+    method: RequestMethod,
+  ): ReturnType<ExpressAdapter['createMiddlewareFactory']> {
+    const register = super.createMiddlewareFactory(method);
+    return (path, callback) => {
+      register(path, callback);
+      const route = this.express.app.router.stack.at(-1)?.route;
+      if (route) middlewareRoutes.add(route);
+    };
   }
 
   /** Overrides ExpressAdapter.reply to send the result of a handler as JSON or StreamableFile. */

@@ -1,5 +1,6 @@
 import {
   DefaultValuePipe,
+  StandardSchemaValidationPipe,
   type Type,
   ValidationPipe,
   type ValidationPipeOptions,
@@ -18,6 +19,8 @@ import { isDto } from './dto-rules.js';
 const NO_PIPE =
   'is not validated. NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
 const NEVER_SET = 'is undefined: the service has no sessions, and keeps no raw bodies.';
+const UNUSED_SCHEMA =
+  'no pipe reads the schema of a parameter. Add `pipes: [StandardSchemaValidationPipe]` to its options.';
 const FILES = [`${RouteParamtypes.FILE}`, `${RouteParamtypes.FILES}`];
 
 /** The decorators that pass input of the client, and why some of them cannot be used. */
@@ -35,7 +38,14 @@ const DECORATORS: Readonly<Record<string, readonly [name: string, problem?: stri
 
 type Pipe = (object | Type) & { expectedType?: unknown };
 
-type Parameters = Record<string, { index: number; data?: unknown; pipes?: readonly Pipe[] }>;
+interface Parameter {
+  index: number;
+  data?: unknown;
+  pipes?: readonly Pipe[];
+  /** A Standard Schema, such as one of zod. */
+  schema?: unknown;
+}
+type Parameters = Record<string, Parameter>;
 
 /**
  * Returns one line for each parameter of a handler that DtoValidationPipe would pass unvalidated or
@@ -50,15 +60,17 @@ export function handlerProblems(controller: Type, name: string): string[] {
       (target) => (Reflect.getMetadata(key, target) ?? []) as Pipe[],
     );
   return Object.entries((parameters ?? {}) as Parameters).flatMap(
-    ([key, { index, data, pipes = [] }]) => {
+    ([key, { index, data, pipes = [], schema }]) => {
       const [kind = ''] = key.split(':');
       const allPipes = [...metadata(PIPES_METADATA), ...pipes];
       const type = types[index];
       if (isDto(type) && allPipes.some(forbidsOthers)) STRICT_DTOS.add(type);
-      const hasPipe = allPipes.some(validates);
+      const hasPipe = allPipes.some((pipe) => validates(pipe, schema));
       const problems = FILES.includes(kind)
         ? fileProblems(metadata(INTERCEPTORS_METADATA))
-        : parameterProblems(kind, data, type, hasPipe);
+        : schema !== undefined && !hasPipe
+          ? [UNUSED_SCHEMA]
+          : parameterProblems(kind, data, type, hasPipe);
       return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
     },
   );
@@ -91,9 +103,15 @@ function forbidsOthers(pipe: Pipe): boolean {
   return pipe instanceof ValidationPipe && validatorOptions?.forbidNonWhitelisted === true;
 }
 
-/** Every pipe validates, except DefaultValuePipe and a ValidationPipe without `expectedType`. */
-function validates(pipe: Pipe): boolean {
-  const prototype: unknown = typeof pipe === 'function' ? pipe.prototype : pipe;
-  if (prototype instanceof DefaultValuePipe) return false;
-  return !(prototype instanceof ValidationPipe) || pipe.expectedType !== undefined;
+/**
+ * Every pipe validates, except DefaultValuePipe, a ValidationPipe without `expectedType`, and a
+ * StandardSchemaValidationPipe without a schema.
+ */
+function validates(pipe: Pipe, schema: unknown): boolean {
+  // The prototype of a class is no instance of it.
+  const instance: unknown =
+    typeof pipe === 'function' ? Object.create(pipe.prototype as object) : pipe;
+  if (instance instanceof DefaultValuePipe) return false;
+  if (instance instanceof StandardSchemaValidationPipe) return schema !== undefined;
+  return !(instance instanceof ValidationPipe) || pipe.expectedType !== undefined;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // @ts-check
-// Runs the Nest CLI and formats the files that it writes. npm downloads the CLI at its first use. As a
+// `npx nest` runs the Nest CLI and formats the files that it writes. npm downloads the CLI at its first use. As a
 // package of the project, it would make `npm ci` warn on Node.js 20: its code generators declare 22.22.3,
 // although they run on 20, and it would bring 60 packages along.
 import { spawnSync } from 'node:child_process';
@@ -18,7 +18,7 @@ function npmExec(...args) {
 }
 
 // The folder of nest-cli.json.
-process.chdir(fileURLToPath(new URL('../..', import.meta.url)));
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const startMs = Date.now();
 process.exitCode = npmExec(`--package=${NEST_CLI}`, '--', 'nest', ...process.argv.slice(2));
 const written = readdirSync('src', { recursive: true, encoding: 'utf8' })
