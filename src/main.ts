@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import { SettingError } from './platform/config/setting-error.js';
+import { SettingError } from './platform/config/environment-reader.js';
 import type { ServerSettings } from './platform/config/server-settings.js';
 import { Settings } from './platform/config/settings.js';
 import { type DatabaseLocation, locateDatabase } from './platform/database/database-location.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import pg from 'pg';
-import { SettingError } from '../../src/platform/config/setting-error.js';
+import { SettingError } from '../../src/platform/config/environment-reader.js';
 import { Settings } from '../../src/platform/config/settings.js';
 
 const ADDRESS = 'postgres://user:secret@db:5432/pets';

@@ -1,4 +1,4 @@
-/** A bigint is text with this prefix, because JSON.parse would round it. Other such text gets another one. */
+/** A bigint is text with this prefix, because JSON.parse would round it. Such text gets another. */
 const PREFIX = '$';
 
 /** Writes a payload as JSON in which bigints are exact. Dates become text, as in all JSON. */

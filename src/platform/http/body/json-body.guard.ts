@@ -12,9 +12,9 @@ import { acceptUpload, isJson, isMultipart, readJsonBody } from './read-body.js'
 const MARGIN_MS = 500;
 
 /**
- * Reads and parses the body for handlers with a `@Body()` parameter, and for packages. Express's body parser would
- * read the body before the guards can reject the request. It leaves the body of an upload to an
- * interceptor. It also sets when the response is due: each wait for the database has its own limit,
+ * Reads and parses the body for handlers with a `@Body()` parameter, and for what packages mount.
+ * Express's body parser would read the body before the guards can reject the request. The body of an
+ * upload is left to an interceptor. It also sets when the response is due: each wait for the database has its own limit,
  * but several can add up. Connections then sends 503.
  */
 @Injectable()

@@ -9,7 +9,7 @@ interface Layer {
   match(path: string): boolean;
 }
 
-/** Returns whether no route matches the request, and a package has mounted its path after the routes. */
+/** Returns whether a package serves the path, for which there is no route. */
 export function isMounted(request: Request): boolean {
   if (routeOf(request) !== 'unmatched') return false;
   const { stack } = request.app.router as unknown as { stack: Layer[] };

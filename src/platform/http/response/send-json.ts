@@ -6,8 +6,8 @@ import type { Request, Response } from '../request/request.js';
 const JSON_TYPE = 'application/json';
 
 /**
- * Sends a body: JSON text, unless a type is declared. A 200 to GET or HEAD gets an ETag computed from the body and the Link header, or
- * becomes 304. A handler that sets `Cache-Control` itself gets no ETag.
+ * Sends a body: JSON text, unless a type is declared. A 200 to GET or HEAD gets an ETag, computed from
+ * the body and the Link header, or becomes 304. A handler that sets `Cache-Control` gets no ETag.
  */
 export function sendBody(request: Request, response: Response, body: string | Uint8Array): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD';

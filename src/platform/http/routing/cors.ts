@@ -34,7 +34,7 @@ export class Cors implements NestMiddleware {
   }
 }
 
-/** Responds to preflights from these origins, for which browsers send no API key. They are not counted. */
+/** Responds to preflights from these origins. They have no API key and are not counted. */
 @Injectable()
 export class Preflights implements NestMiddleware {
   constructor(private readonly limits: AddressLimits) {}
