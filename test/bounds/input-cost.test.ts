@@ -17,20 +17,19 @@ const PLACES: [string, string, string][] = [
   ['NewPet', '{"name":"Frank","categoryId":7,"unknown":', '}'],
   ['NewPet', '{"categoryId":7,"name":', '}'],
   ['NewPet', '{"name":"Frank","categoryId":', '}'],
-  ...['buyer', 'people', 'names', 'shape', 'lines', 'notes', 'anything', 'unknown'].map(
+  ...['buyer', 'people', 'lines', 'notes', 'anything', 'unknown'].map(
     (name): [string, string, string] => ['Order', `{"${name}":`, '}'],
   ),
   ['Order', '{"buyer":{"number":1,"first":', '}}'],
   ['Order', '{"people":[{"title":', '}]}'],
   ['Order', '{"people":[{"unknown":', '}]}'],
-  ['Order', '{"names":{"a":{"first":', '}}}'],
   ['Person', '{"unknown":', '}'],
 ];
 
 const LEAVES = [
   ...['1', '1e18', '1e-400', '12345678901234567', '-5.00000000000000001', '2e299', '9'.repeat(99)],
   ...['""', '"text"', '"\\n"', 'null', '{}', '[]', '{"first":"a","number":1}', '{"first":1}'],
-  ...['{"first":"circle","number":1,"radius":2}', `${'['.repeat(20)}${']'.repeat(20)}`],
+  `${'['.repeat(20)}${']'.repeat(20)}`,
 ];
 
 const CONTAINERS: Record<string, (leaf: string, name: string) => string> = {

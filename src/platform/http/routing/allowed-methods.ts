@@ -21,9 +21,10 @@ export function allowedMethods(request: Request): string[] {
   const { stack } = request.app.router as unknown as { stack: RouteLayer[] };
   const methods = new Set<string>();
   for (const layer of stack) {
+    if (!layer.route || middlewareRoutes.has(layer.route)) continue;
     // The catch-all route. Packages mount their paths after it.
-    if (layer.route?.path === EVERY_PATH) break;
-    if (!layer.route || middlewareRoutes.has(layer.route) || !layer.match(request.path)) continue;
+    if (layer.route.path === EVERY_PATH) break;
+    if (!layer.match(request.path)) continue;
     for (const method of Object.keys(layer.route.methods)) methods.add(method.toUpperCase());
   }
   if (methods.size === 0) return [];
