@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { Logger as NestLog, type Type } from '@nestjs/common';
-import { ModulesContainer, NestFactory } from '@nestjs/core';
+import { ApplicationConfig, ModulesContainer, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { type AppOptions, platformModule, VERSIONING } from './platform.module.js';
@@ -10,6 +10,7 @@ import { reach, scopeEnhancers } from './feature-enhancers.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds, RequestContext } from './http/request/request-context.js';
 import { Overload } from './overload.js';
+import { useAsBaseFilter } from './http/server/base-filter.js';
 import './http/server/parse-pipes.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { DOCUMENTATION, MIDDLEWARE, RESPONSE } from './pipeline.js';
@@ -69,6 +70,8 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
   app.get(Overload).setsLimitHeaders = modules.some(({ instance }) => 'configure' in instance);
   DOCUMENTATION(app, options);
   scopeEnhancers(app, options.features);
+  // The filter of the service is the only one that is left.
+  app.get(ApplicationConfig).getGlobalFilters().forEach(useAsBaseFilter);
 }
 
 /**

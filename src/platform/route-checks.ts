@@ -1,6 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { cachingProblems } from './access/cached-route-check.js';
+import { callerKeyProblems } from './access/caller-key.decorator.js';
 import { StartError } from './errors/start-error.js';
 import { routeHandlers } from './http/request/route-handlers.js';
 import { handlerProblems } from './http/validation/parameter-check.js';
@@ -21,6 +22,7 @@ export class RouteChecks implements OnModuleInit {
       ...handlers.flatMap(idempotencyProblems),
       ...handlers.flatMap(routeLimitProblems),
       ...handlers.flatMap(cachingProblems),
+      ...handlers.flatMap(callerKeyProblems),
       ...requestLogProblems(this.discovery.getProviders()),
     ];
     if (problems.length > 0) throw new StartError([...new Set(problems)].join('\n'));

@@ -63,6 +63,18 @@ describe('the handlers of events', () => {
     );
   });
 
+  it('has no wildcard in the name of its event', async () => {
+    class Wildcards {
+      @OnEvent('order.*')
+      send(): void {
+        // Never called.
+      }
+    }
+    await expect(handlersOf([Wildcards])).rejects.toThrow(
+      'Wildcards.send: @OnEvent() has no wildcards. Name each event.',
+    );
+  });
+
   it('cannot have the name of another handler', async () => {
     await expect(handlersOf([Messages], [Messages])).rejects.toThrow(
       /^Messages.send: two providers with @OnEvent\(\) have this name/,

@@ -92,6 +92,12 @@ describe('APP_INTERCEPTOR, APP_GUARD, APP_PIPE and APP_FILTER of a feature', () 
     ]);
   });
 
+  test('GET /v1/filtered › 403 as an Error from a filter that extends BaseExceptionFilter', async () => {
+    const response = await store.api.get('/v1/filtered');
+    expectError(response, 403, 'forbidden');
+    expect(response.json.message).toBe('Not today.');
+  });
+
   test('a second application in the process does not run an interceptor twice', async () => {
     const second = await startService({
       database: store.database,

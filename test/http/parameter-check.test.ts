@@ -28,6 +28,7 @@ import {
   Allow,
   ArrayMaxSize,
   IsArray,
+  IsBoolean,
   IsInt,
   IsObject,
   IsOptional,
@@ -367,6 +368,35 @@ class PropertiesController {
   @Post()
   chosenByParent(@Body() _body: ChosenByParent) {}
 }
+
+test.each([
+  ['segments', []],
+  ['text', [`Files.text: @Param('path') is a list of path segments. Declare it as string[].`]],
+])('a wildcard of the path is a list of segments: %s', (name, problems) => {
+  class Files {
+    @Get('files/*path')
+    segments(@Param('path') _path: string[]) {}
+
+    @Get('text/*path')
+    text(@Param('path') _path: string) {}
+  }
+  expect(handlerProblems(Files, name)).toEqual(problems);
+});
+
+test('@Type(() => Boolean) makes every text true, so the start fails', () => {
+  class Filter {
+    @IsBoolean()
+    @Type(() => Boolean)
+    isSold!: boolean;
+  }
+  class Toys {
+    @Get()
+    list(@Query() _filter: Filter) {}
+  }
+  expect(handlerProblems(Toys, 'list')).toEqual([
+    expect.stringMatching(/^Toys\.list: Filter\.isSold has @Type\(\(\) => Boolean\), which makes/),
+  ]);
+});
 
 describe('a property of a DTO that is not validated', () => {
   test.each([

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
-import { Controller, Get, type Type } from '@nestjs/common';
-import { SkipThrottle, Throttle } from '@nestjs/throttler';
+import { Controller, Get, type Type, UseGuards } from '@nestjs/common';
+import { SkipThrottle, Throttle, ThrottlerGuard } from '@nestjs/throttler';
 import { Public } from '../../src/platform/access/public.decorator.js';
 import { routeLimitProblems } from '../../src/platform/rate-limit/route-limit.js';
 import { unknownKey } from '../harness/database/api-keys.js';
@@ -199,8 +199,8 @@ describe('the start', () => {
     const descriptor = Object.getOwnPropertyDescriptor(Reports.prototype, 'read')!;
     for (const decorate of [Get(), ...method]) decorate(Reports.prototype, 'read', descriptor);
     for (const decorate of [Controller(), ...controller]) decorate(Reports);
-    const handler = descriptor.value as object;
-    return routeLimitProblems({ controller: Reports as Type, name: 'read', method: handler });
+    const read = { name: 'read', method: descriptor.value as object, isRequestScoped: false };
+    return routeLimitProblems({ controller: Reports as Type, ...read });
   }
   const throttle = (limit: unknown, ttl: unknown, more: object = {}) =>
     Throttle({ default: { limit, ttl, ...more } } as never);
@@ -227,6 +227,8 @@ describe('the start', () => {
     [/supports only limit and ttl/, [], [throttle(1, 1_000, { generateKey: () => 'a' })]],
     [/of the throttler 'default'/, [Throttle({ short: { limit: 1, ttl: 1_000 } })], []],
     [/of the throttler 'default'/, [], [SkipThrottle({ long: true })]],
+    [/ThrottlerGuard would replace/, [UseGuards(ThrottlerGuard)], []],
+    [/ThrottlerGuard would replace/, [], [UseGuards(Object.create(ThrottlerGuard.prototype))]],
   ])('fails with %s', (message, method, controller) => {
     const problems = [...new Set(problemsOf(method, controller))];
     expect(problems).toEqual([expect.stringMatching(message)]);

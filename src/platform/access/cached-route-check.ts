@@ -8,7 +8,8 @@ import {
 import type { RouteHandler } from '../http/request/route-handlers.js';
 
 /** Returns a line if an interceptor could send the response for one caller to another. */
-export function cachingProblems({ controller, name, method }: RouteHandler): string[] {
+export function cachingProblems(handler: RouteHandler): string[] {
+  const { controller, name, method, isRequestScoped } = handler;
   const interceptors = [controller, method].flatMap(
     (target) => (Reflect.getMetadata(INTERCEPTORS_METADATA, target) ?? []) as (object | Type)[],
   );
@@ -17,7 +18,7 @@ export function cachingProblems({ controller, name, method }: RouteHandler): str
     (kind) =>
       kind.includes(CUSTOM_ROUTE_ARGS_METADATA) || kind.startsWith(`${RouteParamtypes.REQUEST}:`),
   );
-  if (!getsCaller || !interceptors.some(sharesResponses)) return [];
+  if (!(getsCaller || isRequestScoped) || !interceptors.some(sharesResponses)) return [];
   return [
     `${controller.name}.${name}: CacheInterceptor would send the response for one caller to others. Extend it, and let trackBy() return a key with the owner.`,
   ];

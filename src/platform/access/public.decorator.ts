@@ -15,9 +15,13 @@ export const SKIP_THROTTLE = `${THROTTLER_SKIP}default`;
 export const Public = (): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(PUBLIC, true), ApiSecurity({}));
 
+/** Whether a handler or its controller is `@Public()`. */
+export const isPublicHandler = (controller: object, handler: object): boolean =>
+  [handler, controller].some((target) => Reflect.hasMetadata(PUBLIC, target));
+
 /** Whether the route of the request, or its controller, is `@Public()`. */
 export const isPublic = perRoute((context) =>
-  [context.getHandler(), context.getClass()].some((target) => Reflect.hasMetadata(PUBLIC, target)),
+  isPublicHandler(context.getClass(), context.getHandler()),
 );
 
 /** Whether the caller is needed: for the rate limit, or because the route requires an API key. */

@@ -45,6 +45,9 @@ export class EventHandlers implements OnModuleInit {
     if (!subscription) return;
     const { name: className } = prototype.constructor as Type;
     const id = `${className}.${name}`;
+    if (subscription.event.includes('*')) {
+      throw new StartError(`${id}: @OnEvent() has no wildcards. Name each event.`);
+    }
     if (!provider.isDependencyTreeStatic()) {
       throw new StartError(`${id}: @OnEvent() requires a singleton provider. Remove its scope.`);
     }

@@ -1,5 +1,6 @@
-import { RequestMethod } from '@nestjs/common';
-import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/internal';
+import { RequestMethod, type Type } from '@nestjs/common';
+import { GUARDS_METADATA, METHOD_METADATA, PATH_METADATA } from '@nestjs/common/internal';
+import { ThrottlerGuard } from '@nestjs/throttler';
 import { THROTTLER_LIMIT, THROTTLER_TTL } from '@nestjs/throttler/dist/throttler.constants.js';
 import { isUncounted, SKIP_THROTTLE } from '../access/public.decorator.js';
 import { SECOND_MS } from '../config/clock.js';
@@ -41,6 +42,11 @@ export function routeLimitProblems({ controller, name, method }: RouteHandler): 
   if ([method, controller].some(hasUnsupportedOption)) {
     problems.push("@Throttle() supports only limit and ttl, of the throttler 'default'.");
   }
+  if ([method, controller].some(hasThrottlerGuard)) {
+    problems.push(
+      'ThrottlerGuard would replace the rate limit headers. Remove it, and use @Throttle().',
+    );
+  }
   const { limit, lengthMs } = routeQuota(controller, method) ?? { limit: 1, lengthMs: SECOND_MS };
   if (!(Number.isInteger(limit) && limit > 0 && limit <= MAX_LIMIT)) {
     problems.push('The limit of @Throttle() must be an integer from 1 to 4294967295.');
@@ -49,6 +55,15 @@ export function routeLimitProblems({ controller, name, method }: RouteHandler): 
     problems.push('The ttl of @Throttle() must be whole seconds, in milliseconds: 60_000.');
   }
   return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
+}
+
+/** `@UseGuards(ThrottlerGuard)`, or an APP_GUARD of a feature. */
+function hasThrottlerGuard(target: object): boolean {
+  const guards = (Reflect.getMetadata(GUARDS_METADATA, target) ?? []) as (object | Type)[];
+  return guards.some((guard) => {
+    const prototype: unknown = typeof guard === 'function' ? guard.prototype : guard;
+    return prototype instanceof ThrottlerGuard || prototype === ThrottlerGuard.prototype;
+  });
 }
 
 function hasUnsupportedOption(target: object): boolean {

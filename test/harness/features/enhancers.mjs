@@ -10,9 +10,17 @@ import {
   HttpException,
   Module,
   Post,
+  UseFilters,
   ValidationPipe,
 } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE, HttpAdapterHost } from '@nestjs/core';
+import {
+  APP_FILTER,
+  APP_GUARD,
+  APP_INTERCEPTOR,
+  APP_PIPE,
+  BaseExceptionFilter,
+  HttpAdapterHost,
+} from '@nestjs/core';
 import { Exclude, Type } from 'class-transformer';
 import { IsOptional, IsString, ValidateNested } from 'class-validator';
 import { map } from 'rxjs';
@@ -128,6 +136,22 @@ class AllExceptions {
 Reflect.defineMetadata('design:paramtypes', [HttpAdapterHost], AllExceptions);
 Catch()(AllExceptions);
 
+/** As in the documentation of NestJS. */
+class OwnFilter extends BaseExceptionFilter {
+  /** @override @param {unknown} exception @param {import('@nestjs/common').ArgumentsHost} host */
+  catch(exception, host) {
+    super.catch(exception, host);
+  }
+}
+Catch()(OwnFilter);
+class FilteredController {
+  fail() {
+    throw new ForbiddenException('Not today.');
+  }
+}
+decorate(FilteredController, 'fail', Get(), UseFilters(new OwnFilter()));
+Controller({ path: 'filtered', version: '1' })(FilteredController);
+
 const nested = feature({ controllers: [NestedController] });
 // A package that other modules import.
 const filters = feature({ providers: [{ provide: APP_FILTER, useClass: AllExceptions }] });
@@ -148,7 +172,7 @@ const toys = feature({
     },
   ],
 });
-const other = feature({ controllers: [PlainController] });
+const other = feature({ controllers: [PlainController, FilteredController] });
 
 // eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the decorator is all of it
 class AppModule {}

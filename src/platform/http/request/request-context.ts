@@ -62,10 +62,13 @@ export function isHealthProbe({ method, url }: Request): boolean {
   return (method === 'GET' || method === 'HEAD') && HEALTH_PROBE.test(url);
 }
 
+/** The path of the catch-all route, which has all methods. */
+export const EVERY_PATH = '/{*path}';
+
 /** Returns the path template of the route, such as `/v1/pets/:petId`, or 'unmatched'. */
 export function routeOf(request: Request): string {
   const path: unknown = (request.route as { path?: unknown } | undefined)?.path;
-  return typeof path === 'string' && !path.includes('*') ? path : 'unmatched';
+  return typeof path === 'string' && path !== EVERY_PATH ? path : 'unmatched';
 }
 
 /** Returns whether the request has a body (RFC 9112, section 6.3). */

@@ -8,17 +8,20 @@ export interface RouteHandler {
   readonly name: string;
   /** The function that holds the metadata of the method's decorators. */
   readonly method: object;
+  /** Whether a new controller is created for each request, which its providers can read. */
+  readonly isRequestScoped: boolean;
 }
 
 /** Returns every handler of the application. */
 export function routeHandlers(discovery: DiscoveryService): RouteHandler[] {
   const scanner = new MetadataScanner();
-  return discovery.getControllers().flatMap(({ metatype }) => {
-    const controller = metatype as Type;
+  return discovery.getControllers().flatMap((wrapper) => {
+    const controller = wrapper.metatype as Type;
+    const isRequestScoped = !wrapper.isDependencyTreeStatic();
     const prototype = controller.prototype as Record<string, object>;
     return scanner
       .getAllMethodNames(prototype)
-      .map((name) => ({ controller, name, method: prototype[name] ?? {} }))
+      .map((name) => ({ controller, name, method: prototype[name] ?? {}, isRequestScoped }))
       .filter(({ method }) => Reflect.hasMetadata(PATH_METADATA, method));
   });
 }

@@ -1,8 +1,6 @@
 import type { IRoute } from 'express';
+import { EVERY_PATH } from '../request/request-context.js';
 import type { Request } from '../request/request.js';
-
-/** The path of the catch-all route, which has all methods. */
-export const EVERY_PATH = '/{*path}';
 
 /** The properties of an Express router layer that this file reads. */
 interface RouteLayer {

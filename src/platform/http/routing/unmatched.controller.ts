@@ -2,7 +2,8 @@ import { All, Controller, Module, Next, Req, Res, VERSION_NEUTRAL } from '@nestj
 import { ApiExcludeController } from '@nestjs/swagger';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { allowedMethods, EVERY_PATH } from './allowed-methods.js';
+import { EVERY_PATH } from '../request/request-context.js';
+import { allowedMethods } from './allowed-methods.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 
 /**

@@ -42,6 +42,9 @@ function propertyProblem(dto: Type, property: string, rules: readonly Rule[]): s
   const declared: unknown = Reflect.getMetadata('design:type', dto.prototype as object, property);
   const isNested = checks.some(isNestedRule);
   const { options, typeFunction } = nestedTypeOf(dto, property) ?? {};
+  if (typeFunction?.length === 0 && typeFunction() === Boolean) {
+    return `has @Type(() => Boolean), which makes every text true. Use @Transform(({ value }) => value === 'true').`;
+  }
   const isChosen = options?.discriminator !== undefined || (typeFunction?.length ?? 0) > 0;
   if (isNested && (isChosen || declared === Map || declared === Set)) {
     return 'is a Map, a Set or a choice of nested DTOs. Use one class, or an array of it: @Type(() => …).';

@@ -26,7 +26,7 @@ export const STRICT_DTOS = new WeakSet<object>();
 export class DtoValidationPipe implements PipeTransform<unknown, Promise<unknown>> {
   /** @throws ServiceError invalid_request that lists the first 50 invalid properties */
   async transform(value: unknown, { type, metatype, data }: ArgumentMetadata): Promise<unknown> {
-    if (metatype === String && typeof value === 'string' && value.includes('\0')) {
+    if ((metatype === String || metatype === Array) && hasNul(value)) {
       // PostgreSQL rejects NUL in text, and a client must not cause a 500.
       throw new ServiceError('invalid_request', `${data} must not contain NUL.`);
     }
@@ -45,4 +45,9 @@ export class DtoValidationPipe implements PipeTransform<unknown, Promise<unknown
     members.checkSize();
     return dto;
   }
+}
+
+/** @param value a parameter, or the segments of a path that a wildcard matches */
+function hasNul(value: unknown): boolean {
+  return [value].flat().some((text) => typeof text === 'string' && text.includes('\0'));
 }

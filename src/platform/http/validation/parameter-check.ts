@@ -8,6 +8,7 @@ import {
 import {
   INTERCEPTORS_METADATA,
   PARAMTYPES_METADATA,
+  PATH_METADATA,
   PIPES_METADATA,
   ROUTE_ARGS_METADATA,
   RouteParamtypes,
@@ -70,10 +71,16 @@ export function handlerProblems(controller: Type, name: string): string[] {
         ? fileProblems(metadata(INTERCEPTORS_METADATA))
         : schema !== undefined && !hasPipe
           ? [UNUSED_SCHEMA]
-          : parameterProblems(kind, data, type, hasPipe);
+          : parameterProblems(kind, data, type, hasPipe, isWildcard(prototype[name], data));
       return problems.map((problem) => `${controller.name}.${name}: ${problem}`);
     },
   );
+}
+
+/** Express passes the segments of a path that a wildcard matches as a list: `@Get('files/*path')`. */
+function isWildcard(method: object | undefined, data: unknown): boolean {
+  const paths = [Reflect.getMetadata(PATH_METADATA, method ?? {}) as unknown].flat();
+  return paths.some((path) => String(path).includes(`*${String(data)}`));
 }
 
 function fileProblems(interceptors: readonly object[]): string[] {
@@ -81,15 +88,23 @@ function fileProblems(interceptors: readonly object[]): string[] {
   return ['@UploadedFile() is undefined without @UseInterceptors(FileInterceptor(…)).'];
 }
 
-function parameterProblems(kind: string, data: unknown, type: unknown, hasPipe: boolean): string[] {
+function parameterProblems(
+  kind: string,
+  data: unknown,
+  type: unknown,
+  hasPipe: boolean,
+  isSegments: boolean,
+): string[] {
   const [decorator, problem] = DECORATORS[kind] ?? [];
   // The request, the response, and decorators of the author.
   if (decorator === undefined) return [];
   const argument = typeof data === 'string' ? `'${data}'` : '';
   if (problem !== undefined) return [`${decorator}(${argument}) ${problem}`];
   if (isDto(type)) return dtoProblems(type);
-  // A segment of the path is always one string.
-  if (hasPipe || (decorator === '@Param' && argument && type === String)) return [];
+  const isSegment = decorator === '@Param' && argument !== '';
+  if (isSegment && isSegments && type === String)
+    return [`@Param(${argument}) is a list of path segments. Declare it as string[].`];
+  if (hasPipe || (isSegment && type === (isSegments ? Array : String))) return [];
   const isClass = /^class\b/.test(String(type));
   const reason = isClass ? `: ${(type as Type).name} has no validation rule` : '';
   return [

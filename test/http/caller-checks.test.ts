@@ -1,7 +1,8 @@
 import 'reflect-metadata';
 import { type CallHandler, Controller, Get, Req, UseInterceptors } from '@nestjs/common';
 import { cachingProblems } from '../../src/platform/access/cached-route-check.js';
-import { CallerKey } from '../../src/platform/access/caller-key.decorator.js';
+import { CallerKey, callerKeyProblems } from '../../src/platform/access/caller-key.decorator.js';
+import { Public } from '../../src/platform/access/public.decorator.js';
 
 /** As in @nestjs/cache-manager. */
 class CacheInterceptor {
@@ -56,11 +57,32 @@ test.each([
 ] as const)('the start fails for a cached route that gets the caller: %s %s', (name, fails) => {
   const { [name]: method } = ToysController.prototype as unknown as Record<string, object>;
   if (!method) throw new Error(`no ${name}`);
-  expect(cachingProblems({ controller: ToysController, name, method })).toEqual(
+  const handler = { controller: ToysController, name, method, isRequestScoped: false };
+  expect(cachingProblems(handler)).toEqual(
     fails
       ? [
           `ToysController.${name}: CacheInterceptor would send the response for one caller to others. Extend it, and let trackBy() return a key with the owner.`,
         ]
       : [],
   );
+});
+
+test('the start fails for a cached route whose providers can read the request', () => {
+  const [name, method] = ['list', Reflect.get(ToysController.prototype, 'list')] as const;
+  const handler = { controller: ToysController, name, method, isRequestScoped: true };
+  expect(cachingProblems(handler)).toHaveLength(1);
+});
+
+test('the start fails for a public route that takes the API key of its caller', () => {
+  class Open {
+    @Public()
+    @Get()
+    list(@CallerKey() _key: object) {
+      return {};
+    }
+  }
+  const [name, method] = ['list', Reflect.get(Open.prototype, 'list')] as const;
+  expect(callerKeyProblems({ controller: Open, name, method, isRequestScoped: false })).toEqual([
+    'Open.list: a @Public() route has no @CallerKey(). Remove one of them.',
+  ]);
 });
