@@ -5,10 +5,10 @@ import { askUntil, inParallel, sequentially, limitsOf } from '../harness/rate-li
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
-/** Longer than the default, because a busy machine can pause a process for 0.1 seconds. */
-const TIMEOUT_MS = 300;
+/** Longer than the default, because a busy machine can pause a process for 0.3 seconds. */
+const TIMEOUT_MS = 600;
 /** The time limit of a command and the delay of a busy machine. */
-const BOUND_MS = 900;
+const BOUND_MS = 1_500;
 const ROUTE = '/v1/nothing';
 
 interface Timed {

@@ -1,5 +1,14 @@
-import { Column, Entity, OneToMany, PrimaryGeneratedColumn, type Relation } from 'typeorm';
-import { Room } from './room.entity.js';
+import {
+  Column,
+  Entity,
+  JoinColumn,
+  ManyToOne,
+  OneToMany,
+  PrimaryGeneratedColumn,
+  type Relation,
+} from 'typeorm';
+
+// In one file, because files that import each other break `npm run deps`.
 
 @Entity('shelters')
 export class Shelter {
@@ -11,4 +20,17 @@ export class Shelter {
 
   @OneToMany(() => Room, (room) => room.shelter, { cascade: true })
   rooms!: Relation<Room>[];
+}
+
+@Entity('rooms')
+export class Room {
+  @PrimaryGeneratedColumn()
+  id!: number;
+
+  @Column('text')
+  name!: string;
+
+  @ManyToOne(() => Shelter, (shelter) => shelter.rooms, { nullable: false })
+  @JoinColumn({ name: 'shelter_id', foreignKeyConstraintName: 'rooms_shelter_id_fkey' })
+  shelter!: Relation<Shelter>;
 }

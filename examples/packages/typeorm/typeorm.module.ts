@@ -15,8 +15,7 @@ import {
   type InsertEvent,
   Repository,
 } from 'typeorm';
-import { Room } from './room.entity.js';
-import { Shelter } from './shelter.entity.js';
+import { Room, Shelter } from './shelter.entity.js';
 
 @Injectable()
 @EventSubscriber()
