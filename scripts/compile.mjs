@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import ts from 'typescript';
@@ -84,10 +84,26 @@ function compressDocs() {
   ];
   const folder = join(OUTPUT, 'platform/http/openapi/compressed/docs');
   const compressed = new Map(
-    files.map((file) => [join(folder, basename(file)), gzipSync(readFileSync(file), { level: 9 })]),
+    files.map((file) => [join(folder, basename(file)), gzipSync(published(file), { level: 9 })]),
   );
   compressed.forEach(writeIfDifferent);
   return compressed;
+}
+
+/**
+ * Returns the content of a file without the name of a source map: the service sends none. The style
+ * sheet shows its dark colors where the browser prefers them, instead of where a script sets a class.
+ *
+ * @param {string} file
+ */
+function published(file) {
+  const content = readFileSync(file);
+  if (extname(file) === '.png') return content;
+  return content
+    .toString()
+    .replace(/\/[/*]# sourceMappingURL=.*/, '')
+    .replace(/html\.dark-mode[^{}]*\{[^{}]*\}/g, '@media (prefers-color-scheme: dark) {$&}')
+    .replaceAll('html.dark-mode', 'html:root');
 }
 
 /**
