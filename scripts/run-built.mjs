@@ -35,6 +35,7 @@ export function loadEnvFile() {
   const listed = Array.from(text.matchAll(/^(?:# )?(\w+)=/gm), ([, name = '']) => name);
   const unlisted = Object.keys(parseEnv(readFileSync(ENV_FILE, 'utf8')))
     .filter((name) => listed.length > 0 && !listed.includes(name))
+    .sort()
     .map((name) => {
       const [nearest = ''] = listed.sort((a, b) => distance(name, a) - distance(name, b));
       return distance(name, nearest) > name.length / 3

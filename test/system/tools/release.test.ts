@@ -55,7 +55,7 @@ describe('release.yml', () => {
     const { run = '' } = steps.find(({ run }) => run?.includes('CHANGELOG.md')) ?? {};
     const env = { PATH: process.env['PATH'], GITHUB_REF_NAME: tag };
     // As GitHub runs a step.
-    const args = ['-e', '-o', 'pipefail', '-c', run];
+    const args = ['--noprofile', '--norc', '-e', '-o', 'pipefail', '-c', run];
     const { status, stderr } = spawnSync('bash', args, { cwd: folder, env, encoding: 'utf8' });
     return status === 0
       ? readFileSync(join(folder, 'release-notes.md'), 'utf8').trim()
