@@ -20,7 +20,10 @@ export async function runBuilt(program) {
   await import(program);
 }
 
-/** Adds the variables of `.env` to the environment, which takes precedence. */
+/**
+ * Adds the variables of `.env` to the environment, which takes precedence. Reports those that
+ * `.env.example` does not list, with the nearest name that it lists.
+ */
 export function loadEnvFile() {
   try {
     process.loadEnvFile(ENV_FILE);
@@ -30,32 +33,34 @@ export function loadEnvFile() {
     process.stderr.write(`${ENV_FILE} cannot be read: ${message}\n`);
     process.exit(1);
   }
-  // The file also contains names that features and packages read, so an unknown one is no error.
-  const text = existsSync(EXAMPLE) ? readFileSync(EXAMPLE, 'utf8') : '';
-  const listed = Array.from(text.matchAll(/^(?:# )?(\w+)=/gm), ([, name = '']) => name);
+  if (!existsSync(EXAMPLE)) return;
+  const listing = readFileSync(EXAMPLE, 'utf8').matchAll(/^(?:# )?(\w+)=/gm);
+  const listed = Array.from(listing, ([, name = '']) => name);
   const unlisted = Object.keys(parseEnv(readFileSync(ENV_FILE, 'utf8')))
-    .filter((name) => listed.length > 0 && !listed.includes(name))
+    .filter((name) => !listed.includes(name))
     .sort()
     .map((name) => {
-      const [nearest = ''] = listed.sort((a, b) => distance(name, a) - distance(name, b));
-      return distance(name, nearest) > name.length / 3
-        ? name
-        : `${name} (did you mean ${nearest}?)`;
+      const near = [1, 2].map((letters) => listed.find((each) => isNear(name, each, letters)));
+      const nearest = near.find(Boolean);
+      return nearest === undefined ? name : `${name} (did you mean ${nearest}?)`;
     });
+  // A package may read such a name, so it is no error.
   if (unlisted.length === 0) return;
   process.stderr.write(`${ENV_FILE}: .env.example does not list ${unlisted.join(', ')}\n`);
 }
 
-/** @param {string} a @param {string} b @returns {number} letters to add, remove or replace (Levenshtein) */
-function distance(a, b) {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (const [index, letter] of [...a].entries()) {
-    const above = row;
-    row = [index + 1];
-    for (const [column, other] of [...b].entries()) {
-      const replaced = (above[column] ?? 0) + Number(letter !== other);
-      row.push(Math.min(replaced, (above[column + 1] ?? 0) + 1, (row[column] ?? 0) + 1));
-    }
-  }
-  return row.at(-1) ?? 0;
+/**
+ * Returns whether adding, removing or replacing so many letters at most makes the names equal.
+ *
+ * @param {string} a @param {string} b @param {number} letters @returns {boolean}
+ */
+function isNear(a, b, letters) {
+  const [restOfA, restOfB] = [a.slice(1), b.slice(1)];
+  if (a[0] === b[0]) return a === b || isNear(restOfA, restOfB, letters);
+  const pairs = /** @type {const} */ ([
+    [restOfA, b],
+    [a, restOfB],
+    [restOfA, restOfB],
+  ]);
+  return letters > 0 && pairs.some(([x, y]) => isNear(x, y, letters - 1));
 }
