@@ -19,6 +19,12 @@ import { fingerprint, MARKER, markStale, ROOT } from './build-if-stale.mjs';
 
 const OUTPUT = join(ROOT, 'dist');
 
+// One line if a folder is read-only or the disk is full.
+process.on('uncaughtException', (/** @type {NodeJS.ErrnoException} */ error) => {
+  process.stderr.write(`${error.syscall === undefined ? error.stack : error.message}\n`);
+  process.exit(1);
+});
+
 /** @type {{ compilerOptions: { tsConfigPath: string, plugins: { name: string, options: object }[] } }} */
 const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, 'nest-cli.json'), 'utf8'));
 export const CONFIG_FILE = join(ROOT, compilerOptions.tsConfigPath);
@@ -177,13 +183,4 @@ function report(diagnostics) {
   return diagnostics.length > 0;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  try {
-    if (!compile()) process.exitCode = 1;
-  } catch (error) {
-    // One line if a folder is read-only or the disk is full.
-    const { syscall, message, stack } = /** @type {NodeJS.ErrnoException} */ (error);
-    process.stderr.write(`${syscall === undefined ? stack : message}\n`);
-    process.exitCode = 1;
-  }
-}
+if (process.argv[1] === fileURLToPath(import.meta.url) && !compile()) process.exitCode = 1;
