@@ -77,9 +77,13 @@ class Machine {
   /** Whether Patroni's REST API returns 200. @param {string} path */
   async is(path) {
     const url = `http://${this.env.PATRONI_RESTAPI_CONNECT_ADDRESS ?? ''}${path}`;
-    const response = await fetch(url, { signal: AbortSignal.timeout(1_000) }).catch(() => null);
-    await response?.text();
-    return response?.status === 200;
+    const request = fetch(url, { signal: AbortSignal.timeout(1_000) });
+    return request
+      .then(async (response) => {
+        await response.text();
+        return response.status === 200;
+      })
+      .catch(() => false);
   }
 
   /** Ends all processes at once, as if the machine lost its power. */

@@ -80,13 +80,18 @@ async function waitUntilBack(cluster, replicas, traffic, sinceMs) {
       cluster.signal,
     ),
   );
-  const listening = async () => {
-    const database = await cluster.connect('pets');
-    const listeners = `SELECT FROM pg_stat_activity WHERE application_name = 'pets key changes'`;
-    const condition = async () => (await database.query(listeners)).rowCount === replicas.length;
-    return waitUntil(condition, failure, cluster.signal).finally(() => database.end());
-  };
-  return Math.max(...(await Promise.all([...ready, ...created, listening()])));
+  const listeners = `SELECT FROM pg_stat_activity WHERE application_name = 'pets key changes'`;
+  const listening = waitUntil(
+    async () => {
+      const database = await cluster.connect('pets').catch(() => null);
+      const result = await database?.query(listeners).catch(() => null);
+      await database?.end();
+      return result?.rowCount === replicas.length;
+    },
+    failure,
+    cluster.signal,
+  );
+  return Math.max(...(await Promise.all([...ready, ...created, listening])));
 }
 
 /** @param {AbortSignal} signal @returns {Promise<import('./runs.mjs').Outcome>} */
@@ -125,6 +130,7 @@ async function failOver(cluster, replicas, key) {
     const leader = await cluster.leader();
     const [fromMs, first] = [performance.now(), traffic.sent.length];
     const failing = fail(leader);
+    failing.catch(() => undefined);
     await cluster.leader(leader);
     const electedMs = performance.now();
     const backMs = await waitUntilBack(cluster, replicas, traffic, electedMs);
@@ -136,7 +142,8 @@ async function failOver(cluster, replicas, key) {
     figures[`${name}: s without lists`] = seconds(traffic.longestGapMs('list', 200, fromMs));
     figures[`${name}: s from the new leader until all replicas work`] = seconds(backMs - electedMs);
     for (const { kind, status } of traffic.sent.slice(first)) {
-      const label = `${name}: ${kind} ${status === 0 ? 'without a response' : status}`;
+      if (status === 200 || status === 201) continue;
+      const label = `${name}: ${kind}s with ${status === 0 ? 'no response' : status}`;
       figures[label] = (figures[label] ?? 0) + 1;
     }
     if (backMs - electedMs > BACK_LIMIT_MS)
@@ -154,7 +161,7 @@ async function failOver(cluster, replicas, key) {
   await traffic.stop();
   const database = await cluster.connect('pets');
   broken.push(...(await traffic.check(database).finally(() => database.end())));
-  figures['confirmed creates'] = traffic.confirmed.length;
+  console.log(`${traffic.sent.length} requests, ${traffic.confirmed.length} confirmed creates.`);
   return { figures, broken };
 }
 
