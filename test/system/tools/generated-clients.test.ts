@@ -104,7 +104,7 @@ from pets.models import NewPet
 client = ApiClient(Configuration(host=os.environ["STORE_URL"] + "/v1"))
 client.configuration.access_token = os.environ["API_KEY"]
 pets = PetsApi(client)
-new_pet = NewPet(name="Max", category_id=9223372036854775807)
+new_pet = NewPet(name="Max", category_id=9007199254740993)
 print(pets.create_pet(new_pet, idempotency_key="max").category_id)
 print(pets.list_pets(limit=1)[0].id)
 `,
@@ -132,7 +132,7 @@ public class Main {
     client.setRequestInterceptor(
         request -> request.header("Authorization", "Bearer " + System.getenv("API_KEY")));
     var pets = new PetsApi(client);
-    var newPet = new NewPet().name("Max").categoryId(9223372036854775807L);
+    var newPet = new NewPet().name("Max").categoryId(9007199254740993L);
     System.out.println(pets.createPet(newPet, "max", null, null).getCategoryId());
     System.out.println(pets.listPets(1, null, null, null, null, null).get(0).getId());
   }
@@ -214,7 +214,7 @@ describe.each([
         ({ stdout: output } = await run(command, args, { cwd, env }));
       }
       const isExact = language !== 'typescript-fetch';
-      expect(output).toBe(`${isExact ? '9223372036854775807' : '9007199254740991'}\n1\n`);
+      expect(output).toBe(`${isExact ? '9007199254740993' : '9007199254740991'}\n1\n`);
     },
     LIMIT_MS,
   );
