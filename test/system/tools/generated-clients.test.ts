@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { createOwner, createPets } from '../../harness/database/factories.js';
+import { send } from '../../harness/http/client.js';
 import { freePort } from '../../harness/processes/free-port.js';
 import { startService, type TestService } from '../../harness/service/service.js';
 
@@ -180,8 +181,8 @@ beforeAll(async () => {
   service = await startService({ onlyPublished: true, env: { PORT: String(await freePort()) } });
   ({ key } = await createOwner(service.database));
   await createPets(service.database, 1);
-  const description = await (await fetch(`${service.url}/openapi.yaml`)).text();
-  writeFileSync(join(folder, 'openapi.yaml'), description);
+  const { text } = await send(service, '/openapi.yaml');
+  writeFileSync(join(folder, 'openapi.yaml'), text);
 });
 afterAll(() => service.close());
 
