@@ -5,6 +5,6 @@ export class IndexRotations1795654800000 {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE INDEX operator_actions_rotated_key_idx
-          ON operator_actions (((details ->> 'keyId')::bigint), id) WHERE action = 'keys rotate'`);
+          ON operator_actions (((details ->> 'keyId')::bigint)) WHERE action = 'keys rotate'`);
   }
 }
