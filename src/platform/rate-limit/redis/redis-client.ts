@@ -9,8 +9,8 @@ const MAX_RECONNECT_DELAY_MS = 1_000;
 const TOPOLOGY_REFRESH_MS = 5_000;
 
 /**
- * Returns a client that is not connected yet. It reconnects automatically. It does not queue
- * commands while it is disconnected, and does not retry commands.
+ * Returns a client that is not connected yet. It reconnects automatically, and does not retry
+ * commands. Send commands only while its status is `ready`: a Cluster would queue them.
  */
 export function createRedisClient(address: RedisAddress) {
   const { nodes, tls, ca, username, password, database } = address;
@@ -34,7 +34,8 @@ export function createRedisClient(address: RedisAddress) {
   }
   return new Cluster([...nodes], {
     redisOptions: options,
-    enableOfflineQueue: false,
+    // Otherwise it rejects commands for a node while it connects to it: a new or promoted master.
+    enableOfflineQueue: true,
     enableReadyCheck: false,
     lazyConnect: true,
     clusterRetryStrategy: reconnectDelayMs,

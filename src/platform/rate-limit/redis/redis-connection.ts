@@ -59,6 +59,7 @@ export class RedisConnection {
    * @throws RedisFailure
    */
   async decide({ kind, id, quotas, ban }: Budget, mode: LimitMode) {
+    if (this.client.status !== 'ready') throw this.connectionFailure();
     const scripts = this.client as unknown as Scripts;
     const { unbanCount, afterRejections, lengthMs } = ban ?? NO_BAN;
     const run = () =>
