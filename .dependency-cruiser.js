@@ -277,10 +277,11 @@ export default {
     },
     {
       name: 'nothing-outside-src',
-      comment: 'Tests, benchmarks, examples and scripts are not part of what is delivered.',
+      comment:
+        'Tests, benchmarks, rehearsals, examples and scripts are not part of what is delivered.',
       severity: 'error',
       from: { path: '^src/' },
-      to: { path: '^(?:test|bench|examples|scripts|dist)/' },
+      to: { path: '^(?:test|bench|rehearsals|examples|scripts|dist)/' },
     },
     {
       name: 'no-development-dependency',

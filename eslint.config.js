@@ -118,7 +118,7 @@ export default defineConfig(
   },
   {
     // Tests read responses as untyped JSON, and their assertions check its shape.
-    files: ['test/**', 'bench/**', 'examples/**/*.mjs', 'scripts/**'],
+    files: ['test/**', 'bench/**', 'rehearsals/**', 'examples/**/*.mjs', 'scripts/**'],
     rules: {
       '@typescript-eslint/no-unsafe-argument': 'off',
       '@typescript-eslint/no-unsafe-assignment': 'off',

@@ -1,30 +1,14 @@
 // @ts-check
-import { execFile } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { programOf } from '../comparison/peers.mjs';
 import { startPostgres } from './postgres.mjs';
 import { startRedis } from './redis.mjs';
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-
-const INSERT_ANIMALS = `
-  INSERT INTO pets (name, category_id, status)
-  SELECT 'Animal ' || n, 1 + n % 5, (ARRAY['available', 'pending', 'sold'])[1 + n % 3]
-    FROM generate_series(1, $1::integer) AS n`;
+import { fillStore, ROOT } from './store.mjs';
 
 /**
- * A database with animals and API keys.
- *
- * @typedef {object} Store
- * @property {import('pg').Client} database
- * @property {Record<string, string>} env libpq's variables and DATABASE_URL
- * @property {{ caller: string, rejected: string }} keys API keys; `rejected` may send one request per day
- * @property {(...command: string[]) => Promise<string>} cli runs a command for operators and returns its output
+ * @typedef {import('./store.mjs').Store} Store
  *
  * What all measured servers share.
  *
@@ -65,29 +49,8 @@ export async function withEnvironment({ animals, earlier }, signal, work) {
       await server.query(`CREATE DATABASE ${name}`).finally(() => server.end());
       const database = await postgres.connect(name);
       cleanups.push(() => database.end());
-      const [PGHOST, PGPORT] = ['127.0.0.1', String(postgres.port)];
-      const DATABASE_URL = `postgres://${user}@${PGHOST}:${PGPORT}/${name}`;
-      const env = { PGHOST, PGPORT, PGUSER: user, PGDATABASE: name, DATABASE_URL };
-      /** @param {string[]} command */
-      const cli = async (...command) => {
-        const program = [programOf(project, 'cli'), ...command];
-        const cliEnv = { PATH: process.env.PATH, ...env };
-        return (await promisify(execFile)(process.execPath, program, { env: cliEnv, signal }))
-          .stdout;
-      };
-      await cli('db', 'migrate');
-      await database.query(INSERT_ANIMALS, [animals]);
-      await database.query('VACUUM ANALYZE');
-      /** @param {string} owner @param {string} limit per minute and per day */
-      const issueKey = async (owner, limit) => {
-        const plan = ['--plan', 'enterprise', '--per-minute', limit, '--per-day', limit];
-        return JSON.parse(await cli('keys', 'issue', '--owner', owner, ...plan, '--json')).key;
-      };
-      const keys = {
-        caller: await issueKey('caller', '1000000000'),
-        rejected: await issueKey('rejected', '1'),
-      };
-      return { database, env, keys, cli };
+      const env = { PGHOST: '127.0.0.1', PGPORT: String(postgres.port), PGUSER: user };
+      return fillStore(database, { ...env, PGDATABASE: name }, { animals, project }, signal);
     };
     const store = await createStore('store', ROOT);
     const earlierStore = earlier === undefined ? undefined : await createStore('earlier', earlier);

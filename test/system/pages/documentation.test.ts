@@ -52,7 +52,9 @@ test.each(markdownFiles())('%s: every path and npm script that it prints exists'
   const text = readProjectFile(page);
   // A feature that the reader adds does not exist yet. The changelog names what is removed.
   const isFuture = /^CHANGELOG|first-change/.test(page);
-  const paths = [...text.matchAll(/`((?:src|test|scripts|deploy|bench|examples)\/[\w./-]*\w)`/g)];
+  const paths = [
+    ...text.matchAll(/`((?:src|test|scripts|deploy|bench|rehearsals|examples)\/[\w./-]*\w)`/g),
+  ];
   const commands = [...text.matchAll(/npm run (?:--silent )?([a-z][\w:]*)/g)];
   const missing = [
     ...paths.map(([, path = '']) => path).filter((path) => !existsSync(join(ROOT, path))),
