@@ -122,6 +122,8 @@ export class RedisConnection {
         return new RedisFailure('memory', { cause: error });
       this.recordError(error);
     }
+    // Its message contains that of the last reply.
+    if ((error as Error).message.startsWith('Too many Cluster')) this.recordError(error);
     return this.connectionFailure();
   }
 
