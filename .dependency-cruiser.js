@@ -135,6 +135,7 @@ export default {
           'idempotency',
           'events',
           'health',
+          'tracing',
         ].map(folder),
         'They observe what every feature shares, so a new feature is observed without an edit here.',
       ),

@@ -7,7 +7,10 @@ import { createOwner } from '../harness/database/factories.js';
 import { askUntil, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
 import { createCertificate, hasOpenssl } from '../harness/processes/certificate.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
+import { metric, untilMetric } from '../harness/service/metrics.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
+
+const OPERATIONS = 'db_client_operation_duration_seconds_count{db_system_name="redis"}';
 
 (hasOpenssl ? describeWithRedis : describe.skip)(
   'the built service with Redis over TLS and a password',
@@ -95,6 +98,19 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
         pets_redis_circuit_open: 0,
         'pets_redis_circuit_changes_total{state="closed"}': 1,
       });
+    });
+
+    test('the time of a command that Redis completes is observed', async () => {
+      const read = async (series: string): Promise<number> =>
+        metric(service, `db_client_operation_duration_seconds_${series}{db_system_name="redis"}`);
+      const [count, sum] = [await read('count'), await read('sum')];
+      expect(count).toBeGreaterThan(0);
+      const { key } = await createOwner(database);
+      // Redis delays writes. A command that takes longer than the service waits is also observed.
+      await redis.client.call('CLIENT', 'PAUSE', '50', 'WRITE');
+      await new ApiClient(service, key).get('/v1/pets');
+      await untilMetric(service, OPERATIONS, (value) => value > count);
+      expect((await read('sum')) - sum).toBeGreaterThan(0.01);
     });
 
     test('exits at once with 0 while Redis hangs', async () => {

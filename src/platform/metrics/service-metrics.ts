@@ -2,10 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { routeOf } from '../http/request/request-context.js';
 import type { Request, Response } from '../http/request/request.js';
+import { observeDuration } from '../tracing/durations.js';
 
 const DURATION_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ];
+
+/** Redis responds within a fraction of a millisecond. */
+const OPERATION_BUCKETS_SECONDS = [0.0001, 0.00025, 0.0005, ...DURATION_BUCKETS_SECONDS];
 
 /** Callers can invent methods. As OpenTelemetry specifies, all others share one label. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -38,6 +42,17 @@ export class ServiceMetrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
+    const operations = new Histogram({
+      name: 'db_client_operation_duration_seconds',
+      help: 'Time from sending statements to PostgreSQL (one, or a batch of up to eight) or a command to Redis to its response, without the wait for a connection of the pool. Commands to Redis that failed are not included',
+      labelNames: ['db_system_name'],
+      buckets: OPERATION_BUCKETS_SECONDS,
+      registers: [this.registry],
+    });
+    for (const system of ['postgresql', 'redis'] as const) {
+      const series = operations.labels(system);
+      observeDuration[system] = (seconds) => series.observe(seconds);
+    }
   }
 
   observeResponse(request: Request, response: Response, durationMs: number): void {

@@ -23,9 +23,9 @@ export function readProjectFile(path: string): string {
   return readFileSync(join(__dirname, '../../..', path), 'utf8');
 }
 
-/** Reads docker-compose.yml as Compose does without variables: `${NAME:-text}` is the text. */
-export function readComposeFile(): ComposeFile {
-  const text = readProjectFile('docker-compose.yml')
+/** Reads a file as Compose does without variables: `${NAME:-text}` is the text. */
+export function readComposeFile(path = 'docker-compose.yml'): ComposeFile {
+  const text = readProjectFile(path)
     .replaceAll(/\$\{\w+:-(.*?)\}/g, '$1')
     .replaceAll(/\$\{\w+:\+.*?\}/g, '');
   return load(text, { schema: CORE_SCHEMA.withTags(mergeTag) }) as ComposeFile;

@@ -72,6 +72,15 @@ test('deploy/haproxy.cfg sends a replica more requests than it admits, and waits
   expect(seconds(preset('RESPONSE_TIMEOUT')) * 1000).toBeGreaterThan(longestMs);
 });
 
+test('deploy/compose.tls.yml publishes the HTTPS port of deploy/haproxy.cfg, and mounts the certificates', () => {
+  const balancer = readComposeFile('deploy/compose.tls.yml').services['load-balancer']!;
+  expect(balancer.ports).toEqual([`0.0.0.0:443${preset('TLS_ADDRESS')}`]);
+  const folder = balancer.environment?.['CERTIFICATES'];
+  expect(balancer.volumes).toEqual([
+    expect.stringMatching(`^\\$\\{CERTIFICATES:.*}:${folder}:ro$`),
+  ]);
+});
+
 test.each(['429', '503'])('deploy/errors/%s.http has an Error body with a known code', (status) => {
   const [head = '', body = ''] = readProjectFile(`deploy/errors/${status}.http`).split('\n\n');
   const { code, ...rest } = JSON.parse(body) as { code: ErrorCode };

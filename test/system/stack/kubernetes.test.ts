@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { loadAll } from 'js-yaml';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
-import { type Manifest, manifestErrors } from '../../harness/stack/kubernetes-types.js';
+import { type Manifest, manifestErrors } from '../../harness/stack/manifest-errors.js';
 
 const FOLDER = 'deploy/kubernetes';
 
@@ -27,19 +27,72 @@ interface Workload extends Manifest {
   };
 }
 
-const manifests = readdirSync(join(__dirname, '../../..', FOLDER))
-  .filter((file) => file.endsWith('.yaml') && file !== 'kustomization.yaml')
-  .flatMap((file) => loadAll(readProjectFile(`${FOLDER}/${file}`)) as Manifest[]);
+const files = readdirSync(join(__dirname, '../../..', FOLDER), { recursive: true })
+  .map(String)
+  .filter((file) => /\.ya?ml$/.test(file));
+const documents = files.flatMap(
+  (file) => loadAll(readProjectFile(`${FOLDER}/${file}`)) as Manifest[],
+);
+// kubectl reads it and sends it to no server.
+const isKustomization = ({ kind }: Manifest): boolean => kind === 'Kustomization';
+const manifests = documents.filter((document) => !isKustomization(document));
 const find = (kind: string): Manifest => manifests.find((manifest) => manifest.kind === kind)!;
 
 const { template } = (find('Deployment') as Workload).spec;
 const { data } = find('ConfigMap') as Manifest & { data: Record<string, string> };
 
-test('each manifest matches the types of the Kubernetes API, without unknown members', () => {
-  expect(manifests.map(({ kind }) => kind)).toContain('NetworkPolicy');
+test('each manifest matches the schema of its kind, without unknown members', () => {
+  const kinds = ['Ingress', 'NetworkPolicy', 'PodMonitor'];
+  expect(manifests.map(({ kind }) => kind)).toEqual(expect.arrayContaining(kinds));
   expect(manifestErrors(manifests)).toEqual([]);
-  const typo = { ...find('Service'), spec: { port: 80 } };
-  expect(manifestErrors([typo]).join()).toContain("does not exist in type 'ServiceSpec'");
+});
+
+test.each([
+  ['a kind without a schema', { kind: 'Pet' }, 'No package has a schema for v1 Pet'],
+  ['an unknown member', { spec: { port: 80 } }, "'IServiceSpec'"],
+  ['a value of the wrong type', { spec: { ports: [{ port: '80' }] } }, 'port must be integer'],
+  ['an invalid value', { spec: { type: 'Public' } }, 'must be equal to one of the allowed values'],
+])('a manifest with %s is an error', (_, change, error) => {
+  const broken = { ...find('Service'), ...change };
+  expect(manifestErrors([broken]).join('\n')).toContain(error);
+});
+
+test('kustomization.yaml lists files that exist', () => {
+  const { resources } = documents.find(isKustomization) as Manifest & { resources: string[] };
+  expect(files).toEqual(expect.arrayContaining(resources));
+  expect(resources).toContain('ingress.yaml');
+});
+
+test('the Ingress leads to a port of the Service, with TLS for each of its hosts', () => {
+  const { spec } = find('Ingress') as Manifest & {
+    spec: {
+      tls: { hosts: string[] }[];
+      rules: { host: string; http: { paths: { backend: { service: object } }[] } }[];
+    };
+  };
+  expect(spec.tls.flatMap(({ hosts }) => hosts)).toEqual(spec.rules.map(({ host }) => host));
+  const { metadata, spec: service } = find('Service') as Manifest & {
+    spec: { ports: [{ name: string }] };
+  };
+  const backend = { name: metadata.name, port: { name: service.ports[0].name } };
+  for (const { http } of spec.rules) {
+    expect(http.paths.map((path) => path.backend.service)).toEqual([backend]);
+  }
+  // The ingress controller is the only proxy.
+  expect(data['TRUST_PROXY']).toBe('1');
+});
+
+test('the PodMonitor scrapes the metrics of the replicas as the job of the alerts', () => {
+  const { spec } = find('PodMonitor') as Manifest & {
+    spec: { podMetricsEndpoints: { port: string; relabelings: object[] }[] };
+  };
+  expect(spec).toMatchObject({ selector: { matchLabels: template.metadata.labels } });
+  const [endpoint] = spec.podMetricsEndpoints;
+  const ports = template.spec.containers[0].ports as { name: string }[];
+  expect(ports.map(({ name }) => name)).toContain(endpoint?.port);
+  const job = 'animal-adoption-store';
+  expect(endpoint?.relabelings).toEqual([{ targetLabel: 'job', replacement: job }]);
+  expect(readProjectFile('deploy/alerts.yml')).toContain(`job="${job}"`);
 });
 
 test.each(['Deployment', 'Job'])(

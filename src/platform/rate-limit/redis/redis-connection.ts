@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, ReplyError } from 'ioredis';
 import type { RedisSettings } from '../../config/redis-settings.js';
+import { observeDuration } from '../../tracing/durations.js';
 import { traceCall } from '../../tracing/spans.js';
 import { endOfBan } from '../in-process-storage.js';
 import type { Budget, LimitMode, RateLimitDecision } from '../limit-storage.js';
@@ -96,6 +97,7 @@ export class RedisConnection {
   }
 
   private withTimeout<Value>(reply: Promise<Value>): Promise<Value> {
+    const sentAtMs = performance.now();
     return new Promise((resolve, reject) => {
       // A reply that arrived while this process was busy is read before the immediate runs.
       const timer = setTimeout(
@@ -105,6 +107,7 @@ export class RedisConnection {
       reply.then(
         (value) => {
           clearTimeout(timer);
+          observeDuration.redis((performance.now() - sentAtMs) / 1000);
           this.lastError = undefined;
           resolve(value);
         },
