@@ -173,6 +173,8 @@ class Rehearsal {
 /** @param {import('../bench/processes/environment.mjs').Environment} environment @param {AbortSignal} signal */
 async function rehearseOnce(environment, signal) {
   const { database } = environment.store;
+  // Then every command to a node fails, which ends the run.
+  signal.addEventListener('abort', () => void redis.killNodes(), { once: true });
   /** @type {Node[]} */
   const nodes = [];
   while (nodes.length < 6) nodes.push(await redis.startNode(environment.folder));
