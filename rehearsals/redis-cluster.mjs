@@ -130,10 +130,13 @@ class Rehearsal {
     for (const owner of this.owners) owner.used = [];
     const startedAtMs = Date.now();
     const traffic = new OwnerTraffic(this.turns, this.replicas);
-    await delay(MARGIN_MS);
-    await act();
-    await delay(MARGIN_MS);
-    await traffic.stop();
+    try {
+      await delay(MARGIN_MS);
+      await act();
+      await delay(MARGIN_MS);
+    } finally {
+      await traffic.stop();
+    }
     for (const [status, count] of Object.entries(traffic.statuses)) {
       if (status === '200' || status === '429') continue;
       this.figures['failed requests'] = (this.figures['failed requests'] ?? 0) + count;
