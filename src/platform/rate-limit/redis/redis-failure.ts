@@ -23,7 +23,7 @@ const REMEDIES: readonly [cause: RegExp, remedy: string][] = [
     'Redis Sentinel is not supported: set REDIS_URL to a Redis server or to nodes of a Cluster.',
   ],
   [/^READONLY /, 'It is a replica: set REDIS_URL to an address that leads to the master.'],
-  [/CLUSTERDOWN /, 'Check that each slot has a master, and set cluster-require-full-coverage no.'],
+  [/CLUSTERDOWN /, 'A slot of the Cluster has no master: run redis-cli --cluster check.'],
 ];
 
 /** A failed command. Log only the message of its cause, whose properties can contain a password. */
