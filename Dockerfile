@@ -8,7 +8,7 @@ USER node
 COPY --chown=node:node package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY --chown=node:node nest-cli.json tsconfig.json tsconfig.build.json ./
-COPY --chown=node:node scripts/build-if-stale.mjs scripts/compile.mjs scripts/
+COPY --chown=node:node scripts/build-if-stale.mjs scripts/check-installation.cjs scripts/compile.mjs scripts/
 COPY --chown=node:node src src
 RUN npm run build
 

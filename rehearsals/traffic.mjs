@@ -40,6 +40,7 @@ export class Traffic {
   /** Unexpected responses. @type {string[]} */
   broken = [];
   #isOver = false;
+  #startedAtMs = performance.now();
 
   /**
    * @param {{ port: number }[]} replicas
@@ -84,11 +85,11 @@ export class Traffic {
    *
    * @param {Sent['kind']} kind
    * @param {number} status
-   * @param {number} [fromMs] of `performance.now()`
+   * @param {number} [fromMs] of `performance.now()`; by default, the start of the traffic
    * @param {number} [toMs] of `performance.now()`
    */
-  longestGapMs(kind, status, fromMs = 0, toMs = Infinity) {
-    let [lastMs, longestMs] = [NaN, 0];
+  longestGapMs(kind, status, fromMs = this.#startedAtMs, toMs = Infinity) {
+    let [lastMs, longestMs] = [fromMs, 0];
     for (const sent of this.sent) {
       if (sent.kind !== kind || sent.status !== status) continue;
       if (sent.endedAtMs < fromMs || sent.endedAtMs > toMs) continue;

@@ -1,5 +1,6 @@
 // @ts-check
 // Builds the service unless `dist` was built from the present sources. Usage: node build-if-stale.mjs [--force]
+import './check-installation.cjs';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';

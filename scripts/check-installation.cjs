@@ -5,7 +5,7 @@
 'use strict';
 
 var existsSync = require('fs').existsSync;
-var packages = Object.keys(require('../package.json').dependencies);
+var project = require('../package.json');
 
 var parts = process.versions.node.split('.');
 var major = Number(parts[0]);
@@ -18,6 +18,9 @@ if (major < 20 || major === 21 || (major === 20 && minor < 19) || (major === 22 
       ' is not supported. Install Node.js 24 (LTS), or at least 20.19 or 22.12.',
   );
 }
+var packages = Object.keys(project.dependencies);
+// `npm ci --omit=dev` installs no compiler.
+if (isInstalled('typescript')) packages = packages.concat(Object.keys(project.devDependencies));
 if (!packages.every(isInstalled)) exit('Packages are missing. Run `npm ci`.');
 
 /** @param {string} name */

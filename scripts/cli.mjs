@@ -1,4 +1,5 @@
+#!/usr/bin/env node
 // @ts-check
-import './check-installation.cjs';
+import { runBuilt } from './run-built.mjs';
 
-void import('./run-built.mjs').then(({ runBuilt }) => runBuilt('../dist/cli/main.js'));
+void runBuilt('../dist/cli/main.js');

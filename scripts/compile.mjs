@@ -11,13 +11,19 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, extname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import ts from 'typescript';
 import { fingerprint, MARKER, markStale, ROOT } from './build-if-stale.mjs';
 
 const OUTPUT = join(ROOT, 'dist');
+
+// One line if a folder is read-only or the disk is full.
+process.on('uncaughtException', (/** @type {NodeJS.ErrnoException} */ error) => {
+  process.stderr.write(`${error.syscall === undefined ? error.stack : error.message}\n`);
+  process.exit(1);
+});
 
 /** @type {{ compilerOptions: { tsConfigPath: string, plugins: { name: string, options: object }[] } }} */
 const { compilerOptions } = JSON.parse(readFileSync(join(ROOT, 'nest-cli.json'), 'utf8'));
@@ -84,10 +90,26 @@ function compressDocs() {
   ];
   const folder = join(OUTPUT, 'platform/http/openapi/compressed/docs');
   const compressed = new Map(
-    files.map((file) => [join(folder, basename(file)), gzipSync(readFileSync(file), { level: 9 })]),
+    files.map((file) => [join(folder, basename(file)), gzipSync(published(file), { level: 9 })]),
   );
   compressed.forEach(writeIfDifferent);
   return compressed;
+}
+
+/**
+ * Returns the content of a file without the name of a source map: the service sends none. The style
+ * sheet shows its dark colors where the browser prefers them, instead of where a script sets a class.
+ *
+ * @param {string} file
+ */
+function published(file) {
+  const content = readFileSync(file);
+  if (extname(file) === '.png') return content;
+  return content
+    .toString()
+    .replace(/\/[/*]# sourceMappingURL=.*/, '')
+    .replace(/html\.dark-mode[^{}]*\{[^{}]*\}/g, '@media (prefers-color-scheme: dark) {$&}')
+    .replaceAll('html.dark-mode', 'html:root');
 }
 
 /**
@@ -161,13 +183,4 @@ function report(diagnostics) {
   return diagnostics.length > 0;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  try {
-    if (!compile()) process.exitCode = 1;
-  } catch (error) {
-    // One line if a folder is read-only or the disk is full.
-    const { syscall, message, stack } = /** @type {NodeJS.ErrnoException} */ (error);
-    process.stderr.write(`${syscall === undefined ? stack : message}\n`);
-    process.exitCode = 1;
-  }
-}
+if (process.argv[1] === fileURLToPath(import.meta.url) && !compile()) process.exitCode = 1;

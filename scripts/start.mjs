@@ -1,4 +1,4 @@
 // @ts-check
-import './check-installation.cjs';
+import { runBuilt } from './run-built.mjs';
 
-void import('./run-built.mjs').then(({ runBuilt }) => runBuilt('../dist/main.js'));
+void runBuilt('../dist/main.js');

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { Relay } from '../harness/database/relay.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
@@ -144,6 +145,51 @@ it('the log has one line when the LISTEN connection cannot be opened, and one wh
     await service.close();
   }
 });
+
+it('an attempt to LISTEN that gets no response ends before five seconds have passed', async () => {
+  const relay = await Relay.open(store.database.url);
+  const service = await startService({
+    database: store.database,
+    env: { DATABASE_URL: relay.url },
+  });
+  try {
+    await relay.cut();
+    await relay.restore();
+    relay.hold('pets key changes');
+    const heldAtMs = performance.now();
+    await service.waitForLog(({ msg }) => msg === 'not listening for changes of API keys');
+    expect(performance.now() - heldAtMs).toBeLessThan(5_000);
+  } finally {
+    await service.close();
+  }
+});
+
+const CONNECTIONS = '/proc/net/tcp';
+
+(existsSync(CONNECTIONS) ? it : it.skip)(
+  'the LISTEN connection is probed after five idle seconds, so that it ends if the machine vanishes',
+  async () => {
+    const relay = await Relay.open(store.database.url);
+    const service = await startService({
+      database: store.database,
+      env: { DATABASE_URL: relay.url },
+    });
+    try {
+      const port = Number(new URL(relay.url).port).toString(16).toUpperCase();
+      // See proc(5). A timer of type 2 is for keep-alive, and its time is in hundredths of a second.
+      const connection = new RegExp(
+        `:[0-9A-F]{4} 0100007F:${port.padStart(4, '0')} 01 \\S+ 02:([0-9A-F]{8})`,
+        'g',
+      );
+      const seconds = [...readFileSync(CONNECTIONS, 'utf8').matchAll(connection)].map(
+        ([, time = '']) => parseInt(time, 16) / 100,
+      );
+      expect(Math.min(...seconds)).toBeLessThanOrEqual(5);
+    } finally {
+      await service.close();
+    }
+  },
+);
 
 it('a key is valid until the millisecond of its expiry', async () => {
   const expiresAtMs = store.service.nowMs() + 1_500;

@@ -3,6 +3,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import { SkipThrottle } from '@nestjs/throttler';
 import type { Response } from 'express';
 import { Public } from '../access/public.decorator.js';
+import { VERSION } from '../config/version.js';
 import { Readiness, type ReadinessReport } from './readiness.js';
 
 /** The health probes of load balancers and orchestrators. */
@@ -16,15 +17,17 @@ export class HealthController {
   /** Queries no other component: restarting the replica would not fix the database. */
   @Get('live')
   @Header('Cache-Control', 'no-store')
-  live(): { status: 'ok' } {
-    return { status: 'ok' };
+  live(): { status: 'ok'; version: string } {
+    return { status: 'ok', version: VERSION };
   }
 
   @Get('ready')
   @Header('Cache-Control', 'no-store')
-  async ready(@Res({ passthrough: true }) response: Response): Promise<ReadinessReport> {
+  async ready(
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<ReadinessReport & { version: string }> {
     const report = await this.readiness.report();
     if (report.status === 'unavailable') response.status(503);
-    return report;
+    return { ...report, version: VERSION };
   }
 }

@@ -69,15 +69,14 @@ function settingNames(): string[] {
   new Settings(
     new Proxy<NodeJS.ProcessEnv>({}, { get: (_, name) => void names.add(String(name)) }),
   );
-  return [...names].filter((name) => !/_FILE$|^BAN_AFTER_REFUSALS$/.test(name));
+  return [...names].filter((name) => name !== 'BAN_AFTER_REFUSALS');
 }
 
-test('.env.example lists every setting', () => {
+test('.env.example lists every setting, and every variable of docker-compose.yml', () => {
   const example = readProjectFile('.env.example');
-  const missing = settingNames().filter(
-    (name) => !new RegExp(`^# ${name}(_FILE)?=`, 'm').test(example),
-  );
-  expect(missing).toEqual([]);
+  const compose = readProjectFile('docker-compose.yml').matchAll(/\$\{(\w+)/g);
+  const names = [...settingNames(), ...Array.from(compose, ([, name = '']) => name)];
+  expect(names.filter((name) => !new RegExp(`^# ${name}=`, 'm').test(example))).toEqual([]);
 });
 
 test('docs/settings.md lists every time limit and bound', () => {

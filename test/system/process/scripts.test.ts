@@ -76,16 +76,38 @@ describe.each([
   });
 });
 
-describe.each([['start'], ['cli'], ['dev']])('scripts/%s.mjs', (script) => {
-  test('one line with the remedy when packages are missing', () => {
+const PACKAGES_ARE_MISSING = 'Packages are missing. Run `npm ci`.\n';
+
+describe.each([['start'], ['cli'], ['dev'], ['build-if-stale']])('scripts/%s.mjs', (script) => {
+  test('one line with the remedy before the first npm ci', () => {
     folder = copyOutsideOfTheProject('without packages');
     const { status, stderr } = run(folder, `scripts/${script}.mjs`);
-    expect({ status, stderr }).toEqual({
-      status: 1,
-      stderr: 'Packages are missing. Run `npm ci`.\n',
-    });
+    expect({ status, stderr }).toEqual({ status: 1, stderr: PACKAGES_ARE_MISSING });
   });
+
+  test.each(['dependencies', 'devDependencies'])(
+    'one line with the remedy after a pull that adds a package to %s',
+    (kind) => {
+      project = new ProjectCopy();
+      const path = project.path('package.json');
+      const text = readFileSync(path, 'utf8');
+      writeFileSync(path, text.replace(`"${kind}": {`, `$& "added-by-a-colleague": "1.0.0",`));
+      const { status, stderr } = run(project.folder, `scripts/${script}.mjs`);
+      expect({ status, stderr }).toEqual({ status: 1, stderr: PACKAGES_ARE_MISSING });
+    },
+  );
 });
+
+test('npx pets › runs a command without an earlier build', () => {
+  project = new ProjectCopy();
+  rmSync(project.path('dist'), { recursive: true });
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+    version: string;
+  };
+  const cwd = project.folder;
+  const npx = spawnSync('npx', ['pets', '--version'], { cwd, encoding: 'utf8' });
+  expect(npx).toMatchObject({ status: 0, stdout: `${version}\n` });
+}, 120_000);
 
 test('npm start › one line with the remedy when development packages and the build are missing', () => {
   folder = copyOutsideOfTheProject('without development packages');
@@ -128,15 +150,33 @@ test('npm start › builds without an absolute path, and runs, in a folder with 
   expect(run(ROOT, '-e', program)).toMatchObject({ stdout: 'MakerDto\n', stderr: '' });
 }, 240_000);
 
-test('npm run build › one line when the folder of the build cannot be written', () => {
-  folder = copyOutsideOfTheProject('read-only');
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  writeFileSync(join(folder, 'dist'), 'a file in its place');
-  const { status, stderr } = run(folder, 'scripts/build-if-stale.mjs');
-  expect({ status, stderr }).toEqual({
-    status: 1,
-    stderr: expect.stringMatching(/^Building…\nE[A-Z]+: [^\n]+\nThe build failed\.\n$/),
-  });
+test.each([
+  ['build', 'build-if-stale', /^Building…\nE[A-Z]+: [^\n]+\nThe build failed\.\n$/],
+  ['dev', 'dev', /^E[A-Z]+: [^\n]+\n$/],
+])(
+  'npm run %s › one line when the folder of the build cannot be written',
+  (_, script, line) => {
+    folder = copyOutsideOfTheProject('read-only');
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    writeFileSync(join(folder, 'dist'), 'a file in its place');
+    const { status, stderr } = run(folder, `scripts/${script}.mjs`);
+    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(line) });
+  },
+  120_000,
+);
+
+test('GET /health/live, GET /health/ready, the log and pets --version › the version of package.json', async () => {
+  project = new ProjectCopy();
+  const path = project.path('package.json');
+  const changed = readFileSync(path, 'utf8').replace(/"version": ".*"/, '"version": "7.8.9"');
+  writeFileSync(path, changed);
+  const printed = linesOf(startScript('start', project).stdout);
+  const { address, version } = JSON.parse(await printed('listening')) as Record<string, string>;
+  const inHealth = async (name: string): Promise<unknown> =>
+    ((await (await fetch(`${address}/health/${name}`)).json()) as { version: unknown }).version;
+  const command = run(project.folder, 'scripts/cli.mjs', '--version').stdout.trim();
+  const versions = [version, await inHealth('live'), await inHealth('ready'), command];
+  expect(versions).toEqual(Array(4).fill('7.8.9'));
 }, 120_000);
 
 test('npm start › SIGTERM reaches the service, which ends with 0', async () => {

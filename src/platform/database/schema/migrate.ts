@@ -24,6 +24,7 @@ type RecordMigrations = (database: StatementRunner, migrations: readonly string[
  *
  * @param record runs after the migrations, also when a later one failed; not when none was executed
  * @returns the names of the migrations that were executed, oldest first
+ * @throws StartError for a new database with another encoding than UTF8
  */
 export async function migrate(
   location: DatabaseLocation,
@@ -35,6 +36,7 @@ export async function migrate(
     await lock(session);
     const { dataSource } = session;
     const before = await executedMigrations(dataSource);
+    if (before.length === 0) await requireUtf8(session);
     const recordExecuted = async (): Promise<string[]> => {
       const after = await executedMigrations(dataSource);
       const executed = after.filter((name) => !before.includes(name)).toReversed();
@@ -84,6 +86,17 @@ async function withSession<Result>(
   } finally {
     await dataSource.destroy();
   }
+}
+
+/** A name has any Unicode characters. In SQL_ASCII, PostgreSQL would count its bytes. */
+async function requireUtf8(session: QueryRunner): Promise<void> {
+  const [{ encoding }] = await session.manager.query<[{ encoding: string }]>(
+    `SELECT current_setting('server_encoding') AS encoding`,
+  );
+  if (encoding === 'UTF8') return;
+  throw new StartError(
+    `The encoding of the database is ${encoding}. Create it with UTF8: createdb --encoding=UTF8 --template=template0 NAME`,
+  );
 }
 
 /** Waits for the lock. @throws StartError when another process holds it for a minute */

@@ -21,7 +21,7 @@ export function docsPage(demoKey?: string): string {
   </head>
   <body>
     <noscript>This page needs JavaScript. The interface description: <a href="openapi.yaml">openapi.yaml</a>.</noscript>
-    <div class="swagger-ui"><p class="notice wrapper">${notice}</p></div>
+    <header class="swagger-ui"><p class="notice wrapper">${notice}</p></header>
     <div id="swagger-ui"></div>
     <script src="docs/swagger-ui-bundle.js"></script>
     <script type="module" src="docs/start-swagger-ui.js"></script>

@@ -3,7 +3,19 @@
 declare const SwaggerUIBundle: (options: object) => {
   preauthorizeApiKey(scheme: string, key: string): void;
 };
-declare const document: { querySelector(selector: string): { content: string } | null };
+interface Element {
+  content: string;
+  closest(selector: string): Element | null;
+  getAttribute(name: string): string | null;
+  setAttribute(name: string, value: string): void;
+}
+declare const document: {
+  querySelector(selector: string): Element | null;
+  querySelectorAll(selector: string): Iterable<Element>;
+};
+declare const MutationObserver: new (listener: () => void) => {
+  observe(target: unknown, changes: object): void;
+};
 declare const location: { href: string };
 
 type Reviver = (this: unknown, key: string, value: unknown, at: { source: string }) => unknown;
@@ -23,10 +35,57 @@ const exact: Reviver = (_key, value, { source }) =>
   rawJSON && typeof value === 'number' && String(value) !== source ? rawJSON(source) : value;
 JSON.parse = (text, reviver = exact) => parse(text, reviver);
 
+/** What the elements of Swagger UI do not tell a screen reader. */
+const ATTRIBUTES: [
+  selector: string,
+  name: string,
+  value: string | ((element: Element) => string),
+][] = [
+  ['.information-container, .scheme-container', 'role', 'region'],
+  ['.information-container', 'aria-label', 'Description'],
+  ['.scheme-container', 'aria-label', 'Server and authorization'],
+  ['#servers', 'aria-label', 'Server'],
+  ['.modal-ux', 'role', 'dialog'],
+  ['.modal-ux', 'aria-label', 'Available authorizations'],
+  ['.close-modal', 'aria-label', 'Close'],
+  ['[aria-label="Apply credentials"]', 'aria-label', 'Authorize'],
+  ['[aria-label="Remove authorization"]', 'aria-label', 'Logout'],
+  ['.auth-container h6', 'aria-level', '5'],
+  ['[data-param-name] select', 'aria-label', nameOfParameter],
+  ['.body-param__text', 'aria-label', 'Request body'],
+  ['.examples-select-element', 'aria-label', 'Example'],
+  // Swagger UI makes each table a landmark without a name.
+  ['.responses-table', 'role', 'table'],
+  ['.info .description, .headers-wrapper, .curl, .live-responses-table pre', 'tabindex', '0'],
+];
+
+function nameOfParameter(element: Element): string {
+  return element.closest('[data-param-name]')?.getAttribute('data-param-name') ?? '';
+}
+
+new MutationObserver(() => {
+  for (const [selector, name, value] of ATTRIBUTES)
+    for (const element of document.querySelectorAll(selector)) {
+      const text = typeof value === 'string' ? value : value(element);
+      if (element.getAttribute(name) !== text) element.setAttribute(name, text);
+    }
+}).observe(document.querySelector('#swagger-ui'), {
+  subtree: true,
+  childList: true,
+  attributeFilter: ['aria-label'],
+});
+
 const page = SwaggerUIBundle({
   url: new URL('openapi.json', location.href).href,
   dom_id: '#swagger-ui',
-  plugins: [{ statePlugins: { spec: { wrapActions: { updateJsonSpec } } } }],
+  plugins: [
+    {
+      statePlugins: { spec: { wrapActions: { updateJsonSpec } } },
+      // The path of an operation is a link inside of a button, which has the same effect.
+      components: { DeepLink: ({ text }: { text: string }) => text },
+    },
+  ],
+  syntaxHighlight: { theme: 'tomorrow-night' },
   deepLinking: true,
   persistAuthorization: true,
   tryItOutEnabled: true,

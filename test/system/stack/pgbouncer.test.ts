@@ -1,0 +1,189 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
+import { PostgresServer, USER } from '../../harness/database/postgres-server.js';
+import { ApiClient, send } from '../../harness/http/client.js';
+import { expectError } from '../../harness/http/error-response.js';
+import { Cli } from '../../harness/processes/command.js';
+import { freePort } from '../../harness/processes/free-port.js';
+import { until } from '../../harness/run/until.js';
+import {
+  spawnBuiltService,
+  startService,
+  type TestService,
+} from '../../harness/service/service.js';
+import { readProjectFile } from '../../harness/stack/compose-file.js';
+
+const PROGRAM = '/usr/sbin/pgbouncer';
+const POOL_SIZE = 3;
+const PASSWORD = 'service-password';
+
+const programs = findPostgresPrograms();
+const hasPgBouncer = spawnSync(PROGRAM, ['--version']).status === 0;
+if (!hasPgBouncer) console.warn('To test PgBouncer, install it (apt-get install pgbouncer).');
+
+/** What the superuser runs: time limits of the role, then the line for PgBouncer's file of users. */
+const [, section = ''] = readProjectFile('docs/database.md').split('## PgBouncer\n');
+const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '']) => sql);
+
+(programs && hasPgBouncer ? describe : describe.skip)('two replicas behind PgBouncer', () => {
+  let folder: string;
+  let server: PostgresServer;
+  let port: number;
+  let pooler: ChildProcess;
+  let replicas: TestService[];
+  let cli: Cli;
+  let clients: ApiClient[];
+
+  const pooled = (): string => `postgres://pets_service:${PASSWORD}@127.0.0.1:${port}/postgres`;
+  const direct = (): string => {
+    const url = new URL(server.url);
+    url.username = 'pets_service';
+    url.password = PASSWORD;
+    return url.href;
+  };
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'pets-pgbouncer-'));
+    chmodSync(folder, 0o755);
+    const access = join(folder, 'pg_hba.conf');
+    const lines = ['postgres 127.0.0.1/32 trust', 'all 127.0.0.1/32 scram-sha-256'];
+    writeFileSync(access, lines.map((line) => `host all ${line}\n`).join(''));
+    server = await PostgresServer.create(programs!, { fsync: 'off', hba_file: access });
+    await server.query(readProjectFile('deploy/postgres/roles.sql'));
+    await server.query(`ALTER ROLE pets_service PASSWORD '${PASSWORD}'`);
+    let row: Record<string, string> | undefined;
+    for (const sql of statements) [row] = await server.query<Record<string, string>>(sql);
+    const users = join(folder, 'userlist.txt');
+    writeFileSync(users, `${Object.values(row ?? {}).join('')}\n`);
+    if (USER.uid !== undefined) chownSync(users, USER.uid, USER.gid);
+
+    port = await freePort();
+    const example = readProjectFile('deploy/pgbouncer/pgbouncer.ini');
+    const own = example
+      .replace(/^pets = .*$/m, `postgres = host=127.0.0.1 port=${new URL(server.url).port}`)
+      .replace(/^listen_port = .*$/m, `listen_port = ${port}\nunix_socket_dir =`)
+      .replace(/^auth_file = .*$/m, `auth_file = ${users}`)
+      .replace(/^default_pool_size = .*$/m, `default_pool_size = ${POOL_SIZE}`);
+    writeFileSync(join(folder, 'pgbouncer.ini'), own);
+    await startPooler();
+
+    const env = {
+      DATABASE_URL: pooled(),
+      DATABASE_DIRECT_URL: direct(),
+      MIGRATE_ON_START: 'false',
+    };
+    replicas = await Promise.all(
+      [1, 2].map(() => startService({ database: server.database, env })),
+    );
+    cli = new Cli({ DATABASE_URL: server.url });
+    const issued = await cli.json('keys', 'issue', '--owner', 'shelter', '--plan', 'business');
+    clients = replicas.map((replica) => new ApiClient(replica, String(issued.key)));
+  }, 60_000);
+  afterAll(async () => {
+    await Promise.all(replicas.map((replica) => replica.close()));
+    await stopPooler();
+    await server.remove();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function startPooler(): Promise<void> {
+    const args = [join(folder, 'pgbouncer.ini')];
+    pooler = spawn(PROGRAM, args, { ...USER, stdio: ['ignore', 'ignore', 'pipe'] });
+    let log = '';
+    pooler.stderr?.on('data', (text: Buffer) => (log += text.toString()));
+    await until(() => {
+      if (pooler.exitCode !== null) throw new Error(log);
+      return log.includes('process up');
+    });
+  }
+
+  async function stopPooler(): Promise<void> {
+    const exited = once(pooler, 'exit');
+    pooler.kill('SIGKILL');
+    await exited;
+  }
+
+  const areReady = async (): Promise<boolean> => {
+    const responses = await Promise.all(replicas.map((replica) => send(replica, '/health/ready')));
+    return responses.every(({ status }) => status === 200);
+  };
+
+  test('create, get and list work, and all replicas together use default_pool_size connections', async () => {
+    const requests = Array.from({ length: 40 }, async (_, index) => {
+      const [client, other] = index % 2 ? clients : clients.toReversed();
+      const name = `Frank ${index}`;
+      const headers = { 'Idempotency-Key': `pooler-${index}` };
+      const created = await client!.post('/v1/pets', { name, categoryId: 1 }, headers);
+      const replay = await other!.post('/v1/pets', { name, categoryId: 1 }, headers);
+      const got = await other!.get(`/v1/pets/${created.json.id}`);
+      return [created.status, replay.status, replay.text === created.text, got.json.name === name];
+    });
+    const outcomes = await Promise.all(requests);
+    expect(outcomes).toEqual(outcomes.map(() => [201, 201, true, true]));
+    for (const client of clients) {
+      expect((await client.get('/v1/pets?limit=100')).json).toHaveLength(40);
+    }
+    const connections = await server.query(
+      `SELECT application_name LIKE '%key changes' AS listens, count(*)::int FROM pg_stat_activity
+        WHERE usename = 'pets_service' GROUP BY 1 ORDER BY 1`,
+    );
+    expect(connections).toEqual([
+      { listens: false, count: POOL_SIZE },
+      { listens: true, count: replicas.length },
+    ]);
+  });
+
+  test('PostgreSQL ends a slow statement, although replicas set no time limits through PgBouncer', async () => {
+    const client = new Client({ connectionString: pooled() });
+    await client.connect();
+    const statement = client.query('SELECT pg_sleep(60)');
+    await expect(statement).rejects.toMatchObject({ code: '57014' });
+    await client.end();
+  });
+
+  test('a revoked API key gets 401 at once, although each replica has it in its cache', async () => {
+    const { id, key } = await cli.json('keys', 'issue', '--owner', 'rescue', '--plan', 'pro');
+    const others = replicas.map((replica) => new ApiClient(replica, String(key)));
+    for (const other of others) expect((await other.get('/v1/pets?limit=1')).status).toBe(200);
+    expect((await cli.run('keys', 'revoke', String(id), '--yes')).code).toBe(0);
+    // The clocks of the replicas stand, so that no cached key expires.
+    for (const other of others) {
+      await until(async () => (await other.get('/v1/pets?limit=1')).status === 401);
+    }
+  });
+
+  test('while PgBouncer is unavailable, creates get 503; afterwards, the replicas recover without a restart', async () => {
+    await stopPooler();
+    for (const client of clients) {
+      const response = await client.post('/v1/pets', { name: 'Luna', categoryId: 1 });
+      expectError(response, 503, 'service_unavailable');
+      expect(response.headers).toHaveProperty('retry-after');
+    }
+    expect((await send(replicas[0]!, '/health/ready')).status).toBe(503);
+    await startPooler();
+    await until(areReady);
+    for (const client of clients) {
+      expect((await client.post('/v1/pets', { name: 'Luna', categoryId: 1 })).status).toBe(201);
+    }
+  });
+
+  test('after PostgreSQL was unavailable, the replicas recover within seconds', async () => {
+    await server.kill();
+    await until(async () => (await clients[0]!.get('/v1/pets/1')).status === 503);
+    await server.start();
+    await until(areReady, 5_000);
+    expect((await clients[0]!.get('/v1/pets?limit=1')).status).toBe(200);
+  });
+
+  test('without DATABASE_DIRECT_URL, the start fails with one line that names the setting', async () => {
+    const service = spawnBuiltService({ DATABASE_URL: pooled(), MIGRATE_ON_START: 'false' });
+    await once(service.process, 'close');
+    expect(service.process.exitCode).toBe(1);
+    expect(service.output().trim()).toMatch(/^DATABASE_URL: .*set DATABASE_DIRECT_URL .*$/);
+  });
+});
