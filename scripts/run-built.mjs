@@ -56,7 +56,7 @@ export function loadEnvFile() {
  */
 function isNear(a, b, letters) {
   const [restOfA, restOfB] = [a.slice(1), b.slice(1)];
-  if (a[0] === b[0]) return a === b || isNear(restOfA, restOfB, letters);
+  if (a.at(0) === b.at(0)) return a === b || isNear(restOfA, restOfB, letters);
   const pairs = /** @type {const} */ ([
     [restOfA, b],
     [a, restOfB],

@@ -1,3 +1,5 @@
+import type { CachedKey } from '../../src/platform/access/cached-key.js';
+import { KeyCache } from '../../src/platform/access/key-cache/key-cache.js';
 import { hashKey } from '../../src/platform/access/key-format.js';
 import { keyMakerOf } from '../harness/database/api-keys.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
@@ -251,4 +253,44 @@ it('with a database that does not respond, a cached key waits for one lookup and
   const firstMs = performance.now() - startedAt;
   expect((await asks(key)()).status).toBe(404);
   expect(performance.now() - startedAt - firstMs).toBeLessThan(firstMs);
+});
+
+describe('a change of an owner', () => {
+  const KEYS = 100_000;
+  let queries: number;
+  let cache: KeyCache;
+
+  /** A cache with one key of each owner. */
+  beforeAll(async () => {
+    const findByHash = (hash: string): Promise<CachedKey> => {
+      queries++;
+      return Promise.resolve({ ownerId: BigInt(hash) } as CachedKey);
+    };
+    const settings = { bounds: { maxCachedKeys: KEYS } };
+    const dependencies = [{ findByHash }, {}, { now: () => START_MS }, settings];
+    cache = new KeyCache(...(dependencies as never as ConstructorParameters<typeof KeyCache>));
+    for (let owner = 0; owner < KEYS; owner++) await cache.get(String(owner));
+  });
+
+  it('does not cost a pass over a cache of 100,000 API keys', () => {
+    const before = process.cpuUsage();
+    for (let owner = 0; owner < 5_000; owner++) cache.invalidate(BigInt(owner));
+    const { user, system } = process.cpuUsage(before);
+    expect(user + system).toBeLessThan(1_000_000);
+  });
+
+  it('makes each of its API keys stale until its lookup, whatever the number of changes', async () => {
+    queries = 0;
+    for (let owner = 0; owner < 5_000; owner++) cache.invalidate(BigInt(owner));
+    for (const last of [5_000, 5_000, 5_001]) {
+      for (let owner = 0; owner < last; owner++) await cache.get(String(owner));
+    }
+    expect(queries).toBe(5_000);
+    cache.invalidate(5_000n);
+    await cache.get('5000');
+    cache.invalidate();
+    await cache.get('5000');
+    await cache.get('5000');
+    expect(queries).toBe(5_002);
+  });
 });

@@ -1,4 +1,6 @@
 import { Client, type Notification } from 'pg';
+import { DataSource } from 'typeorm';
+import { KeyAdministration } from '../../src/platform/access/administration/key-administration.js';
 import { hashKey, keyHint } from '../../src/platform/access/key-format.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
@@ -263,6 +265,38 @@ describe('keys list', () => {
     expect(await cli.failure(1, 'keys', 'list', '--owner', 'nobody')).toContain(
       'owner "nobody" does not exist',
     );
+  });
+});
+
+describe('the successor of an API key', () => {
+  it('is found by an index, whatever the length of the audit trail', async () => {
+    await insertKey();
+    const key = await insertKey();
+    await database.query(
+      `INSERT INTO operator_actions (actor, action, details)
+       SELECT '', (ARRAY['keys issue', 'keys rotate'])[1 + n % 2],
+              jsonb_build_object('keyId', 1 + n % 10000, 'newKeyId', n)
+         FROM generate_series(1, 20000) AS n`,
+    );
+    await database.query('ANALYZE operator_actions');
+    const dataSource = new DataSource({ type: 'postgres', url: database.url });
+    await dataSource.initialize();
+    const [byId, byKey, rows] = await dataSource
+      .transaction(async (transaction) => {
+        const keys = new KeyAdministration(transaction);
+        return [
+          await keys.inspect(2n),
+          await keys.inspect(key),
+          await transaction.query<unknown>(
+            `SELECT seq_tup_read::integer AS read FROM pg_stat_xact_user_tables
+              WHERE relname = 'operator_actions'`,
+          ),
+        ];
+      })
+      .finally(() => dataSource.destroy());
+    expect(byId).toMatchObject({ status: 'rotated', successorId: '10001' });
+    expect(byKey).toEqual(byId);
+    expect(rows).toEqual([{ read: 0 }]);
   });
 });
 

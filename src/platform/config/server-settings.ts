@@ -8,8 +8,8 @@ const SHUTDOWN = { min: 0, max: 600 };
 
 export type ServerSettings = Readonly<ReturnType<typeof readServerSettings>>;
 
-/** The addresses of the API without the version segment and without a trailing slash. */
-export type BaseAddresses = Pick<ServerSettings, 'publicUrl' | 'stagingUrl'>;
+/** The addresses of the API. The URLs have no version segment and no trailing slash. */
+export type BaseAddresses = Pick<ServerSettings, 'host' | 'port' | 'publicUrl' | 'stagingUrl'>;
 
 export function readServerSettings(read: EnvironmentReader) {
   const settings = serverSettings(read);

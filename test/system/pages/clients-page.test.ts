@@ -1,6 +1,15 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -14,8 +23,8 @@ import { startService, type TestService } from '../../harness/service/service.js
 
 const ROOT = join(__dirname, '../../..');
 const PAGE = readFileSync(join(ROOT, 'docs/clients.md'), 'utf8');
-const PROGRAMS = { sh: 'bash', ts: process.execPath, python: 'python3' } as const;
-const EXTENSIONS = { sh: 'sh', ts: 'ts', python: 'py' } as const;
+const PROGRAMS = { sh: 'bash', ts: process.execPath, python: 'python3', java: 'java' } as const;
+const EXTENSIONS = { sh: 'sh', ts: 'ts', python: 'py', java: 'java' } as const;
 
 type Language = keyof typeof PROGRAMS;
 interface Snippet {
@@ -33,14 +42,14 @@ const snippets: Snippet[] = PAGE.split(/^## /m).flatMap((text, index) => {
     section,
     language: language as Language,
     file:
-      /^(?:\/\/|#) (store\.\w+)\n/.exec(code!)?.[1] ??
+      /^(?:\/\/|#) (store\.\w+)\n/i.exec(code!)?.[1] ??
       `snippet-${index}.${EXTENSIONS[language as Language]}`,
     code: code!,
   }));
 });
 
 const FRANK = /^(\{"id":\d+,"name":"Frank",.*\})\n\1\n$/;
-/** What the snippets of a section print: in the shell, and in TypeScript and Python. */
+/** What the snippets of a section print: in the shell, and in the other languages. */
 const OUTPUTS: Record<string, { sh: RegExp; program: RegExp }> = {
   Authenticate: { sh: /^\[\{"id":1,.*\}\]$/, program: /^200 \[\{"id":1,.*\}\]\n$/ },
   Retry: { sh: /^\[\{"id":1,.*\}\]$/, program: /^$/ },
@@ -57,8 +66,61 @@ const OUTPUTS: Record<string, { sh: RegExp; program: RegExp }> = {
   },
 };
 
+/** Programs that send a request, or send it once and print the status of the error. */
+const PROGRAMS_OF_TESTS: Record<string, string> = {
+  'retry.js': "import { send } from './store.js';\nawait send('pets');",
+  'retry.py': "from store import send\nsend('pets')",
+  // A POST, because Java itself sends a GET again when the connection is lost.
+  'retry.java': `class Retry {
+  public static void main(String[] args) throws Exception {
+    var body = java.net.http.HttpRequest.BodyPublishers.ofString("{}");
+    Store.send(Store.request("pets").POST(body).build());
+  }
+}`,
+  'once.js': `import { send, StoreError } from './store.js';
+await send('pets', {}, 1).catch((error) => console.log(error instanceof StoreError && error.status));`,
+  'once.py': `from store import StoreError, send
+try:
+    send('pets', tries=1)
+except StoreError as error:
+    print(error.status)`,
+  'once.java': `class Once {
+  public static void main(String[] args) throws Exception {
+    try {
+      Store.send(Store.request("pets").build(), 1);
+    } catch (Store.StoreException error) {
+      System.out.println(error.status);
+    }
+  }
+}`,
+};
+
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 if (!hasPython) console.warn('To test the Python snippets of docs/clients.md, install python3.');
+
+const CLASS_PATH = ['annotations', 'core', 'databind']
+  .map((name) => `/usr/share/java/jackson-${name}.jar`)
+  .concat('classes');
+const hasJava =
+  spawnSync('javac', ['-version']).status === 0 && CLASS_PATH.slice(0, -1).every(existsSync);
+if (!hasJava) {
+  const packages = 'openjdk-17-jdk-headless libjackson2-databind-java';
+  console.warn(`To test the Java snippets of docs/clients.md, install ${packages}.`);
+}
+const IS_PRESENT = { sh: true, ts: true, python: hasPython, java: hasJava } as const;
+
+/** Runs a file of the folder. The Java class has the name that its source declares. */
+function start(language: Language, file: string, env: NodeJS.ProcessEnv) {
+  const [name] = /(?<=^class )\w+/m.exec(readFileSync(join(folder, file), 'utf8')) ?? [];
+  const args = language === 'java' ? ['-cp', CLASS_PATH.join(':'), name ?? ''] : [file];
+  return promisify(execFile)(PROGRAMS[language], args, { cwd: folder, env });
+}
+
+function compileJava(): void {
+  const sources = readdirSync(folder).filter((file) => file.endsWith('.java'));
+  const args = ['-Xlint:all,-serial', '-Werror', '-d', 'classes', '-cp', CLASS_PATH.join(':')];
+  execFileSync('javac', [...args, ...sources], { cwd: folder });
+}
 
 let folder: string;
 beforeAll(() => {
@@ -73,7 +135,12 @@ beforeAll(() => {
     });
     writeFileSync(join(folder, file.replace(/ts$/, 'js')), outputText);
   }
-});
+  for (const [file, code] of Object.entries(PROGRAMS_OF_TESTS)) {
+    writeFileSync(join(folder, file), code);
+  }
+  mkdirSync(join(folder, 'classes'));
+  if (hasJava) compileJava();
+}, 60_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 test('the TypeScript snippets have no type errors', () => {
@@ -107,43 +174,26 @@ describe('against a running service', () => {
   });
   afterAll(() => service.close());
 
-  const runnable = hasPython ? snippets : snippets.filter(({ language }) => language !== 'python');
+  const runnable = snippets.filter(
+    ({ language, file }) => IS_PRESENT[language] && file !== 'Store.java',
+  );
   // The list is complete before another snippet adds an animal.
   const inOrder = runnable.toSorted((a, b) => Number(addsAnimals(a)) - Number(addsAnimals(b)));
 
   test.each(inOrder.map((snippet) => [snippet.section, snippet.language, snippet] as const))(
     '%s: the snippet in %s works',
     async (section, language, { file }) => {
-      const script = language === 'ts' ? file.replace(/ts$/, 'js') : file;
-      const { stdout } = await promisify(execFile)(PROGRAMS[language], [script], {
-        cwd: folder,
-        env,
-      });
+      const { stdout } = await start(language, file.replace(/ts$/, 'js'), env);
       expect(stdout).toMatch(OUTPUTS[section]![language === 'sh' ? 'sh' : 'program']);
     },
   );
 });
 
-/** Programs that send a request once and print the status of the error. */
-const ONCE: Record<string, string> = {
-  'retry.js': `import { send, StoreError } from './store.js';
-await send('pets', {}, 1).catch((error) => console.log(error instanceof StoreError && error.status));`,
-  'retry.py': `from store import StoreError, send
-try:
-    send('pets', tries=1)
-except StoreError as error:
-    print(error.status)`,
-};
-
-describe.each([
-  [
-    'TypeScript',
-    process.execPath,
-    'retry.js',
-    "import { send } from './store.js';\nawait send('pets');",
-  ],
-  ...(hasPython ? [['Python', 'python3', 'retry.py', "from store import send\nsend('pets')"]] : []),
-])('the retries in %s', (_language, program, file, code) => {
+describe.each(
+  (['ts', 'python', 'java'] as const)
+    .filter((language) => IS_PRESENT[language])
+    .map((language) => [language, EXTENSIONS[language].replace('ts', 'js')] as const),
+)('the retries in %s', (language, extension) => {
   test('wait for Retry-After, and continue after a lost connection and a 503', async () => {
     const arrivedAtMs: number[] = [];
     const server = createServer((request, response) => {
@@ -154,10 +204,9 @@ describe.each([
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     try {
-      writeFileSync(join(folder, file), code);
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
       const env = { PATH: process.env['PATH'], STORE_URL: url, API_KEY: 'key' };
-      await promisify(execFile)(program, [file], { cwd: folder, env });
+      await start(language, `retry.${extension}`, env);
     } finally {
       server.close();
     }
@@ -178,11 +227,9 @@ describe.each([
     }).listen(0, '127.0.0.1');
     await once(server, 'listening');
     try {
-      writeFileSync(join(folder, `once-${file}`), ONCE[file]!);
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
       const env = { PATH: process.env['PATH'], STORE_URL: url, API_KEY: 'key' };
-      const options = { cwd: folder, env };
-      const { stdout } = await promisify(execFile)(program, [`once-${file}`], options);
+      const { stdout } = await start(language, `once.${extension}`, env);
       expect(stdout).toBe(`${status}\n`);
     } finally {
       server.close();

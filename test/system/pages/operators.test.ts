@@ -86,6 +86,10 @@ const NOT_RUN: Record<string, string[]> = {
     "journalctl -u 'animal-adoption-store@*' -o cat --since -10min",
     "journalctl -u 'animal-adoption-store@*' -o cat",
   ],
+  'needs the packages of development, and minutes': [
+    'npm run rehearse:failover',
+    'npm run rehearse:scale',
+  ],
   'checks out a release': ['git checkout NEW-RELEASE', 'scripts/release.sh'],
 };
 const notRun = new Set(Object.values(NOT_RUN).flat());

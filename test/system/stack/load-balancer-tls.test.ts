@@ -18,12 +18,19 @@ const command = process.platform === 'linux' && hasOpenssl ? findHaproxy() : und
 const HSTS = 'strict-transport-security';
 
 (command ? describe : describe.skip)('deploy/haproxy.cfg with a certificate', () => {
-  const database = useDatabase();
   const folder = mkdtempSync(join(tmpdir(), 'pets-haproxy-'));
   let names: NameServer;
   let haproxy: Haproxy;
   let port: number;
   let ca: string;
+
+  // Before the end of the replica, to which HAProxy keeps connections.
+  afterAll(async () => {
+    await haproxy.stop();
+    await names.close();
+    rmSync(folder, { recursive: true });
+  });
+  const database = useDatabase();
 
   beforeAll(async () => {
     const { key, certificate } = createCertificate(folder);
@@ -40,12 +47,6 @@ const HSTS = 'strict-transport-security';
       CERTIFICATES: pem,
     });
   }, 60_000);
-
-  afterAll(async () => {
-    await haproxy.stop();
-    await names.close();
-    rmSync(folder, { recursive: true });
-  });
 
   function fetchHttps(path: string): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {

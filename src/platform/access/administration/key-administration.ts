@@ -13,12 +13,6 @@ import { toOwnerName } from './owner-name.js';
 
 /** The audit trail records which key replaced which. The clock is that of the database. */
 const SELECT_KEYS = `
-  WITH rotation AS (
-    SELECT DISTINCT ON (old_id) (details ->> 'keyId')::bigint AS old_id,
-           (details ->> 'newKeyId')::bigint AS successor_id
-      FROM operator_actions
-     WHERE action = 'keys rotate'
-     ORDER BY old_id, id DESC)
   SELECT key.id, key.owner_id AS "ownerId", owner.name AS owner, owner.plan,
          owner.limit_per_minute AS "limitPerMinute", owner.limit_per_day AS "limitPerDay",
          coalesce(key.first_key_id, key.id) AS "firstKeyId", key.unban_count AS "unbanCount", key.hint,
@@ -31,7 +25,11 @@ const SELECT_KEYS = `
          rotation.successor_id AS "successorId"
     FROM api_keys AS key
     JOIN owners AS owner ON owner.id = key.owner_id
-    LEFT JOIN rotation ON rotation.old_id = key.id`;
+    LEFT JOIN LATERAL (
+           SELECT (details ->> 'newKeyId')::bigint AS successor_id
+             FROM operator_actions
+            WHERE action = 'keys rotate' AND (details ->> 'keyId')::bigint = key.id
+            ORDER BY id DESC LIMIT 1) AS rotation ON true`;
 
 /** An API key as operators see it. */
 export interface KeyRecord

@@ -1,7 +1,9 @@
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 
 /** A change that an operator made. */
 @Entity('operator_actions')
+// An expression, which only the migration can create.
+@Index('operator_actions_rotated_key_idx', { synchronize: false })
 export class OperatorAction {
   @PrimaryGeneratedColumn('identity', {
     type: 'bigint',

@@ -12,12 +12,15 @@ const MAX_AGE_MS = 4_000;
 /** While the database is unreachable, a stale entry may be used until this age. */
 const MAX_AGE_UNREACHABLE_MS = 600_000;
 
+/** Owners whose changes are remembered. One more, and a pass over all entries marks those that are stale. */
+const MAX_CHANGED_OWNERS = 1_000;
+
 interface Entry {
   readonly key: CachedKey;
   /** When its lookup began, in milliseconds since the epoch. */
   readonly verifiedAtMs: number;
-  /** The API key may have changed since, so the next use requires a lookup. */
-  isStale: boolean;
+  /** The number of changes when its lookup began. */
+  changes: number;
 }
 
 /**
@@ -30,6 +33,9 @@ export class KeyCache {
   /** The lookups in progress that began after the last change. */
   private readonly lookups = new Map<string, Promise<CachedKey | null>>();
   private changes = 0;
+  /** The number of the latest change that may concern all owners, and of that of each owner since. */
+  private changeOfAll = 0;
+  private readonly changeOfOwner = new Map<bigint, number>();
   private readonly capacity: number;
   /** Cache hits, queries, and uses of stale entries while the database was unreachable. */
   readonly statistics = { hits: 0, queries: 0, stale: 0 };
@@ -59,7 +65,7 @@ export class KeyCache {
     if (!entry) return this.lookUp(hash);
     const ageMs = this.clock.now() - entry.verifiedAtMs;
     // If the clock was set back, the age is unknown.
-    if (!entry.isStale && ageMs <= MAX_AGE_MS && ageMs >= 0) {
+    if (!this.isStale(entry) && ageMs <= MAX_AGE_MS && ageMs >= 0) {
       this.statistics.hits++;
       if (ageMs > REFRESH_AFTER_MS) this.refresh(hash);
       this.entries.delete(hash);
@@ -80,14 +86,26 @@ export class KeyCache {
     return entry.key;
   }
 
-  /** Makes the entries of an owner stale. @param ownerId undefined: those of all owners */
+  /**
+   * Makes the entries of an owner stale: their next use requires a lookup. The cost does not depend
+   * on the number of entries. @param ownerId undefined: those of all owners
+   */
   invalidate(ownerId?: bigint): void {
     // The lookups in progress may have read the state before the change.
     this.changes++;
     this.lookups.clear();
-    for (const entry of this.entries.values()) {
-      if (ownerId === undefined || ownerId === entry.key.ownerId) entry.isStale = true;
+    if (ownerId !== undefined) {
+      this.changeOfOwner.set(ownerId, this.changes);
+      if (this.changeOfOwner.size <= MAX_CHANGED_OWNERS) return;
+      for (const entry of this.entries.values()) if (this.isStale(entry)) entry.changes = -1;
+    } else {
+      this.changeOfAll = this.changes;
     }
+    this.changeOfOwner.clear();
+  }
+
+  private isStale({ key, changes }: Entry): boolean {
+    return changes < Math.max(this.changeOfAll, this.changeOfOwner.get(key.ownerId) ?? 0);
   }
 
   private refresh(hash: string): void {
@@ -112,7 +130,7 @@ export class KeyCache {
     if (changes !== this.changes) return key;
     this.entries.delete(hash);
     if (!key) return null;
-    this.entries.set(hash, { key, verifiedAtMs, isStale: false });
+    this.entries.set(hash, { key, verifiedAtMs, changes });
     if (this.entries.size > this.capacity) {
       const [oldest = hash] = this.entries.keys();
       this.entries.delete(oldest);

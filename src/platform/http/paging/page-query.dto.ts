@@ -26,7 +26,8 @@ export class PageQuery {
     required: false,
     description:
       'Position of the page, copied unchanged from the `Link` header of the previous page.',
-    example: 'MjA6YXZhaWxhYmxl',
+    // The position before the first item with the status `available`.
+    example: 'MDphdmFpbGFibGU',
   })
   @Allow()
   cursor?: unknown;

@@ -70,8 +70,10 @@ const RESPONSE_HEADERS = {
 const REQUEST_HEADERS: Readonly<Record<string, HeaderObject>> = {
   'Idempotency-Key': header(
     "Makes retries safe. For 24 hours, a request with the same key and an equal body gets the first successful response again and changes nothing. Keys belong to the API key's owner. 1 to 255 visible ASCII characters, such as a UUID, bare or as a quoted string.",
-    UUID,
-    { pattern: String.raw`^(?:[!#-~][!-~]{0,254}|"(?:[!#-\[\]-~]|\\["\\]){1,255}")$` },
+    // Postman replaces this with a new UUID for each request.
+    '{{$guid}}',
+    // No pattern: some generators do not escape the quotes that it would contain.
+    { minLength: 1 },
   ),
   'If-None-Match': header('ETags of earlier responses, or `*`. A match gets 304.', ENTITY_TAG),
   'X-Request-Id': header('1 to 128 letters, digits, `_` and `-`.', 'adoption-4711'),

@@ -118,7 +118,7 @@ function violation(request: Request): ServiceError | undefined {
     return invalidRequest('The method is not a method of HTTP.');
   }
   // RFC 9112, section 3.2
-  const { expect, host, upgrade, 'transfer-encoding': coding } = request.headers;
+  const { expect, host, 'transfer-encoding': coding } = request.headers;
   const authority = ABSOLUTE_FORM.exec(request.originalUrl)?.[1];
   // Node joins two Host headers with a comma and a space, which no host contains.
   if (
@@ -129,10 +129,6 @@ function violation(request: Request): ServiceError | undefined {
     return invalidRequest(
       'The request must have one Host header with a host name or address, and an optional port.',
     );
-  }
-  // Node's parser does not report the early end of a body after an Upgrade header.
-  if (upgrade !== undefined && hasBody(request)) {
-    return invalidRequest('A request with an Upgrade header must not have a body.');
   }
   // Otherwise, the end of the body is ambiguous (RFC 9112, sections 6.1 and 6.3).
   if (

@@ -108,16 +108,22 @@ function withoutRepeatedScheme(request: { headers: { Authorization?: string } })
   return request;
 }
 
-/** Leaves optional parameters empty. Swagger UI would send their examples, also of enumerations. */
+/**
+ * Leaves optional parameters empty: Swagger UI would send their examples, also of enumerations.
+ * Sends requests to the origin of the page, which can have another name than the server has.
+ */
 function updateJsonSpec(original: (description: unknown) => unknown) {
-  const withoutExample: Reviver = (_key, value) => {
+  const adapted: Reviver = (_key, value) => {
     const part = (value ?? {}) as Part;
+    if (part['description'] === 'This server') {
+      part['url'] = new URL(String(part['url']), location.href).pathname;
+    }
     const isOptional = part['in'] !== undefined && !part['required'];
     if (isOptional || part['enum'] !== undefined) delete part['example'];
     if (isOptional) delete part.schema?.example;
     return value;
   };
-  return (description: unknown) => original(parse(JSON.stringify(description), withoutExample));
+  return (description: unknown) => original(parse(JSON.stringify(description), adapted));
 }
 
 export {};

@@ -70,10 +70,13 @@ function sunsetOf({ [DEPRECATION_EXTENSION]: deprecation }: DecoratedOperation):
   return deprecation?.sunset.getTime() ?? Infinity;
 }
 
-function servers({ publicUrl, stagingUrl }: BaseAddresses, path: string) {
+function servers({ host, port, publicUrl, stagingUrl }: BaseAddresses, path: string) {
+  // Tools that read the description from a file need an absolute address.
+  const isLocal = ['127.0.0.1', 'localhost'].includes(host) && port !== 0;
+  const local = isLocal ? `http://${host}:${port}${path}` : path || '/';
   const production = publicUrl
     ? { url: publicUrl + path, description: 'Production' }
-    : { url: path || '/', description: 'This server' };
+    : { url: local, description: 'This server' };
   const staging = { url: `${stagingUrl}${path}`, description: 'Staging' };
   return stagingUrl ? [production, staging] : [production];
 }
