@@ -1,6 +1,7 @@
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
+import { Relay } from '../harness/database/relay.js';
 import { askUntil, inParallel, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
 import { startService, type TestService } from '../harness/service/service.js';
@@ -25,8 +26,8 @@ async function start(options?: Parameters<typeof startRedis>[0]): Promise<void> 
   service = await startReplica();
 }
 
-function startReplica(): Promise<TestService> {
-  const env = { REDIS_URL: redis.url, REDIS_COMMAND_TIMEOUT_SECONDS: String(TIMEOUT_MS / 1000) };
+function startReplica(redisUrl = redis.url): Promise<TestService> {
+  const env = { REDIS_URL: redisUrl, REDIS_COMMAND_TIMEOUT_SECONDS: String(TIMEOUT_MS / 1000) };
   return startService({ database, env });
 }
 
@@ -231,6 +232,28 @@ describeWithRedis('Redis is unavailable at start', () => {
     await service.waitForLog(({ msg }) => msg === 'Counting rate limits in Redis again');
     expect(changes().at(-1)).toBe('30 Counting rate limits in Redis again');
     expect(limitsOf(await ask()).remaining).toBe(4);
+  });
+});
+
+describeWithRedis('Redis fails over behind one address', () => {
+  let master: RedisServer;
+
+  beforeAll(async () => {
+    [redis, master] = await Promise.all([startRedis(), startRedis()]);
+  });
+  afterAll(() => Promise.all([stop(), master.close()]));
+
+  it('the service counts in the new master, although the old one keeps the connection', async () => {
+    const relay = await Relay.open(redis.url);
+    service = await startReplica(relay.url.replace(/\/$/, ''));
+    const { ask } = await newCaller(100);
+    expect(limitsOf(await ask()).remaining).toBe(99);
+    relay.redirect(master.url);
+    await redis.client.replicaof('127.0.0.1', master.port);
+    await ask();
+    await readinessIs('ok');
+    await ask();
+    expect(await master.client.keys('aas:{owner:*}')).toHaveLength(1);
   });
 });
 

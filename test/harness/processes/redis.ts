@@ -136,7 +136,7 @@ export async function startRedis(options: ServerOptions = {}): Promise<RedisServ
 export interface RedisCluster {
   readonly nodes: RedisServer[];
   /** Starts a replica of a node, and waits until it could take its place. */
-  addReplica(of: RedisServer): Promise<void>;
+  addReplica(of: RedisServer): Promise<RedisServer>;
   /**
    * Waits until every node considers all nodes alive. The others reject a restarted node for a
    * moment.
@@ -181,6 +181,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
       for (const { client } of nodes) {
         await waitForReply(client, ['CLUSTER', 'NODES'], new RegExp(`slave ${id} .* connected`));
       }
+      return replica;
     },
     agreed: async () => {
       const allAlive = /cluster_state:ok[^]*cluster_slots_ok:16384/;
@@ -192,7 +193,8 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   };
 }
 
-async function waitForReply(
+/** Sends a command until its reply has an expected form, at most 15 seconds. */
+export async function waitForReply(
   client: Redis,
   [command, ...args]: [string, ...string[]],
   expected: RegExp,

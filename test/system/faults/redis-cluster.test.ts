@@ -6,8 +6,9 @@ import {
   type RedisCluster,
   type RedisServer,
   startRedisCluster,
+  waitForReply,
 } from '../../harness/processes/redis.js';
-import { askUntil, limitsOf, sequentially } from '../../harness/rate-limit/limits.js';
+import { askUntil, inParallel, limitsOf, sequentially } from '../../harness/rate-limit/limits.js';
 import { startService, type TestService } from '../../harness/service/service.js';
 
 describeWithRedis('replicas that share a Redis Cluster', () => {
@@ -17,7 +18,7 @@ describeWithRedis('replicas that share a Redis Cluster', () => {
 
   beforeAll(async () => {
     cluster = await startRedisCluster();
-    const env = { REDIS_URL: cluster.url, REDIS_COMMAND_TIMEOUT_SECONDS: '0.5' };
+    const env = { REDIS_URL: cluster.url, REDIS_COMMAND_TIMEOUT_SECONDS: '1' };
     replicas = await Promise.all([1, 2].map(() => startService({ database, env })));
   });
   afterAll(() => cluster.close());
@@ -59,6 +60,32 @@ describeWithRedis('replicas that share a Redis Cluster', () => {
     await readinessBecomes('ok');
     expect((await ask()).status).toBe(404);
   });
+
+  it('count exactly and together while a node and its replica change places twice', async () => {
+    const logged = replicas.map((replica) => replica.logs().length);
+    const { node, ask } = await countedOwner();
+    const other = await cluster.addReplica(node);
+    for (const [from, to] of [
+      [node, other],
+      [other, node],
+    ] as const) {
+      const change = async () => {
+        await to.client.call('CLUSTER', 'FAILOVER');
+        await waitForReply(to.client, ['ROLE'], /^master/);
+        await waitForReply(from.client, ['INFO', 'replication'], /master_link_status:up/);
+        // The nodes elect only a node that they see as a replica.
+        const seen = new RegExp(
+          `slave ${String(await to.client.call('CLUSTER', 'MYID'))} .* connected`,
+        );
+        for (const { client } of cluster.nodes)
+          await waitForReply(client, ['CLUSTER', 'NODES'], seen);
+      };
+      await Promise.all([change(), inParallel(20, ask)]);
+    }
+    const lines = replicas.flatMap((replica, index) => replica.logs().slice(logged[index]));
+    expect(lines.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+    expect(limitsOf(await ask()).remaining).toBe(100 - 30 - 2 * 20 - 1);
+  }, 30_000);
 
   it('use the node that replaces a killed one', async () => {
     const { node, ask } = await countedOwner();

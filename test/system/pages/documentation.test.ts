@@ -55,7 +55,7 @@ test.each(markdownFiles())('%s: every path and npm script that it prints exists'
   const paths = [
     ...text.matchAll(/`((?:src|test|scripts|deploy|bench|rehearsals|examples)\/[\w./-]*\w)`/g),
   ];
-  const commands = [...text.matchAll(/npm run (?:--silent )?([a-z][\w:]*)/g)];
+  const commands = [...text.matchAll(/npm run (?:--silent )?([a-z][\w:-]*)/g)];
   const missing = [
     ...paths.map(([, path = '']) => path).filter((path) => !existsSync(join(ROOT, path))),
     ...commands.map(([, name = '']) => name).filter((name) => !(name in scripts)),

@@ -9,8 +9,8 @@ const MAX_RECONNECT_DELAY_MS = 1_000;
 const TOPOLOGY_REFRESH_MS = 5_000;
 
 /**
- * Returns a client that is not connected yet. It reconnects automatically. It does not queue
- * commands while it is disconnected, and does not retry commands.
+ * Returns a client that is not connected yet. It reconnects automatically. It does not retry
+ * commands that may have run. Send commands only while its status is `ready`: a Cluster would queue them.
  */
 export function createRedisClient(address: RedisAddress) {
   const { nodes, tls, ca, username, password, database } = address;
@@ -30,20 +30,29 @@ export function createRedisClient(address: RedisAddress) {
     lazyConnect: true,
   };
   if (nodes.length === 1) {
-    return new Redis({ ...options, ...nodes[0], db: database, retryStrategy: reconnectDelayMs });
+    return new Redis({
+      ...options,
+      ...nodes[0],
+      db: database,
+      retryStrategy: reconnectDelayMs,
+      // The address may lead to another master by now.
+      reconnectOnError: ({ message }) => message.startsWith('READONLY '),
+    });
   }
   return new Cluster([...nodes], {
     redisOptions: options,
-    enableOfflineQueue: false,
+    // Otherwise it rejects commands for a node while it connects to it: a new or promoted master.
+    enableOfflineQueue: true,
     enableReadyCheck: false,
     lazyConnect: true,
     clusterRetryStrategy: reconnectDelayMs,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
     slotsRefreshInterval: TOPOLOGY_REFRESH_MS,
-    // Redirections to the node of a moved slot are followed. Failed commands are not retried.
+    // Redirections to the node of a moved slot are followed. Commands that may have run are not retried.
     maxRedirections: 4,
     retryDelayOnFailover: 0,
-    retryDelayOnClusterDown: 0,
+    // During a planned failover, a node can reject commands for the slots for a moment.
+    retryDelayOnClusterDown: 20,
   });
 }
 

@@ -60,6 +60,7 @@ export class RedisConnection {
    * @throws RedisFailure
    */
   async decide({ kind, id, quotas, ban }: Budget, mode: LimitMode) {
+    if (this.client.status !== 'ready') throw this.connectionFailure();
     const scripts = this.client as unknown as Scripts;
     const { unbanCount, afterRejections, lengthMs } = ban ?? NO_BAN;
     const run = () =>
@@ -124,6 +125,8 @@ export class RedisConnection {
         return new RedisFailure('memory', { cause: error });
       this.recordError(error);
     }
+    // Its message contains that of the last reply.
+    if ((error as Error).message.startsWith('Too many Cluster')) this.recordError(error);
     return this.connectionFailure();
   }
 

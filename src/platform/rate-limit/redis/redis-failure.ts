@@ -16,6 +16,14 @@ const REMEDIES: readonly [cause: RegExp, remedy: string][] = [
     /wrong version number|packet length too long/i,
     'It does not use TLS: use redis:// in REDIS_URL.',
   ],
+  [/^MOVED /, 'It is a node of a Cluster: set REDIS_URL to two or more of its nodes.'],
+  [/cluster support disabled/, 'It is not a Cluster: set REDIS_URL to one address.'],
+  [
+    /^ERR unknown command '(?:eval|cluster)'/i,
+    'Redis Sentinel is not supported: set REDIS_URL to a Redis server or to nodes of a Cluster.',
+  ],
+  [/^READONLY /, 'It is a replica: set REDIS_URL to an address that leads to the master.'],
+  [/CLUSTERDOWN /, 'A slot of the Cluster has no master: run redis-cli --cluster check.'],
 ];
 
 /** A failed command. Log only the message of its cause, whose properties can contain a password. */
