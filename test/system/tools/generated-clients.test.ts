@@ -19,7 +19,7 @@ const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'generated-clients-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** npm packages that contain OpenAPI Generator. The digest is that of the file on Maven Central. */
+/** npm packages that contain OpenAPI Generator. The test runs only the files with these digests. */
 const GENERATORS = {
   '5.0.0-beta2': {
     name: '@openapitools/openapi-generator-cli@1.0.18-5.0.0-beta2',
