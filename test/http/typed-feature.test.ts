@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createDatabase, type TestDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
-import { catalogue, SchemaProcess } from '../harness/database/schema.js';
+import { expectDeclaredSchema } from '../harness/database/schema.js';
 import { compileExample, type Example } from '../harness/features/examples.js';
 import { ApiClient, type ApiResponse, send } from '../harness/http/client.js';
 import { Description } from '../harness/http/description.js';
@@ -148,19 +148,8 @@ describe('the data', () => {
     expect(changed.json).toEqual({ ...json, labels: null });
   });
 
-  test('the schema equals the entities, with gen_random_uuid() and a precision', async () => {
-    const schema = new SchemaProcess({ ENTITIES: example.folder });
-    const made = await createDatabase({ template: 'template0' });
-    try {
-      expect(await schema.run('differences', database)).toEqual([]);
-      await made.query('CREATE TABLE migrations ()');
-      await schema.run('synchronize', made);
-      expect(await catalogue(database)).toEqual(await catalogue(made));
-    } finally {
-      schema.close();
-      await made.close();
-    }
-  });
+  test('the schema equals the entities, with gen_random_uuid() and a precision', () =>
+    expectDeclaredSchema(database, example.folder));
 
   test('the start fails for a column that TypeORM treats otherwise than declared, and names it', async () => {
     const lines = ['id', 'ownerId', 'price'].map(

@@ -221,4 +221,4 @@ describe('the interface description', () => {
 });
 
 test('the schema is, by the migration, what the entity declares', () =>
-  expectDeclaredSchema(database, example.folder, ['categories_name_key']));
+  expectDeclaredSchema(database, example.folder));

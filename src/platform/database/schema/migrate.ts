@@ -36,7 +36,7 @@ export async function migrate(
     await lock(session);
     const { dataSource } = session;
     const before = await executedMigrations(dataSource);
-    if (before.length === 0) await requireUtf8(session);
+    if (before.length === 0) await requireUtf8(dataSource);
     const recordExecuted = async (): Promise<string[]> => {
       const after = await executedMigrations(dataSource);
       const executed = after.filter((name) => !before.includes(name)).toReversed();
@@ -89,8 +89,8 @@ async function withSession<Result>(
 }
 
 /** A name has any Unicode characters. In SQL_ASCII, PostgreSQL would count its bytes. */
-async function requireUtf8(session: QueryRunner): Promise<void> {
-  const [{ encoding }] = await session.manager.query<[{ encoding: string }]>(
+async function requireUtf8(dataSource: DataSource): Promise<void> {
+  const [{ encoding }] = await dataSource.query<[{ encoding: string }]>(
     `SELECT current_setting('server_encoding') AS encoding`,
   );
   if (encoding === 'UTF8') return;
