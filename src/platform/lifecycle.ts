@@ -28,7 +28,7 @@ import { VERSION } from './config/version.js';
 
 const IDLE_CHECK_MS = 100;
 
-/** Connections to a database that hangs do not close. */
+/** Connections to a database that hangs do not close. Nor does a feature whose hook never ends. */
 const CLOSE_LIMIT_MS = 1_500;
 const FLUSH_LIMIT_MS = 1_000;
 
@@ -81,8 +81,11 @@ export async function runService(
     } finally {
       metrics.close();
       metrics.closeAllConnections();
-      const closed = Promise.all([app.close(), flushSpans().catch(() => undefined)]);
-      await Promise.race([closed, delay(CLOSE_LIMIT_MS, undefined, { ref: false })]);
+      const closing = Promise.all([app.close(), flushSpans().catch(() => undefined)]);
+      const isClosed = closing.then(() => true);
+      if (!(await Promise.race([isClosed, delay(CLOSE_LIMIT_MS, false)]))) {
+        log.logger.warn({ limitMs: CLOSE_LIMIT_MS }, 'not everything was closed in time');
+      }
     }
     log.logger.info('stopped');
   } finally {

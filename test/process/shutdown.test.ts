@@ -165,6 +165,8 @@ describe('requests in progress get a response, and no new connection is accepted
     expect(code).toBe(0);
     expect(ms).toBeGreaterThan(500);
     expect(ms).toBeLessThan(500 + AT_ONCE_MS);
+    const ends = service.logs().slice(-2);
+    expect(ends.map(({ msg }) => msg)).toEqual(['not everything was closed in time', 'stopped']);
     slow.close();
   });
 
