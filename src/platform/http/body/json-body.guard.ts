@@ -2,6 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { Settings } from '../../config/settings.js';
 import { hasBody, perRoute, requestOf, routeOf } from '../request/request-context.js';
+import type { Request } from '../request/request.js';
 import { RESPONSE_DEADLINE } from '../request/response-deadline.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { boundStream } from './bounded-stream.js';
@@ -33,7 +34,7 @@ export class JsonBodyGuard implements CanActivate {
   }
 
   /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json or service_unavailable */
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
     const { takesFiles, takesBody, limitMs = this.responseLimitMs } = routeBody(context);
     let waitedMs = 0;
@@ -41,14 +42,19 @@ export class JsonBodyGuard implements CanActivate {
       acceptUpload(request, this.arriving);
       waitedMs = this.requestTimeoutMs;
     } else if (takesBody || (isJson(request) && isMounted(request))) {
-      const startedAt = performance.now();
-      const bytes = await readJsonBody(request, this.arriving);
-      waitedMs = performance.now() - startedAt;
-      request.body = bytes && parseJson(bytes);
+      return this.readBody(request, limitMs);
     } else if (hasBody(request) && (routeOf(request) !== 'unmatched' || isMounted(request))) {
       boundStream(request, this.arriving);
     }
     request.dueAt = request.receivedAt + waitedMs + limitMs;
+    return true;
+  }
+
+  private async readBody(request: Request, limitMs: number): Promise<boolean> {
+    const startedAt = performance.now();
+    const bytes = await readJsonBody(request, this.arriving);
+    request.body = bytes && parseJson(bytes);
+    request.dueAt = request.receivedAt + (performance.now() - startedAt) + limitMs;
     return true;
   }
 }
