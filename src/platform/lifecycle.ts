@@ -9,7 +9,7 @@ import { ApiKey } from './access/api-key.entity.js';
 import { SystemClock } from './config/clock.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
-import { isUnavailable } from './database/database-errors.js';
+import { isUnavailable, remedyOf } from './database/database-errors.js';
 import type { DatabaseLocation } from './database/database-location.js';
 import { databaseTarget } from './database/database-target.js';
 import { isSchemaCurrent, migrate } from './database/schema/migrate.js';
@@ -60,8 +60,13 @@ export async function runService(
   try {
     const options = { settings, clock: new SystemClock(), database, features };
     // The migrations run while Nest creates the application.
-    const schemaCurrent = makeSchemaCurrent(settings, database, log.logger);
-    const app = await createApp(options, log.logger, schemaCurrent).catch(rethrow);
+    const { url, directUrl } = settings.database;
+    const schemaCurrent = makeSchemaCurrent(settings, database, log.logger).catch(
+      rethrowFor(directUrl === url ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL'),
+    );
+    const app = await createApp(options, log.logger, schemaCurrent).catch(
+      rethrowFor('DATABASE_URL'),
+    );
     app.get(ServiceMetrics).observeProcess(VERSION, log.output);
     const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
     try {
@@ -110,11 +115,14 @@ async function makeSchemaCurrent(
   }
 }
 
-/** @throws StartError for a database that is unreachable or rejects the service */
-function rethrow(error: unknown): never {
-  if (!(error instanceof Error) || !isUnavailable(error)) throw error;
-  const [line = ''] = error.message.split('\n');
-  throw new StartError(`DATABASE_URL: ${line}`, { cause: error });
+/** Returns a function that throws a StartError for a database that is unreachable or rejects the service. */
+function rethrowFor(setting: string): (error: unknown) => never {
+  return (error) => {
+    const remedy = remedyOf(error);
+    if (!(error instanceof Error) || !(remedy ?? isUnavailable(error))) throw error;
+    const [line = ''] = error.message.split('\n');
+    throw new StartError(`${setting}: ${line}${remedy ? `. ${remedy}` : ''}`, { cause: error });
+  };
 }
 
 /** Logs the command for the first API key if there is none. */
@@ -136,6 +144,7 @@ async function openListeners(
   logger: Logger,
 ): Promise<string> {
   const { port, host, metricsPort, metricsHost } = settings.server;
+  const { url, dataDir } = settings.database;
   const server = app.getHttpServer();
   if (metricsPort !== undefined) {
     const address = { port: metricsPort, host: metricsHost };
@@ -149,7 +158,7 @@ async function openListeners(
       metrics: metrics.listening ? addressOf(metrics) : undefined,
       version: VERSION,
       node: process.version,
-      database: databaseTarget(settings.database).description,
+      database: databaseTarget(url, dataDir).description,
       redis: settings.redis !== undefined,
       trustProxy: settings.server.trustProxy,
     },
