@@ -17,7 +17,7 @@ try {
   process.exit();
 } catch (error) {
   // The program that started this one reports a package that is missing.
-  if (/MODULE_NOT_FOUND$/.test(String((error as NodeJS.ErrnoException).code))) throw error;
+  if (String((error as NodeJS.ErrnoException).code).endsWith('MODULE_NOT_FOUND')) throw error;
   const isOperatorError = OPERATOR_ERRORS.some((type) => error instanceof type);
   console.error(isOperatorError ? (error as Error).message : error);
   process.exitCode = 1;

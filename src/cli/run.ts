@@ -15,7 +15,7 @@ export async function run(args: readonly string[]): Promise<number> {
     return 0;
   } catch (error) {
     // The program that started this one reports a package that is missing.
-    if (/MODULE_NOT_FOUND$/.test(String((error as NodeJS.ErrnoException).code))) throw error;
+    if (String((error as NodeJS.ErrnoException).code).endsWith('MODULE_NOT_FOUND')) throw error;
     if (!(error instanceof CommanderError)) {
       console.error(describeFailure(error));
       return FAILURE;
