@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { BackgroundJob, BackgroundJobs } from '../../src/platform/jobs/background-jobs.js';
 
 const INTERVAL_MS = 1_000;
-/** Between the longest interval and twice the shortest. */
+/** The longest interval. */
 const ONE_RUN_MS = 1_500;
 
 let job: BackgroundJob;
@@ -122,6 +122,7 @@ it('aborts its signal and waits for the run in progress when it stops, and does 
 });
 
 it('starts at once if it is added after the start of the service', async () => {
+  jest.spyOn(Math, 'random').mockReturnValue(0.5);
   const jobs = new BackgroundJobs();
   jobs.onApplicationBootstrap();
   jobs.every('Late', INTERVAL_MS, () => {
