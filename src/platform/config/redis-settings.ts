@@ -1,4 +1,4 @@
-import type { EnvironmentReader } from './environment-reader.js';
+import { type EnvironmentReader, isCertificate } from './environment-reader.js';
 import { isDecodable, parseUrl } from './url.js';
 
 const DEFAULT_PORT = 6379;
@@ -25,6 +25,10 @@ export function readRedisSettings(read: EnvironmentReader) {
 function redisAddress(read: EnvironmentReader) {
   const text = read.secret('REDIS_URL');
   const ca = read.secret('REDIS_CA');
+  if (ca !== undefined && !isCertificate(ca)) {
+    const source = read.text('REDIS_CA_FILE') ?? 'REDIS_CA';
+    read.reject('REDIS_CA_FILE', `a file with a certificate in PEM, unlike ${source}`);
+  }
   if (ca !== undefined && !/^\s*rediss:/.test(text ?? '') && !read.isRejected('REDIS_URL')) {
     read.reject('REDIS_CA_FILE', 'a value only with a REDIS_URL that begins with rediss://');
   }
