@@ -60,7 +60,11 @@ export default {
       ['config', 'errors', 'logging', 'tracing'].map(folder),
       'The connection and the schema do not depend on the features that use them.',
     ),
-    boundary('jobs', [], 'Every folder may run background jobs, so they depend on no folder.'),
+    boundary(
+      'jobs',
+      [folder('logging')],
+      'Every folder may run background jobs, so they depend on no folder but the log.',
+    ),
     boundary(
       'http/request',
       [...['config', 'errors', 'logging'].map(folder), CALLER_STATE],
@@ -95,7 +99,7 @@ export default {
     ),
     boundary(
       'access',
-      [folder('config'), folder('database'), folder('errors'), folder('jobs'), REQUEST],
+      [...['config', 'database', 'errors', 'jobs', 'logging'].map(folder), REQUEST],
       'Who calls does not depend on what is called, nor on the limits.',
     ),
     boundary(

@@ -17,7 +17,19 @@ export async function runBuilt(program) {
   buildIfStaleOrExit();
   loadEnvFile();
   process.setSourceMapsEnabled(true);
-  await import(program);
+  await import(program).catch(rejectInstallation);
+}
+
+/**
+ * Ends the process with one line if a package is missing.
+ *
+ * @param {Error} error @throws any other error
+ */
+function rejectInstallation(error) {
+  const [line = ''] = error.message.split('\n');
+  if (!/^Cannot find (?:package|module '[^./])/.test(line)) throw error;
+  process.stderr.write(`Packages are missing: ${line}. Run \`npm ci\`.\n`);
+  process.exit(1);
 }
 
 /**

@@ -1,8 +1,12 @@
 #!/usr/bin/env node
 import { run } from './run.js';
 
+const EXIT_LIMIT_MS = 1_000;
+
 for (const stream of [process.stdout, process.stderr]) {
   // The failed write reports the error. Without a listener, the event would end the process.
   stream.on('error', () => undefined);
 }
 process.exitCode = await run(process.argv.slice(2));
+// A connection that the server leaves open must not keep the process.
+setTimeout(() => process.exit(), EXIT_LIMIT_MS).unref();

@@ -11,13 +11,19 @@ import { addExamples } from './store-command.js';
 export function createProgram(): Command {
   const program = new Command('pets')
     .description(
-      'Manage the API keys, owners and database of the animal adoption store.\nWithout an installed `pets`, run `npm run cli -- COMMAND`.',
+      'Manage the API keys, owners and database of the animal adoption store.\nWithout an installed `pets`, run `npm run --silent cli -- COMMAND`.',
     )
     .version(VERSION, '--version', 'print the version')
     .exitOverride()
     // run() prints the error.
     .configureOutput({ writeErr: () => undefined, outputError: () => undefined })
-    .showSuggestionAfterError();
+    .showSuggestionAfterError()
+    .addHelpText('beforeAll', ({ command, error }) => {
+      // Otherwise, `pets keys shwo --help` would succeed.
+      const [word = '-'] = command.commands.length > 0 ? command.args : [];
+      if (!error && !word.startsWith('-')) command.error(`error: unknown command '${word}'`);
+      return '';
+    });
   addExamples(
     program,
     'keys issue --owner "City shelter" --plan pro',

@@ -2,12 +2,12 @@ import { jsonText } from '../platform/http/response/json-text.js';
 
 /**
  * Returns a result as text with the names of its JSON: a list as a table with one line for each
- * item, an object with one line for each property.
+ * item, an object with one line for each property and item of a list.
  *
  * @param columns of the terminal: a wider table becomes one block of lines for each item
  */
 export function resultText(result: object, columns = Infinity): string {
-  if (!Array.isArray(result)) return alignedLines(Object.entries(result));
+  if (!Array.isArray(result)) return alignedLines(Object.entries(result).flatMap(propertyRows));
   const items = result as object[];
   const [first] = items;
   if (!first) return 'None.\n';
@@ -15,6 +15,12 @@ export function resultText(result: object, columns = Infinity): string {
   const table = alignedLines([Object.keys(first), ...rows]);
   if (table.split('\n').every((line) => lengthOf(line) <= columns)) return table;
   return items.map((item) => alignedLines(Object.entries(item))).join('\n');
+}
+
+/** Returns one row, or one for each item of a list. */
+function propertyRows([name, value]: [string, unknown]): unknown[][] {
+  if (!Array.isArray(value) || value.length === 0) return [[name, value]];
+  return value.map((item: unknown, index) => [index === 0 ? name : '', item]);
 }
 
 function alignedLines(rows: readonly (readonly unknown[])[]): string {

@@ -12,10 +12,13 @@ const API_KEY = /aas_\w+/g;
 export async function run(args: readonly string[]): Promise<number> {
   const program = createProgram();
   try {
-    const [first = '--help', ...rest] = args;
-    await program.parseAsync([first, ...rest], { from: 'user' });
+    const [first = 'help', ...rest] = args;
+    // Commander's own `help` shows only the first of several words.
+    await program.parseAsync(first === 'help' ? [...rest, '--help'] : args, { from: 'user' });
     return 0;
   } catch (error) {
+    // The program that started this one reports a package that is missing.
+    if (String((error as NodeJS.ErrnoException).code).endsWith('MODULE_NOT_FOUND')) throw error;
     if (!(error instanceof CommanderError)) {
       console.error(describeFailure(error));
       return FAILURE;

@@ -8,7 +8,7 @@ import { KeySecret } from '../platform/access/key-cache/key-secret.entity.js';
 import { Owner } from '../platform/access/owner.entity.js';
 import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
-import { isUnavailable } from '../platform/database/database-errors.js';
+import { isUnavailable, remedyOf } from '../platform/database/database-errors.js';
 import { dataSourceOptions } from '../platform/database/data-source-options.js';
 import {
   databaseExists,
@@ -53,7 +53,7 @@ export async function withStore(
   work: (store: Store) => Promise<void>,
 ): Promise<void> {
   const { database: settings, warnings } = new Settings();
-  const target = databaseTarget(settings);
+  const target = databaseTarget(settings.directUrl, settings.dataDir);
   if (!create && !(await databaseExists(settings))) {
     throw new Error(
       `There is no database in ${settings.dataDir}. Set DATABASE_URL, or run \`npm start\` first.`,
@@ -122,6 +122,8 @@ async function withLocation(
   } catch (error) {
     await location?.close();
     if (interrupted) exitAfter(interrupted);
+    const remedy = remedyOf(error);
+    if (remedy) throw new Error(`${(error as Error).message}. ${remedy}`, { cause: error });
     if (settings.url !== undefined || !isDisconnected(error)) throw error;
     throw new Error('The embedded database was stopped. Run the command again.', { cause: error });
   } finally {

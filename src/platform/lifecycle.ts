@@ -10,7 +10,7 @@ import { ApiKey } from './access/api-key.entity.js';
 import { SystemClock } from './config/clock.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
-import { isUnavailable } from './database/database-errors.js';
+import { isUnavailable, remedyOf } from './database/database-errors.js';
 import type { DatabaseLocation } from './database/database-location.js';
 import { databaseTarget } from './database/database-target.js';
 import { isSchemaCurrent, migrate } from './database/schema/migrate.js';
@@ -63,7 +63,10 @@ export async function runService(
   try {
     const options = { settings, clock: new SystemClock(), database, features };
     // The migrations run while Nest creates the application.
-    const schemaCurrent = makeSchemaCurrent(settings, database, log.logger);
+    const { url, directUrl } = settings.database;
+    const schemaCurrent = makeSchemaCurrent(settings, database, log.logger).catch(
+      rethrowFor(directUrl === url ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL'),
+    );
     const creating = createApp(options, log.logger, schemaCurrent);
     const app = await createdUnlessStopped(creating, schemaCurrent, log.logger, stopReason);
     if (app === null) return false;
@@ -108,7 +111,7 @@ export async function runService(
  * Returns the application, or null if the process has to stop first, after a migration in progress.
  * Warns while the start takes long, because a provider of a feature may never be ready.
  *
- * @throws StartError as `rethrow`
+ * @throws StartError as `rethrowFor`
  */
 async function createdUnlessStopped(
   creating: Promise<NestExpressApplication>,
@@ -123,7 +126,7 @@ async function createdUnlessStopped(
     waitsFor = 'an onModuleInit, an onApplicationBootstrap or an async provider of a feature';
     return await Promise.race([creating, stopReason.then(() => null)]);
   } catch (error) {
-    return rethrow(error);
+    return rethrowFor('DATABASE_URL')(error);
   } finally {
     clearInterval(warning);
   }
@@ -145,11 +148,14 @@ async function makeSchemaCurrent(
   }
 }
 
-/** @throws StartError for a database that is unreachable or rejects the service */
-function rethrow(error: unknown): never {
-  if (!(error instanceof Error) || !isUnavailable(error)) throw error;
-  const [line = ''] = error.message.split('\n');
-  throw new StartError(`DATABASE_URL: ${line}`, { cause: error });
+/** Returns a function that throws a StartError for a database that is unreachable or rejects the service. */
+function rethrowFor(setting: string): (error: unknown) => never {
+  return (error) => {
+    const remedy = remedyOf(error);
+    if (!(error instanceof Error) || !(remedy ?? isUnavailable(error))) throw error;
+    const [line = ''] = error.message.split('\n');
+    throw new StartError(`${setting}: ${line}${remedy ? `. ${remedy}` : ''}`, { cause: error });
+  };
 }
 
 /** Logs the command for the first API key if there is none. */
@@ -171,6 +177,7 @@ async function openListeners(
   logger: Logger,
 ): Promise<string> {
   const { port, host, metricsPort, metricsHost } = settings.server;
+  const { url, dataDir } = settings.database;
   const server = app.getHttpServer();
   if (metricsPort !== undefined) {
     const address = { port: metricsPort, host: metricsHost };
@@ -184,7 +191,7 @@ async function openListeners(
       metrics: metrics.listening ? addressOf(metrics) : undefined,
       version: VERSION,
       node: process.version,
-      database: databaseTarget(settings.database).description,
+      database: databaseTarget(url, dataDir).description,
       redis: settings.redis !== undefined,
       trustProxy: settings.server.trustProxy,
     },

@@ -83,9 +83,7 @@ export class Overload implements NestMiddleware {
     if (this.pool.isSaturated) return 'database_queue';
     const { maxRequestsInProgress, maxUnauthenticatedRequests } = this.bounds;
     const { inProgress } = this.connections;
-    if (inProgress < Math.min(maxRequestsInProgress, maxUnauthenticatedRequests)) {
-      return undefined;
-    }
+    if (inProgress < maxUnauthenticatedRequests) return undefined;
     // A client that sends slowly must not use up the requests of others.
     const busy = inProgress - this.bodies.count;
     if (busy >= maxRequestsInProgress) return 'requests_in_progress';

@@ -16,10 +16,19 @@ describe('the schema commands', () => {
 
   afterEach(() => database.close());
 
+  test('db migrate on a standby › exits with 1 and the remedy', async () => {
+    await database.query(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
+    expect(await cli.failure(1, 'db', 'migrate')).toBe(
+      'cannot execute CREATE TABLE in a read-only transaction. The address leads to a standby. Use the address of the primary server.',
+    );
+  });
+
   test('db migrate runs the pending migrations, and db status lists them, as text and as JSON', async () => {
     const before = await cli.json('db', 'status');
     expect(before).toEqual({ executed: [], pending: expect.arrayContaining([OLDEST]) });
-    expect((await cli.run('db', 'status')).stdout).toMatch(/^executed +-\npending +CreateStore/);
+    expect((await cli.run('db', 'status')).stdout).toMatch(
+      /^executed +-\npending +CreateStore\d+\n {10}\w+\n/,
+    );
     const all: string[] = before.pending;
     expect(await cli.json('db', 'migrate')).toEqual({ executed: all });
     expect(await cli.json('db', 'migrate')).toEqual({ executed: [] });

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/cli/program.js';
@@ -16,6 +18,8 @@ const ENTERPRISE = 'keys issue --owner a --plan enterprise';
 const USAGE_ERRORS: readonly (readonly [args: string, line: RegExp])[] = [
   ['keys', /^Missing command\. Run `pets keys --help`\.$/],
   ['nonsense', /^Unknown command 'nonsense'\. Run `pets --help`\.$/],
+  ['keys show --help', /^Unknown command 'show'\. Run `pets keys --help`\.$/],
+  ['help nonsense', /^Unknown command 'nonsense'/],
   ['kyes list', /Unknown command 'kyes' \(Did you mean keys\?\)/],
   ['keys isue', /Unknown command 'isue' \(Did you mean issue\?\)/],
   ['--verison', /Unknown option '--verison' \(Did you mean --version\?\)/],
@@ -160,6 +164,9 @@ describe('help', () => {
     expect(help).toMatch(/^Usage: pets [^]*\nExamples:\n {2}pets keys issue /);
     expect(await outputOf('--help')).toBe(help);
     expect(await outputOf('help')).toBe(help);
+    const issue = await outputOf('keys', 'issue', '--help');
+    expect(await outputOf('help', 'keys', 'issue')).toBe(issue);
+    expect(await outputOf('keys', 'help', 'issue')).toBe(issue);
   });
 
   test.each(COMMANDS.map((words) => words.join(' ')))(
@@ -192,14 +199,16 @@ describe('help', () => {
     );
   });
 
-  test('bash completes commands and options', async () => {
+  test('bash completes commands, options and choices', async () => {
     const { stdout } = await new Cli().run('completion', 'bash');
     const script = `pets() { '${process.execPath}' '${MAIN}' "$@"; }
       ${stdout}
       COMP_WORDS=(pets audit list --s); COMP_CWORD=3; _pets; echo "\${COMPREPLY[@]}"
-      COMP_WORDS=(pets keys ''); COMP_CWORD=2; _pets; echo "\${COMPREPLY[@]}"`;
+      COMP_WORDS=(pets keys ''); COMP_CWORD=2; _pets; echo "\${COMPREPLY[@]}"
+      COMP_WORDS=(pets keys issue --plan ''); COMP_CWORD=4; _pets; echo "\${COMPREPLY[@]}"
+      COMP_WORDS=(pets completion ''); COMP_CWORD=2; _pets; echo "\${COMPREPLY[@]}"`;
     expect(execFileSync('bash', ['-c', script], { encoding: 'utf8' })).toBe(
-      '--since\nissue list rotate revoke unban inspect\n',
+      '--since\nissue list rotate revoke unban inspect\nfree pro business enterprise\nbash zsh fish\n',
     );
   });
 
@@ -232,6 +241,14 @@ describe('a duration', () => {
   });
 });
 
+/** Returns PostgreSQL's message that asks for the authentication of this kind. */
+function authentication(kind: number, text: string): Buffer {
+  const message = Buffer.from(`R\0\0\0\0\0\0\0\0${text}`);
+  message.writeInt32BE(message.length - 1, 1);
+  message.writeInt32BE(kind, 5);
+  return message;
+}
+
 describe('a failed command', () => {
   test('exits with 1 and one line without the password when the database cannot be reached', async () => {
     const { code, stderr } = await cli.run('keys', 'list');
@@ -240,6 +257,23 @@ describe('a failed command', () => {
       /^Database: pets on 127\.0\.0\.1:1\nThe database cannot be reached: .*ECONNREFUSED.*\n$/,
     );
     expect(stderr).not.toContain('secret');
+  });
+
+  test('exits with 1 and one line at once when the server waits for a password that is missing', async () => {
+    const server = createServer((socket) => {
+      const replies = [authentication(10, 'SCRAM-SHA-256\0\0'), authentication(11, 'r=a,s=b,i=1')];
+      socket.on('error', () => undefined);
+      socket.on('data', () => socket.write(replies.shift() ?? ''));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const child = new Cli({ DATABASE_URL: `postgres://pets@127.0.0.1:${port}/pets` });
+    const result = await resultOf(child.start('keys', 'list'));
+    server.close();
+    expect(result.code).toBe(1);
+    expect(result.stderr).toMatch(
+      /^Database: [^\n]+\n.*client password must be .*\. Add the password to the address, or set DATABASE_PASSWORD\.\n$/,
+    );
   });
 
   test('exits with 1 and one line when a setting is invalid', async () => {

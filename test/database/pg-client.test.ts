@@ -155,9 +155,19 @@ describe('a connection that cannot be made', () => {
     const error = await failureOf(config());
 
     expect(error).toBeInstanceOf(ConnectionFailedError);
-    expect((error as Error).message).toMatch(/^The database cannot be reached: /);
+    expect((error as Error).message).toMatch(
+      /^The database (?:cannot be reached|rejected the connection): /,
+    );
     expect((error as Error).cause).toMatchObject({ message: expect.stringMatching(message) });
     expect(isUnavailable(error)).toBe(true);
+  });
+
+  it('says whether the server responded', () => {
+    const cause = new pg.DatabaseError('sorry, too many clients already', 0, 'error');
+
+    expect(new ConnectionFailedError(cause).message).toBe(
+      'The database rejected the connection: sorry, too many clients already',
+    );
   });
 
   it('shows the error of the first address if several were tried', () => {

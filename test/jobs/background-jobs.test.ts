@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { BackgroundJob, BackgroundJobs } from '../../src/platform/jobs/background-jobs.js';
 
 const INTERVAL_MS = 1_000;
-/** Between the longest interval and twice the shortest. */
+/** The longest interval. */
 const ONE_RUN_MS = 1_500;
 
 let job: BackgroundJob;
@@ -75,11 +75,34 @@ it.each([
   job.start();
   await jest.advanceTimersByTimeAsync(2 * INTERVAL_MS);
   expect(runs).toBe(2);
-  expect(warn).toHaveBeenCalledTimes(2);
   expect(warn).toHaveBeenCalledWith({
     msg: 'background job failed',
     err: expect.objectContaining({ message: 'broken' }),
   });
+});
+
+it('logs the first failure, one per minute, and that it works again, each time that it fails', async () => {
+  const lines: string[] = [];
+  const note = (line: unknown) => void lines.push(typeof line === 'string' ? line : 'failed');
+  jest.spyOn(Logger.prototype, 'warn').mockImplementation(note);
+  jest.spyOn(Logger.prototype, 'log').mockImplementation(note);
+  const fail = () => Promise.reject(new Error('broken'));
+  const succeed = () => Promise.resolve();
+  jest.spyOn(Math, 'random').mockReturnValue(0.5);
+  job.start();
+  for (const [next, seconds] of [
+    [succeed, 1],
+    [fail, 60],
+    [fail, 1],
+    [succeed, 2],
+    [fail, 1],
+  ] as const) {
+    work = next;
+    await jest.advanceTimersByTimeAsync(seconds * INTERVAL_MS);
+    lines.push('.');
+  }
+  const again = 'background job works again';
+  expect(lines).toEqual(['.', 'failed', '.', 'failed', '.', again, '.', 'failed', '.']);
 });
 
 it('aborts its signal and waits for the run in progress when it stops, and does not run again', async () => {
@@ -99,6 +122,7 @@ it('aborts its signal and waits for the run in progress when it stops, and does 
 });
 
 it('starts at once if it is added after the start of the service', async () => {
+  jest.spyOn(Math, 'random').mockReturnValue(0.5);
   const jobs = new BackgroundJobs();
   jobs.onApplicationBootstrap();
   jobs.every('Late', INTERVAL_MS, () => {

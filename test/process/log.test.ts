@@ -28,12 +28,14 @@ if (!hasTerminal)
   console.warn('To test the log on a terminal, install script of util-linux (bsdutils).');
 
 const database = useDatabase();
+const direct = useDatabase();
 
 describe('when the output is not a terminal', () => {
   let service: BuiltService;
   beforeAll(async () => {
     service = await startBuiltService({
       DATABASE_URL: database.url,
+      DATABASE_DIRECT_URL: direct.url,
       DATABASE_PASSWORD: 'secret-1',
       REDIS_URL: 'redis://:secret-2@127.0.0.1:1',
       TRUST_PROXY: '10.0.0.0/8',
@@ -55,7 +57,7 @@ describe('when the output is not a terminal', () => {
     for (const line of service.logs()) expect(Date.parse(String(line['time']))).toBeGreaterThan(0);
   });
 
-  test('the line of the start shows the version, the database, Redis and the trusted proxies, never a password', () => {
+  test('the line of the start shows the version, the database of requests, Redis and the trusted proxies, never a password', () => {
     const { host, port, database: name } = new pg.Client({ connectionString: database.url });
     expect(service.logs().find(({ msg }) => msg === 'listening')).toMatchObject({
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),

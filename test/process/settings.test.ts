@@ -166,6 +166,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['MAX_CONNECTIONS_PER_ADDRESS', /integer from 1 to 1000000/, '0', '1000001', 'many'],
   ['MAX_REQUESTS_IN_PROGRESS', /integer from 1 to 100000/, '0', '100001', '1e3'],
   ['MAX_UNAUTHENTICATED_REQUESTS', /integer from 1 to 100000/, '0', '100001', 'all'],
+  ['MAX_UNAUTHENTICATED_REQUESTS', /at most MAX_REQUESTS_IN_PROGRESS$/, '1001'],
   ['MAX_UNSENT_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', '1.5'],
   ['MAX_ARRIVING_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', 'none'],
   ['MAX_UPLOAD_MEBIBYTES', /integer from 1 to 1024/, '0', '1025', 'none'],
@@ -450,6 +451,28 @@ describe('a secret from a file', () => {
     writeFileSync(path, 'redis://:secret@redis\n');
     expect(new Settings({ REDIS_URL_FILE: path }).redis?.address.password).toBe('secret');
   });
+
+  test.each(['DATABASE_URL', 'DATABASE_PASSWORD', 'REDIS_URL'])(
+    'that is empty is rejected: %s_FILE',
+    (name) => {
+      for (const text of ['', '\n']) {
+        writeFileSync(path, text);
+        expect(rejectionOf({ [`${name}_FILE`]: path })).toBe(
+          `${name}_FILE is invalid: expected the path of a file that is not empty`,
+        );
+      }
+    },
+  );
+
+  test.each<Record<string, string>>([{}, { REDIS_URL: 'redis://redis' }])(
+    'REDIS_CA_FILE with %p is rejected without TLS',
+    (environment) => {
+      writeFileSync(path, 'certificate');
+      expect(rejectionOf({ ...environment, REDIS_CA_FILE: path })).toBe(
+        'REDIS_CA_FILE is invalid: expected a value only with a REDIS_URL that begins with rediss://',
+      );
+    },
+  );
 
   test('that cannot be read is rejected', () => {
     expect(rejectionOf({ DATABASE_URL_FILE: join(FOLDER, 'none') })).toMatch(

@@ -4,13 +4,16 @@ import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'no
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { useDatabase } from '../harness/database/database.js';
+import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
 import { type Environment, spawnBuiltService } from '../harness/service/service.js';
 
+/** A role without rights. Roles belong to the server, which other test files use too. */
+const ROLE = `no_rights_${process.pid}`;
 const PASSWORD = 'c0rrect-horse';
 
 const database = useDatabase();
 const empty = useDatabase({ template: 'template0' });
+const readOnly = useDatabase({ template: 'template0' });
 /** Accepts connections and sends nothing. */
 let silent: Server;
 let takenPort: number;
@@ -19,6 +22,9 @@ beforeAll(async () => {
   silent = createServer().listen(0, '127.0.0.1');
   await once(silent, 'listening');
   takenPort = (silent.address() as AddressInfo).port;
+  await database.query(`CREATE ROLE ${ROLE} LOGIN`);
+  closeBeforeDatabases(() => database.query(`DROP ROLE ${ROLE}`));
+  await readOnly.query(`ALTER DATABASE ${readOnly.name} SET default_transaction_read_only = on`);
 });
 afterAll(() => silent.close());
 
@@ -29,6 +35,13 @@ async function failToStart(env: Environment): Promise<{ code: number; stderr: st
   service.process.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
   const [code] = (await once(service.process, 'close')) as [number];
   return { code, stderr };
+}
+
+/** Returns the address with the role that has no rights. */
+function withoutRights(address: string): string {
+  const url = new URL(address);
+  url.username = ROLE;
+  return url.href;
 }
 
 /** Returns the address of a PostgreSQL that cannot be used. */
@@ -81,7 +94,27 @@ test.each<[title: string, env: () => Environment, line: RegExp]>([
   [
     'a database that does not exist',
     () => ({ DATABASE_URL: database.url.replace(database.name, 'nothing') }),
-    /^DATABASE_URL: .*"nothing" does not exist/,
+    /^DATABASE_URL: The database rejected the connection: .*"nothing" does not exist/,
+  ],
+  [
+    'DATABASE_DIRECT_URL of a database that rejects connections',
+    () => ({ DATABASE_DIRECT_URL: unusable('127.0.0.1:1') }),
+    /^DATABASE_DIRECT_URL: .*ECONNREFUSED/,
+  ],
+  [
+    'a role that cannot create tables',
+    () => ({ DATABASE_URL: withoutRights(empty.url) }),
+    /^DATABASE_URL: permission denied for schema public\. Use the role that owns the tables, or .*`pets db migrate`/,
+  ],
+  [
+    'a role that cannot read the tables',
+    () => ({ DATABASE_URL: withoutRights(database.url) }),
+    /^DATABASE_URL: permission denied for table migrations\. Use the role that owns the tables, or /,
+  ],
+  [
+    'a standby without the schema',
+    () => ({ DATABASE_URL: readOnly.url }),
+    /^DATABASE_URL: cannot execute CREATE TABLE in a read-only transaction\. The address leads to a standby\. /,
   ],
   [
     'DATA_DIR in a file',

@@ -32,7 +32,10 @@ export function addCompletionCommands(program: Command): void {
 
 function candidates(program: Command, words: readonly string[]): string[] {
   const command = commandOf(program, words);
+  const option = command.options.find(({ long }) => long === words.at(-1));
+  if (option?.argChoices) return option.argChoices;
   return [
+    ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
     ...command.commands.map((subcommand) => subcommand.name()),
     ...command.options.flatMap(({ long }) => long ?? []),
   ];

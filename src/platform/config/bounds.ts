@@ -12,6 +12,12 @@ export type Bounds = Readonly<ReturnType<typeof readBounds>>;
 
 export function readBounds(read: EnvironmentReader) {
   const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', 1_000, REQUESTS);
+  const maxUnauthenticatedRequests =
+    read.optionalInteger('MAX_UNAUTHENTICATED_REQUESTS', REQUESTS) ??
+    Math.ceil(maxRequestsInProgress / 2);
+  if (maxUnauthenticatedRequests > maxRequestsInProgress) {
+    read.reject('MAX_UNAUTHENTICATED_REQUESTS', 'at most MAX_REQUESTS_IN_PROGRESS');
+  }
   const maxUnsentMebibytes = read.integer('MAX_UNSENT_MEBIBYTES', 64, { min: 1, max: 65_536 });
   const maxArrivingMebibytes = read.integer('MAX_ARRIVING_MEBIBYTES', 32, { min: 1, max: 65_536 });
   const maxUploadMebibytes = read.integer('MAX_UPLOAD_MEBIBYTES', 10, { min: 1, max: 1_024 });
@@ -23,9 +29,7 @@ export function readBounds(read: EnvironmentReader) {
     /** Requests in progress, over all connections. */
     maxRequestsInProgress,
     /** Requests in progress without a valid API key, or whose API key is not checked yet. */
-    maxUnauthenticatedRequests:
-      read.optionalInteger('MAX_UNAUTHENTICATED_REQUESTS', REQUESTS) ??
-      Math.ceil(maxRequestsInProgress / 2),
+    maxUnauthenticatedRequests,
     /** Bytes of unread responses to clients that read nothing at present, over all connections. */
     maxUnsentBytes: maxUnsentMebibytes * BYTES_PER_MEBIBYTE,
     /** Bytes of request bodies that have arrived in part, over all connections. */

@@ -77,7 +77,8 @@ export class EnvironmentReader {
       return this.reject(`${name}_FILE`, `only one of ${name} and ${name}_FILE`);
     }
     try {
-      return readFileSync(path, 'utf8').replace(/\r?\n$/, '') || undefined;
+      const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+      return text || this.reject(`${name}_FILE`, 'the path of a file that is not empty');
     } catch {
       return this.reject(`${name}_FILE`, 'the path of a readable file');
     }

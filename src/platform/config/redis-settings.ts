@@ -24,6 +24,14 @@ export function readRedisSettings(read: EnvironmentReader) {
 
 function redisAddress(read: EnvironmentReader) {
   const text = read.secret('REDIS_URL');
+  const ca = read.secret('REDIS_CA');
+  if (ca !== undefined && !isCertificate(ca)) {
+    const source = read.text('REDIS_CA_FILE') ?? 'REDIS_CA';
+    read.reject('REDIS_CA_FILE', `a file with a certificate in PEM, unlike ${source}`);
+  }
+  if (ca !== undefined && !/^\s*rediss:/.test(text ?? '') && !read.isRejected('REDIS_URL')) {
+    read.reject('REDIS_CA_FILE', 'a value only with a REDIS_URL that begins with rediss://');
+  }
   if (text === undefined) return undefined;
   const urls = text.split(',').map((item) => parseNode(item.trim()));
   const [first] = urls;
@@ -39,14 +47,6 @@ function redisAddress(read: EnvironmentReader) {
   if (urls.some((url) => credentials(url) !== credentials(first))) {
     const expected = 'nodes of one Cluster with the same protocol, user and password';
     return read.reject('REDIS_URL', expected);
-  }
-  const ca = read.secret('REDIS_CA');
-  if (ca !== undefined && first.protocol !== 'rediss:') {
-    read.reject('REDIS_CA_FILE', 'a value only with a REDIS_URL that begins with rediss://');
-  }
-  if (ca !== undefined && !isCertificate(ca)) {
-    const source = read.text('REDIS_CA_FILE') ?? 'REDIS_CA';
-    read.reject('REDIS_CA_FILE', `a file with a certificate in PEM, unlike ${source}`);
   }
   return {
     /** One server, or several nodes of a Cluster. */

@@ -39,6 +39,13 @@ const INVALID_TEXT = '22P02';
 /** How JSON.stringify writes a lone surrogate, which jsonb does not store. */
 const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
+/** What an operator can do about a statement that PostgreSQL rejects, by SQLSTATE. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  '25006': 'The address leads to a standby. Use the address of the primary server.',
+  '42501':
+    'Use the role that owns the tables, or set MIGRATE_ON_START=false and run `pets db migrate` with that role.',
+};
+
 const UNAVAILABLE = [
   ConnectionFailedError,
   DatabaseQueueFullError,
@@ -86,6 +93,11 @@ export function isUnavailable(error: unknown): boolean {
   const { code } = failure;
   if (code === undefined) return CONNECTION_MESSAGE.test(failure.message);
   return CONNECTION_CODE.test(code) || TEMPORARY_STATE.test(code);
+}
+
+/** Returns what an operator can do about a rejected statement, or undefined if nothing is known. */
+export function remedyOf(error: unknown): string | undefined {
+  return REMEDIES[failureOf(error).code ?? ''];
 }
 
 /** PostgreSQL has no SQLSTATE of its own for it. */

@@ -1,7 +1,6 @@
 import pg from 'pg';
-import type { DatabaseSettings } from '../config/database-settings.js';
 
-/** The database that the settings select, as operators see it. */
+/** A database of the settings, as operators see it. */
 export interface DatabaseTarget {
   readonly embedded: boolean;
   readonly name: string;
@@ -9,12 +8,12 @@ export interface DatabaseTarget {
   readonly description: string;
 }
 
-/** Returns the database that the settings select, whether it exists or not. */
-export function databaseTarget({ directUrl, dataDir }: DatabaseSettings): DatabaseTarget {
-  if (directUrl === undefined) {
+/** Returns the database at the address, or without one the embedded database in `dataDir`. */
+export function databaseTarget(url: string | undefined, dataDir: string): DatabaseTarget {
+  if (url === undefined) {
     return { embedded: true, name: 'pets', description: `embedded in ${dataDir}` };
   }
   // pg fills in the parts that the URL omits, from PG… variables or defaults.
-  const { host, port, database = '' } = new pg.Client({ connectionString: directUrl });
+  const { host, port, database = '' } = new pg.Client({ connectionString: url });
   return { embedded: false, name: database, description: `${database} on ${host}:${port}` };
 }

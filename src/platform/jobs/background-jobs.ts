@@ -4,10 +4,11 @@ import {
   type OnApplicationBootstrap,
   type OnModuleDestroy,
 } from '@nestjs/common';
+import { FailureLog } from '../logging/failure-log.js';
 
 /** Runs work at an interval, one run after another, until it is stopped. Logs its errors. */
 export class BackgroundJob {
-  private readonly logger: Logger;
+  private readonly failures: FailureLog;
   private readonly stopping = new AbortController();
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
@@ -23,7 +24,7 @@ export class BackgroundJob {
     private readonly intervalMs: number,
     private readonly work: (stopSignal: AbortSignal) => Promise<void>,
   ) {
-    this.logger = new Logger(name);
+    this.failures = new FailureLog(new Logger(name));
   }
 
   /** Schedules the first run, one interval from now. Does not keep the process running. */
@@ -50,12 +51,13 @@ export class BackgroundJob {
     await this.work(this.stopping.signal);
   }
 
-  /** Runs the work once, now. Logs its error. */
+  /** Runs the work once, now. Logs its error, unless it has logged one within a minute. */
   async run(): Promise<void> {
     try {
       await this.runOnce();
+      this.failures.succeeded('background job works again');
     } catch (error) {
-      this.logger.warn({ msg: 'background job failed', err: error });
+      this.failures.failed('background job failed', error);
     }
   }
 }

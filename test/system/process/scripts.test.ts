@@ -98,6 +98,25 @@ describe.each([['start'], ['cli'], ['dev'], ['build-if-stale']])('scripts/%s.mjs
   );
 });
 
+test.each([['start'], ['cli', 'keys', 'list']])(
+  'npm run %s › one line with the remedy when a package lacks one that it needs',
+  (script, ...args) => {
+    project = new ProjectCopy();
+    mkdirSync(project.path('node_modules/pg'), { recursive: true });
+    writeFileSync(project.path('node_modules/pg/index.js'), "require('pg-missing')");
+    const env = { ...inheritedEnvironment(), DATABASE_URL: 'postgres://pets@127.0.0.1:1/pets' };
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [project.path(`scripts/${script}.mjs`), ...args],
+      { env, encoding: 'utf8' },
+    );
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: "Packages are missing: Cannot find module 'pg-missing'. Run `npm ci`.\n",
+    });
+  },
+);
+
 test('npx pets › runs a command without an earlier build', () => {
   project = new ProjectCopy();
   rmSync(project.path('dist'), { recursive: true });

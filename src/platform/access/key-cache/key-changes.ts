@@ -8,6 +8,7 @@ import pg from 'pg';
 import { connectionOf } from '../../database/pipelining/pg-client.js';
 import { APPLICATION_NAMES } from '../../database/pools/client-config.js';
 import { DatabaseLocation } from '../../database/database-location.js';
+import { FailureLog } from '../../logging/failure-log.js';
 import { KEY_CHANGES_CHANNEL } from '../administration/operator-actions.repository.js';
 import { IssuedKeys } from './issued-keys.js';
 import { KeyCache } from './key-cache.js';
@@ -16,8 +17,6 @@ const RECONNECT_AFTER_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 2_000;
 /** A connection to a machine that vanished breaks ten seconds later, after ten probes. */
 const KEEP_ALIVE_AFTER_MS = 5_000;
-/** The time between two log lines while there is no connection. */
-const LOG_INTERVAL_MS = 60_000;
 
 /**
  * Listens for changes of API keys (LISTEN/NOTIFY), so that a change takes effect at once. While a
@@ -25,12 +24,10 @@ const LOG_INTERVAL_MS = 60_000;
  */
 @Injectable()
 export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown {
-  private readonly logger = new Logger(KeyChanges.name);
+  private readonly failures = new FailureLog(new Logger(KeyChanges.name));
   private client: pg.Client | undefined;
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
-  /** The time of the last log line about a failure, on the clock of `performance`. */
-  private failureLoggedAtMs: number | undefined;
 
   constructor(
     private readonly cache: KeyCache,
@@ -76,20 +73,10 @@ export class KeyChanges implements OnApplicationBootstrap, OnApplicationShutdown
       // Changes may have been missed while there was no connection.
       this.cache.invalidate();
       await this.issuedKeys.readHashes();
-      if (this.failureLoggedAtMs !== undefined) {
-        this.logger.log('listening for changes of API keys again');
-        this.failureLoggedAtMs = undefined;
-      }
+      this.failures.succeeded('listening for changes of API keys again');
     } catch (error) {
-      this.logFailure(error);
+      this.failures.failed('not listening for changes of API keys', error);
       connectionOf(client).stream.destroy();
     }
-  }
-
-  private logFailure(error: unknown): void {
-    const nowMs = performance.now();
-    if (nowMs - (this.failureLoggedAtMs ?? -Infinity) < LOG_INTERVAL_MS) return;
-    this.failureLoggedAtMs = nowMs;
-    this.logger.warn({ msg: 'not listening for changes of API keys', err: error });
   }
 }

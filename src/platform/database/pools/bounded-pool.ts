@@ -20,7 +20,11 @@ export class ConnectionFailedError extends Error {
 
   constructor(cause: unknown) {
     const reason = describeCause(cause);
-    super(`The database cannot be reached: ${reason}${remedyFor(reason)}`, { cause });
+    const failure =
+      cause instanceof pg.DatabaseError
+        ? 'The database rejected the connection'
+        : 'The database cannot be reached';
+    super(`${failure}: ${reason}${remedyFor(reason)}`, { cause });
   }
 }
 

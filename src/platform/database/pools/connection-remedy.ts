@@ -14,6 +14,7 @@ const REMEDIES: readonly [failure: RegExp, remedy: string][] = [
     /pg_hba\.conf.*no encryption|SSL (?:connection )?(?:is )?required/i,
     'Add sslmode=verify-full to the address',
   ],
+  [/client password must be/i, 'Add the password to the address, or set DATABASE_PASSWORD'],
   [
     /unsupported startup parameter/i,
     'For a connection pooler, set DATABASE_DIRECT_URL to the address of PostgreSQL itself',
