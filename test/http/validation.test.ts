@@ -451,3 +451,30 @@ describe('400 for more than 1,000 values in nested objects', () => {
     });
   });
 });
+
+describe('400 for text that PostgreSQL cannot store', () => {
+  const text = { first: 'Ada', number: 1 };
+
+  it.each<[string, Type, object, string]>([
+    ['NUL', Name, { ...text, first: 'a\0' }, 'first'],
+    ['a lone surrogate', Name, { ...text, first: 'a\ud800' }, 'first'],
+    [
+      'a nested DTO',
+      Order,
+      { buyer: text, items: [text, { ...text, first: '\udc00' }] },
+      'items.1.first',
+    ],
+    ['an item of an array', Notes, { notes: {}, lines: ['a', '\0'] }, 'lines'],
+    ['a member of an object', Notes, { notes: { a: { b: ['\ud800'] } } }, 'notes'],
+    ['the name of a member', Notes, { notes: { '\ud800': 1, '\udc00': 1 } }, 'notes'],
+  ])('%s', async (_what, Dto, value, property) => {
+    expect(await outcome(value, Dto)).toEqual({
+      message: `${property} must not contain NUL or a lone surrogate.`,
+    });
+  });
+
+  it('not for pairs of surrogates, nor in members without a rule', async () => {
+    const { dto } = await outcome({ ...text, first: '🐈', other: '\0' }, Name);
+    expect(dto).toEqual({ first: '🐈', number: 1n });
+  });
+});
