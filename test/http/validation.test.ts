@@ -478,3 +478,16 @@ describe('400 for text that PostgreSQL cannot store', () => {
     expect(dto).toEqual({ first: '🐈', number: 1n });
   });
 });
+
+test('@IsInt64(1n, 5n) rejects an integer outside of its range, and names the range', async () => {
+  class Weight {
+    @IsInt64(1n, 5n)
+    grams!: bigint;
+  }
+  expect(await outcome({ grams: 5 }, Weight)).toEqual({ dto: { grams: 5n } });
+  for (const grams of [0, 6, 1.5]) {
+    expect(await outcome({ grams }, Weight)).toEqual({
+      message: 'grams must be an integer from 1 to 5.',
+    });
+  }
+});
