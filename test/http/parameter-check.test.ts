@@ -442,6 +442,33 @@ test.each([
   ]);
 });
 
+test('the constructor of a DTO gets no arguments, so the start fails if it needs one', () => {
+  class Copied {
+    @IsString()
+    name: string;
+    constructor(source?: Copied) {
+      this.name = source!.name;
+    }
+  }
+  class Assigned {
+    @IsString()
+    name!: string;
+    constructor(source?: Assigned) {
+      Object.assign(this, source);
+    }
+  }
+  class Toys {
+    @Post()
+    copy(@Body() _toy: Copied) {}
+    @Post()
+    assign(@Body() _toy: Assigned) {}
+  }
+  expect(handlerProblems(Toys, 'copy')).toEqual([
+    "Toys.copy: the constructor of Copied fails without arguments (Cannot read properties of undefined (reading 'name')). Remove its parameters.",
+  ]);
+  expect(handlerProblems(Toys, 'assign')).toEqual([]);
+});
+
 describe('a property of a DTO that is not validated', () => {
   test.each([
     ['described', 'Described.colour has no validation rule and would be removed'],

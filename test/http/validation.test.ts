@@ -6,6 +6,7 @@ import {
   ArrayNotEmpty,
   IsArray,
   IsInt,
+  IsNumber,
   IsObject,
   IsOptional,
   IsString,
@@ -490,4 +491,21 @@ test('@IsInt64(1n, 5n) rejects an integer outside of its range, and names the ra
       message: 'grams must be an integer from 1 to 5.',
     });
   }
+});
+
+test('@IsInt() and @IsNumber() name their range when an integer is too large for a number', async () => {
+  class Size {
+    @IsInt()
+    width!: number;
+
+    @IsNumber({}, { each: true })
+    heights!: number[];
+  }
+  const range = 'from -9007199254740991 to 9007199254740991';
+  expect(await outcome({ width: 9007199254740993n, heights: [1, 2n ** 60n] }, Size)).toEqual({
+    message: `width must be an integer number ${range}; each item of heights must be a number conforming to the specified constraints ${range}.`,
+  });
+  expect(await outcome({ width: 0.5, heights: [1] }, Size)).toEqual({
+    message: 'width must be an integer number.',
+  });
 });

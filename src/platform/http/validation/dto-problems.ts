@@ -19,13 +19,20 @@ const NUMBER_RULES = /^(?:max|min|is(?:DivisibleBy|Int|Negative|Number|Positive)
 
 /**
  * Returns a sentence for each property of a DTO class that no request can set, or that accepts
- * values that its rules seem to reject. Includes nested DTOs, except those in `checked`.
+ * values that its rules seem to reject, and for a class that cannot be created. Includes nested DTOs, except those in `checked`.
  *
  * @param isText whether all values are text, as in a query and a path
  */
 export function dtoProblems(dto: Type, isText: boolean, checked = new Set<Type>()): string[] {
   if (checked.has(dto)) return [];
   checked.add(dto);
+  try {
+    new dto();
+  } catch (error) {
+    return [
+      `the constructor of ${dto.name} fails without arguments (${(error as Error).message}). Remove its parameters.`,
+    ];
+  }
   const { byProperty } = rulesOf(dto);
   const properties = new Set([...Object.keys(byProperty), ...declaredProperties(dto)]);
   return [...properties].flatMap((property) => {
