@@ -80,10 +80,13 @@ function passesOn(handler: RouteHandler): boolean {
   return usesNext || Reflect.getMetadata(HOST_METADATA, handler.controller) !== undefined;
 }
 
-function argumentsOf({ controller, name }: RouteHandler): { kind: number; data: unknown }[] {
+function argumentsOf({
+  controller,
+  name,
+}: RouteHandler): { kind: RouteParamtypes; data: unknown }[] {
   const metadata = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as object;
   return Object.entries(metadata as Record<string, { data?: unknown }>).map(([key, { data }]) => ({
-    kind: parseInt(key),
+    kind: parseInt(key) as RouteParamtypes,
     data,
   }));
 }
