@@ -2,6 +2,9 @@ import { HOST_METADATA, ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/com
 import type { RouteHandler } from '../request/route-handlers.js';
 import type { RouteLayer } from './allowed-methods.js';
 
+const PARAM: number = RouteParamtypes.PARAM;
+const NEXT: number = RouteParamtypes.NEXT;
+
 /** NestJS copies the metadata of a method to the function that it registers with Express. */
 const HANDLER = 'handler';
 
@@ -41,7 +44,7 @@ function parameterProblems({ handler }: Route, routes: readonly Route[]): string
   const paths = routes.filter((route) => route.handler === handler).map(({ path }) => path);
   const names = paths.flatMap((path) => path.match(PARAMETER) ?? []);
   return argumentsOf(handler)
-    .filter(({ kind, data }) => kind === RouteParamtypes.PARAM && typeof data === 'string')
+    .filter(({ kind, data }) => kind === PARAM && typeof data === 'string')
     .map(({ data }) => String(data))
     .filter((name) => !names.some((each) => each.slice(1).replaceAll('"', '') === name))
     .map(
@@ -76,17 +79,14 @@ function samplePath(path: string): string | undefined {
 
 /** Returns whether a handler may leave a request to a later route. */
 function passesOn(handler: RouteHandler): boolean {
-  const usesNext = argumentsOf(handler).some(({ kind }) => kind === RouteParamtypes.NEXT);
+  const usesNext = argumentsOf(handler).some(({ kind }) => kind === NEXT);
   return usesNext || Reflect.getMetadata(HOST_METADATA, handler.controller) !== undefined;
 }
 
-function argumentsOf({
-  controller,
-  name,
-}: RouteHandler): { kind: RouteParamtypes; data: unknown }[] {
+function argumentsOf({ controller, name }: RouteHandler): { kind: number; data: unknown }[] {
   const metadata = (Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, name) ?? {}) as object;
   return Object.entries(metadata as Record<string, { data?: unknown }>).map(([key, { data }]) => ({
-    kind: parseInt(key) as RouteParamtypes,
+    kind: parseInt(key),
     data,
   }));
 }

@@ -14,6 +14,8 @@ import { isDto } from '../../validation/dto-rules.js';
 
 export const UPLOAD_TYPE = 'multipart/form-data';
 
+const BODY: number = RouteParamtypes.BODY;
+
 /** NestJS does not tell which part an interceptor takes a file from. */
 const FILES: SchemaObject = {
   type: 'object',
@@ -50,9 +52,6 @@ function inputOf({ controller, name }: RouteHandler): [kinds: number[], body: Ty
   const prototype = controller.prototype as object;
   const types = (Reflect.getMetadata(PARAMTYPES_METADATA, prototype, name) ?? []) as Type[];
   const entries = Object.entries(parameters as Record<string, { index: number; data?: unknown }>);
-  const body = entries.find(
-    ([key, { data }]) =>
-      (parseInt(key) as RouteParamtypes) === RouteParamtypes.BODY && data === undefined,
-  );
+  const body = entries.find(([key, { data }]) => parseInt(key) === BODY && data === undefined);
   return [entries.map(([key]) => parseInt(key)), body && types[body[1].index]];
 }
