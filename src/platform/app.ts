@@ -41,6 +41,8 @@ export async function createApp(
       logger: new NestLogger(logger, currentRequestIds),
       // Throws an error at start instead of exiting.
       abortOnError: false,
+      // The order of the declarations would let `pets/:petId` hide `pets/mine` of another feature.
+      routeResolutionStrategy: 'specificity',
     },
   );
   const [app] = await Promise.all([creating, schemaCurrent]);

@@ -32,10 +32,14 @@ import {
   IsInt,
   IsObject,
   IsOptional,
+  IsPositive,
   IsString,
+  Max,
+  Min,
   ValidateNested,
 } from 'class-validator';
 import { handlerProblems } from '../../src/platform/http/validation/parameter-check.js';
+import { IsInt64, IsIntegerParameter } from '../../src/platform/http/validation/property-rules.js';
 import { createDatabase } from '../harness/database/database.js';
 import { startService } from '../harness/service/service.js';
 
@@ -72,8 +76,7 @@ class CreateToy {
 class UpdateToy extends PartialType(CreateToy) {}
 
 class ToyPath {
-  @Type(() => Number)
-  @IsInt()
+  @IsIntegerParameter(1, 1000)
   toyId!: number;
 }
 
@@ -403,6 +406,74 @@ test('@Type(() => Boolean) makes every text true, so the start fails', () => {
   expect(handlerProblems(Toys, 'list')).toEqual([
     expect.stringMatching(/^Toys\.list: Filter\.isSold has @Type\(\(\) => Boolean\), which makes/),
   ]);
+});
+
+test('@Type(() => Number) in a query or a path reads 0x10 as 16, so the start fails, but not in a body', () => {
+  class Size {
+    @IsInt()
+    @Type(() => Number)
+    size!: number;
+  }
+  class Toys {
+    @Get()
+    list(@Query() _size: Size) {}
+    @Get(':size')
+    find(@Param() _size: Size) {}
+    @Post()
+    add(@Body() _size: Size) {}
+  }
+  const problem =
+    'Size.size has @Type(() => Number), which reads an empty text as 0, 0x10 as 16, and rounds. Use @IsIntegerParameter(…), or for a decimal, @IsDecimal() and a string.';
+  expect(handlerProblems(Toys, 'list')).toEqual([`Toys.list: ${problem}`]);
+  expect(handlerProblems(Toys, 'find')).toEqual([`Toys.find: ${problem}`]);
+  expect(handlerProblems(Toys, 'add')).toEqual([]);
+});
+
+test.each([
+  ['@Min', Min(1)],
+  ['@Max', Max(5)],
+  ['@IsPositive', IsPositive()],
+  ['@IsInt', IsInt()],
+])('%s() next to @IsInt64() rejects every bigint, so the start fails', (name, rule) => {
+  class Weight {
+    @IsInt64()
+    grams!: bigint;
+  }
+  rule(Weight.prototype, 'grams');
+  class Toys {
+    @Post()
+    add(@Body() _weight: Weight) {}
+  }
+  expect(handlerProblems(Toys, 'add')).toEqual([
+    `Toys.add: Weight.grams has ${name}(), which rejects every bigint. Use the range of @IsInt64(minimum, maximum).`,
+  ]);
+});
+
+test('the constructor of a DTO gets no arguments, so the start fails if it needs one', () => {
+  class Copied {
+    @IsString()
+    name: string;
+    constructor(source?: Copied) {
+      this.name = source!.name;
+    }
+  }
+  class Assigned {
+    @IsString()
+    name!: string;
+    constructor(source?: Assigned) {
+      Object.assign(this, source);
+    }
+  }
+  class Toys {
+    @Post()
+    copy(@Body() _toy: Copied) {}
+    @Post()
+    assign(@Body() _toy: Assigned) {}
+  }
+  expect(handlerProblems(Toys, 'copy')).toEqual([
+    "Toys.copy: the constructor of Copied fails without arguments (Cannot read properties of undefined (reading 'name')). Remove its parameters.",
+  ]);
+  expect(handlerProblems(Toys, 'assign')).toEqual([]);
 });
 
 describe('a property of a DTO that is not validated', () => {

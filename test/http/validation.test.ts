@@ -6,6 +6,7 @@ import {
   ArrayNotEmpty,
   IsArray,
   IsInt,
+  IsNumber,
   IsObject,
   IsOptional,
   IsString,
@@ -449,5 +450,62 @@ describe('400 for more than 1,000 values in nested objects', () => {
     expect(await outcome({ first: objectOf(5_000), number: null }, Name)).toEqual({
       message: expect.stringMatching(/^first must be a string; number must be/) as string,
     });
+  });
+});
+
+describe('400 for text that PostgreSQL cannot store', () => {
+  const text = { first: 'Ada', number: 1 };
+
+  it.each<[string, Type, object, string]>([
+    ['NUL', Name, { ...text, first: 'a\0' }, 'first'],
+    ['a lone surrogate', Name, { ...text, first: 'a\ud800' }, 'first'],
+    [
+      'a nested DTO',
+      Order,
+      { buyer: text, items: [text, { ...text, first: '\udc00' }] },
+      'items.1.first',
+    ],
+    ['an item of an array', Notes, { notes: {}, lines: ['a', '\0'] }, 'lines'],
+    ['a member of an object', Notes, { notes: { a: { b: ['\ud800'] } } }, 'notes'],
+    ['the name of a member', Notes, { notes: { '\ud800': 1, '\udc00': 1 } }, 'notes'],
+  ])('%s', async (_what, Dto, value, property) => {
+    expect(await outcome(value, Dto)).toEqual({
+      message: `${property} must not contain NUL or a lone surrogate.`,
+    });
+  });
+
+  it('not for pairs of surrogates, nor in members without a rule', async () => {
+    const { dto } = await outcome({ ...text, first: '🐈', other: '\0' }, Name);
+    expect(dto).toEqual({ first: '🐈', number: 1n });
+  });
+});
+
+test('@IsInt64(1n, 5n) rejects an integer outside of its range, and names the range', async () => {
+  class Weight {
+    @IsInt64(1n, 5n)
+    grams!: bigint;
+  }
+  expect(await outcome({ grams: 5 }, Weight)).toEqual({ dto: { grams: 5n } });
+  for (const grams of [0, 6, 1.5]) {
+    expect(await outcome({ grams }, Weight)).toEqual({
+      message: 'grams must be an integer from 1 to 5.',
+    });
+  }
+});
+
+test('@IsInt() and @IsNumber() name their range when an integer is too large for a number', async () => {
+  class Size {
+    @IsInt()
+    width!: number;
+
+    @IsNumber({}, { each: true })
+    heights!: number[];
+  }
+  const range = 'from -9007199254740991 to 9007199254740991';
+  expect(await outcome({ width: 9007199254740993n, heights: [1, 2n ** 60n] }, Size)).toEqual({
+    message: `width must be an integer number ${range}; each item of heights must be a number conforming to the specified constraints ${range}.`,
+  });
+  expect(await outcome({ width: 0.5, heights: [1] }, Size)).toEqual({
+    message: 'width must be an integer number.',
   });
 });

@@ -3,7 +3,7 @@ import { EVERY_PATH } from '../request/request-context.js';
 import type { Request } from '../request/request.js';
 
 /** The properties of an Express router layer that this file reads. */
-interface RouteLayer {
+export interface RouteLayer {
   route?: IRoute & { methods: Record<string, boolean> };
   match(path: string): boolean;
 }

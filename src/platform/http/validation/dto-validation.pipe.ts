@@ -42,7 +42,7 @@ export class DtoValidationPipe implements PipeTransform<unknown, Promise<unknown
     );
     const errors = await validate(dto, OPTIONS);
     if (errors.length > 0) throw new ServiceError('invalid_request', validationMessage(errors));
-    members.checkSize();
+    members.checkValues();
     return dto;
   }
 }

@@ -28,6 +28,8 @@ export function isObject(value: unknown): value is JsonObject {
  */
 export class KnownMembers {
   private values = 0;
+  /** The path of the first property with text that PostgreSQL cannot store. */
+  private unstorable: string | undefined;
 
   /** @param isStrict whether to reject members without a rule */
   constructor(private readonly isStrict = false) {}
@@ -35,11 +37,12 @@ export class KnownMembers {
   /**
    * Returns a copy of an object without the members that its class has no rule for. A value that is
    * not a DTO and has too many members is empty in the copy, so that its rules can still reject it.
-   * Call `checkSize` after the validation.
+   * Call `checkValues` after the validation.
    *
+   * @param path of the object in the request, with a dot at its end
    * @throws ServiceError invalid_request if the DTOs have too many properties
    */
-  of(value: JsonObject, dto: Type): JsonObject {
+  of(value: JsonObject, dto: Type, path = ''): JsonObject {
     const { members, readsOtherMembers } = rulesOf(dto);
     if (this.isStrict) rejectOthers(value, new Map(members));
     // A missing property is validated as well.
@@ -49,44 +52,65 @@ export class KnownMembers {
     const known = (readsOtherMembers ? Object.create(value) : {}) as JsonObject;
     for (const [name, nested] of members) {
       if (!Object.hasOwn(value, name)) continue;
-      known[name] = nested ? this.ofNested(value[name], nested) : this.bounded(value[name]);
+      known[name] = nested
+        ? this.ofNested(value[name], nested, path + name)
+        : this.bounded(value[name], path + name);
     }
     return known;
   }
 
-  /** @throws ServiceError invalid_request if the values are too many */
-  checkSize(): void {
+  /** @throws ServiceError invalid_request if the values are too many, or text is not Unicode */
+  checkValues(): void {
+    this.checkSize();
+    if (this.unstorable === undefined) return;
+    const message = `${this.unstorable} must not contain NUL or a lone surrogate.`;
+    throw new ServiceError('invalid_request', message);
+  }
+
+  private checkSize(): void {
     if (this.values <= MAX_VALUES) return;
     const max = MAX_VALUES.toLocaleString('en-US');
     const message = `The request has more than ${max} values in its nested objects.`;
     throw new ServiceError('invalid_request', message);
   }
 
-  private ofNested(value: unknown, dto: Type): unknown {
-    if (Array.isArray(value)) return value.map((item) => this.ofNested(item, dto));
-    return isObject(value) ? this.of(value, dto) : value;
+  private ofNested(value: unknown, dto: Type, path: string): unknown {
+    if (Array.isArray(value)) {
+      return value.map((item, index) => this.ofNested(item, dto, `${path}.${index}`));
+    }
+    return isObject(value) ? this.of(value, dto, `${path}.`) : value;
   }
 
-  private bounded(value: unknown): unknown {
+  private bounded(value: unknown, path: string): unknown {
+    this.checkText(value, path);
     if (typeof value !== 'object' || value === null) return value;
-    this.countMembers(value);
+    this.countMembers(value, path);
     if (this.values <= MAX_VALUES) return value;
     return Array.isArray(value) ? [] : {};
   }
 
   /** Counts the members and the items that are objects or arrays, up to the limit. */
-  private countMembers(value: object): void {
+  private countMembers(value: object, path: string): void {
     for (const key of PROTOTYPE_KEYS) {
       if (Object.hasOwn(value, key)) Reflect.deleteProperty(value, key);
     }
     const members: unknown[] = Object.values(value);
-    if (!Array.isArray(value)) this.values += members.length;
+    if (!Array.isArray(value)) {
+      this.values += members.length;
+      if (this.values <= MAX_VALUES) this.checkText(Object.keys(value).join('.'), path);
+    }
     for (const member of members) {
       if (this.values > MAX_VALUES) return;
+      this.checkText(member, path);
       if (typeof member !== 'object' || member === null) continue;
       this.values++;
-      this.countMembers(member);
+      this.countMembers(member, path);
     }
+  }
+
+  private checkText(value: unknown, path: string): void {
+    if (typeof value !== 'string') return;
+    if (!value.isWellFormed() || value.includes('\0')) this.unstorable ??= path;
   }
 }
 

@@ -103,7 +103,7 @@ function parameterProblems(
   if (decorator === undefined) return [];
   const argument = typeof data === 'string' ? `'${data}'` : '';
   if (problem !== undefined) return [`${decorator}(${argument}) ${problem}`];
-  if (isDto(type)) return dtoProblems(type);
+  if (isDto(type)) return dtoProblems(type, ['@Query', '@Param'].includes(decorator));
   const isSegment = decorator === '@Param' && argument !== '';
   if (isSegment && isSegments && type === String)
     return [`@Param(${argument}) is a list of path segments. Declare it as string[].`];

@@ -17,12 +17,22 @@ const toInteger = ({ value }: TransformFnParams): unknown =>
 /** The conversions before a rule checks a value. They read no other, and keep it if it is invalid. */
 export const CONVERSIONS: ReadonlySet<unknown> = new Set([toBigInt, toInteger]);
 
-/** Accepts a JSON number whose value is an integer in int64. The DTO holds it as a bigint. */
-export function IsInt64(): PropertyDecorator {
+/**
+ * Accepts a JSON number whose value is an integer in int64, and in the range. The DTO holds it as a
+ * bigint.
+ */
+export function IsInt64(minimum = INT64_MIN, maximum = INT64_MAX): PropertyDecorator {
+  const isInRange = (value: unknown): boolean =>
+    isInt64(value) && value >= minimum && value <= maximum;
   return applyDecorators(
-    ApiProperty({ type: 'integer', format: 'int64' }),
+    ApiProperty({
+      type: 'integer',
+      format: 'int64',
+      ...(minimum > INT64_MIN && { minimum: Number(minimum) }),
+      ...(maximum < INT64_MAX && { maximum: Number(maximum) }),
+    }),
     Transform(toBigInt, { toClassOnly: true }),
-    rule('isInt64', isInt64, `an integer from ${INT64_MIN} to ${INT64_MAX}`),
+    rule('isInt64', isInRange, `an integer from ${minimum} to ${maximum}`),
   );
 }
 

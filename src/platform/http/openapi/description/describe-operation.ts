@@ -16,6 +16,7 @@ import {
 } from '../../routing/deprecation.js';
 import { takeErrors } from '../decorators/api-errors.decorator.js';
 import { type DescribedError, describedErrors, errorResponse, errorsByStatus } from './errors.js';
+import { UPLOAD_TYPE } from './uploads.js';
 
 /** An operation with the extension of `@Deprecated()`, which is not published. */
 export type DecoratedOperation = OperationObject & { [DEPRECATION_EXTENSION]?: Deprecation };
@@ -67,9 +68,12 @@ export function describeOperation(
   if (deprecation) {
     ownErrors.push(...describedErrors({ endpoint_removed: removalMessage(deprecation) }));
   }
-  const hasBody = operation.requestBody !== undefined;
-  const hasInput = hasBody || isIdempotent || operation.parameters?.some(isValidated) === true;
-  for (const [status, errors] of errorsByStatus({ isPublic, hasInput, hasBody }, ownErrors)) {
+  const { requestBody } = operation;
+  const isUpload = requestBody && 'content' in requestBody && UPLOAD_TYPE in requestBody.content;
+  const body = requestBody && (isUpload ? 'upload' : 'json');
+  const hasInput =
+    body !== undefined || isIdempotent || operation.parameters?.some(isValidated) === true;
+  for (const [status, errors] of errorsByStatus({ isPublic, hasInput, body }, ownErrors)) {
     shared.errors.push(...errors);
     const response = errorResponse(errors, headersOf(status));
     const name = STATUS_CODES[status]?.replaceAll(' ', '') ?? 'NoSuchOperation';

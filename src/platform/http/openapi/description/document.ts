@@ -6,6 +6,7 @@ import { DEPRECATION_EXTENSION } from '../../routing/deprecation.js';
 import { type DecoratedOperation, describeOperation, type Shared } from './describe-operation.js';
 import { errorSchema, publishedErrors } from './errors.js';
 import { serviceDescription } from './service-description.js';
+import { describeUploads } from './uploads.js';
 
 const VERSION_PATH = '/v1';
 const CONTACT = { name: 'The operator of this service' };
@@ -20,6 +21,7 @@ const OUTLINE = new DocumentBuilder()
 
 /** Returns what the decorators say about all routes. `app` does not need to be initialized. */
 export function readRoutes(app: INestApplication): OpenAPIObject {
+  describeUploads(app);
   return SwaggerModule.createDocument(app, OUTLINE);
 }
 

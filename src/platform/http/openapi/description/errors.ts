@@ -10,6 +10,9 @@ import {
 import { PUBLIC_MESSAGES } from '../../../errors/public-messages.js';
 import { headersOn } from '../../request/headers.js';
 
+/** The default of MAX_UPLOAD_MEBIBYTES, for an example. */
+const DEFAULT_UPLOAD_BYTES = 10 * 2 ** 20;
+
 /** An example message for each of some error codes. */
 export type ErrorExamples = Partial<Record<ErrorCode, string>>;
 
@@ -41,11 +44,17 @@ const AUTHENTICATED_OPERATION = describedErrors({
 
 const OPERATION_WITH_INPUT = describedErrors({ invalid_request: ERRORS.invalid_request.when });
 
-const OPERATION_WITH_BODY = describedErrors({
-  malformed_json: PUBLIC_MESSAGES.malformedJson('cannot be parsed'),
-  payload_too_large: PUBLIC_MESSAGES.payloadTooLarge(MAX_BODY_BYTES),
-  unsupported_media_type: PUBLIC_MESSAGES.unsupportedContentType,
-});
+const OPERATION_WITH_BODY = {
+  json: describedErrors({
+    malformed_json: PUBLIC_MESSAGES.malformedJson('cannot be parsed'),
+    payload_too_large: PUBLIC_MESSAGES.payloadTooLarge(MAX_BODY_BYTES),
+    unsupported_media_type: PUBLIC_MESSAGES.unsupportedContentType,
+  }),
+  upload: describedErrors({
+    payload_too_large: PUBLIC_MESSAGES.payloadTooLarge(DEFAULT_UPLOAD_BYTES),
+    unsupported_media_type: PUBLIC_MESSAGES.unsupportedUploadType,
+  }),
+};
 
 const UNSUPPORTED_EXPECT = {
   code: 'invalid_request',
@@ -66,7 +75,7 @@ const NO_OPERATION = describedErrors({
  * @param own the errors that the operation declares; they replace others
  */
 export function errorsByStatus(
-  operation: { isPublic: boolean; hasInput: boolean; hasBody: boolean },
+  operation: { isPublic: boolean; hasInput: boolean; body: 'json' | 'upload' | undefined },
   own: readonly DescribedError[],
 ): Map<string, DescribedError[]> {
   const general = [
@@ -74,7 +83,7 @@ export function errorsByStatus(
     ...EVERY_OPERATION,
     ...(operation.isPublic ? [] : AUTHENTICATED_OPERATION),
     ...(operation.hasInput ? OPERATION_WITH_INPUT : []),
-    ...(operation.hasBody ? OPERATION_WITH_BODY : []),
+    ...(operation.body ? OPERATION_WITH_BODY[operation.body] : []),
   ];
   const isReplaced = ({ status, code }: DescribedError): boolean =>
     own.some((error) => error.status === status && error.code === code);
