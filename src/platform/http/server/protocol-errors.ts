@@ -40,8 +40,8 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
     });
     server.on('checkExpectation', (...message) => server.emit('request', ...message));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      // The client has reset the connection. Nobody receives a response.
-      if (!socket.destroyed) this.onMalformed(socket as Socket, toServiceError(error));
+      // The client has reset the connection, or the service has ended it. Nobody receives a response.
+      if (socket.writable) this.onMalformed(socket as Socket, toServiceError(error));
     });
     server.on('connect', (_request, socket) => {
       socket.on('error', () => socket.destroy());
