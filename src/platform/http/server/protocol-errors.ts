@@ -3,6 +3,7 @@ import { isIPv6, type Socket } from 'node:net';
 import { Inject, Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Logger } from 'pino';
+import { MAX_HEADERS } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
@@ -110,6 +111,8 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
 }
 
 function violation(request: Request): ServiceError | undefined {
+  // The list has a name and a value for each header.
+  if (request.rawHeaders.length > 2 * MAX_HEADERS) return headersTooLarge();
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
     return invalidRequest('The service supports HTTP/1.1 and HTTP/1.0.');
   }
@@ -148,7 +151,7 @@ function violation(request: Request): ServiceError | undefined {
 function toServiceError(error: NodeJS.ErrnoException): ServiceError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ServiceError('headers_too_large', PUBLIC_MESSAGES.headersTooLarge);
+      return headersTooLarge();
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new ServiceError(
         'payload_too_large',
@@ -157,8 +160,16 @@ function toServiceError(error: NodeJS.ErrnoException): ServiceError {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new ServiceError('request_timeout', PUBLIC_MESSAGES.requestTimeout);
     default:
-      return invalidRequest('The request is not a valid HTTP message.');
+      return invalidMessage();
   }
+}
+
+function headersTooLarge(): ServiceError {
+  return new ServiceError('headers_too_large', PUBLIC_MESSAGES.headersTooLarge);
+}
+
+function invalidMessage(): ServiceError {
+  return invalidRequest('The request is not a valid HTTP message.');
 }
 
 function invalidRequest(message: string): ServiceError {
