@@ -99,8 +99,12 @@ export class HttpAdapter extends ExpressAdapter {
     if (this.endsConnections) response.setHeader('Connection', 'close');
     // sendBody has set the rules of successful reads.
     if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
-    // The client is still sending a body that the service does not read.
-    if (!response.req.complete && hasBody(response.req)) lingerAfterResponse(response);
+    const { req: request } = response;
+    // The client is still sending a body that the service does not read. Or Node's parser loses
+    // requests after this one and hides their errors, as it does after an Upgrade header.
+    if ((!request.complete && hasBody(request)) || request.headers.upgrade !== undefined) {
+      lingerAfterResponse(response);
+    }
   }
 
   /** Overrides ExpressAdapter.createMiddlewareFactory, because middleware is not a route of its path. */

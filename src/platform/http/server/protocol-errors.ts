@@ -53,6 +53,12 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
   /** Rejects a request which the parser accepts but the service does not. */
   use(request: Request, response: Response, next: NextFunction): void {
     const error = violation(request);
+    // After an Upgrade header, Node's parser does not report that the body ends early.
+    if (request.headers.upgrade !== undefined) {
+      request.socket.once('end', () => {
+        if (!request.complete) this.onMalformed(request.socket, invalidMessage());
+      });
+    }
     if (error) this.reject(request, response, error).catch(next);
     // One tick later, Node has also parsed a body that arrived with the head. Before that, a
     // rejection would close the connection, because the body is not complete.
@@ -121,7 +127,7 @@ function violation(request: Request): ServiceError | undefined {
     return invalidRequest('The method is not a method of HTTP.');
   }
   // RFC 9112, section 3.2
-  const { expect, host, 'transfer-encoding': coding } = request.headers;
+  const { expect, host, upgrade, 'transfer-encoding': coding } = request.headers;
   const authority = ABSOLUTE_FORM.exec(request.originalUrl)?.[1];
   // Node joins two Host headers with a comma and a space, which no host contains.
   if (
@@ -141,6 +147,10 @@ function violation(request: Request): ServiceError | undefined {
     return invalidRequest(
       'Unsupported Transfer-Encoding header. Only chunked is supported, and only in HTTP/1.1.',
     );
+  }
+  // After an Upgrade header, Node's parser does not report an invalid chunk.
+  if (coding !== undefined && upgrade !== undefined) {
+    return invalidRequest('A request with an Upgrade header must have a Content-Length.');
   }
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     return new ServiceError('invalid_request', PUBLIC_MESSAGES.unsupportedExpect, { status: 417 });
