@@ -5,6 +5,9 @@ import { createProgram } from './program.js';
 const FAILURE = 1;
 const WRONG_USAGE = 2;
 
+/** An API key, or a part of one, that was given instead of an id or a name. Logs often contain standard error. */
+const API_KEY = /aas_\w+/g;
+
 /** Runs a command and prints a failure as one line. Returns the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
   const program = createProgram();
@@ -28,7 +31,8 @@ function describeFailure(error: unknown): string {
   return (error instanceof Error ? error.message : String(error))
     .trim()
     .replace(/\s*\n\s*/g, '; ')
-    .replace(/\s+/g, ' ');
+    .replace(/\s+/g, ' ')
+    .replace(API_KEY, 'aas_…');
 }
 
 function describeUsageError({ code, message }: CommanderError): string {
@@ -38,8 +42,7 @@ function describeUsageError({ code, message }: CommanderError): string {
     .replace(/\s+/g, ' ')
     // An argument can contain characters that control a terminal.
     .replace(/[\p{Cc}\p{Cf}]/gu, '\u{fffd}')
-    // Standard error is often logged. Hide a key that was given instead of its id.
-    .replace(/aas_\w+/g, 'aas_…')
+    .replace(API_KEY, 'aas_…')
     .replace(/\.$/, '');
   return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}`;
 }

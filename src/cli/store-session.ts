@@ -52,7 +52,7 @@ export async function withStore(
   { create = false, anySchema = false }: StoreOptions,
   work: (store: Store) => Promise<void>,
 ): Promise<void> {
-  const { database: settings } = new Settings();
+  const { database: settings, warnings } = new Settings();
   const target = databaseTarget(settings);
   if (!create && !(await databaseExists(settings))) {
     throw new Error(
@@ -60,6 +60,7 @@ export async function withStore(
     );
   }
   console.error(`Database: ${target.description}`);
+  for (const warning of warnings) console.error(warning);
   await withLocation(settings, async (location) => {
     const dataSource = new DataSource({
       ...dataSourceOptions(location.direct, settings, {

@@ -63,6 +63,8 @@ export class AccessLog implements NestMiddleware {
 const MAX_PATH_LENGTH = 300;
 const API_KEY = /aas_[0-9A-Za-z]{36}/g;
 const ENCODED_ASCII = /%[2-7][\da-f]/gi;
+/** Encoded once, twice, or more often. */
+const ENCODED_PERCENT = /%(?:25)+/g;
 
 /**
  * Returns the path as it was sent, without the query, which can contain secrets. Bytes outside of
@@ -73,8 +75,10 @@ function loggedPath(target: string): string {
   const path = query < 0 ? target : target.slice(0, query);
   // The logger masks API keys, but not in percent-encoding, and not a part of a key.
   const masked = path.length > MAX_PATH_LENGTH ? path.replace(API_KEY, 'aas_***') : path;
-  if (path.includes('%') && path.replace(ENCODED_ASCII, decodeURIComponent).search(API_KEY) >= 0) {
-    return '***';
+  if (path.includes('%')) {
+    const decoded = path.replace(ENCODED_PERCENT, '%').replace(ENCODED_ASCII, decodeURIComponent);
+    const isStillEncoded = decoded.search(ENCODED_ASCII) >= 0;
+    if (isStillEncoded || decoded.search(API_KEY) >= 0) return '***';
   }
   return masked.slice(0, MAX_PATH_LENGTH).replace(/[^\x21-\x7e]/g, encodeByte);
 }

@@ -92,4 +92,10 @@ describe('owners set-plan', () => {
       'The owner "nobody" does not exist.',
     );
   });
+
+  test('does not print a part of an API key that was given as the name', async () => {
+    expect(await cli.failure(1, 'owners', 'set-plan', 'aas_BCboKxlId1O', '--plan', 'pro')).toBe(
+      'The owner "aas_…" does not exist.',
+    );
+  });
 });

@@ -79,6 +79,18 @@ describe('a usage error', () => {
   });
 
   test.each([
+    ['owners', 'usage'],
+    ['owners', 'set-plan', '--plan', 'pro'],
+    ['keys', 'list', '--owner'],
+    ['keys', 'issue', '--plan', 'pro', '--owner'],
+    ['audit', 'list', '--owner'],
+  ])('rejects a key as the name of an owner, without printing it: %s %s', async (...args) => {
+    const printed = await cli.failure(2, ...args, 'aas_BCboKxlId1O3srGhGNVbucB7NiLAJc1Q9r5F');
+    expect(printed).toMatch(/An API key is not the name of an owner/);
+    expect(printed).not.toContain('BCbo');
+  });
+
+  test.each([
     ['a tab', 'a\tb'],
     ['an escape sequence', 'a\u001b[31m'],
     ['a right-to-left override', 'a\u202eb'],

@@ -60,6 +60,12 @@ describe('the log line of a request', () => {
       {},
       { route: 'unmatched', path: '/nope/7', status: 404, code: 'route_not_found' },
     ],
+    [
+      'an encoded percent sign',
+      '/100%25/%2520',
+      {},
+      { path: '/100%25/%2520', code: 'route_not_found' },
+    ],
     ['a long path', `/${LONG}`, {}, { path: `/${LONG}`.slice(0, 300), code: 'route_not_found' }],
     [
       'another method',
@@ -242,6 +248,9 @@ test('the log contains no API key, wherever a caller sends it', async () => {
     [`/v1/pets/${key}`],
     [`/v1/pets/${escaped}`],
     [`/${escaped.replace('aas', '%61%61s')}/%zz`],
+    [`/v1/pets/${key.replace('aas', '%2561as')}`],
+    [`/v1/pets/${key.replace('aas', '%25252561as')}`],
+    [`/v1/pets/${key.replace('aas', '%%36%31as')}`],
     [`/${key}${key}`],
   ];
   for (const [path, options] of places) await client.send(path, options);

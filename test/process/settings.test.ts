@@ -1,12 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import pg from 'pg';
 import { SettingError } from '../../src/platform/config/environment-reader.js';
 import { Settings } from '../../src/platform/config/settings.js';
 
 const ADDRESS = 'postgres://user:secret@db:5432/pets';
 const DATABASE = { DATABASE_URL: ADDRESS };
+const FOLDER = mkdtempSync(join(tmpdir(), 'pets-settings-'));
+/** A file with several certificates, as providers publish them. */
+const CERTIFICATE = join(FOLDER, 'ca.pem');
+writeFileSync(CERTIFICATE, `Two authorities\n${rootCertificates.slice(0, 2).join('\n')}\n`);
+afterAll(() => rmSync(FOLDER, { recursive: true }));
 
 /** Returns the message of the error that rejects the settings. */
 function rejectionOf(environment: Record<string, string>): string {
@@ -121,6 +127,20 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['DATABASE_URL', /sslmode to be one of disable, allow, .*verify-full$/, `${ADDRESS}?sslmode=on`],
   ['DATABASE_URL', /sslrootcert=FILE together with/, `${ADDRESS}?sslmode=verify-ca`],
   ['DATABASE_URL', /sslrootcert .* readable file/, `${ADDRESS}?sslrootcert=/none`],
+  [
+    'DATABASE_URL',
+    /sslmode, sslrootcert, sslcert and sslkey as the only parameters that begin with ssl$/,
+    ...[`${ADDRESS}?ssl=true`, `${ADDRESS}?ssl=false`, `${ADDRESS}?ssl=prefer`],
+    ...[`${ADDRESS}?SSLMODE=verify-full`, `${ADDRESS}?sslMode=require`, `${ADDRESS}?sslca=/ca`],
+  ],
+  ['DATABASE_URL', /sslmode only once$/, `${ADDRESS}?sslmode=verify-full&sslmode=disable`],
+  ['DATABASE_URL', /sslmode together with sslcert$/, `${ADDRESS}?sslcert=${CERTIFICATE}`],
+  ['DATABASE_URL', /sslmode together with sslrootcert$/, `${ADDRESS}?sslrootcert=${CERTIFICATE}`],
+  [
+    'DATABASE_URL',
+    /sslrootcert to be a file with a certificate in PEM, unlike \S+settings.test.ts$/,
+    `${ADDRESS}?sslmode=require&sslrootcert=${__filename}`,
+  ],
   [
     'REDIS_URL',
     /redis:\/\/user:password@host:6379.*Cluster/,
@@ -267,6 +287,56 @@ describe('REDIS_URL', () => {
   });
 });
 
+describe('the TLS of a database address', () => {
+  test.each(['prefer', 'require'])('with sslmode=%s is checked with sslrootcert', (mode) => {
+    const read = (url: string) => {
+      const { database, warnings } = new Settings({ DATABASE_URL: url });
+      return { ssl: new pg.Client({ connectionString: database.url }).ssl, warnings };
+    };
+    expect(read(`${ADDRESS}?sslmode=${mode}&sslrootcert=${CERTIFICATE}`)).toEqual({
+      ssl: {
+        ca: readFileSync(CERTIFICATE, 'utf8'),
+        checkServerIdentity: expect.any(Function),
+      },
+      warnings: [],
+    });
+    expect(read(`${ADDRESS}?sslmode=${mode}`)).toEqual({
+      ssl: { rejectUnauthorized: false },
+      warnings: [expect.stringContaining(`sslmode=${mode}`)],
+    });
+  });
+
+  test.each(['prefer', 'require', 'verify-full', 'no-verify'])(
+    'is not chosen by PGSSLMODE=%s',
+    (PGSSLMODE) => {
+      expect(rejectionOf({ ...DATABASE, PGSSLMODE })).toBe(
+        'DATABASE_URL is invalid: expected sslmode in the address instead of PGSSLMODE',
+      );
+      const { database } = new Settings({ DATABASE_URL: `${ADDRESS}?sslmode=disable`, PGSSLMODE });
+      expect(new pg.Client({ connectionString: database.url }).ssl).toBe(false);
+      expect(new Settings({ ...DATABASE, PGSSLMODE: 'disable' }).database.url).toBe(ADDRESS);
+      expect(new Settings({ PGSSLMODE }).database.url).toBeUndefined();
+    },
+  );
+});
+
+test.each([
+  ['NUL bytes', '\0'.repeat(100)],
+  ['text', 'no certificate'],
+])('REDIS_CA_FILE with %s is rejected with the name of the file', (_, content) => {
+  const path = join(FOLDER, 'redis-ca');
+  writeFileSync(path, content);
+  const environment = { REDIS_URL: 'rediss://redis', REDIS_CA_FILE: path };
+  expect(rejectionOf(environment)).toBe(
+    `REDIS_CA_FILE is invalid: expected a file with a certificate in PEM, unlike ${path}`,
+  );
+});
+
+test('REDIS_CA_FILE can contain several certificates', () => {
+  const environment = { REDIS_URL: 'rediss://redis', REDIS_CA_FILE: CERTIFICATE };
+  expect(new Settings(environment).redis?.address.ca).toContain('BEGIN CERTIFICATE');
+});
+
 test('DATABASE_DIRECT_URL defaults to DATABASE_URL and is rejected without it', () => {
   expect(new Settings(DATABASE).database.directUrl).toBe(DATABASE.DATABASE_URL);
   const direct = 'postgres://direct/pets';
@@ -343,9 +413,7 @@ describe('DATABASE_PASSWORD', () => {
 });
 
 describe('a secret from a file', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pets-settings-'));
-  const path = join(folder, 'url');
-  afterAll(() => rmSync(folder, { recursive: true }));
+  const path = join(FOLDER, 'url');
 
   test.each(['', '\n', '\r\n'])('is read without the line end %j', (end) => {
     writeFileSync(path, `${DATABASE.DATABASE_URL}${end}`);
@@ -384,10 +452,10 @@ describe('a secret from a file', () => {
   });
 
   test('that cannot be read is rejected', () => {
-    expect(rejectionOf({ DATABASE_URL_FILE: join(folder, 'none') })).toMatch(
+    expect(rejectionOf({ DATABASE_URL_FILE: join(FOLDER, 'none') })).toMatch(
       /^DATABASE_URL_FILE .*readable file$/,
     );
-    expect(rejectionOf({ DATABASE_URL_FILE: folder })).toMatch(
+    expect(rejectionOf({ DATABASE_URL_FILE: FOLDER })).toMatch(
       /^DATABASE_URL_FILE .*readable file$/,
     );
   });

@@ -38,20 +38,28 @@ export class Authenticator {
   }
 
   /**
-   * Returns the caller of a request. Never rejects: an unidentified caller is anonymous. Only an
-   * API key that the store has issued causes a query.
+   * Returns the caller of a request, without a promise if a query is not needed. Never rejects: an
+   * unidentified caller is anonymous. Only an API key that the store has issued causes a query.
    */
-  async identify(request: IncomingMessage): Promise<Caller> {
+  identify(request: IncomingMessage): Caller | Promise<Caller> {
     const token = bearerToken(request);
     if (!hasKeyForm(token)) return token ? INVALID : MISSING;
     const hash = hashKey(token);
-    if (!this.cache.peek(hash) && !this.issuedKeys.has(token, hash)) return INVALID;
-    let key: CachedKey | null;
+    const key = this.cache.getFresh(hash);
+    if (key) return this.callerWith(key);
+    const isIssued = this.cache.peek(hash) !== undefined || this.issuedKeys.has(token, hash);
+    return isIssued ? this.lookUp(hash) : INVALID;
+  }
+
+  private async lookUp(hash: string): Promise<Caller> {
     try {
-      key = await this.cache.get(hash);
+      return this.callerWith(await this.cache.get(hash));
     } catch (cause) {
       return { kind: 'anonymous', reason: 'unavailable', cause };
     }
+  }
+
+  private callerWith(key: CachedKey | null): Caller {
     const nowMs = this.clock.now();
     if (!key) return INVALID;
     if (!isUsable(key, nowMs)) return { kind: 'anonymous', reason: 'invalid', rejectedKey: key };

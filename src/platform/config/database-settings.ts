@@ -1,11 +1,12 @@
-import { accessSync, constants } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { EnvironmentReader } from './environment-reader.js';
+import { type EnvironmentReader, isCertificate } from './environment-reader.js';
 import { isDecodable, parseUrl } from './url.js';
 
 /** The values that libpq knows. */
 const TLS_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 const TLS_FILES = ['sslrootcert', 'sslcert', 'sslkey'];
+const TLS_PARAMETERS = ['sslmode', ...TLS_FILES];
 
 const TIMEOUT = { min: 0.1, max: 60 };
 const EXAMPLE = 'postgres://user:password@host:5432/database';
@@ -62,22 +63,40 @@ function databaseUrl(read: EnvironmentReader, name: string): string | undefined 
 
 /** Checks the TLS parameters of an address. Returns one from which pg reads them as libpq does. */
 function withTls(address: string, read: EnvironmentReader, name: string): string {
+  const reject = (expected: string) => read.reject(name, expected, EXAMPLE);
   const url = new URL(address);
   const { searchParams: parameters } = url;
+  const given = [...parameters.keys()].filter((parameter) => /^ssl/i.test(parameter));
+  if (!given.every((parameter) => TLS_PARAMETERS.includes(parameter))) {
+    return reject(
+      'sslmode, sslrootcert, sslcert and sslkey as the only parameters that begin with ssl',
+    );
+  }
+  // pg uses the last one.
+  const repeated = given.find((parameter, index) => given.indexOf(parameter) < index);
+  if (repeated !== undefined) return reject(`${repeated} only once`);
   for (const parameter of TLS_FILES) {
     const path = parameters.get(parameter);
-    if (path !== null && !isReadable(path)) {
-      return read.reject(name, `${parameter} to be the path of a readable file`, EXAMPLE);
+    if (path === null) continue;
+    const content = contentOf(path);
+    if (content === undefined) return reject(`${parameter} to be the path of a readable file`);
+    if (parameter !== 'sslkey' && !isCertificate(content)) {
+      return reject(`${parameter} to be a file with a certificate in PEM, unlike ${path}`);
     }
   }
   const mode = parameters.get('sslmode');
-  if (mode === null) return address;
-  if (!TLS_MODES.includes(mode)) {
-    return read.reject(name, `sslmode to be one of ${TLS_MODES.join(', ')}`, EXAMPLE);
+  if (mode === null) {
+    const [file] = given;
+    if (file !== undefined) return reject(`sslmode together with ${file}`);
+    if (!['disable', 'allow'].includes(read.text('PGSSLMODE') ?? 'disable')) {
+      return reject('sslmode in the address instead of PGSSLMODE');
+    }
+    return address;
   }
+  if (!TLS_MODES.includes(mode)) return reject(`sslmode to be one of ${TLS_MODES.join(', ')}`);
   const hasAuthority = parameters.has('sslrootcert');
   if (mode === 'verify-ca' && !hasAuthority) {
-    return read.reject(name, 'sslrootcert=FILE together with sslmode=verify-ca', EXAMPLE);
+    return reject('sslrootcert=FILE together with sslmode=verify-ca');
   }
   if ((mode === 'prefer' || mode === 'require') && !hasAuthority) {
     read.warnings.push(
@@ -86,16 +105,17 @@ function withTls(address: string, read: EnvironmentReader, name: string): string
   }
   // Without a fallback: pg either uses TLS or does not.
   if (mode === 'allow') parameters.set('sslmode', 'disable');
+  if (mode === 'prefer') parameters.set('sslmode', 'require');
   parameters.set('uselibpqcompat', 'true');
   return url.href;
 }
 
-function isReadable(path: string): boolean {
+/** Returns undefined if the file cannot be read. */
+function contentOf(path: string): string | undefined {
   try {
-    accessSync(path, constants.R_OK);
-    return true;
+    return readFileSync(path, 'utf8');
   } catch {
-    return false;
+    return undefined;
   }
 }
 

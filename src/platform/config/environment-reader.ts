@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -27,7 +28,7 @@ interface Range {
 export class EnvironmentReader {
   /** What is expected of each invalid variable. */
   private readonly invalid = new Map<string, string>();
-  /** One line for each variable that is set under a former name. */
+  /** One line for each variable that works but should be changed. */
   readonly warnings: string[] = [];
 
   constructor(private readonly environment: Environment) {}
@@ -119,5 +120,14 @@ export class EnvironmentReader {
   list(name: string): string[] {
     const items = this.text(name)?.split(',') ?? [];
     return items.map((item) => item.trim()).filter((item) => item !== '');
+  }
+}
+
+/** Whether a text contains a certificate in PEM. Node.js ignores other text without an error. */
+export function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).raw.length > 0;
+  } catch {
+    return false;
   }
 }

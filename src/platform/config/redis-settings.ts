@@ -1,4 +1,4 @@
-import type { EnvironmentReader } from './environment-reader.js';
+import { type EnvironmentReader, isCertificate } from './environment-reader.js';
 import { isDecodable, parseUrl } from './url.js';
 
 const DEFAULT_PORT = 6379;
@@ -43,6 +43,10 @@ function redisAddress(read: EnvironmentReader) {
   const ca = read.secret('REDIS_CA');
   if (ca !== undefined && first.protocol !== 'rediss:') {
     read.reject('REDIS_CA_FILE', 'a value only with a REDIS_URL that begins with rediss://');
+  }
+  if (ca !== undefined && !isCertificate(ca)) {
+    const source = read.text('REDIS_CA_FILE') ?? 'REDIS_CA';
+    read.reject('REDIS_CA_FILE', `a file with a certificate in PEM, unlike ${source}`);
   }
   return {
     /** One server, or several nodes of a Cluster. */

@@ -9,6 +9,7 @@ export interface ComposeService {
   ports?: string[];
   networks: string[];
   volumes?: unknown[];
+  healthcheck?: { test: string[] };
   deploy: { resources: { limits: Record<string, string | number> } };
   stop_grace_period?: string;
 }

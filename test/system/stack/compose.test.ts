@@ -1,3 +1,7 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { ERRORS, type ErrorCode } from '../../../src/platform/errors/catalogue.js';
 import { describeWithRedis, startRedis } from '../../harness/processes/redis.js';
@@ -107,4 +111,41 @@ describeWithRedis('the redis command in docker-compose.yml', () => {
       await redis.close();
     }
   });
+
+  const health = services['redis']!.healthcheck!.test.at(-1)!.replaceAll('$$', '$');
+  const [, info = ''] =
+    /exec redis sh -c '(.*)'$/m.exec(readProjectFile('docs/operations.md')) ?? [];
+
+  test.each([
+    ['docker-compose.yml', health],
+    ['docs/operations.md', info],
+  ])(
+    'reads the password from the file, and the arguments of redis-cli in %s do not contain it',
+    async (_, command) => {
+      const password = 'c0ffee';
+      const redis = await startRedis({ args: ['--requirepass', password], password });
+      const folder = mkdtempSync(join(tmpdir(), 'pets-compose-'));
+      try {
+        const cli = `#!/bin/sh\necho "$*"\nPATH=$REAL_PATH exec redis-cli -p ${redis.port} "$@"\n`;
+        writeFileSync(join(folder, 'redis-cli'), cli, { mode: 0o755 });
+        const REAL_PATH = process.env['PATH'];
+        const env = { PATH: `${folder}:${REAL_PATH}`, REAL_PATH };
+        const run = (given: string) => {
+          writeFileSync(join(folder, 'url'), `redis://default:${given}@redis:6379\n`);
+          return spawnSync('sh', ['-c', command], { cwd: folder, env, encoding: 'utf8' });
+        };
+        const { status, stdout } = run(password);
+        expect({ status, stdout }).toEqual({
+          status: 0,
+          stdout: expect.stringMatching(/PONG|used_memory:/),
+        });
+        expect(stdout).not.toContain(password);
+        const rejected = run('wrong');
+        expect(rejected.stdout + rejected.stderr).toContain('NOAUTH');
+      } finally {
+        rmSync(folder, { recursive: true });
+        await redis.close();
+      }
+    },
+  );
 });

@@ -1,11 +1,17 @@
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
 import { loadAll } from 'js-yaml';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
 import { type Manifest, manifestErrors } from '../../harness/stack/manifest-errors.js';
 
 const FOLDER = 'deploy/kubernetes';
+
+const folder = mkdtempSync(join(tmpdir(), 'pets-kubernetes-'));
+writeFileSync(join(folder, 'ca.crt'), rootCertificates[0]!);
+afterAll(() => rmSync(folder, { recursive: true }));
 
 interface Workload extends Manifest {
   spec: {
@@ -16,12 +22,14 @@ interface Workload extends Manifest {
         securityContext: object;
         containers: [
           {
-            env: { name: string }[];
+            env: { name: string; value: string }[];
             ports: object[];
             readinessProbe: { periodSeconds: number; failureThreshold: number };
             securityContext: object;
+            volumeMounts: { name: string; mountPath: string }[];
           },
         ];
+        volumes: object[];
       };
     };
   };
@@ -37,6 +45,20 @@ const documents = files.flatMap(
 const isKustomization = ({ kind }: Manifest): boolean => kind === 'Kustomization';
 const manifests = documents.filter((document) => !isKustomization(document));
 const find = (kind: string): Manifest => manifests.find((manifest) => manifest.kind === kind)!;
+
+interface Policy extends Manifest {
+  spec: {
+    podSelector: { matchLabels: object };
+    policyTypes: string[];
+    ingress: { from?: object[]; ports: { port: unknown }[] }[];
+    egress?: { to?: object[] }[];
+  };
+}
+
+const findPolicy = (name: string): Policy =>
+  manifests.find(
+    ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name === name,
+  ) as Policy;
 
 const { template } = (find('Deployment') as Workload).spec;
 const { data } = find('ConfigMap') as Manifest & { data: Record<string, string> };
@@ -108,13 +130,38 @@ test.each(['Deployment', 'Job'])(
   },
 );
 
+/** Returns the settings with a certificate of this machine. */
+function withAuthority({ DATABASE_URL: url = '', ...settings }: Record<string, string>) {
+  const authority = join(folder, 'ca.crt');
+  return { ...settings, DATABASE_URL: url.replace(/(?<=sslrootcert=)[^&]+/, authority) };
+}
+
+test.each(['Deployment', 'Job'])(
+  'the %s checks the certificate and the host name of PostgreSQL by the authority in a Secret',
+  (kind) => {
+    const { containers, volumes } = (find(kind) as Workload).spec.template.spec;
+    const { env, volumeMounts } = containers[0];
+    const own = env.find((variable) => variable.name === 'DATABASE_URL')?.value;
+    const { searchParams } = new URL(own ?? data['DATABASE_URL']!);
+    expect(searchParams.get('sslmode')).toBe('verify-full');
+    const name = 'database-ca';
+    const mountPath = searchParams.get('sslrootcert')!.replace(/\/ca\.crt$/, '');
+    expect(volumeMounts).toContainEqual({ name, mountPath, readOnly: true });
+    // CloudNativePG creates the Secret CLUSTER-ca.
+    const secretName = `${find('Cluster').metadata.name}-ca`;
+    const items = [{ key: 'ca.crt', path: 'ca.crt' }];
+    expect(volumes).toContainEqual({ name, secret: { secretName, defaultMode: 0o440, items } });
+  },
+);
+
 test('the settings are valid, and a replica leaves the rotation before it stops', () => {
   const [api] = template.spec.containers;
   const known = new Set<string>();
   new Settings(new Proxy({}, { get: (_, name) => void known.add(String(name)) }));
   const names = [...Object.keys(data), ...api.env.map(({ name }) => name)];
   expect([...known]).toEqual(expect.arrayContaining(names));
-  const { database, server } = new Settings(data);
+  const { database, server, warnings } = new Settings(withAuthority(data));
+  expect(warnings).toEqual([]);
   expect(database.migrateOnStart).toBe(false);
   expect(api.ports).toEqual([
     { name: 'http', containerPort: server.port },
@@ -131,16 +178,28 @@ test('Service, disruption budget and network policy select the replicas, and no 
   expect(find('Service')).toMatchObject({ spec: { selector: labels } });
   const budget = { spec: { selector: { matchLabels: labels } } };
   expect(find('PodDisruptionBudget')).toMatchObject(budget);
-  const { spec: policy } = find('NetworkPolicy') as Manifest & {
-    spec: {
-      podSelector: { matchLabels: object };
-      policyTypes: string[];
-      ingress: { from?: object[] }[];
-      egress: { to?: object[] }[];
-    };
-  };
+  const { spec: policy } = findPolicy('pets');
   expect(labels).toMatchObject(policy.podSelector.matchLabels);
   expect(policy.policyTypes).toEqual(['Ingress', 'Egress']);
-  const peers = [...policy.ingress.map(({ from }) => from), ...policy.egress.map(({ to }) => to)];
+  const peers = [...policy.ingress.map(({ from }) => from), ...policy.egress!.map(({ to }) => to)];
   expect(peers.every((peer) => peer?.length === 1)).toBe(true);
+});
+
+test('only the replicas, the instances and the operator may connect to the instances of the database', () => {
+  const { name } = find('Cluster').metadata;
+  const { podSelector, policyTypes, ingress } = findPolicy(name).spec;
+  const instances = { matchLabels: { 'cnpg.io/cluster': name } };
+  expect({ podSelector, policyTypes }).toEqual({
+    podSelector: instances,
+    policyTypes: ['Ingress'],
+  });
+  const { podSelector: replicas } = findPolicy('pets').spec;
+  const namespace = { matchLabels: { 'kubernetes.io/metadata.name': 'cnpg-system' } };
+  const operator = { matchLabels: { 'app.kubernetes.io/name': 'cloudnative-pg' } };
+  const rules = ingress.map(({ from, ports }) => ({ from, ports: ports.map(({ port }) => port) }));
+  expect(rules).toEqual([
+    { from: [{ podSelector: replicas }], ports: [5432] },
+    { from: [{ podSelector: instances }], ports: [5432, 8000] },
+    { from: [{ namespaceSelector: namespace, podSelector: operator }], ports: [5432, 8000] },
+  ]);
 });

@@ -54,6 +54,20 @@ export class KeyCache {
     return this.entries.get(hash)?.key;
   }
 
+  /** Returns the state of an API key if it is cached and at most four seconds old. */
+  getFresh(hash: string): CachedKey | undefined {
+    const entry = this.entries.get(hash);
+    if (!entry) return undefined;
+    const ageMs = this.clock.now() - entry.verifiedAtMs;
+    // If the clock was set back, the age is unknown.
+    if (this.isStale(entry) || ageMs > MAX_AGE_MS || ageMs < 0) return undefined;
+    this.statistics.hits++;
+    if (ageMs > REFRESH_AFTER_MS) this.refresh(hash);
+    this.entries.delete(hash);
+    this.entries.set(hash, entry);
+    return entry.key;
+  }
+
   /**
    * Returns the state of an API key, at most four seconds old, or null when the API key does not
    * exist. While the database is unreachable, returns the last known state for at most ten minutes.
@@ -61,17 +75,11 @@ export class KeyCache {
    * @throws the error of the lookup
    */
   async get(hash: string): Promise<CachedKey | null> {
+    const fresh = this.getFresh(hash);
+    if (fresh) return fresh;
     const entry = this.entries.get(hash);
     if (!entry) return this.lookUp(hash);
     const ageMs = this.clock.now() - entry.verifiedAtMs;
-    // If the clock was set back, the age is unknown.
-    if (!this.isStale(entry) && ageMs <= MAX_AGE_MS && ageMs >= 0) {
-      this.statistics.hits++;
-      if (ageMs > REFRESH_AFTER_MS) this.refresh(hash);
-      this.entries.delete(hash);
-      this.entries.set(hash, entry);
-      return entry.key;
-    }
     const mayUseStale = (): boolean => ageMs <= MAX_AGE_UNREACHABLE_MS && this.pool.isUnreachable;
     if (mayUseStale()) {
       this.refresh(hash);
