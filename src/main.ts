@@ -37,15 +37,18 @@ async function runProcess(): Promise<void> {
       openDatabase(settings, log, stopReason),
     ],
   );
-  if (database === null) return;
   const application = { features: [AppModule], demo: { add: addDemo, welcomeText } };
-  await runService(application, settings, database, log, stopReason);
+  if (database && (await runService(application, settings, database, log, stopReason))) return;
+  const signal = await stopReason;
+  log.logger.info({ signal }, 'stopped');
+  await log.output.flush(EXIT_LIMIT_MS);
+  process.exitCode ??= 128 + constants.signals[signal as NodeJS.Signals];
 }
 
-/** Returns null if the process has to stop first, and sets its exit code. */
+/** Returns null if the process has to stop first. */
 async function openDatabase(
   settings: Settings,
-  { logger, output }: Log,
+  { logger }: Log,
   stopReason: Promise<string>,
 ): Promise<DatabaseLocation | null> {
   const stopping = new AbortController();
@@ -56,9 +59,6 @@ async function openDatabase(
     return await locateDatabase(settings.database, 'service', { signal, onWait });
   } catch (error) {
     if (!signal.aborted) throw error;
-    logger.info({ signal: signal.reason as string }, 'stopped');
-    await output.flush(EXIT_LIMIT_MS);
-    process.exitCode ??= 128 + constants.signals[signal.reason as NodeJS.Signals];
     return null;
   }
 }

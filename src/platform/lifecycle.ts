@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Type } from '@nestjs/common';
+import type { NestApplicationContext } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { EntityManager } from 'typeorm';
@@ -27,6 +28,7 @@ import { flushSpans } from './tracing/spans.js';
 import { VERSION } from './config/version.js';
 
 const IDLE_CHECK_MS = 100;
+const START_WARNING_MS = 10_000;
 
 /** Connections to a database that hangs do not close. Nor does a feature whose hook never ends. */
 const CLOSE_LIMIT_MS = 1_500;
@@ -48,6 +50,7 @@ export interface Application {
  * Starts the service, runs it until `stopReason` resolves, completes the requests in progress, and
  * closes everything, including the database.
  *
+ * @returns false if `stopReason` resolved before the application was created
  * @throws StartError when an operator can fix what prevents the start
  */
 export async function runService(
@@ -56,12 +59,15 @@ export async function runService(
   database: DatabaseLocation,
   log: Log,
   stopReason: Promise<string>,
-): Promise<void> {
+): Promise<boolean> {
   try {
     const options = { settings, clock: new SystemClock(), database, features };
     // The migrations run while Nest creates the application.
     const schemaCurrent = makeSchemaCurrent(settings, database, log.logger);
-    const app = await createApp(options, log.logger, schemaCurrent).catch(rethrow);
+    const creating = createApp(options, log.logger, schemaCurrent);
+    const app = await createdUnlessStopped(creating, schemaCurrent, log.logger, stopReason);
+    if (app === null) return false;
+    let reason: string | undefined;
     app.get(ServiceMetrics).observeProcess(VERSION, log.output);
     const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
     try {
@@ -76,21 +82,50 @@ export async function runService(
       if (demoKey !== undefined && process.stdout.isTTY) {
         log.output.write(`${demo.welcomeText(address, demoKey)}\n`);
       }
-      log.logger.info({ signal: await stopReason }, 'stopping');
+      reason = await stopReason;
+      log.logger.info({ signal: reason }, 'stopping');
       await drain(app, settings.server);
     } finally {
       metrics.close();
       metrics.closeAllConnections();
-      const closing = Promise.all([app.close(), flushSpans().catch(() => undefined)]);
+      // The interface of an application declares no signal, which the shutdown hooks get.
+      const context = app as unknown as NestApplicationContext;
+      const closing = Promise.all([context.close(reason), flushSpans().catch(() => undefined)]);
       const isClosed = closing.then(() => true);
       if (!(await Promise.race([isClosed, delay(CLOSE_LIMIT_MS, false)]))) {
         log.logger.warn({ limitMs: CLOSE_LIMIT_MS }, 'not everything was closed in time');
       }
     }
     log.logger.info('stopped');
+    return true;
   } finally {
     await database.close();
     await log.output.flush(FLUSH_LIMIT_MS);
+  }
+}
+
+/**
+ * Returns the application, or null if the process has to stop first, after a migration in progress.
+ * Warns while the start takes long, because a provider of a feature may never be ready.
+ *
+ * @throws StartError as `rethrow`
+ */
+async function createdUnlessStopped(
+  creating: Promise<NestExpressApplication>,
+  schemaCurrent: Promise<void>,
+  logger: Logger,
+  stopReason: Promise<string>,
+): Promise<NestExpressApplication | null> {
+  let waitsFor = 'the migrations of the database';
+  const warning = setInterval(() => logger.warn({ waitsFor }, 'still starting'), START_WARNING_MS);
+  try {
+    await Promise.race([creating, schemaCurrent]);
+    waitsFor = 'an onModuleInit, an onApplicationBootstrap or an async provider of a feature';
+    return await Promise.race([creating, stopReason.then(() => null)]);
+  } catch (error) {
+    return rethrow(error);
+  } finally {
+    clearInterval(warning);
   }
 }
 

@@ -272,6 +272,13 @@ describe('an exception of NestJS', () => {
     HttpVersionNotSupportedException: 'http_version_not_supported',
   };
 
+  /** Headers that the contract requires with a status. */
+  const REQUIRED: Readonly<Record<number, Record<string, string>>> = {
+    401: { 'www-authenticate': 'Bearer realm="pets"' },
+    405: { allow: '' },
+    429: { 'retry-after': '60' },
+  };
+
   /** Returns the exports of @nestjs/common whose name has an ending. */
   async function exported(ending: 'Exception' | 'Pipe'): Promise<string[]> {
     const { json } = await client.get('/v1/exceptions/exports');
@@ -306,19 +313,52 @@ describe('an exception of NestJS', () => {
           form,
           isInternal ? FAILED : message,
         ]);
+        expect(response.headers).toMatchObject(REQUIRED[status] ?? {});
         expect(response.headers['retry-after']).toBe(status === 503 ? '2' : undefined);
       }
     },
   );
 
   test.each([
-    [402, 'invalid_request'],
-    [423, 'invalid_request'],
+    [402, 'payment_required'],
+    [423, 'locked'],
+    [424, 'failed_dependency'],
+    [428, 'precondition_required'],
     [429, 'too_many_requests'],
+    [451, 'unavailable_for_legal_reasons'],
+    [499, 'invalid_request'],
     [507, 'internal_error'],
   ] as const)('HttpException › %i %s', async (status, code) => {
     const response = await client.get(`/v1/exceptions/status/${status}/No%20such%20toy.`);
     expect(expectError(response, status, code)).toEqual(status < 500 ? 'No such toy.' : FAILED);
+    expect(response.headers).toMatchObject(REQUIRED[status] ?? {});
+  });
+
+  test.each([100, 200, 204, 304, 399, 600, 700])(
+    'HttpException › 500 for the status %i, which is no error, and the log has the reason',
+    async (status) => {
+      const id = `no-error-${status}`;
+      const path = `/v1/exceptions/status/${status}/No%20such%20toy.`;
+      const response = await client.get(path, { 'X-Request-Id': id });
+      expect(expectError(response, 500, 'internal_error')).toBe(FAILED);
+      expect(await service.waitForLog(({ requestId }) => requestId === id)).toMatchObject({
+        level: 50,
+        err: { message: `An HttpException has the status ${status}. Use 400 to 599.` },
+      });
+    },
+  );
+
+  test.each(['No', 'N', 'Not Found!'])(
+    '404 with a short message of the feature: %s',
+    async (text) => {
+      const { json } = await client.get(`/v1/exceptions/status/404/${encodeURIComponent(text)}`);
+      expect(json).toEqual({ status: 404, code: 'not_found', message: text });
+    },
+  );
+
+  test('keeps the header of its status that the handler has set', async () => {
+    const { status, headers } = await client.get('/v1/exceptions/challenge');
+    expect([status, headers['www-authenticate']]).toEqual([401, 'Basic realm="toys"']);
   });
 
   test.each([

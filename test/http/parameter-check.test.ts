@@ -219,7 +219,14 @@ describe('a parameter that is not validated', () => {
       ],
     ],
     ['withoutSchema', [`@Body() is not validated. ${ADVICE}`]],
-    ['rawBody', [expect.stringMatching(/^@RawBody\(\) is undefined: .*raw bodies\.$/) as string]],
+    [
+      'rawBody',
+      [
+        expect.stringMatching(
+          /^@RawBody\(\) is undefined: .*raw bodies\. Read @Req\(\) as a stream/,
+        ) as string,
+      ],
+    ],
     ['headers', [expect.stringMatching(/^@Headers\(\) is not validated\./) as string]],
   ])('%s', (name, problems) => {
     expect(

@@ -20,6 +20,13 @@ test.concurrent.each([
   expect(response.headers['retry-after']).toBe('2');
 });
 
+test.concurrent('the log says that the handler has sent no response', async () => {
+  const id = 'forgotten';
+  await store.api.get('/v1/slow/forgotten', { 'X-Request-Id': id });
+  const line = await store.service.waitForLog(({ requestId }) => requestId === id);
+  expect(JSON.stringify(line)).toContain('response deadline: the handler has sent no response');
+});
+
 test.concurrent('GET /v1/slow/patient › 200 within its own @ResponseDeadline()', async () => {
   expect((await store.api.get('/v1/slow/patient')).status).toBe(200);
 });

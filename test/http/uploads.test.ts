@@ -18,6 +18,15 @@ async function upload(path: string, bytes: number, title?: string): Promise<ApiR
   });
 }
 
+/** Returns one part of a body with the boundary `b`. @param name and further parameters */
+function part(name: string, value: string): string {
+  const parameter = name && `; name=${name}`;
+  return `--b\r\nContent-Disposition: form-data${parameter}\r\n\r\n${value}\r\n`;
+}
+
+const sendParts = (body: string, type: string): Promise<ApiResponse> =>
+  store.api.send('/v1/photos', { method: 'POST', headers: { 'Content-Type': type }, body });
+
 test('POST to a route with FileInterceptor and @UploadedFile() › 201, larger than a JSON body', async () => {
   const { status, json } = await upload('/v1/photos', 500_000, 'Rope');
   expect([status, json]).toEqual([201, { title: 'Rope', name: 'a.txt', size: 500_000 }]);
@@ -38,8 +47,45 @@ test('413 over the limit of the service, and over that of the interceptor', asyn
     const response = await upload(path, MEBIBYTE);
     expect(expectError(response, 413, 'payload_too_large')).toContain(String(MEBIBYTE));
   }
-  const { status, json } = await upload('/v1/photos', 700_000, 'Rope');
-  expect([status, json.code]).toEqual([413, 'payload_too_large']);
+  const response = await upload('/v1/photos', 700_000, 'Rope');
+  expect(expectError(response, 413, 'payload_too_large')).toBe(
+    'A file of the upload is too large.',
+  );
+});
+
+test.each([
+  [
+    'a file that the route does not expect',
+    part('other; filename=a', 'a'),
+    'The upload contains an unexpected file.',
+  ],
+  ['a part without a name', part('', 'a'), 'A part of the upload has no name.'],
+  [
+    'a value that is too long',
+    part('title', 'a'.repeat(101)),
+    'A value of the upload is too long.',
+  ],
+  ['too many parts', part('title', 'a').repeat(4), 'The upload has too many parts.'],
+  [
+    'a body that ends early',
+    '--b\r\nContent-Disposition: form-data',
+    'The body is not valid multipart/form-data.',
+  ],
+  ['a malformed part', '--b\r\nno header\r\n\r\n', 'The body is not valid multipart/form-data.'],
+])('400 in words of the service: %s', async (_title, parts, message) => {
+  const response = await sendParts(`${parts}--b--\r\n`, 'multipart/form-data; boundary=b');
+  expect(expectError(response, 400, 'invalid_request')).toBe(message);
+});
+
+test('400 without a boundary, 415 for another multipart type, in words of the service', async () => {
+  const unbounded = await sendParts('--b--\r\n', 'multipart/form-data');
+  expect(expectError(unbounded, 400, 'invalid_request')).toBe(
+    'The body is not valid multipart/form-data.',
+  );
+  const mixed = await sendParts('--b--\r\n', 'multipart/mixed; boundary=b');
+  expect(expectError(mixed, 415, 'unsupported_media_type')).toBe(
+    'The Content-Type of an upload must be multipart/form-data.',
+  );
 });
 
 test('415 for JSON, 400 without Content-Length, 401 before the upload', async () => {

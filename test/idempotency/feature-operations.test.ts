@@ -70,6 +70,27 @@ describe('POST to a route of a feature with @IdempotencyKey()', () => {
     },
   );
 
+  it.each([
+    ['accept', 202],
+    ['reject', 409],
+  ])(
+    '500 that the log explains, and no replay with another status, when the work sets the status: %s',
+    async (work, status) => {
+      expectError(await post(`set-status/${work}`), 500, 'internal_error');
+      await store.service.waitForLog((line) =>
+        JSON.stringify(line).includes(
+          `POST /v1/notes/set-status/:work has set the status ${status}`,
+        ),
+      );
+    },
+  );
+
+  it('202 of the handler, also for the stored response', async () => {
+    const first = await post('accepted/created');
+    expect(first.status).toBe(202);
+    expectReplay(await post('accepted/created'), first);
+  });
+
   it('201 for such a handler when the request has no key', async () => {
     expect((await api.post('/v1/notes/forget-once/created', NOTE)).status).toBe(201);
   });

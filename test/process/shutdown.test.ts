@@ -214,7 +214,7 @@ test('GET /health/ready › 503 when a shutdown begins while the database query 
   expect((await stopped).code).toBe(0);
 });
 
-test('a signal during the start stops the service in order after the start', async () => {
+test('a signal while migrations wait for a lock stops the service after the migrations', async () => {
   const empty = await createDatabase({ template: 'template0' });
   // The service waits for this lock as if another process migrated.
   await empty.query('SELECT pg_advisory_lock(7236114901)');
@@ -224,8 +224,8 @@ test('a signal during the start stops the service in order after the start', asy
   while ((await empty.query(waiting)).length === 0) await sleep(20);
   const stopped = service.stop();
   await empty.query('SELECT pg_advisory_unlock(7236114901)');
-  expect(await stopped).toBe(0);
-  expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped' });
+  expect(await stopped).toBe(143);
+  expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped', signal: 'SIGTERM' });
   const rows = await empty.query<{ name: string }>('SELECT name FROM migrations ORDER BY id');
   const migrations = rows.map(({ name }) => name);
   expect(service.logs()).toContainEqual(

@@ -5,8 +5,6 @@ import { requestOf } from '../http/request/request-context.js';
 import type { AnonymousCaller } from './caller.js';
 import { isPublic } from './public.decorator.js';
 
-const CHALLENGE = 'Bearer realm="pets"';
-
 /** Rejects callers without a valid API key, after PlanThrottlerGuard has counted the request. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
@@ -19,11 +17,9 @@ export class ApiKeyGuard implements CanActivate {
 }
 
 // The same for every request.
-const MISSING_KEY = new ServiceError('missing_api_key', PUBLIC_MESSAGES.missingApiKey, {
-  headers: { 'WWW-Authenticate': CHALLENGE },
-});
+const MISSING_KEY = new ServiceError('missing_api_key', PUBLIC_MESSAGES.missingApiKey);
 const INVALID_KEY = new ServiceError('invalid_api_key', PUBLIC_MESSAGES.invalidApiKey, {
-  headers: { 'WWW-Authenticate': `${CHALLENGE}, error="invalid_token"` },
+  headers: { 'WWW-Authenticate': 'Bearer realm="pets", error="invalid_token"' },
 });
 
 function rejection(caller: AnonymousCaller | undefined): ServiceError {

@@ -62,6 +62,7 @@ const SERVICE_ERRORS = {
  */
 const GENERIC_ERRORS = {
   unauthorized: { status: 401, when: 'The caller is not authenticated for this operation.' },
+  payment_required: { status: 402, when: 'The operation requires a payment.' },
   forbidden: { status: 403, when: 'The caller may not use this operation or resource.' },
   not_found: { status: 404, when: 'The resource does not exist.' },
   not_acceptable: { status: 406, when: 'The resource has no representation that is acceptable.' },
@@ -71,7 +72,11 @@ const GENERIC_ERRORS = {
   im_a_teapot: { status: 418, when: 'The service is a teapot.' },
   misdirected: { status: 421, when: 'The request was sent to the wrong server.' },
   unprocessable_entity: { status: 422, when: 'The request cannot be processed.' },
+  locked: { status: 423, when: 'The resource is locked.' },
+  failed_dependency: { status: 424, when: 'An operation that this one depends on failed.' },
+  precondition_required: { status: 428, when: 'The request must have a precondition.' },
   too_many_requests: { status: 429, when: 'Too many requests.' },
+  unavailable_for_legal_reasons: { status: 451, when: 'The law forbids access to the resource.' },
   not_implemented: { status: 501, when: 'The operation is not implemented.' },
   bad_gateway: { status: 502, when: 'Another service sent an invalid response.' },
   gateway_timeout: { status: 504, when: 'Another service did not respond in time.' },

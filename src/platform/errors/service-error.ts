@@ -43,15 +43,12 @@ export class ServiceError extends NestException {
   }
 }
 
-/** In seconds. */
-const RETRY_SOON = { 'Retry-After': '2' };
-
 /** Returns a 503. @param message the public message */
 export function serviceUnavailable(
   cause: unknown,
   message: string = PUBLIC_MESSAGES.serviceUnavailable,
 ): ServiceError {
-  return new ServiceError('service_unavailable', message, { headers: RETRY_SOON, cause });
+  return new ServiceError('service_unavailable', message, { cause });
 }
 
 /** Returns the 503 for a request that exceeds a limit of the service. */

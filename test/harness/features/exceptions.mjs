@@ -40,6 +40,10 @@ class ExceptionsController {
     throw new common.HttpException(message, Number(status));
   }
 
+  challenge() {
+    throw new common.UnauthorizedException();
+  }
+
   /** @param {string} name */
   async parse(name) {
     const pipe =
@@ -67,6 +71,12 @@ class ClosedController {
 decorate(ExceptionsController, 'exports', common.Get('exports'));
 decorate(ExceptionsController, 'fail', common.Get('thrown/:name/:form'));
 decorate(ExceptionsController, 'failWith', common.Get('status/:status/:message'));
+decorate(
+  ExceptionsController,
+  'challenge',
+  common.Get('challenge'),
+  common.Header('WWW-Authenticate', 'Basic realm="toys"'),
+);
 decorate(ExceptionsController, 'parse', common.Get('pipes/:name'));
 decorate(ClosedController, 'read', common.Get(''));
 for (const [index, name] of ['name', 'form'].entries())

@@ -1,6 +1,6 @@
 // @ts-check
 // Operations with an idempotency key, right and wrong, as a team's own code might have them.
-import { Body, Controller, HttpCode, Inject, Param, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Inject, Param, Post, Res } from '@nestjs/common';
 import { IsString } from 'class-validator';
 import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
 import { ServiceError } from '#dist/platform/errors/service-error.js';
@@ -73,6 +73,23 @@ class NotesController {
     return this.create(note, caller, key && 'other', work);
   }
 
+  /** @type {typeof NotesController.prototype.create} */
+  accepted(note, caller, key, work) {
+    return this.create(note, caller, key, work);
+  }
+
+  /** @param {NewNote} note @param {import('#dist/platform/access/cached-key.js').CachedKey} caller
+   * @param {string} key @param {string} work @param {import('express').Response} response */
+  setStatus(note, caller, key, work, response) {
+    return this.idempotency.once(
+      { ownerId: caller.ownerId, key, operation: `note ${work}`, content: note },
+      () => {
+        response.status(work === 'accept' ? 202 : 409);
+        return Promise.resolve({});
+      },
+    );
+  }
+
   /** @param {NewNote} note @param {import('#dist/platform/access/cached-key.js').CachedKey} caller
    * @param {string} key @param {string} work @param {number} run */
   once(note, caller, key, work, run) {
@@ -97,6 +114,9 @@ route('create', Post('create/:work'));
 route('createWithoutContent', Post('create-without-content/:work'), HttpCode(204));
 route('forgetOnce', Post('forget-once/:work'));
 route('changeResult', Post('change-result/:work'));
+route('accepted', Post('accepted/:work'), HttpCode(202));
+route('setStatus', Post('set-status/:work'));
+Res({ passthrough: true })(prototype, 'setStatus', 4);
 route('useOtherKey', Post('use-other-key/:work'));
 Inject(Idempotency)(NotesController, undefined, 0);
 Controller({ path: 'notes', version: '1' })(NotesController);

@@ -27,7 +27,7 @@ Reflect.defineMetadata('design:paramtypes', [Object, Photo], prototype, 'add');
 UploadedFile()(prototype, 'add', 0);
 Body()(prototype, 'add', 1);
 Req()(prototype, 'addFromRequest', 0);
-const limits = { fileSize: 600_000 };
+const limits = { fileSize: 600_000, fieldSize: 100, parts: 3 };
 decorate(PhotosController, 'add', Post(), UseInterceptors(FileInterceptor('file', { limits })));
 decorate(
   PhotosController,

@@ -1,9 +1,10 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
 import { Settings } from '../../config/settings.js';
-import { perRoute, requestOf } from '../request/request-context.js';
+import { hasBody, perRoute, requestOf, routeOf } from '../request/request-context.js';
 import { RESPONSE_DEADLINE } from '../request/response-deadline.js';
 import { ArrivingBodies } from './arriving-bodies.js';
+import { boundStream } from './bounded-stream.js';
 import { isMounted } from '../request/mounted-path.js';
 import { parseJson } from './parse-json.js';
 import { acceptUpload, isJson, isMultipart, readJsonBody } from './read-body.js';
@@ -14,8 +15,9 @@ const MARGIN_MS = 500;
 /**
  * Reads and parses the body for handlers with a `@Body()` parameter, and for what packages mount.
  * Express's body parser would read the body before the guards can reject the request. The body of an
- * upload is left to an interceptor. It also sets when the response is due: each wait for the database has its own limit,
- * but several can add up. Connections then sends 503.
+ * upload is left to an interceptor. Any other body, which a handler may read as a stream, has the same
+ * size limit. It also sets when the response is due: each wait for the database has its own limit, but
+ * several can add up. Connections then sends 503.
  */
 @Injectable()
 export class JsonBodyGuard implements CanActivate {
@@ -43,6 +45,8 @@ export class JsonBodyGuard implements CanActivate {
       const bytes = await readJsonBody(request, this.arriving);
       waitedMs = performance.now() - startedAt;
       request.body = bytes && parseJson(bytes);
+    } else if (hasBody(request) && (routeOf(request) !== 'unmatched' || isMounted(request))) {
+      boundStream(request, this.arriving);
     }
     request.dueAt = request.receivedAt + waitedMs + limitMs;
     return true;

@@ -23,7 +23,7 @@ export async function readJsonBody(
 ): Promise<Buffer | undefined> {
   if (!hasBody(request)) return undefined;
   checkMediaType(request);
-  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw payloadTooLarge();
+  if (declaresTooMuch(request)) throw payloadTooLarge();
   if (request.expectsContinue) request.res?.writeContinue();
   // A small body often arrives together with the head.
   const isComplete = request.complete && request.readableLength <= MAX_BODY_BYTES;
@@ -104,7 +104,12 @@ async function receiveBytes(request: Request, arriving: ArrivingBodies): Promise
   }
 }
 
+/** Returns whether the Content-Length is over MAX_BODY_BYTES. */
+export function declaresTooMuch({ headers }: Request): boolean {
+  return Number(headers['content-length']) > MAX_BODY_BYTES;
+}
+
 /** Returns the 413 for a body over MAX_BODY_BYTES. */
-function payloadTooLarge(): ServiceError {
+export function payloadTooLarge(): ServiceError {
   return new ServiceError('payload_too_large', PUBLIC_MESSAGES.payloadTooLarge(MAX_BODY_BYTES));
 }

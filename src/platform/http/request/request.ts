@@ -42,6 +42,11 @@ declare module 'express-serve-static-core' {
     /** The `Idempotency-Key` of a request to a handler with `@IdempotencyKey()`. */
     idempotencyKey?: string | undefined;
 
+    // Set by @IdempotencyKey():
+
+    /** The status of the handler, which it must not change: it is not stored. */
+    statusOfHandler?: number;
+
     // Set by JsonBodyGuard:
 
     /** When the response is due, on the clock of `performance.now()`, in milliseconds. */

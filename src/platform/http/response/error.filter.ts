@@ -58,12 +58,38 @@ const NEST_MESSAGES = [
   /^ThrottlerException: Too Many Requests$/,
 ];
 
+const NOT_MULTIPART = 'The body is not valid multipart/form-data.';
+
+/** The service's text for each error of multer, by its code, and of busboy, by its message. */
+const UPLOAD_MESSAGES = new Map<unknown, string>([
+  ['LIMIT_PART_COUNT', 'The upload has too many parts.'],
+  ['LIMIT_FILE_SIZE', 'A file of the upload is too large.'],
+  ['LIMIT_FILE_COUNT', 'The upload has too many files.'],
+  ['LIMIT_FIELD_KEY', 'A name in the upload is too long.'],
+  ['LIMIT_FIELD_VALUE', 'A value of the upload is too long.'],
+  ['LIMIT_FIELD_COUNT', 'The upload has too many values.'],
+  ['LIMIT_FIELD_NESTING', 'A name in the upload is nested too deep.'],
+  ['LIMIT_FIELD_ARRAY_INDEX', 'A name in the upload has an index that is too large.'],
+  ['LIMIT_UNEXPECTED_FILE', 'The upload contains an unexpected file.'],
+  ['MISSING_FIELD_NAME', 'A part of the upload has no name.'],
+  ['INVALID_FIELD_NAME', 'A name in the upload is not valid.'],
+  ['Multipart: Boundary not found', NOT_MULTIPART],
+  ['Multipart: Malformed part header', NOT_MULTIPART],
+  ['Multipart: Unexpected end of form', NOT_MULTIPART],
+  ['Multipart: Unexpected end of file', NOT_MULTIPART],
+  ['Unsupported content type', PUBLIC_MESSAGES.unsupportedUploadType],
+]);
+
 /**
  * Keeps the status, and below 500 and for 503 the message that the code of a feature has set. Other
  * messages may reveal internals.
  */
 function fromHttpException(exception: HttpException): ServiceError {
   const status = exception.getStatus();
+  if (!(status >= 400 && status <= 599)) {
+    const message = `An HttpException has the status ${status}. Use 400 to 599.`;
+    return unknownError(new Error(message, { cause: exception }));
+  }
   const code = codeOfStatus(status);
   if (status === 503) return serviceUnavailable(exception, ownMessage(exception));
   const message =
@@ -78,8 +104,13 @@ function ownMessage(exception: HttpException): string | undefined {
     typeof response === 'string' ? response : (response as { message?: unknown }).message;
   const message = Array.isArray(set) ? `${set.join('; ')}.` : set;
   if (typeof message !== 'string' || message === '') return undefined;
+  const { code, message: original = '' } = (exception.cause ??
+    {}) as Partial<NodeJS.ErrnoException>;
+  // A feature that catches an error of multer may have set a message of its own.
+  const ofUpload = UPLOAD_MESSAGES.get(message.startsWith(original) ? (code ?? message) : message);
+  if (ofUpload !== undefined) return ofUpload;
   const reason = STATUS_CODES[exception.getStatus()] ?? '';
-  // NestJS shortens a reason.
-  const isDefault = reason.toLowerCase().startsWith(message.toLowerCase());
+  // NestJS shortens the reason of 421.
+  const isDefault = [reason.toLowerCase(), 'misdirected'].includes(message.toLowerCase());
   return isDefault || NEST_MESSAGES.some((nest) => nest.test(message)) ? undefined : message;
 }

@@ -51,6 +51,15 @@ function sendTagged(request: Request, response: Response, body: string | Uint8Ar
   end(response, representation.subarray(Buffer.byteLength(link) + 1));
 }
 
+/** Headers that a status requires (RFC 9110, RFC 6585), unless the error or the handler sets them. */
+const REQUIRED_HEADERS = new Map<number, [name: string, value: string]>([
+  [401, ['WWW-Authenticate', 'Bearer realm="pets"']],
+  // Empty: the service does not know which methods a handler would accept.
+  [405, ['Allow', '']],
+  [429, ['Retry-After', '60']],
+  [503, ['Retry-After', '2']],
+]);
+
 /** Sends an error. Closes the connection if a response is already partly sent. */
 export function sendError(response: Response, error: ServiceError): void {
   response.req.failure ??= error;
@@ -60,6 +69,8 @@ export function sendError(response: Response, error: ServiceError): void {
   }
   response.statusCode = error.status;
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
+  const [name = '', value = ''] = REQUIRED_HEADERS.get(error.status) ?? [];
+  if (name && !response.hasHeader(name)) response.setHeader(name, value);
   response.removeHeader('etag');
   response.setHeader('Cache-Control', 'no-store');
   const { code, message, status } = error;

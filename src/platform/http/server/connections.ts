@@ -218,7 +218,8 @@ export class Connections implements NestMiddleware, OnModuleInit {
     for (const { socket, response } of this.bySocket.values()) {
       if (response && !response.headersSent && nowMs >= (response.req.dueAt ?? Infinity)) {
         const { responseDeadline } = PUBLIC_MESSAGES;
-        sendError(response, serviceUnavailable('response deadline', responseDeadline));
+        const cause = 'response deadline: the handler has sent no response';
+        sendError(response, serviceUnavailable(cause, responseDeadline));
       }
       // What this process buffers until the client reads it.
       const bytes = (response ?? socket).writableLength;

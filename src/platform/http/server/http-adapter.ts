@@ -125,7 +125,7 @@ export class HttpAdapter extends ExpressAdapter {
     if (response.headersSent) return;
     if (statusCode !== undefined) response.statusCode = statusCode;
     const { req: request } = response;
-    if (response.statusCode < 400) requireStored(request, body);
+    requireStored(request, response.statusCode, body);
     if (body instanceof StreamableFile) {
       // A feature may have set a handler of its own.
       if (String(body.errorHandler) === NEST_ERROR_HANDLER) body.setErrorHandler(sendStreamError);
@@ -179,11 +179,17 @@ function sendStreamError(
   sendError(response as Response, new ServiceError('internal_error', internalError, { cause }));
 }
 
-/** @throws Error if a retry of the request would process it again */
-function requireStored(request: Request, result: unknown): void {
-  const { idempotencyKey } = request;
+/** @throws Error if a retry would process the request again, or get another status */
+function requireStored(request: Request, status: number, result: unknown): void {
+  const { idempotencyKey, statusOfHandler } = request;
   if (idempotencyKey === undefined) return;
-  if (result instanceof SerializedJson && result.idempotencyKey === idempotencyKey) return;
+  if (result instanceof SerializedJson && result.idempotencyKey === idempotencyKey) {
+    if (status === statusOfHandler) return;
+    throw new Error(
+      `${request.method} ${routeOf(request)} has set the status ${status}, which is not stored. A retry would get ${statusOfHandler}. Set the status with @HttpCode().`,
+    );
+  }
+  if (status >= 400) return;
   throw new Error(
     `${request.method} ${routeOf(request)} received an Idempotency-Key, and did not return the result of Idempotency.once for this key. A retry would process the request again. Pass the key to Idempotency.once, and return its result unchanged.`,
   );

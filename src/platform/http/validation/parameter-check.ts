@@ -19,7 +19,10 @@ import { isDto } from './dto-rules.js';
 
 const NO_PIPE =
   'is not validated. NestJS runs no pipe on it. Validate it in a decorator: createParamDecorator().';
-const NEVER_SET = 'is undefined: the service has no sessions, and keeps no raw bodies.';
+const NO_SESSION =
+  'is undefined: the service has no sessions. Run middleware with @UseMiddleware(), and read what it sets from @Req().';
+const NO_RAW_BODY =
+  'is undefined: the service keeps no raw bodies. Read @Req() as a stream, without @Body(): `await buffer(request)` of node:stream/consumers.';
 const UNUSED_SCHEMA =
   'no pipe reads the schema of a parameter. Add `pipes: [StandardSchemaValidationPipe]` to its options.';
 const FILES = [`${RouteParamtypes.FILE}`, `${RouteParamtypes.FILES}`];
@@ -33,8 +36,8 @@ const DECORATORS: Readonly<Record<string, readonly [name: string, problem?: stri
   [RouteParamtypes.SIGNED_COOKIES]: ['@SignedCookies'],
   [RouteParamtypes.HEADERS]: ['@Headers', NO_PIPE],
   [RouteParamtypes.HOST]: ['@HostParam', NO_PIPE],
-  [RouteParamtypes.SESSION]: ['@Session', NEVER_SET],
-  [RouteParamtypes.RAW_BODY]: ['@RawBody', NEVER_SET],
+  [RouteParamtypes.SESSION]: ['@Session', NO_SESSION],
+  [RouteParamtypes.RAW_BODY]: ['@RawBody', NO_RAW_BODY],
 };
 
 type Pipe = (object | Type) & { expectedType?: unknown };
