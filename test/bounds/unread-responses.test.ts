@@ -83,6 +83,17 @@ test('clients that never read a response, whatever they have sent after it, are 
   expect(await metric(service, 'pets_shed_total{bound="stalled"}')).toBe(4);
 });
 
+test('GET › 200, and a client that ends its side within a further request is not logged as an error', async () => {
+  const service = await start();
+  const [socket] = (await openPaused(service, requestHead('GET /v1/large', key))) as [Socket];
+  await once(socket.resume(), 'data');
+  socket.pause().end(requestHead('POST /v1/pets', key, 'Content-Length: 9'));
+  await untilMetric(service, 'pets_shed_total{bound="pipelined_requests"}', (value) => value === 1);
+  await once(socket.resume(), 'close');
+  await untilMetric(service, 'pets_connections', (value) => value === 0);
+  expect(service.logs().filter(({ level }) => Number(level) >= 50)).toEqual([]);
+});
+
 test('a client that reads a byte now and then is disconnected within the stall limit', async () => {
   const service = await start();
   const [socket] = await openPaused(service, large());

@@ -65,7 +65,7 @@ describe.each(['/docs', '/openapi.json', '/openapi.yaml'])('GET %s', (path) => {
     ['gzip;q=0', undefined],
     ['gzip;q=0, *', undefined],
     [',;,;q=1,,', undefined],
-    [',gzip;q=0'.repeat(1_000), undefined],
+    [',gzip;q=0'.repeat(800), undefined],
   ])('200 for Accept-Encoding: %s, with Content-Encoding: %s', async (acceptEncoding, coding) => {
     const { headers, bytes } = await get(path, acceptEncoding);
     expect(headers['content-encoding']).toBe(coding);

@@ -10,6 +10,7 @@ import type { ErrorCode } from '../../src/platform/errors/catalogue.js';
 const SWALLOWED_BYTES = 30_000_000;
 const GIGABYTE = 1_000_000_000;
 const JSON_TYPE = 'Content-Type: application/json';
+const UPGRADE = ['Connection: Upgrade', 'Upgrade: websocket'];
 const LONG = `Content-Length: ${GIGABYTE}`;
 const PET = '{"name":"Frank","categoryId":1}';
 
@@ -84,6 +85,7 @@ describe('further input', () => {
     ['a response to OPTIONS', () => requestHead('OPTIONS /v1/pets', key, LONG)],
     ['a response to GET', () => requestHead('GET /v1/pets', key, LONG)],
     ['a response outside of /v1', () => requestHead('GET /openapi.json', undefined, LONG)],
+    ['a request to upgrade', () => requestHead('GET /v1/pets', undefined, ...UPGRADE)],
     ['an invalid message', () => requestHead('GET /v1/pets', undefined, 'Bad header')],
   ])('after %s, the service reads a limited part of further input', async (_title, message) => {
     const connection = await RawConnection.open(service, message());

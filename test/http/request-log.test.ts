@@ -6,7 +6,7 @@ import { startService, type LogLine, type TestService } from '../harness/service
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
-const LONG = 'a'.repeat(15_000);
+const LONG = 'a'.repeat(7_500);
 
 let service: TestService;
 let owner: TestOwner;

@@ -85,7 +85,7 @@ describe('POST /v1/pets › Content-Type', () => {
 
   it('415 when there is none, and when it is made to be hard to read', async () => {
     expectUnsupported(await post(PET, {}));
-    const type = `application/json${'; \t'.repeat(4_000)}x`;
+    const type = `application/json${'; \t'.repeat(2_500)}x`;
     expectUnsupported(await post(PET, { 'Content-Type': type }));
   });
 

@@ -2,6 +2,9 @@ import type { EnvironmentReader } from './environment-reader.js';
 
 /** The largest body of a request. */
 export const MAX_BODY_BYTES = 102_400;
+/** The head of a request: its request line and its headers. */
+export const MAX_HEAD_BYTES = 8_192;
+export const MAX_HEADERS = 100;
 
 const BYTES_PER_MEBIBYTE = 1_048_576;
 const CONNECTIONS = { min: 1, max: 1_000_000 };

@@ -48,7 +48,7 @@ const SERVICE_ERRORS = {
     status: 429,
     when: 'The API key is temporarily banned after too many rejected requests.',
   },
-  headers_too_large: { status: 431, when: 'The request headers are too large.' },
+  headers_too_large: { status: 431, when: 'The request headers are too large or too many.' },
   internal_error: { status: 500, when: 'The service failed.' },
   service_unavailable: {
     status: 503,

@@ -25,7 +25,7 @@ export const PUBLIC_MESSAGES = {
     'The first request with this Idempotency-Key is still in progress. Try again in a moment.',
   idempotencyKeyReused:
     'This Idempotency-Key was already used for a different request. Use a new key.',
-  headersTooLarge: 'The request headers are too large.',
+  headersTooLarge: 'The request headers are too large or too many.',
   notFound: 'The resource does not exist.',
   unstorableValue:
     'A value of the request is out of range, too long, or contains NUL or a lone surrogate.',

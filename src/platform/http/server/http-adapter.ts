@@ -3,6 +3,7 @@ import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
 import { type RequestMethod, StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { createExpressMessages } from './express-messages.js';
+import { MAX_HEAD_BYTES, MAX_HEADERS } from '../../config/bounds.js';
 import type { Settings } from '../../config/settings.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
@@ -55,6 +56,7 @@ export class HttpAdapter extends ExpressAdapter {
         requireHostHeader: false,
         // A second Host or Authorization makes the value invalid. Node would ignore it.
         joinDuplicateHeaders: true,
+        maxHeaderSize: MAX_HEAD_BYTES,
         connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
       },
       ((request: Request, response: Response) => {
@@ -71,8 +73,9 @@ export class HttpAdapter extends ExpressAdapter {
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       // While nothing arrives and nothing is read. It resets with each byte.
       timeout: limits.stalledConnectionTimeoutMs,
-      // No limit on their number: Node would silently drop further headers, such as the API key.
-      maxHeadersCount: 0,
+      // Node drops further headers, so that a head that never ends takes little memory. The one more
+      // shows ProtocolErrors that there are too many.
+      maxHeadersCount: MAX_HEADERS + 1,
       // A client may end its side of the connection after its request and wait for the response.
       httpAllowHalfOpen: true,
     });
@@ -96,8 +99,12 @@ export class HttpAdapter extends ExpressAdapter {
     if (this.endsConnections) response.setHeader('Connection', 'close');
     // sendBody has set the rules of successful reads.
     if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
-    // The client is still sending a body that the service does not read.
-    if (!response.req.complete && hasBody(response.req)) lingerAfterResponse(response);
+    const { req: request } = response;
+    // The client is still sending a body that the service does not read. Or Node's parser loses
+    // requests after this one and hides their errors, as it does after an Upgrade header.
+    if ((!request.complete && hasBody(request)) || request.headers.upgrade !== undefined) {
+      lingerAfterResponse(response);
+    }
   }
 
   /** Overrides ExpressAdapter.createMiddlewareFactory, because middleware is not a route of its path. */

@@ -3,6 +3,7 @@ import { isIPv6, type Socket } from 'node:net';
 import { Inject, Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Logger } from 'pino';
+import { MAX_HEADERS } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
@@ -40,8 +41,8 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
     });
     server.on('checkExpectation', (...message) => server.emit('request', ...message));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      // The client has reset the connection. Nobody receives a response.
-      if (!socket.destroyed) this.onMalformed(socket as Socket, toServiceError(error));
+      // The client has reset the connection, or the service has ended it. Nobody receives a response.
+      if (socket.writable) this.onMalformed(socket as Socket, toServiceError(error));
     });
     server.on('connect', (_request, socket) => {
       socket.on('error', () => socket.destroy());
@@ -52,6 +53,12 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
   /** Rejects a request which the parser accepts but the service does not. */
   use(request: Request, response: Response, next: NextFunction): void {
     const error = violation(request);
+    // After an Upgrade header, Node's parser does not report that the body ends early.
+    if (request.headers.upgrade !== undefined) {
+      request.socket.once('end', () => {
+        if (!request.complete) this.onMalformed(request.socket, invalidMessage());
+      });
+    }
     if (error) this.reject(request, response, error).catch(next);
     // One tick later, Node has also parsed a body that arrived with the head. Before that, a
     // rejection would close the connection, because the body is not complete.
@@ -110,6 +117,8 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
 }
 
 function violation(request: Request): ServiceError | undefined {
+  // The list has a name and a value for each header.
+  if (request.rawHeaders.length > 2 * MAX_HEADERS) return headersTooLarge();
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
     return invalidRequest('The service supports HTTP/1.1 and HTTP/1.0.');
   }
@@ -118,7 +127,7 @@ function violation(request: Request): ServiceError | undefined {
     return invalidRequest('The method is not a method of HTTP.');
   }
   // RFC 9112, section 3.2
-  const { expect, host, 'transfer-encoding': coding } = request.headers;
+  const { expect, host, upgrade, 'transfer-encoding': coding } = request.headers;
   const authority = ABSOLUTE_FORM.exec(request.originalUrl)?.[1];
   // Node joins two Host headers with a comma and a space, which no host contains.
   if (
@@ -139,6 +148,10 @@ function violation(request: Request): ServiceError | undefined {
       'Unsupported Transfer-Encoding header. Only chunked is supported, and only in HTTP/1.1.',
     );
   }
+  // After an Upgrade header, Node's parser does not report an invalid chunk.
+  if (coding !== undefined && upgrade !== undefined) {
+    return invalidRequest('A request with an Upgrade header must have a Content-Length.');
+  }
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     return new ServiceError('invalid_request', PUBLIC_MESSAGES.unsupportedExpect, { status: 417 });
   }
@@ -148,7 +161,7 @@ function violation(request: Request): ServiceError | undefined {
 function toServiceError(error: NodeJS.ErrnoException): ServiceError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new ServiceError('headers_too_large', PUBLIC_MESSAGES.headersTooLarge);
+      return headersTooLarge();
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new ServiceError(
         'payload_too_large',
@@ -157,8 +170,16 @@ function toServiceError(error: NodeJS.ErrnoException): ServiceError {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new ServiceError('request_timeout', PUBLIC_MESSAGES.requestTimeout);
     default:
-      return invalidRequest('The request is not a valid HTTP message.');
+      return invalidMessage();
   }
+}
+
+function headersTooLarge(): ServiceError {
+  return new ServiceError('headers_too_large', PUBLIC_MESSAGES.headersTooLarge);
+}
+
+function invalidMessage(): ServiceError {
+  return invalidRequest('The request is not a valid HTTP message.');
 }
 
 function invalidRequest(message: string): ServiceError {
