@@ -52,6 +52,11 @@ function inputOf({ controller, name }: RouteHandler): [kinds: number[], body: Ty
   const prototype = controller.prototype as object;
   const types = (Reflect.getMetadata(PARAMTYPES_METADATA, prototype, name) ?? []) as Type[];
   const entries = Object.entries(parameters as Record<string, { index: number; data?: unknown }>);
-  const body = entries.find(([key, { data }]) => parseInt(key) === BODY && data === undefined);
-  return [entries.map(([key]) => parseInt(key)), body && types[body[1].index]];
+  const body = entries.find(([key, { data }]) => kindOf(key) === BODY && data === undefined);
+  return [entries.map(([key]) => kindOf(key)), body && types[body[1].index]];
+}
+
+/** NaN for a decorator of a feature, whose key begins with random characters. */
+function kindOf(key: string): number {
+  return Number(key.split(':')[0]);
 }
