@@ -267,7 +267,12 @@ describe('a change of an owner', () => {
       return Promise.resolve({ ownerId: BigInt(hash) } as CachedKey);
     };
     const settings = { bounds: { maxCachedKeys: KEYS } };
-    const dependencies = [{ findByHash }, {}, { now: () => START_MS }, settings];
+    const dependencies = [
+      { findByHash },
+      {},
+      { now: () => START_MS, monotonicMs: () => START_MS },
+      settings,
+    ];
     cache = new KeyCache(...(dependencies as never as ConstructorParameters<typeof KeyCache>));
     for (let owner = 0; owner < KEYS; owner++) await cache.get(String(owner));
   });

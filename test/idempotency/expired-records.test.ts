@@ -28,7 +28,7 @@ beforeEach(async () => {
   await database.query('TRUNCATE idempotency_keys');
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
   jobs = new BackgroundJobs();
-  new ExpiredRecords(jobs, repository, { now: () => NOW_MS });
+  new ExpiredRecords(jobs, repository, { now: () => NOW_MS, monotonicMs: () => NOW_MS });
 });
 afterEach(async () => {
   await jobs.onModuleDestroy();

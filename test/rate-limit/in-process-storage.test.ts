@@ -7,14 +7,14 @@ describe('counters in the process', () => {
   itKeepsTheRules(
     () => {
       let nowMs = START_MS;
-      const storage = new InProcessStorage({ now: () => nowMs });
+      const storage = new InProcessStorage({ now: () => nowMs, monotonicMs: () => nowMs });
       return Promise.resolve({ storage, setClock: (ms) => void (nowMs = ms) });
     },
     { seeds: 12, length: 3_000 },
   );
 
   it('hold at most 200,000 addresses, and every owner', async () => {
-    const storage = new InProcessStorage({ now: () => START_MS });
+    const storage = new InProcessStorage({ now: () => START_MS, monotonicMs: () => START_MS });
     const ids = Array.from({ length: 250_000 }, (_, index) => String(index));
     for (const id of ids) {
       await storage.decide(address(id, 5), 'consume');
@@ -33,7 +33,7 @@ describe('counters in the process', () => {
 
   it('continue from the state of the shared counters, including a ban', async () => {
     let nowMs = START_MS;
-    const create = () => new InProcessStorage({ now: () => nowMs });
+    const create = () => new InProcessStorage({ now: () => nowMs, monotonicMs: () => nowMs });
     const [shared, storage] = [create(), create()];
     const ban = { lineageId: '1', unbanCount: 0, afterRejections: 3, lengthMs: 300_000 };
     const budget: Budget = { ...owner('1', 2, 5), ban };

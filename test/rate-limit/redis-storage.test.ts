@@ -37,7 +37,7 @@ describeWithRedisClock('counters in Redis', () => {
     if (!settings) throw new Error('REDIS_URL was not read');
     const storage = new RedisStorage(
       { ...settings, prefix, commandTimeoutMs: 5_000 },
-      { now: () => nowMs },
+      { now: () => nowMs, monotonicMs: () => nowMs },
     );
     await storage.onModuleInit();
     storages.push(storage);

@@ -4,12 +4,19 @@ export const DAY_MS = 86_400_000;
 
 /** The time that decides when windows, bans, keys and operations end. Tests set it. */
 export abstract class Clock {
-  /** Returns milliseconds since the Unix epoch. */
+  /** Returns milliseconds since the Unix epoch. An operator can set this clock back. */
   abstract now(): number;
+
+  /** Returns milliseconds since an arbitrary start, on a clock that nobody sets. For durations. */
+  abstract monotonicMs(): number;
 }
 
 export class SystemClock extends Clock {
   override now(): number {
     return Date.now();
+  }
+
+  override monotonicMs(): number {
+    return performance.now();
   }
 }

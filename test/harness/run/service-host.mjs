@@ -48,7 +48,17 @@ async function serve(socket) {
     return;
   }
   const settings = new Settings(env);
-  const clock = { nowMs, now: () => clock.nowMs };
+  const clock = {
+    nowMs,
+    elapsedMs: 0,
+    now: () => clock.nowMs,
+    monotonicMs: () => clock.elapsedMs,
+    /** Time passes if it moves forward. An operator sets the clock if it moves back. */
+    set: (/** @type {number} */ ms) => {
+      clock.elapsedMs += Math.max(0, ms - clock.nowMs);
+      clock.nowMs = ms;
+    },
+  };
   const app = await createApp(
     {
       settings,
@@ -67,7 +77,7 @@ async function serve(socket) {
   send(socket, { port: address.port });
   for await (const line of lines) {
     const { nowMs, job } = JSON.parse(line);
-    if (nowMs !== undefined) clock.nowMs = nowMs;
+    if (nowMs !== undefined) clock.set(nowMs);
     if (job !== undefined) send(socket, await runJob(app, job));
     else send(socket, nowMs === undefined ? { metrics: await metrics.metrics() } : { nowMs });
   }

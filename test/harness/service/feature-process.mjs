@@ -1,6 +1,7 @@
 // @ts-check
 // The application with the features of a file, in a process that a test can kill. It sends its port.
 import { createApp } from '#dist/platform/app.js';
+import { SystemClock } from '#dist/platform/config/clock.js';
 import { Settings } from '#dist/platform/config/settings.js';
 import { locateDatabase } from '#dist/platform/database/database-location.js';
 import { createLogger } from '#dist/platform/logging/logger.js';
@@ -9,7 +10,7 @@ const settings = new Settings(process.env);
 const app = await createApp(
   {
     settings,
-    clock: { now: () => Date.now() },
+    clock: new SystemClock(),
     database: await locateDatabase(settings.database, 'service'),
     features: (await import(process.env['TEST_FEATURES'] ?? '')).default,
   },

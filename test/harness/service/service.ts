@@ -40,6 +40,7 @@ export interface TestService {
   readonly database: TestDatabase;
   /** The service's time, in milliseconds since the epoch. */
   nowMs(): number;
+  /** Time passes if the clock moves forward. Moving it back sets the wall clock only. */
   setClock(nowMs: number): Promise<void>;
   /** Moves the clock on. */
   advance(ms: number): Promise<void>;

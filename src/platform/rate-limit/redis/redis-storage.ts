@@ -43,7 +43,10 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
     private readonly clock: Clock,
   ) {
     super();
-    this.fallback = new InProcessStorage({ now: () => clock.now() + this.clockOffsetMs });
+    this.fallback = new InProcessStorage({
+      now: () => clock.now() + this.clockOffsetMs,
+      monotonicMs: () => clock.monotonicMs(),
+    });
     this.connection = new RedisConnection(settings);
     this.connection.onConnected(() => void this.checkServer());
     this.connection.onLost((failure) => this.circuit.open(failure));
