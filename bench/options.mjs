@@ -4,14 +4,13 @@ import { PEERS } from './comparison/peers.mjs';
 import { SCENARIO_NAMES } from './comparison/scenarios.mjs';
 
 const PEER_NAMES = PEERS.map(({ name }) => name);
-/** `overload` measures only the service and `node:http`. */
-const ALL_SCENARIOS = [...SCENARIO_NAMES, 'overload'];
 
 /**
  * @typedef {object} Options
  * @property {readonly string[]} scenario names
  * @property {readonly string[]} peer names
  * @property {string} [earlier] folder
+ * @property {string} node program that runs all servers
  * @property {number} rounds
  * @property {number} processes
  * @property {number} seconds
@@ -29,9 +28,10 @@ const ALL_SCENARIOS = [...SCENARIO_NAMES, 'overload'];
 export function readOptions() {
   return new Command('npm run bench --')
     .description('Compares the service with other servers.')
-    .addOption(names('--scenario <NAMES...>', 'scenarios to measure', ALL_SCENARIOS))
+    .addOption(names('--scenario <NAMES...>', 'scenarios to measure', SCENARIO_NAMES))
     .addOption(names('--peer <NAMES...>', 'servers to compare', PEER_NAMES))
     .option('--earlier <FOLDER>', 'a built checkout of an earlier commit, compared as "earlier"')
+    .option('--node <PROGRAM>', 'the Node.js that runs all servers', process.execPath)
     .option('--rounds <N>', 'number of rounds', wholeNumber, 9)
     .option('--processes <N>', 'processes per server, one after the other', wholeNumber, 3)
     .option('--seconds <N>', 'length of a round in seconds', wholeNumber, 2)

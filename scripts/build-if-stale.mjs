@@ -86,8 +86,8 @@ function isInstalled(name) {
   }
 }
 
-/** @param {string} message @returns {never} */
-function exit(message) {
+/** Ends the process with one line. @param {string} message @returns {never} */
+export function exit(message) {
   process.stderr.write(`${message}\n`);
   process.exit(1);
 }

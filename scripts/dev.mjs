@@ -1,39 +1,44 @@
 // @ts-check
-// `npm run dev`: compiles src/ when a file changes, and restarts the service once it compiles.
+// `npm run dev`: builds when a file of src/ changes, and restarts the service after a build without errors.
 // Options are those of the service's Node.js: npm run dev -- --inspect
-import { spawn } from 'node:child_process';
+import { ROOT } from './build-if-stale.mjs';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { markStale, ROOT } from './build-if-stale.mjs';
-import { loadEnvFile } from './run-built.mjs';
+import { existsSync, watch } from 'node:fs';
+import { join } from 'node:path';
 
-// Not before the check of the packages, because it imports the compiler.
-const { watchSources } = await import('./compile.mjs');
+const BUILD = join(ROOT, 'scripts/build-if-stale.mjs');
+const ENV_FILE = join(ROOT, '.env');
+/** An editor may write several files at once. */
+const PAUSE_MS = 100;
 
 /** @type {import('node:child_process').ChildProcess | undefined} */
 let service;
-let restarts = Promise.resolve();
+/** @type {NodeJS.Timeout | undefined} */
+let timer;
+let work = restart();
 
-loadEnvFile();
-// `npm start` must not use a build that this process changes.
-markStale();
-const stopWatching = watchSources(() => {
-  restarts = restarts.then(restart);
+const watcher = watch(join(ROOT, 'src'), { recursive: true }, () => {
+  clearTimeout(timer);
+  timer = setTimeout(() => void (work = work.then(restart)), PAUSE_MS);
 });
-
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
   process.once(signal, () => {
-    stopWatching();
-    restarts = restarts.then(stop);
+    watcher.close();
+    clearTimeout(timer);
+    work = work.then(stop);
   });
 }
 
 async function restart() {
+  if (spawnSync(process.execPath, [BUILD], { stdio: 'inherit' }).status !== 0) return;
   await stop();
+  if (existsSync(ENV_FILE)) process.loadEnvFile(ENV_FILE);
   const flags = ['--enable-source-maps', ...process.argv.slice(2)];
   service = spawn(process.execPath, [...flags, 'dist/main.js'], { cwd: ROOT, stdio: 'inherit' });
 }
 
-/** Stops the service as an operator would, so that it closes its database. It limits the time itself. */
+/** Stops the service as an operator would, so that it closes its database. */
 async function stop() {
   if (service?.exitCode !== null || service.signalCode !== null) return;
   const exited = once(service, 'exit');

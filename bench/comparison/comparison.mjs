@@ -2,7 +2,7 @@
 import { LoadGenerator } from '../load/load.mjs';
 import { sendAndCheck } from '../load/response-check.mjs';
 import { startPeer } from '../processes/peer-process.mjs';
-import { cpuSeconds, residentBytes } from '../processes/process-usage.mjs';
+import { cpuSeconds, cpuTimes, residentBytes } from '../processes/process-usage.mjs';
 import { earlierService, PEERS } from './peers.mjs';
 import { listScenarios } from './scenarios.mjs';
 
@@ -18,7 +18,9 @@ import { listScenarios } from './scenarios.mjs';
  * @property {number} perSecond requests
  * @property {number} p50Ms
  * @property {number} p99Ms
- * @property {number} nodeUs
+ * @property {number} nodeUs user and system time together
+ * @property {number} userUs of Node.js
+ * @property {number} systemUs of Node.js
  * @property {number} postgresUs
  * @property {number} redisUs NaN without Redis
  * @property {number} residentBytes of the Node.js process, at the end of the round
@@ -89,7 +91,9 @@ async function measure(environment, options, signal, add) {
     const usPerRequest = (process) => ((after[process] - before[process]) * 1e6) / requests;
     return {
       ...figures,
-      nodeUs: usPerRequest('node'),
+      nodeUs: usPerRequest('user') + usPerRequest('system'),
+      userUs: usPerRequest('user'),
+      systemUs: usPerRequest('system'),
       postgresUs: usPerRequest('postgres'),
       redisUs: usPerRequest('redis'),
       residentBytes: residentBytes(peer.pid),
@@ -99,7 +103,7 @@ async function measure(environment, options, signal, add) {
   const peers = [];
   try {
     for (const peer of chosenPeers(environment, options)) {
-      peers.push(await startPeer(peer, environment, signal));
+      peers.push(await startPeer({ ...peer, node: options.node }, environment, signal));
     }
     const pairs = await listPairs(environment, options, peers);
     if (warmUp > 0) for (const pair of pairs) await load(pair, warmUp);
@@ -146,7 +150,7 @@ async function listPairs({ store, earlier = store }, options, peers) {
 /** @param {Environment} environment @param {PeerProcess} peer */
 function usage({ pids }, peer) {
   return {
-    node: cpuSeconds(peer.pid),
+    ...cpuTimes(peer.pid),
     postgres: cpuSeconds(pids.postgres),
     redis: pids.redis === undefined ? NaN : cpuSeconds(pids.redis),
   };

@@ -1,9 +1,7 @@
 // @ts-check
-// Load generators in processes of their own: wrk, which needs the least CPU time, and autocannon,
-// which reports each status.
-import { execFile, spawnSync } from 'node:child_process';
+// The load generator wrk, in a process of its own.
+import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -28,8 +26,6 @@ import { promisify } from 'node:util';
  * @property {number} p99Ms
  */
 
-const AUTOCANNON = createRequire(import.meta.url).resolve('autocannon');
-const HAS_WRK = spawnSync('wrk', ['--version'], { stdio: 'ignore' }).error === undefined;
 const UNIT_MS = /** @type {Record<string, number>} */ ({ us: 0.001, ms: 1, s: 1_000 });
 
 /** Sends load to one server at a time. */
@@ -43,23 +39,12 @@ export class LoadGenerator {
     this.signal = signal;
   }
 
-  /**
-   * Uses wrk if it is installed, otherwise autocannon.
-   *
-   * @param {Request} request
-   * @param {Limits} limits
-   * @returns {Promise<LoadResult>}
-   */
-  run(request, limits) {
-    return HAS_WRK ? this.#wrk(request, limits) : this.autocannon(request, limits);
-  }
-
   /** @param {Request} request @param {Limits} limits @returns {Promise<LoadResult>} */
-  async #wrk({ url, headers, body, status }, { connections, seconds }) {
+  async run({ url, headers, body, status }, { connections, seconds }) {
     const post = `wrk.method = "POST" wrk.body = ${JSON.stringify(body)}`;
     await writeFile(this.script, body === undefined ? '' : post);
     const options = ['--latency', '-t1', `-c${connections}`, `-d${seconds}s`, '-s', this.script];
-    const output = await this.#execute('wrk', [...options, ...headerOptions(headers), url]);
+    const output = await this.#execute([...options, ...headerOptions(headers), url]);
     const value = (/** @type {RegExp} */ pattern) => Number(pattern.exec(output)?.[1] ?? 0);
     const total = value(/(\d+) requests in/);
     // wrk does not report other statuses.
@@ -80,30 +65,9 @@ export class LoadGenerator {
     };
   }
 
-  /**
-   * Uses autocannon. If a response below 300 is expected, the latencies are those of such responses.
-   *
-   * @param {Request} request
-   * @param {Limits} limits
-   * @returns {Promise<LoadResult>}
-   */
-  async autocannon({ url, headers, body, status }, { connections, seconds }) {
-    const options = ['--json', `-c${connections}`, `-d${seconds}`];
-    if (status < 300) options.push('--excludeErrorStats');
-    if (body !== undefined) options.push('-m', 'POST', '-b', body);
-    const args = [AUTOCANNON, ...options, ...headerOptions(headers), url];
-    const output = JSON.parse(await this.#execute(process.execPath, args));
-    /** @type {Record<string, number>} */
-    const counts = { failed: output.errors };
-    for (const [name, { count }] of Object.entries(output.statusCodeStats)) counts[name] = count;
-    const { [status]: requests = 0, ...others } = counts;
-    const { p50: p50Ms, p99: p99Ms } = output.latency;
-    return { requests, perSecond: requests / output.duration, others, p50Ms, p99Ms };
-  }
-
-  /** @param {string} program @param {string[]} args @returns {Promise<string>} its standard output */
-  async #execute(program, args) {
-    return (await promisify(execFile)(program, args, { signal: this.signal })).stdout;
+  /** @param {string[]} args @returns {Promise<string>} the standard output @throws if wrk is not installed */
+  async #execute(args) {
+    return (await promisify(execFile)('wrk', args, { signal: this.signal })).stdout;
   }
 }
 

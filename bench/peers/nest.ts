@@ -1,6 +1,6 @@
 // NestJS as in its documentation: throttler with one window, ValidationPipe, TypeORM's find and save.
-// No API keys. It runs on Express, or on Fastify with ADAPTER=fastify. The cost of the throttler grows
-// with the requests per minute, because it iterates over all requests of the window.
+// No API keys. The cost of the throttler grows with the requests per minute, because it iterates over
+// all requests of the window.
 import 'reflect-metadata';
 import {
   Body,
@@ -15,7 +15,6 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { APP_GUARD, NestFactory } from '@nestjs/core';
-import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
 import { Type } from 'class-transformer';
@@ -100,9 +99,6 @@ class PetsController {
 class AppModule {}
 
 const options = { logger: ['error' as const, 'warn' as const] };
-const app =
-  process.env['ADAPTER'] === 'fastify'
-    ? await NestFactory.create(AppModule, new FastifyAdapter(), options)
-    : await NestFactory.create(AppModule, options);
+const app = await NestFactory.create(AppModule, options);
 app.useGlobalPipes(new ValidationPipe({ transform: true, whitelist: true }));
 await app.listen(Number(process.env['PORT']), '127.0.0.1');

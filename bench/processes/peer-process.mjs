@@ -22,30 +22,33 @@ const COMPILED = fileURLToPath(new URL('../../node_modules/.cache/bench', import
  * @param {import('../comparison/peers.mjs').Peer} peer
  * @param {import('./environment.mjs').Environment} environment
  * @param {AbortSignal} signal kills the process
- * @param {string[]} flags of Node.js
  * @throws if it does not start
  */
-export async function startPeer(peer, environment, signal, flags = []) {
+export async function startPeer(peer, environment, signal) {
   const port = await freePort();
   const logFile = join(environment.folder, `${peer.name}.log`);
   const log = openSync(logFile, 'w');
   const { store: current, earlier = current } = environment;
   const store = peer.name === 'earlier' ? earlier : current;
-  const child = spawn(process.execPath, [...flags, compiled(peer.program)], {
-    stdio: ['ignore', log, log],
-    signal,
-    env: {
-      PATH: process.env.PATH,
-      NODE_ENV: 'production',
-      PORT: String(port),
-      POOL_SIZE,
-      DATABASE_POOL_SIZE: POOL_SIZE,
-      REJECTED_KEY: store.keys.rejected,
-      ...store.env,
-      ...(peer.redis && { REDIS_URL: environment.redisUrl }),
-      ...peer.env,
+  const child = spawn(
+    peer.node ?? process.execPath,
+    [...(peer.flags ?? []), compiled(peer.program)],
+    {
+      stdio: ['ignore', log, log],
+      signal,
+      env: {
+        PATH: process.env.PATH,
+        NODE_ENV: 'production',
+        PORT: String(port),
+        POOL_SIZE,
+        DATABASE_POOL_SIZE: POOL_SIZE,
+        REJECTED_KEY: store.keys.rejected,
+        ...store.env,
+        ...(peer.redis && { REDIS_URL: environment.redisUrl }),
+        ...peer.env,
+      },
     },
-  });
+  );
   closeSync(log);
   killOnExit(child);
   child.on('error', () => undefined);

@@ -5,8 +5,9 @@ import { LoadGenerator } from '../../bench/load/load.mjs';
 import { startPeer } from '../../bench/processes/peer-process.mjs';
 import { freePort } from '../../bench/processes/ports.mjs';
 import { cpuSeconds } from '../../bench/processes/process-usage.mjs';
-import { COLLECT_GARBAGE } from '../../bench/soak/resources.mjs';
 
+/** SIGUSR2 then collects garbage. */
+const FLAGS = ['--expose-gc', '--import=data:text/javascript,process.on("SIGUSR2",()=>gc())'];
 const CONNECTIONS = 32;
 const COLLECTION_MS = 500;
 
@@ -29,14 +30,10 @@ const COLLECTION_MS = 500;
 async function startReplica({ server, database, redis, folder, signal }, number) {
   const metricsPort = await freePort();
   const env = { ...SERVICE.env, METRICS_PORT: String(metricsPort), REDIS_URL: redis.url };
-  const peer = { ...SERVICE, name: `${database}-${number}`, env };
+  const flags = [...(SERVICE.flags ?? []), ...FLAGS];
+  const peer = { ...SERVICE, name: `${database}-${number}`, env, flags };
   const store = { env: server.envOf(database), keys: { rejected: '' } };
-  const replica = await startPeer(
-    peer,
-    /** @type {any} */ ({ folder, store }),
-    signal,
-    COLLECT_GARBAGE,
-  );
+  const replica = await startPeer(peer, /** @type {any} */ ({ folder, store }), signal);
   /** Collects garbage and returns the size of the heap. */
   const heapBytes = async () => {
     process.kill(replica.pid, 'SIGUSR2');

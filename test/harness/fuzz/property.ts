@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import fc from 'fast-check';
 
 const { FUZZ_SEED, FUZZ_PATH, FUZZ_RUNS, FUZZ_SECONDS } = process.env;
-/** Few: the tests have tables for what is known. `npm run fuzz` runs more. */
+/** Few: the tests have tables for what is known. FUZZ_RUNS sets another number. */
 const RUNS = 80;
 const NO_LIMIT = 2 ** 31 - 1;
 /** Time for the last run and for shrinking. */

@@ -1,0 +1,121 @@
+import { loadAll } from 'js-yaml';
+import { Settings } from '../../../src/platform/config/settings.js';
+import { ERRORS, type ErrorCode } from '../../../src/platform/errors/catalogue.js';
+import { describeWithRedis, startRedis } from '../../harness/processes/redis.js';
+import { readComposeFile, readProjectFile } from '../../harness/stack/compose-file.js';
+
+// The files' own tools check them in .ci/run. These tests compare them with the service.
+
+const { services, networks } = readComposeFile();
+const secondsIn = (text = ''): number => Number(/(\d+)s/.exec(text)?.[1]);
+
+/** Returns the default of a variable in haproxy.cfg. */
+const preset = (name: string): string =>
+  new RegExp(`^ *presetenv ${name} (.+)$`, 'm').exec(readProjectFile('deploy/haproxy.cfg'))?.[1] ??
+  '';
+
+interface Manifest {
+  kind: string;
+  data: Record<string, string>;
+  spec: {
+    template: {
+      spec: {
+        terminationGracePeriodSeconds: number;
+        containers: [{ env: { name: string; value: string }[] }];
+      };
+    };
+  };
+}
+
+/** The settings of each example, and how long it waits for the end of a replica. */
+const unit = readProjectFile('deploy/systemd/animal-adoption-store@.service');
+const environment = Object.fromEntries(
+  [...unit.matchAll(/^Environment=(.*)$/gm)]
+    .flatMap(([, line = '']) => line.replaceAll('%i', '3001').split(' '))
+    .map((text) => text.split('=') as [string, string]),
+);
+const manifests = ['config', 'deployment'].flatMap(
+  (file) => loadAll(readProjectFile(`deploy/kubernetes/${file}.yaml`)) as Manifest[],
+);
+const configMap = manifests.find(({ kind }) => kind === 'ConfigMap')!;
+const { spec: pod } = manifests.find(({ kind }) => kind === 'Deployment')!.spec.template;
+const EXAMPLES: [file: string, settings: Record<string, unknown>, stopSeconds: number][] = [
+  [
+    'docker-compose.yml',
+    services['api']!.environment ?? {},
+    secondsIn(services['api']!.stop_grace_period),
+  ],
+  [
+    'deploy/kubernetes',
+    {
+      ...configMap.data,
+      ...Object.fromEntries(pod.containers[0].env.map(({ name, value }) => [name, value])),
+    },
+    pod.terminationGracePeriodSeconds,
+  ],
+  ['deploy/systemd', environment, secondsIn(/^TimeoutStopSec=.*$/m.exec(unit)?.[0])],
+];
+
+test.each(EXAMPLES)('%s gives a replica valid settings, and time to stop', (_, given, stop) => {
+  const known = new Set<string>();
+  new Settings(new Proxy({}, { get: (__, name) => void known.add(String(name)) }));
+  const names = Object.keys(given).filter((name) => /^(?!NODE_)[A-Z]\w*$/.test(name));
+  expect([...known]).toEqual(expect.arrayContaining(names));
+  // Other programs write the files, and the certificate is in a Secret.
+  const own = Object.entries(given).filter(
+    ([name]) => names.includes(name) && !/_FILE$|^DATABASE_URL$/.test(name),
+  );
+  const { server } = new Settings(
+    Object.fromEntries(own.map(([name, value]) => [name, String(value)])),
+  );
+  expect(stop * 1000).toBeGreaterThan(server.shutdownDelayMs + server.shutdownGraceMs);
+});
+
+test('docker-compose.yml gives each container limits, no rights, and ports of this machine only', () => {
+  for (const service of Object.values(services)) {
+    expect(service).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      deploy: { resources: { limits: { memory: expect.any(String), pids: expect.any(Number) } } },
+    });
+    const ports = service.ports ?? [];
+    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+    const open = service.networks.filter((network) => !networks[network]?.internal);
+    expect(open).toHaveLength(ports.length === 0 ? 0 : 1);
+  }
+});
+
+test('deploy/haproxy.cfg sends a replica more requests than it admits, and waits longer than it takes', () => {
+  const { bounds, database } = new Settings({});
+  expect(Number(preset('REQUESTS_PER_REPLICA'))).toBeGreaterThan(bounds.maxRequestsInProgress);
+  const longestMs = database.poolWaitMs + database.statementTimeoutMs + 500;
+  expect(secondsIn(preset('RESPONSE_TIMEOUT')) * 1000).toBeGreaterThan(longestMs);
+});
+
+test.each(['429', '503'])('deploy/errors/%s.http has an Error body with a known code', (status) => {
+  const [head = '', body = ''] = readProjectFile(`deploy/errors/${status}.http`).split('\n\n');
+  const { code, ...rest } = JSON.parse(body) as { code: ErrorCode };
+  expect(rest).toEqual({ message: expect.any(String), status: ERRORS[code].status });
+  expect(head).toContain(`HTTP/1.1 ${ERRORS[code].status} `);
+  expect(head).toContain(`Content-Length: ${Buffer.byteLength(body)}`);
+});
+
+describeWithRedis('the redis command in docker-compose.yml', () => {
+  test('never evicts, uses half of the container’s memory, and preserves counters during a restart', async () => {
+    const { command, deploy } = services['redis']!;
+    const redis = await startRedis({ args: command!.slice(1) });
+    try {
+      const configured = async (name: string): Promise<string | undefined> =>
+        ((await redis.client.config('GET', name)) as string[])[1];
+      expect(await configured('maxmemory-policy')).toBe('noeviction');
+      const mebibytes = Number(await configured('maxmemory')) / 1_048_576;
+      expect(deploy.resources.limits['memory']).toBe(`${2 * mebibytes}M`);
+      await redis.client.set('count', 7);
+      await redis.signal('SIGKILL');
+      await redis.start();
+      expect(await redis.client.get('count')).toBe('7');
+    } finally {
+      await redis.close();
+    }
+  });
+});
