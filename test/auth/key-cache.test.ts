@@ -1,5 +1,3 @@
-import type { CachedKey } from '../../src/platform/access/cached-key.js';
-import { KeyCache } from '../../src/platform/access/key-cache/key-cache.js';
 import { hashKey } from '../../src/platform/access/key-format.js';
 import { keyMakerOf } from '../harness/database/api-keys.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
@@ -9,10 +7,10 @@ import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
 import {
   askUntil,
+  DAY_MS,
   inParallel,
   limitsOf,
   MINUTE_MS,
-  notifyChange,
   rateLimitHeaders,
   SECOND_MS,
   sequentially,
@@ -21,17 +19,18 @@ import { START_MS } from '../harness/service/service.js';
 
 const ADDRESS_LIMIT = 1_000;
 const UNREACHABLE_MS = 10 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
 const CACHE_SIZE = 3;
 
 let relay: Relay;
-let listening: Relay;
 
 const store = useStore(async (database) => {
-  [relay, listening] = [await Relay.open(database.url), await Relay.open(database.url)];
+  relay = await Relay.open(database.url);
   const env = {
-    DATABASE_DIRECT_URL: listening.url,
     ANONYMOUS_REQUESTS_PER_MINUTE: String(ADDRESS_LIMIT),
     KEY_CACHE_SIZE: String(CACHE_SIZE),
+    BAN_AFTER_REJECTIONS: '2',
+    BAN_SECONDS: '3600',
   };
   return { database: { ...database, url: relay.url }, env };
 });
@@ -53,18 +52,58 @@ const live = (): Promise<ApiResponse> => store.anonymous.get('/health/live');
 const addressRemaining = async (): Promise<number> =>
   limitsOf(await store.anonymous.get('/v1/nothing')).remaining;
 
-/** Changes the plan of an owner, and returns after the service has read the notification. */
-async function changePlan(owner: TestOwner, plan: string): Promise<void> {
-  const notified = listening.untilReceived(Buffer.from('key_changes'));
-  await store.query(
-    'UPDATE owners SET plan = $2, limit_per_minute = NULL, limit_per_day = NULL WHERE id = $1',
-    [owner.id, plan],
-  );
-  await notifyChange(store.database, owner.id);
-  await notified;
-  // The response shows that the service has read what came before.
-  await live();
-}
+const isInvalid = ({ status }: ApiResponse): boolean => status === 401;
+const KEY = 'WHERE owner_id = $1 AND id = $2';
+const PLAN = `UPDATE owners SET plan = 'pro', limit_per_minute = NULL, limit_per_day = NULL
+               WHERE id = $1 AND $2 > 0`;
+
+describe('GET /v1/nothing within five seconds after a change, for every key of the owner', () => {
+  test.each<[string, string, (response: ApiResponse) => boolean]>([
+    ['a revocation', `UPDATE api_keys SET revoked_at = now() ${KEY}`, isInvalid],
+    [
+      'an expiry',
+      `UPDATE api_keys SET expires_at = '${new Date(START_MS).toISOString()}' ${KEY}`,
+      isInvalid,
+    ],
+    ['another plan', PLAN, (response) => limitsOf(response).limit === 300],
+    [
+      'an unban',
+      `UPDATE api_keys SET unban_count = unban_count + 1 ${KEY}`,
+      ({ json }) => json.code !== 'api_key_banned',
+    ],
+  ])('%s', async (title, sql, holds) => {
+    const owner = await createOwner(store.database, { limits: { perMinute: 20, perDay: 1e6 } });
+    const ask = asks(owner.key);
+    expect(holds(await sequentially(title === 'an unban' ? 24 : 2, ask))).toBe(false);
+    await store.query(sql, [owner.id, owner.keyId]);
+    // Not even if the last lookup was two seconds ago.
+    await store.service.advance(2 * SECOND_MS);
+    expect(holds(await ask())).toBe(false);
+    await store.service.advance(3 * SECOND_MS);
+    expect(holds(await ask())).toBe(true);
+  });
+
+  test('a change during a lookup in progress that began five seconds ago', async () => {
+    const owner = await createOwner(store.database, { plan: 'free' });
+    const ask = asks(owner.key);
+    // Opens two connections for lookups.
+    const others = [await createOwner(store.database), await createOwner(store.database)];
+    await Promise.all(others.map(({ key }) => asks(key)()));
+    relay.hold();
+    const found = relay.untilReceived(Buffer.from('free'));
+    const first = ask();
+    await found;
+    await store.query(PLAN, [owner.id, owner.keyId]);
+    await store.service.advance(5 * SECOND_MS);
+    const second = ask();
+    while (lookUps(owner.key) < 2) await live();
+    await relay.restore();
+    expect(limitsOf(await first).limit).toBe(60);
+    expect(limitsOf(await second).limit).toBe(300);
+    expect(limitsOf(await ask()).limit).toBe(300);
+    expect(lookUps(owner.key)).toBe(2);
+  });
+});
 
 describe('a valid key', () => {
   it('is looked up once for many requests, at once or one after the other', async () => {
@@ -75,68 +114,26 @@ describe('a valid key', () => {
     expect(lookUps(key)).toBe(1);
   });
 
-  it('is looked up again when it is stale, and not for every request', async () => {
-    const { key } = await createOwner(store.database);
-    const ask = asks(key);
-    await ask();
-    await store.service.advance(2 * SECOND_MS);
-    await sequentially(3, ask);
-    expect(lookUps(key)).toBe(1);
-    await store.service.advance(3 * SECOND_MS);
-    await sequentially(3, ask);
-    expect(lookUps(key)).toBe(2);
-  });
-
-  it('is looked up in the background before it is stale, without a delay', async () => {
-    const { key } = await createOwner(store.database);
-    const ask = asks(key);
-    await ask();
-    await store.service.advance(3 * SECOND_MS);
-    relay.hold();
-    expect((await ask()).status).toBe(404);
-    await askUntil(live, () => lookUps(key) === 2);
-  });
-
-  it('is looked up again when the clock was set back', async () => {
+  it.each([
+    [2 * SECOND_MS, 1],
+    [5 * SECOND_MS, 2],
+    [-HOUR_MS, 1],
+  ])('after %i ms of the clock, requests make %i lookups in total', async (ms, expected) => {
     const { key } = await createOwner(store.database);
     await asks(key)();
-    await store.service.advance(-1);
-    await sequentially(2, asks(key));
-    expect(lookUps(key)).toBe(2);
-    await store.service.setClock(START_MS);
+    await store.service.advance(ms);
+    await sequentially(3, asks(key));
+    expect(lookUps(key)).toBe(expected);
   });
 
-  it('is not looked up again when a key of another owner changes', async () => {
-    const [owner, other] = [await createOwner(store.database), await createOwner(store.database)];
-    await asks(owner.key)();
-    await asks(other.key)();
-    await changePlan(other, 'free');
-    await asks(owner.key)();
-    expect(limitsOf(await asks(other.key)()).limit).toBe(60);
-    expect([owner, other].map(({ key }) => lookUps(key))).toEqual([1, 2]);
+  it('is looked up in the background before its state is too old, without a delay', async () => {
+    const { key } = await createOwner(store.database);
+    await asks(key)();
+    await store.service.advance(3 * SECOND_MS);
+    relay.hold();
+    expect((await asks(key)()).status).toBe(404);
+    await askUntil(live, () => lookUps(key) === 2);
   });
-
-  it.each([true, false])(
-    'is looked up again if a change was notified during its lookup, with another request meanwhile: %s',
-    async (isAskedMeanwhile) => {
-      const owner = await createOwner(store.database, { plan: 'free' });
-      const ask = asks(owner.key);
-      relay.hold();
-      const found = relay.untilReceived(Buffer.from('free'));
-      const first = ask();
-      await found;
-      expect(lookUps(owner.key)).toBe(1);
-      await changePlan(owner, 'pro');
-      // Began after the change became known: the lookup in progress is not recent enough for it.
-      const second = isAskedMeanwhile ? ask() : undefined;
-      await live();
-      await relay.restore();
-      expect(limitsOf(await first).limit).toBe(60);
-      if (second) expect(limitsOf(await second).limit).toBe(300);
-      expect(limitsOf(await ask()).limit).toBe(300);
-      expect(lookUps(owner.key)).toBe(2);
-    },
-  );
 
   it('is evicted as the least recently used one, not before there are more than fit', async () => {
     const keys: string[] = [];
@@ -151,6 +148,22 @@ describe('a valid key', () => {
     // The second one was evicted. Its return evicts the first one.
     expect(await use(second, third, fourth, second)).toEqual([1, 2, 1, 1]);
     expect(await use(first)).toEqual([2, 2, 1, 1]);
+  });
+
+  it('is valid until the millisecond of its expiry, also after a rotation with an overlap', async () => {
+    const { id, keyId } = await createOwner(store.database, {
+      limits: { perMinute: 100, perDay: 100 },
+    });
+    const expiresAtMs = store.service.nowMs() + DAY_MS;
+    const old = asks((await createKey(store.database, id, { expiresAtMs })).key);
+    const successor = asks((await createKey(store.database, id, { firstKeyId: keyId })).key);
+    expect(limitsOf(await old()).remaining).toBe(99);
+    expect(limitsOf(await successor()).remaining).toBe(98);
+    await store.service.setClock(expiresAtMs - 1);
+    expect((await old()).status).toBe(404);
+    await store.service.setClock(expiresAtMs);
+    expectError(await old(), 401, 'invalid_api_key');
+    expect((await successor()).status).toBe(404);
   });
 });
 
@@ -178,7 +191,7 @@ describe('without the database', () => {
     await relay.cut();
   });
 
-  it.each([0, 3 * SECOND_MS, 5 * SECOND_MS, MINUTE_MS, UNREACHABLE_MS])(
+  it.each([0, 3 * SECOND_MS, 5 * SECOND_MS, UNREACHABLE_MS])(
     'a cached key stays valid after %i ms',
     async (ms) => {
       await store.service.advance(ms);
@@ -188,12 +201,16 @@ describe('without the database', () => {
     },
   );
 
-  it('a cached key gets 503 after more than ten minutes, until the database is available', async () => {
-    await store.service.advance(UNREACHABLE_MS + 1);
-    expectError(await asks(owner.key)(), 503, 'service_unavailable');
-    await relay.restore();
-    expect((await asks(owner.key)()).status).toBe(404);
-  });
+  it.each([0, -HOUR_MS])(
+    'a cached key gets 503 after more than ten minutes, with the clock set by %i ms, until the database is available',
+    async (ms) => {
+      await store.service.advance(ms);
+      await store.service.advance(UNREACHABLE_MS + 1);
+      expectError(await asks(owner.key)(), 503, 'service_unavailable');
+      await relay.restore();
+      expect((await asks(owner.key)()).status).toBe(404);
+    },
+  );
 
   it('GET /v1/pets › 503 with the owner’s limits for a cached key', async () => {
     const response = await new ApiClient(store.service, owner.key).get('/v1/pets');
@@ -220,26 +237,15 @@ describe('without the database', () => {
     expect(await addressRemaining()).toBe(remaining - 1);
   });
 
-  it('a cached revoked key and a mistyped key still get 401', async () => {
-    expect((await asks(revoked)()).status).toBe(401);
-    expect((await asks('aas_mistyped')()).status).toBe(401);
-  });
-
-  it('a cached key expires', async () => {
+  it('a cached key expires, and a revoked or a mistyped one stays invalid', async () => {
     await relay.restore();
     const expiresAtMs = store.service.nowMs() + 5 * SECOND_MS;
     const ask = asks((await createKey(store.database, owner.id, { expiresAtMs })).key);
     expect((await ask()).status).toBe(404);
     await relay.cut();
     await store.service.setClock(expiresAtMs);
-    expect((await ask()).status).toBe(401);
-  });
-
-  it('a cached key that is known to have changed keeps its last known limits', async () => {
-    await changePlan(owner, 'pro');
-    expect(limitsOf(await asks(owner.key)()).limit).toBe(100);
-    await relay.restore();
-    await askUntil(asks(owner.key), (response) => limitsOf(response).limit === 300);
+    for (const asked of [ask, asks(revoked), asks('aas_mistyped')])
+      expect((await asked()).status).toBe(401);
   });
 });
 
@@ -253,49 +259,4 @@ it('with a database that does not respond, a cached key waits for one lookup and
   const firstMs = performance.now() - startedAt;
   expect((await asks(key)()).status).toBe(404);
   expect(performance.now() - startedAt - firstMs).toBeLessThan(firstMs);
-});
-
-describe('a change of an owner', () => {
-  const KEYS = 100_000;
-  let queries: number;
-  let cache: KeyCache;
-
-  /** A cache with one key of each owner. */
-  beforeAll(async () => {
-    const findByHash = (hash: string): Promise<CachedKey> => {
-      queries++;
-      return Promise.resolve({ ownerId: BigInt(hash) } as CachedKey);
-    };
-    const settings = { bounds: { maxCachedKeys: KEYS } };
-    const dependencies = [
-      { findByHash },
-      {},
-      { now: () => START_MS, monotonicMs: () => START_MS },
-      settings,
-    ];
-    cache = new KeyCache(...(dependencies as never as ConstructorParameters<typeof KeyCache>));
-    for (let owner = 0; owner < KEYS; owner++) await cache.get(String(owner));
-  });
-
-  it('does not cost a pass over a cache of 100,000 API keys', () => {
-    const before = process.cpuUsage();
-    for (let owner = 0; owner < 5_000; owner++) cache.invalidate(BigInt(owner));
-    const { user, system } = process.cpuUsage(before);
-    expect(user + system).toBeLessThan(1_000_000);
-  });
-
-  it('makes each of its API keys stale until its lookup, whatever the number of changes', async () => {
-    queries = 0;
-    for (let owner = 0; owner < 5_000; owner++) cache.invalidate(BigInt(owner));
-    for (const last of [5_000, 5_000, 5_001]) {
-      for (let owner = 0; owner < last; owner++) await cache.get(String(owner));
-    }
-    expect(queries).toBe(5_000);
-    cache.invalidate(5_000n);
-    await cache.get('5000');
-    cache.invalidate();
-    await cache.get('5000');
-    await cache.get('5000');
-    expect(queries).toBe(5_002);
-  });
 });

@@ -4,7 +4,6 @@ import { ApiKey } from './api-key.entity.js';
 import { Authenticator } from './authenticator.js';
 import { IssuedKeys } from './key-cache/issued-keys.js';
 import { KeyCache } from './key-cache/key-cache.js';
-import { KeyChanges } from './key-cache/key-changes.js';
 import { KeyLookupRepository } from './key-cache/key-lookup.repository.js';
 import { KeySecret } from './key-cache/key-secret.entity.js';
 import { LastUsed } from './key-cache/last-used.js';
@@ -14,7 +13,7 @@ import { Owner } from './owner.entity.js';
 /** Owners, their plans and API keys; identifies the caller of a request. */
 @Module({
   imports: [TypeOrmModule.forFeature([Owner, ApiKey, KeySecret, OperatorAction])],
-  providers: [Authenticator, IssuedKeys, KeyCache, KeyChanges, KeyLookupRepository, LastUsed],
+  providers: [Authenticator, IssuedKeys, KeyCache, KeyLookupRepository, LastUsed],
   exports: [Authenticator, KeyCache],
 })
 export class AuthModule {}

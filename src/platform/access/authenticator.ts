@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
 import type { Request } from '../http/request/request.js';
@@ -29,26 +28,32 @@ export class Authenticator {
    * Whether the request's API key is valid as far as this is known without a query: its cached
    * state is valid, or the store has issued it. Has no side effects.
    */
-  hasValidKey(request: IncomingMessage): boolean {
-    const token = bearerToken(request);
-    if (!hasKeyForm(token)) return false;
-    const hash = hashKey(token);
+  hasValidKey(request: Request): boolean {
+    const hash = this.issuedHash(request);
     const key = this.cache.peek(hash);
-    return key ? isUsable(key, this.clock.now()) : this.issuedKeys.has(token, hash);
+    return key ? isUsable(key, this.clock.now()) : hash !== '';
   }
 
   /**
    * Returns the caller of a request, without a promise if a query is not needed. Never rejects: an
    * unidentified caller is anonymous. Only an API key that the store has issued causes a query.
    */
-  identify(request: IncomingMessage): Caller | Promise<Caller> {
-    const token = bearerToken(request);
-    if (!hasKeyForm(token)) return token ? INVALID : MISSING;
-    const hash = hashKey(token);
+  identify(request: Request): Caller | Promise<Caller> {
+    const hash = this.issuedHash(request);
+    if (hash === '') return bearerToken(request) === '' ? MISSING : INVALID;
     const key = this.cache.getFresh(hash);
-    if (key) return this.callerWith(key);
-    const isIssued = this.cache.peek(hash) !== undefined || this.issuedKeys.has(token, hash);
-    return isIssued ? this.lookUp(hash) : INVALID;
+    return key ? this.callerWith(key) : this.lookUp(hash);
+  }
+
+  /** Returns the SHA-256 of the request's API key, '' without one that the store has issued. */
+  private issuedHash(request: Request): string {
+    return (request.keyHash ??= this.verifiedHash(bearerToken(request)));
+  }
+
+  private verifiedHash(token: string): string {
+    if (!hasKeyForm(token)) return '';
+    const hash = hashKey(token);
+    return this.cache.peek(hash) || this.issuedKeys.has(token, hash) ? hash : '';
   }
 
   private async lookUp(hash: string): Promise<Caller> {
@@ -73,7 +78,7 @@ function isUsable({ revoked, expiresAtMs }: CachedKey, nowMs: number): boolean {
 }
 
 /** Returns the token after the scheme, or '' if there is none or the scheme is different. */
-function bearerToken({ headers: { authorization = '' } }: IncomingMessage): string {
+function bearerToken({ headers: { authorization = '' } }: Request): string {
   const scheme = SCHEME.exec(authorization)?.[0];
   return scheme === undefined ? '' : authorization.slice(scheme.length);
 }

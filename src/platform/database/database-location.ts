@@ -6,7 +6,7 @@ import type { EmbeddedOptions } from './embedded/embedded-postgres.js';
 export abstract class DatabaseLocation {
   /** For requests; may lead through a connection pooler. */
   abstract readonly requests: ClientConfig;
-  /** Bypasses the connection pooler: for migrations, advisory locks, LISTEN. */
+  /** Bypasses the connection pooler: for migrations and advisory locks. */
   abstract readonly direct: ClientConfig;
   abstract readonly embedded: boolean;
   /** Stops the embedded server if this process started it. Does nothing for other servers. */

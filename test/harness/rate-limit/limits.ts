@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiResponse } from '../http/client.js';
-import type { TestDatabase } from '../database/database.js';
 
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
@@ -59,9 +58,4 @@ export async function askUntil(
     if (performance.now() > deadline) throw new Error(`still ${response.status} ${response.text}`);
     await delay(RETRY_INTERVAL_MS);
   }
-}
-
-/** Notifies the replicas of a change of an owner or its keys. */
-export async function notifyChange(database: TestDatabase, ownerId: string): Promise<void> {
-  await database.query(`SELECT pg_notify('key_changes', $1)`, [ownerId]);
 }

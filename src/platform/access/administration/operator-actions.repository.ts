@@ -3,9 +3,6 @@ import { queryRows, type StatementRunner } from '../../database/sql.js';
 import type { OperatorAction } from './operator-action.entity.js';
 import { currentOperator } from './operator.js';
 
-/** The NOTIFY channel for changes of API keys, plans and bans. The payload is the owner's id. */
-export const KEY_CHANGES_CHANNEL = 'key_changes';
-
 const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
 
 const LIST = `
@@ -54,7 +51,7 @@ export class OperatorActionsRepository {
   }
 }
 
-/** Records the change of an owner or an API key, and notifies the replicas after the commit. */
+/** Records the change of an owner or an API key. */
 export async function recordChange(
   transaction: StatementRunner,
   action: string,
@@ -63,6 +60,4 @@ export async function recordChange(
 ): Promise<void> {
   const repository = new OperatorActionsRepository(transaction);
   await repository.record(action, { ownerId, owner, keyId, ...details });
-  const values = [KEY_CHANGES_CHANNEL, ownerId.toString()];
-  await queryRows(transaction, 'SELECT pg_notify($1, $2)', values);
 }

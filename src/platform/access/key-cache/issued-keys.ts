@@ -9,7 +9,7 @@ import { KeySecret } from './key-secret.entity.js';
 export class IssuedKeys implements OnModuleInit {
   private maker!: KeyMaker;
   /** The hashes of API keys without a proof, about 120 bytes each. Earlier releases issued them. */
-  private readonly withoutProof = new Set<string>();
+  private withoutProof!: ReadonlySet<string>;
 
   constructor(private readonly database: EntityManager) {}
 
@@ -18,17 +18,13 @@ export class IssuedKeys implements OnModuleInit {
     const [row] = await this.database.find(KeySecret);
     if (!row) throw new Error('The table key_secret is empty. Restore it from a backup.');
     this.maker = new KeyMaker(row.secret);
-    await this.readHashes();
-  }
-
-  /** Reads hashes that may be new. @param ownerId undefined: of the keys of all owners */
-  async readHashes(ownerId?: bigint): Promise<void> {
+    // A key that an earlier release issues later, during a rollout, is valid after a restart.
     const keys = await this.database
       .createQueryBuilder(ApiKey, 'key')
       .select("encode(key.hash, 'hex')", 'hash')
-      .where({ hasProof: false, ...(ownerId !== undefined && { ownerId }) })
+      .where({ hasProof: false })
       .getRawMany<{ hash: string }>();
-    for (const { hash } of keys) this.withoutProof.add(hash);
+    this.withoutProof = new Set(keys.map(({ hash }) => hash));
   }
 
   /** @param key a text with the form of an API key. @param hash its SHA-256 in hex */

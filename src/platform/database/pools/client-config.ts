@@ -11,7 +11,6 @@ export const CLIENT_TIMEOUT_MARGIN_MS = 250;
 export const APPLICATION_NAMES = {
   requests: 'pets',
   lookups: 'pets lookups',
-  keyChanges: 'pets key changes',
   commands: 'pets cli',
   migrations: 'pets migrations',
 } as const;

@@ -27,6 +27,11 @@ declare module 'express-serve-static-core' {
     /** The request is counted as one in progress, until the head of its response is written. */
     isInProgress?: boolean;
 
+    // Set by Authenticator:
+
+    /** The SHA-256 of the API key, '' without one that the store has issued. */
+    keyHash?: string;
+
     // Set by IdentifyCallerGuard:
 
     /** Undefined on routes that need no caller. */
