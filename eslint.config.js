@@ -9,8 +9,8 @@ const ENVIRONMENT_MESSAGE = 'Only src/platform/config reads the environment: add
 
 export default defineConfig(
   globalIgnores(['dist/', 'node_modules/', 'coverage/', 'reports/', '.data/']),
-  // The packages of these features are not installed.
-  globalIgnores(['examples/packages/*/']),
+  // The packages of these features are not installed, and the types of the client are generated.
+  globalIgnores(['examples/packages/*/', 'examples/client/client.mjs', 'examples/client/api.d.ts']),
   eslint.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,

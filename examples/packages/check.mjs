@@ -1,74 +1,65 @@
 // @ts-check
 // Runs rows of docs/packages.md: `npm run check:packages [-- NAME…]`. For each row, a copy of the project
 // installs the packages, gets the feature in src/ and AppModule, is built, and is started on a new
-// embedded database. NAME+NAME runs rows in one service. OUTPUT=1 prints the output of a failed row.
+// embedded database. Then the requests of the row, and published ones, get the expected responses.
 import { strict as assert } from 'node:assert';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { stripVTControlCharacters } from 'node:util';
-import { checkPromises } from './promises.mjs';
+import { createInterface } from 'node:readline';
 
 /**
- * The declaration of a row. The texts of `log` are regular expressions.
+ * A request and its expected response. The texts of `body` and `has` are regular expressions.
  *
- * @typedef {object} Row
- * @property {string[]} packages to install, with major versions
- * @property {[file: string, text: string, by: string][]} [edits] texts to replace
- * @property {Record<string, string>} [environment]
- * @property {true} [redis] starts a Redis server
- * @property {string} [refused] the start must fail with this message, a regular expression
- * @property {import('./promises.mjs').Exchange[]} requests
- * @property {string[]} [log] lines that the service must write
+ * @typedef {object} Exchange
+ * @property {string} request the method and the path
+ * @property {string} [key] instead of the demo API key; empty for none; SAVED is the text saved last
+ * @property {unknown} [json]
+ * @property {Record<string, string>} [form] the files of a multipart body
+ * @property {number} status
+ * @property {string} [body] without it, an error must have the Error shape
+ * @property {Record<string, string>} [has] headers of the response
+ * @property {string} [save] a regular expression whose group is saved
+ *
+ * @typedef {{ packages: string[], requests: Exchange[] }} Row packages with major versions
+ * @typedef {{ url: string, key: string }} Service
  */
 
 const STEP_LIMIT_MS = 300_000;
-const START_LIMIT_MS = 60_000;
+const RATE_LIMIT_HEADERS = ['Limit', 'Remaining', 'Reset'].map((name) => `X-RateLimit-${name}`);
+const FRANK = '\\{"id":1,"name":"Frank","categoryId":1,"status":"available"\\}';
+/** @type {Exchange[]} */
+const PUBLISHED = [
+  { request: 'GET /v1/pets?limit=1', status: 200, body: `^\\[${FRANK}\\]$`, has: { ETag: '.' } },
+  { request: 'GET /v1/pets/1', status: 200, body: `^${FRANK}$`, has: { Deprecation: '^@' } },
+  { request: 'POST /v1/pets', json: { name: 'Momo', categoryId: 2 }, status: 201, body: '"Momo"' },
+  { request: 'POST /v1/pets', json: { nam: 'Momo' }, status: 400 },
+  { request: 'GET /v1/nothing', status: 404 },
+  { request: 'DELETE /v1/pets', status: 405 },
+  { request: 'GET /v1/pets', key: '', status: 401 },
+];
 const HERE = import.meta.dirname;
 const ROOT = join(HERE, '..', '..');
 const read = (/** @type {string} */ path) => fs.readFileSync(path, 'utf8');
 
-const rowNames = fs.readdirSync(HERE).filter((name) => fs.existsSync(join(HERE, name, 'row.json')));
-const arguments_ = process.argv.length > 2 ? process.argv.slice(2) : rowNames;
-const unknown = arguments_
-  .flatMap((names) => names.split('+'))
-  .filter((name) => !rowNames.includes(name));
-assert.equal(unknown.length, 0, `No such row: ${unknown.join(', ')}`);
-
 fs.mkdirSync(join(ROOT, 'reports'), { recursive: true });
 const copy = fs.mkdtempSync(join(ROOT, 'reports', 'packages-'));
 const dataDir = join(copy, 'data');
-/** What the programs of the present row wrote. */
-let output = '';
-/** @typedef {import('node:child_process').ChildProcessWithoutNullStreams} Child */
-/** @type {Set<Child>} */
-const children = new Set();
 process.on('exit', () => fs.rmSync(copy, { recursive: true, force: true, maxRetries: 5 }));
-for (const signal of ['SIGINT', 'SIGTERM']) {
-  process.on(signal, () => {
-    // The build has a compiler of its own.
-    for (const { pid } of children) process.kill(-(pid ?? 0), 'SIGTERM');
-    void Promise.all([...children].map(stop)).then(() => process.exit(1));
-  });
-}
+process.on('SIGINT', () => process.exit(1));
 
 copyProject();
-for (const names of arguments_) {
-  const startMs = performance.now();
-  output = '';
-  const failure = await checkRows(names.split('+')).then(
-    () => '',
-    (/** @type {unknown} */ error) => `  ${String(error).trim().split('\n').slice(0, 3).join(' ')}`,
-  );
-  const seconds = Math.round((performance.now() - startMs) / 1_000);
-  console.log(`${failure ? 'FAILED' : 'passed'}  ${names}  ${seconds} s${failure}`);
-  if (failure === '') continue;
-  process.exitCode = 1;
-  if (process.env['OUTPUT']) console.log(output);
+const allRows = fs.readdirSync(HERE).filter((name) => fs.existsSync(join(HERE, name, 'row.json')));
+for (const name of process.argv.length > 2 ? process.argv.slice(2) : allRows) {
+  try {
+    await checkRow(name);
+    console.log(`passed  ${name}`);
+  } catch (error) {
+    console.log(`FAILED  ${name}  ${String(error).trim().split('\n').slice(0, 20).join('\n')}`);
+    process.exitCode = 1;
+  }
 }
-process.exit();
 
 function copyProject() {
   fs.chmodSync(copy, 0o755);
@@ -83,131 +74,78 @@ function copyProject() {
   fs.copyFileSync(join(ROOT, hidden), join(copy, hidden));
 }
 
-/** @param {string[]} names of rows that are checked together */
-async function checkRows(names) {
-  for (const path of ['src', 'package.json', 'package-lock.json']) {
-    fs.rmSync(join(copy, path), { recursive: true });
-    fs.cpSync(join(ROOT, path), join(copy, path), { recursive: true });
+/** @param {string} name */
+async function checkRow(name) {
+  for (const path of ['src', 'package.json', 'package-lock.json', 'data']) {
+    fs.rmSync(join(copy, path), { recursive: true, force: true });
+    if (path !== 'data') fs.cpSync(join(ROOT, path), join(copy, path), { recursive: true });
   }
-  const rows = names.map(addFeature);
-  const options = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline'];
-  await step('npm', 'install', ...options, ...rows.flatMap(({ packages }) => packages));
-  await step('node', 'scripts/build-if-stale.mjs');
-  fs.rmSync(dataDir, { recursive: true, force: true });
-  try {
-    const redisUrl = rows.some(({ redis }) => redis) ? await startRedis() : '';
-    const environment = rows.map((row) => row.environment ?? {});
-    await checkService(rows, Object.assign({ REDIS_URL: redisUrl }, ...environment));
-  } finally {
-    for (const child of children) await stop(child);
-  }
-}
-
-/** Adds a row to the copy as an engineer does. @param {string} name @returns {Row} */
-function addFeature(name) {
+  // As an engineer adds it.
   fs.cpSync(join(HERE, name), join(copy, 'src', name), { recursive: true });
-  const source = read(join(HERE, name, `${name}.module.ts`));
-  const [, module = ''] = /export class (\w+Module)/.exec(source) ?? [];
-  const line = `import { ${module} } from './${name}/${name}.module.js';\n`;
-  replace('src/app.module.ts', '\n/**', `${line}\n/**`);
-  replace('src/app.module.ts', 'imports: [', `imports: [${module}, `);
+  const [, module = ''] =
+    /export class (\w+Module)/.exec(read(join(HERE, name, `${name}.module.ts`))) ?? [];
+  const appModule = join(copy, 'src/app.module.ts');
+  const text = read(appModule).replace('imports: [', `imports: [${module}, `);
+  fs.writeFileSync(appModule, `import { ${module} } from './${name}/${name}.module.js';\n${text}`);
   /** @type {Row} */
-  const row = JSON.parse(read(join(HERE, name, 'row.json')));
-  for (const [file, text, by] of row.edits ?? []) replace(file, text, by);
-  return row;
-}
-
-/** @param {string} file @param {string} text @param {string} by */
-function replace(file, text, by) {
-  const content = read(join(copy, file));
-  assert.ok(content.includes(text), `${file} does not contain ${text}`);
-  const changed = content.replace(text, () => by);
-  fs.writeFileSync(join(copy, file), changed);
-}
-
-/** @param {Row[]} rows @param {Record<string, string>} environment */
-async function checkService(rows, environment) {
-  const ports = { PORT: '0', METRICS_PORT: '0', DATABASE_URL: '', DATA_DIR: dataDir };
-  const service = start({ ...ports, ...environment }, 'node', 'scripts/start.mjs');
-  const refused = rows.find((row) => row.refused)?.refused;
-  if (refused !== undefined) {
-    await once(service, 'exit');
-    assert.match(output, new RegExp(refused));
-    assert.equal(service.exitCode, 1, 'wrong exit code');
-    return;
-  }
-  const listening = /"address":"(\S+?)","metrics":"(\S+?)".*"msg":"listening"/;
-  const [, url = '', metrics = ''] = await match(listening, service);
-  const key = read(join(dataDir, 'demo-key')).trim();
-  const target = { url, metrics, key, output: () => output };
-  const logs = rows.flatMap(({ log }) => log ?? []);
-  const exchanges = rows.map(({ requests }) => requests);
-  await checkPromises(exchanges, logs, target);
-  await stop(service);
-  assert.equal(service.exitCode, 0, 'wrong exit code');
-}
-
-/**
- * Waits until the output matches.
- *
- * @param {RegExp} pattern
- * @param {Child} child
- * @returns {Promise<string[]>} the groups
- */
-async function match(pattern, child) {
-  for (const limit = Date.now() + START_LIMIT_MS; ; await delay(50)) {
-    const found = pattern.exec(output);
-    if (found) return found;
-    assert.ok(isRunning(child) && Date.now() < limit, `does not start: ${output.slice(-300)}`);
-  }
-}
-
-/** @param {string} command @param {string[]} args */
-async function step(command, ...args) {
-  const before = output.length;
-  const child = start({}, command, ...args);
-  const timer = setTimeout(() => child.kill(), STEP_LIMIT_MS);
-  await once(child, 'close');
-  clearTimeout(timer);
-  if (child.exitCode === 0) return;
-  const text = stripVTControlCharacters(output.slice(before));
-  throw new Error(/^.*\berror\b.*$/im.exec(text)?.[0] ?? `${command} ${args.join(' ')} failed`);
-}
-
-/** @param {Record<string, string>} env @param {string} command @param {string[]} args */
-function start(env, command, ...args) {
-  const child = spawn(command, args, {
-    cwd: copy,
-    env: { ...process.env, ...env },
-    detached: true,
+  const { packages, requests } = JSON.parse(read(join(HERE, name, 'row.json')));
+  const options = { cwd: copy, stdio: 'pipe', timeout: STEP_LIMIT_MS, encoding: 'utf8' };
+  const install = ['install', '--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline'];
+  execFileSync('npm', [...install, ...packages], /** @type {any} */ (options));
+  execFileSync('npm', ['run', 'build'], /** @type {any} */ (options));
+  await withService(async (service) => {
+    let saved = '';
+    for (const exchange of [...requests, ...PUBLISHED]) {
+      saved =
+        (await check(JSON.parse(JSON.stringify(exchange).replaceAll('SAVED', saved)), service)) ??
+        saved;
+    }
   });
-  children.add(child);
-  child.once('exit', () => children.delete(child));
-  child.once('error', ({ message }) => (output += message));
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text) => (output += text));
+}
+
+/** @param {(service: Service) => Promise<void>} work */
+async function withService(work) {
+  const env = { ...process.env, PORT: '0', METRICS_PORT: '', DATABASE_URL: '', DATA_DIR: dataDir };
+  const service = spawn('node', ['scripts/start.mjs'], { cwd: copy, env });
+  const exited = once(service, 'exit');
+  let output = '';
+  service.stderr.on('data', (chunk) => (output += String(chunk)));
+  try {
+    for await (const line of createInterface(service.stdout)) {
+      output += `${line}\n`;
+      const [, url] = /"address":"([^"]+)".*"msg":"listening"/.exec(line) ?? [];
+      if (url === undefined) continue;
+      await work({ url, key: read(join(dataDir, 'demo-key')).trim() });
+      return;
+    }
+    throw new Error(`does not start: ${output.slice(-500)}`);
+  } finally {
+    service.kill('SIGTERM');
+    await exited;
   }
-  return child;
 }
 
-/** @param {Child} child */
-function isRunning({ pid, exitCode, signalCode }) {
-  return pid !== undefined && exitCode === null && signalCode === null;
-}
-
-/** @param {Child} child */
-async function stop(child) {
-  if (!isRunning(child)) return;
-  const timer = setTimeout(() => child.kill('SIGKILL'), STEP_LIMIT_MS);
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-  clearTimeout(timer);
-}
-
-/** Returns the address of a Redis server. */
-async function startRedis() {
-  const port = String(20_000 + (process.pid % 10_000));
-  const options = ['--port', port, '--save', '', '--maxmemory-policy', 'noeviction'];
-  await match(/Ready to accept connections/, start({}, 'redis-server', ...options));
-  return `redis://127.0.0.1:${port}`;
+/** Returns the saved text. @param {Exchange} exchange @param {Service} service */
+async function check({ request, status, json, form, body, has = {}, save, ...rest }, service) {
+  const [method = '', path = ''] = request.split(' ');
+  const headers = new Headers();
+  const key = rest.key ?? service.key;
+  if (key !== '') headers.set('authorization', `Bearer ${key}`);
+  if (json !== undefined) headers.set('content-type', 'application/json');
+  const files = new FormData();
+  for (const [name, text] of Object.entries(form ?? {})) {
+    files.set(name, new Blob([text]), `${name}.txt`);
+  }
+  const sent = form ? files : JSON.stringify(json);
+  const signal = AbortSignal.timeout(15_000);
+  const response = await fetch(service.url + path, { method, headers, body: sent, signal });
+  const text = await response.text();
+  const shape = `^\\{"code":"\\w+","message":"[^"]+","status":${status}\\}$`;
+  assert.equal(response.status, status, `${request}: ${text}`);
+  assert.match(text, new RegExp(body ?? (status < 400 ? '' : shape)), request);
+  for (const name of RATE_LIMIT_HEADERS) has[name] = '^\\d+$';
+  for (const [name, value] of Object.entries(has)) {
+    assert.match(response.headers.get(name) ?? '', new RegExp(value), `${request}: ${name}`);
+  }
+  return save === undefined ? undefined : new RegExp(save).exec(text)?.[1];
 }

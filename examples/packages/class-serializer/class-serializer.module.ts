@@ -8,8 +8,8 @@ import {
   Module,
   type NestInterceptor,
   NotFoundException,
+  UseInterceptors,
 } from '@nestjs/common';
-import { APP_INTERCEPTOR } from '@nestjs/core';
 import { Exclude, Expose } from 'class-transformer';
 import { map, type Observable } from 'rxjs';
 
@@ -33,6 +33,7 @@ export class DataInterceptor implements NestInterceptor {
 }
 
 @Controller('volunteers')
+@UseInterceptors(DataInterceptor, ClassSerializerInterceptor)
 export class VolunteersController {
   @Get('1')
   get(): Volunteer {
@@ -47,9 +48,5 @@ export class VolunteersController {
 
 @Module({
   controllers: [VolunteersController],
-  providers: [
-    { provide: APP_INTERCEPTOR, useClass: DataInterceptor },
-    { provide: APP_INTERCEPTOR, useClass: ClassSerializerInterceptor },
-  ],
 })
 export class VolunteersModule {}

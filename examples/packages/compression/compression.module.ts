@@ -12,6 +12,6 @@ export class PoemsController {
 @Module({ controllers: [PoemsController] })
 export class PoemsModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
-    consumer.apply(compression()).forRoutes('{*splat}');
+    consumer.apply(compression()).forRoutes(PoemsController);
   }
 }

@@ -12,6 +12,6 @@ export class FramedController {
 @Module({ controllers: [FramedController] })
 export class FramedModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {
-    consumer.apply(helmet()).forRoutes('{*splat}');
+    consumer.apply(helmet()).forRoutes(FramedController);
   }
 }

@@ -21,10 +21,6 @@ async function withClient(url: string, key: string, program: string): Promise<un
   return JSON.parse(stdout);
 }
 
-test('api.d.ts matches openapi.yaml', async () => {
-  await run(process.execPath, [join(CLIENT, 'generate-types.mjs'), '--check']);
-});
-
 describe('the client', () => {
   let service: TestService;
   let key: string;
