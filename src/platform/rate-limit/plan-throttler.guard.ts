@@ -10,7 +10,7 @@ import { routeCounting } from './route-limit.js';
 /**
  * Counts the request for its caller, sets the rate limit headers, and rejects requests over the
  * limit. It runs before ApiKeyGuard, so that it counts requests without a valid API key.
- * docs/decisions/0012 explains why this guard does not extend ThrottlerGuard.
+ * docs/decisions/0001 explains why this guard does not extend ThrottlerGuard.
  */
 @Injectable()
 export class PlanThrottlerGuard implements CanActivate {

@@ -18,7 +18,7 @@ const MAX_BATCH_SIZE = 8;
 /**
  * PostgreSQL plans a prepared read once, for all values. Otherwise it would plan a page for each
  * request, because its LIMIT is a parameter. The plan must stay fast however large the table grows:
- * by an index (docs/decisions/0003). The settings end with the transaction of the batch.
+ * by an index (docs/decisions/0002). The settings end with the transaction of the batch.
  */
 export const LASTING_PLANS = `
   SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
@@ -36,7 +36,7 @@ interface Statement {
  * Runs statements on the connections of a pool.
  *
  * Statements that wait for a connection at the same time share it and one transaction
- * (docs/decisions/0010). If the server rejects one of them, only this one fails, and the others
+ * (docs/decisions/0002). If the server rejects one of them, only this one fails, and the others
  * run again. If the server is unavailable or late, all of them fail.
  */
 @Injectable()
