@@ -11,11 +11,15 @@ export const HAPROXY_CONFIG = join(__dirname, '../../../deploy/haproxy.cfg');
 
 const START_LIMIT_MS = 10_000;
 
-/** Returns the command of an installed HAProxy, or undefined after telling how to install it. */
+/** Returns the command of an installed HAProxy, or undefined with a warning. Only root can run it: it changes its user. */
 export function findHaproxy(): string | undefined {
   const commands = ['haproxy', '/usr/sbin/haproxy'];
-  const found = commands.find((command) => spawnSync(command, ['-v']).status === 0);
-  if (!found) console.warn('To test the load balancer, install haproxy (apt-get install haproxy).');
+  const isRoot = process.getuid?.() === 0;
+  const found = commands.find((command) => isRoot && spawnSync(command, ['-v']).status === 0);
+  if (!found)
+    console.warn(
+      'To test the load balancer, be root and install haproxy (apt-get install haproxy).',
+    );
   return found;
 }
 

@@ -1,5 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { useDatabase } from '../../harness/database/database.js';
 import { createOwner, createPets } from '../../harness/database/factories.js';
@@ -12,7 +10,7 @@ import {
 import { describeWithRedis, type RedisServer, startRedis } from '../../harness/processes/redis.js';
 import { sequentially } from '../../harness/rate-limit/limits.js';
 import { type BuiltService, startBuiltService } from '../../harness/service/service.js';
-import { readComposeFile, readProjectFile } from '../../harness/stack/compose-file.js';
+import { readProjectFile } from '../../harness/stack/compose-file.js';
 
 interface Dashboard {
   templating: { list: { name: string; query: { query: string } }[] };
@@ -20,8 +18,6 @@ interface Dashboard {
 }
 
 const RUNBOOKS = 'https://runbooks.example/docs/operations.md';
-
-const ALERT_TESTS = join(__dirname, '../../../deploy/alerts.test.yml');
 
 const dashboard = JSON.parse(
   readProjectFile('deploy/grafana/dashboards/service.json'),
@@ -79,13 +75,6 @@ const alerts = files.flatMap(({ rules }) => rules);
     }
   });
 
-  test.each(variables)('variable $name lists values', async ({ query: { query } }) => {
-    const [, selector = '', label = ''] = /^label_values\((.*), (\w+)\)$/.exec(query) ?? [];
-    const values = new Set((await prometheus.query(selector)).map(({ metric }) => metric[label]));
-    expect(values.size).toBeGreaterThan(0);
-    expect([...values].join(' ')).not.toMatch(/\/health/);
-  });
-
   test.each(alerts)('alert $alert uses metrics and labels that exist', async ({ expr }) => {
     const selectors = [...expr.matchAll(/(\w+)\{(.*?)\}/g)];
     expect(selectors.length).toBeGreaterThan(0);
@@ -96,58 +85,13 @@ const alerts = files.flatMap(({ rules }) => rules);
       }
     }
   });
-
-  test('every alert rule is evaluated, and TooFewReplicas leads to its runbook', async () => {
-    interface Rule {
-      name: string;
-      health: string;
-      lastError?: string;
-      alerts: { annotations: Record<string, string> }[];
-    }
-    const { groups } = await prometheus.get<{ groups: { rules: Rule[] }[] }>('rules');
-    const rules = groups.flatMap((group) => group.rules);
-    expect(rules.map(({ name, health, lastError = '' }) => [name, health, lastError])).toEqual(
-      alerts.map(({ alert }) => [alert, 'ok', '']),
-    );
-    // There is only one replica.
-    const [pending] = rules.find(({ name }) => name === 'TooFewReplicas')?.alerts ?? [];
-    expect(pending?.annotations).toEqual({
-      summary: 'Fewer than two replicas are up: 1.',
-      runbook_url: `${RUNBOOKS}#toofewreplicas`,
-    });
-  });
 });
 
-(hasPrometheus() ? test : test.skip)('each alert fires for its cause, and no other fires', () => {
-  const tests = readProjectFile('deploy/alerts.test.yml');
-  for (const { alert } of alerts) expect(tests).toContain(`- name: ${alert}, `);
-  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', ALERT_TESTS], {
-    encoding: 'utf8',
-  });
-  expect([status, `${stdout}${stderr}`]).toEqual([0, expect.stringContaining('SUCCESS')]);
-});
-
-test('each alert links to its own section of docs/operations.md, which has its severity', () => {
-  const [, page = ''] = readProjectFile('docs/operations.md').split(/^### Alerts$/m);
-  const sections = page.split(/^#### /m).slice(1);
-  for (const { alert, labels } of alerts) {
-    const section = sections.find((text) => text.startsWith(`${alert}\n`)) ?? '';
-    expect([alert, section.toLowerCase()]).toEqual([
-      alert,
-      expect.stringContaining(`**${labels.severity}.**`),
-    ]);
-    const rule = readProjectFile('deploy/alerts.yml').split(`- alert: ${alert}\n`)[1];
-    const [, anchor] = /\{\{ \$externalLabels\.runbooks \}\}#(\w+)/.exec(rule ?? '') ?? [];
-    expect(anchor).toBe(alert.toLowerCase());
+test('each alert links to its own section of docs/operations.md', () => {
+  const page = readProjectFile('docs/operations.md');
+  const rules = readProjectFile('deploy/alerts.yml');
+  for (const { alert } of alerts) {
+    expect(page).toMatch(new RegExp(`^#+ ${alert}$`, 'm'));
+    expect(rules).toContain(`{{ $externalLabels.runbooks }}#${alert.toLowerCase()}'`);
   }
-});
-
-test('Prometheus scrapes the metrics port of each replica of docker-compose.yml', () => {
-  const { scrape_configs } = load(readProjectFile('deploy/prometheus.yml')) as {
-    scrape_configs: { dns_sd_configs: { names: string[]; port: number }[] }[];
-  };
-  expect(scrape_configs[0]?.dns_sd_configs[0]).toMatchObject({ names: ['api'], port: 9464 });
-  const { api, prometheus } = readComposeFile().services;
-  expect(api?.environment).toMatchObject({ METRICS_HOST: '0.0.0.0' });
-  expect(prometheus?.volumes).toContain('./deploy/alerts.yml:/etc/prometheus/alerts.yml:ro');
 });
