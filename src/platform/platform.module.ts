@@ -1,5 +1,5 @@
 import { Global, Module, type Type, type VersioningOptions, VersioningType } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { AuthModule } from './access/auth.module.js';
 import { Clock } from './config/clock.js';
@@ -16,7 +16,6 @@ import { LOGGER } from './logging/logger.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
-import { RouteChecks } from './route-checks.js';
 
 /** A controller without a version, as the Nest CLI generates it, belongs to v1. */
 export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };
@@ -36,7 +35,6 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
   @Global()
   @Module({
     imports: [
-      DiscoveryModule,
       DatabaseModule.forRoot(database, settings),
       AuthModule,
       RateLimitModule,
@@ -57,7 +55,6 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       { provide: APP_PIPE, useClass: PIPE },
       { provide: APP_FILTER, useClass: FILTER },
       ArrivingBodies,
-      RouteChecks,
     ],
     // Every module can inject these.
     exports: [BackgroundJobs, Settings, Clock, PublicUrl, LOGGER, Connections],

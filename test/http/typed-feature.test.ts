@@ -156,15 +156,6 @@ describe('the data', () => {
       (name) =>
         `Toy.${name}: an int8 column is a bigint. Declare the property as bigint, and a generated id with @PrimaryGeneratedColumn('identity', { type: 'bigint' }).`,
     );
-    lines.push(
-      "Toy.shareId: declare the default gen_random_uuid() with @Generated('uuid'), or @PrimaryGeneratedColumn('uuid').",
-    );
-    lines.push(
-      ...['rate', 'fee'].map(
-        (name) =>
-          `Toy.${name}: a numeric column is read as text. Declare the property as string, or the column with a transformer, or with the type 'float8'.`,
-      ),
-    );
     // A process of its own, because TypeORM keeps all entities of a process.
     const features = pathToFileURL(join(HARNESS, 'features/wrong-columns.mjs')).href;
     const command = [process.execPath, '--import', ADD_FEATURES];

@@ -49,44 +49,21 @@ test('413 over the limit of the service, and over that of the interceptor', asyn
     expect(expectError(response, 413, 'payload_too_large')).toContain(String(MEBIBYTE));
   }
   const response = await upload('/v1/photos', 700_000, 'Rope');
-  expect(expectError(response, 413, 'payload_too_large')).toBe(
-    'A file of the upload is too large.',
-  );
+  expect(response.json).toEqual({
+    code: 'payload_too_large',
+    message: 'File too large',
+    status: 413,
+  });
 });
 
 test.each([
-  [
-    'a file that the route does not expect',
-    part('other; filename=a', 'a'),
-    'The upload contains an unexpected file.',
-  ],
-  ['a part without a name', part('', 'a'), 'A part of the upload has no name.'],
-  [
-    'a value that is too long',
-    part('title', 'a'.repeat(101)),
-    'A value of the upload is too long.',
-  ],
-  ['too many parts', part('title', 'a').repeat(4), 'The upload has too many parts.'],
-  [
-    'a body that ends early',
-    '--b\r\nContent-Disposition: form-data',
-    'The body is not valid multipart/form-data.',
-  ],
-  ['a malformed part', '--b\r\nno header\r\n\r\n', 'The body is not valid multipart/form-data.'],
-])('400 in words of the service: %s', async (_title, parts, message) => {
-  const response = await sendParts(`${parts}--b--\r\n`, 'multipart/form-data; boundary=b');
-  expect(expectError(response, 400, 'invalid_request')).toBe(message);
-});
-
-test('400 without a boundary, 415 for another multipart type, in words of the service', async () => {
-  const unbounded = await sendParts('--b--\r\n', 'multipart/form-data');
-  expect(expectError(unbounded, 400, 'invalid_request')).toBe(
-    'The body is not valid multipart/form-data.',
-  );
-  const mixed = await sendParts('--b--\r\n', 'multipart/mixed; boundary=b');
-  expect(expectError(mixed, 415, 'unsupported_media_type')).toBe(
-    'The Content-Type of an upload must be multipart/form-data.',
-  );
+  ['a file that the route does not expect', part('other; filename=a', 'a'), 'Unexpected f'],
+  ['too many parts', part('title', 'a').repeat(4), 'Too many parts'],
+  ['a body that ends early', '--b\r\nContent-Disposition: form-data', 'Multipart: '],
+])('400 with the message of the package: %s', async (_title, parts, message) => {
+  const { status, json } = await sendParts(`${parts}--b--\r\n`, 'multipart/form-data; boundary=b');
+  expect([status, json.code]).toEqual([400, 'invalid_request']);
+  expect(json.message).toContain(message);
 });
 
 test('415 for JSON, 400 without Content-Length, 401 before the upload', async () => {

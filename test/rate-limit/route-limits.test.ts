@@ -1,8 +1,3 @@
-import 'reflect-metadata';
-import { Controller, Get, type Type, UseGuards } from '@nestjs/common';
-import { SkipThrottle, Throttle, ThrottlerGuard } from '@nestjs/throttler';
-import { Public } from '../../src/platform/access/public.decorator.js';
-import { routeLimitProblems } from '../../src/platform/rate-limit/route-limit.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
@@ -186,52 +181,5 @@ describeWithRedisClock('GET of a route with @Throttle() and REDIS_URL', () => {
     expect(await redis.client.hkeys(`aas:{owner:${id}}`)).toEqual(expect.arrayContaining(fields));
     for (const replica of replicas) await replica.close();
     await redis.close();
-  });
-});
-
-describe('the start', () => {
-  function problemsOf(method: MethodDecorator[], controller: ClassDecorator[] = []): string[] {
-    class Reports {
-      read(): object {
-        return {};
-      }
-    }
-    const descriptor = Object.getOwnPropertyDescriptor(Reports.prototype, 'read')!;
-    for (const decorate of [Get(), ...method]) decorate(Reports.prototype, 'read', descriptor);
-    for (const decorate of [Controller(), ...controller]) decorate(Reports);
-    const read = { name: 'read', method: descriptor.value as object, isRequestScoped: false };
-    return routeLimitProblems({ controller: Reports as Type, ...read });
-  }
-  const throttle = (limit: unknown, ttl: unknown, more: object = {}) =>
-    Throttle({ default: { limit, ttl, ...more } } as never);
-
-  it('succeeds with a limit, with @SkipThrottle(), and without both', () => {
-    expect(problemsOf([])).toEqual([]);
-    expect(problemsOf([throttle(1, 1_000)])).toEqual([]);
-    expect(problemsOf([], [throttle(100, 3_600_000)])).toEqual([]);
-    expect(problemsOf([SkipThrottle({ default: false })], [SkipThrottle()])).toEqual([]);
-    expect(problemsOf([Public(), throttle(1, 1_000)])).toEqual([]);
-    expect(problemsOf([Public(), SkipThrottle()], [throttle(1, 1_000)])).toEqual([]);
-  });
-
-  it.each<[message: RegExp, method: MethodDecorator[], controller: ClassDecorator[]]>([
-    [/limit of @Throttle\(\) must be an integer/, [throttle(0, 1_000)], []],
-    [/limit of @Throttle\(\) must be an integer/, [throttle(1.5, 1_000)], []],
-    [/limit of @Throttle\(\) must be an integer/, [throttle(() => 1, 1_000)], []],
-    [/limit of @Throttle\(\) must be an integer/, [throttle(undefined, 1_000)], []],
-    [/ttl of @Throttle\(\) must be whole seconds/, [throttle(1, 60)], []],
-    [/ttl of @Throttle\(\) must be whole seconds/, [throttle(1, () => 1_000)], []],
-    [/ttl of @Throttle\(\) must be whole seconds/, [throttle(1, undefined)], []],
-    [/supports only limit and ttl/, [throttle(1, 1_000, { blockDuration: 5_000 })], []],
-    [/supports only limit and ttl/, [throttle(1, 1_000, { getTracker: () => 'a' })], []],
-    [/supports only limit and ttl/, [], [throttle(1, 1_000, { generateKey: () => 'a' })]],
-    [/of the throttler 'default'/, [Throttle({ short: { limit: 1, ttl: 1_000 } })], []],
-    [/of the throttler 'default'/, [], [SkipThrottle({ long: true })]],
-    [/ThrottlerGuard would replace/, [UseGuards(ThrottlerGuard)], []],
-    [/ThrottlerGuard would replace/, [], [UseGuards(Object.create(ThrottlerGuard.prototype))]],
-  ])('fails with %s', (message, method, controller) => {
-    const problems = [...new Set(problemsOf(method, controller))];
-    expect(problems).toEqual([expect.stringMatching(message)]);
-    expect(problems[0]).toMatch(/^Reports\.read: /);
   });
 });

@@ -6,7 +6,7 @@ import { perRoute } from '../http/request/request-context.js';
 const PUBLIC = 'public';
 
 /** The metadata of `@SkipThrottle()`. */
-export const SKIP_THROTTLE = `${THROTTLER_SKIP}default`;
+const SKIP_THROTTLE = `${THROTTLER_SKIP}default`;
 
 /**
  * Makes a route or a controller public: it requires no API key. A request is counted for the owner
@@ -15,13 +15,9 @@ export const SKIP_THROTTLE = `${THROTTLER_SKIP}default`;
 export const Public = (): MethodDecorator & ClassDecorator =>
   applyDecorators(SetMetadata(PUBLIC, true), ApiSecurity({}));
 
-/** Whether a handler or its controller is `@Public()`. */
-export const isPublicHandler = (controller: object, handler: object): boolean =>
-  [handler, controller].some((target) => Reflect.hasMetadata(PUBLIC, target));
-
 /** Whether the route of the request, or its controller, is `@Public()`. */
 export const isPublic = perRoute((context) =>
-  isPublicHandler(context.getClass(), context.getHandler()),
+  [context.getHandler(), context.getClass()].some((target) => Reflect.hasMetadata(PUBLIC, target)),
 );
 
 /** Whether the caller is needed: for the rate limit, or because the route requires an API key. */

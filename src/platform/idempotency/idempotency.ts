@@ -5,7 +5,6 @@ import { Transactions } from '../database/transactions.js';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError } from '../errors/service-error.js';
 import { Page, SerializedJson } from '../http/response/handler-result.js';
-import { intercepted } from '../http/response/intercepted-result.js';
 import { jsonText } from '../http/response/json-text.js';
 import { fingerprintOf } from './fingerprint.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
@@ -58,8 +57,7 @@ export class Idempotency {
         const headers = { 'Idempotent-Replayed': 'true' };
         return new SerializedJson(first.response, headers, owned.key);
       }
-      const result = storable(await work(transaction));
-      const response = responseText(storable(await intercepted(result)));
+      const response = responseText(storable(await work(transaction)));
       const record = { ...owned, fingerprint, response, expiresAt: new Date(nowMs + DAY_MS) };
       // Another request stored its response in the meantime: this transaction is rolled back.
       if (!(await this.repository.save(transaction, record, nowMs))) throw IN_PROGRESS;

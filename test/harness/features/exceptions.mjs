@@ -7,16 +7,12 @@ import { decorate, feature } from './decorate.mjs';
 
 /** @type {Record<string, unknown[]>} */
 const ARGUMENTS = {
-  default: [],
   text: ['No such toy.'],
   texts: [['name is too long', 'age must be positive']],
   object: [{ message: 'No such toy.', hint: 'secret of the inside' }],
   silent: [{ hint: 'secret of the inside' }],
   cause: ['No such toy.', { cause: new Error('secret of the inside'), description: 'secret' }],
 };
-
-/** The start fails without a pipe. */
-const AS_SENT = { transform: (/** @type {unknown} */ value) => value };
 
 class ExceptionsController {
   exports() {
@@ -80,10 +76,10 @@ decorate(
 decorate(ExceptionsController, 'parse', common.Get('pipes/:name'));
 decorate(ClosedController, 'read', common.Get(''));
 for (const [index, name] of ['name', 'form'].entries())
-  common.Param(name, AS_SENT)(ExceptionsController.prototype, 'fail', index);
+  common.Param(name)(ExceptionsController.prototype, 'fail', index);
 for (const [index, name] of ['status', 'message'].entries())
-  common.Param(name, AS_SENT)(ExceptionsController.prototype, 'failWith', index);
-common.Param('name', AS_SENT)(ExceptionsController.prototype, 'parse', 0);
+  common.Param(name)(ExceptionsController.prototype, 'failWith', index);
+common.Param('name')(ExceptionsController.prototype, 'parse', 0);
 common.UseGuards({ canActivate: () => false })(ClosedController);
 common.Controller({ path: 'exceptions', version: '1' })(ExceptionsController);
 common.Controller({ path: 'closed', version: '1' })(ClosedController);

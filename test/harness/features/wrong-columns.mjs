@@ -17,13 +17,8 @@ property('ownerId', String, Column('bigint'));
 property('price', Number, Column('int8'));
 property('weight', BigInt, Column('bigint'));
 property('size', Number, Column('integer'));
-property('shareId', String, Column('uuid', { default: () => 'gen_random_uuid()' }));
 const AS_TEXT = { to: Number, from: String };
 property('serial', String, Column('bigint', { transformer: AS_TEXT }));
-property('rate', Number, Column('numeric', { precision: 5, scale: 2 }));
-property('fee', BigInt, Column('decimal'));
-property('tax', String, Column('numeric'));
-property('discount', Number, Column('numeric', { transformer: AS_TEXT }));
 Entity('toys')(Toy);
 
 export default [feature({ imports: [TypeOrmModule.forFeature([Toy])] })];

@@ -35,18 +35,5 @@ function problemsOf({ target, propertyName, generationStrategy, ...column }: Col
       `${target.name}.${propertyName}: an int8 column is a bigint. Declare the property as bigint, and a generated id with @PrimaryGeneratedColumn('identity', { type: 'bigint' }).`,
     ];
   }
-  const isNumeric = ['numeric', 'decimal'].includes(String(column.type)) && !column.transformer;
-  if (isNumeric && (declared === Number || declared === BigInt)) {
-    return [
-      `${target.name}.${propertyName}: a numeric column is read as text. Declare the property as string, or the column with a transformer, or with the type 'float8'.`,
-    ];
-  }
-  // TypeORM reads this default of the database as a generated value.
-  const defaultSql = typeof column.default === 'function' ? column.default() : '';
-  if (!generationStrategy && defaultSql.includes('gen_random_uuid')) {
-    return [
-      `${target.name}.${propertyName}: declare the default gen_random_uuid() with @Generated('uuid'), or @PrimaryGeneratedColumn('uuid').`,
-    ];
-  }
   return [];
 }

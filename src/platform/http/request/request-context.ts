@@ -23,9 +23,6 @@ const responses = new AsyncLocalStorage<Response>();
 /** Identifies the request, and sets the headers of every response. */
 @Injectable()
 export class RequestContext implements NestMiddleware {
-  /** Whether `currentRequestIds` works. It costs CPU (see docs/performance.md). */
-  identifiesLogs = false;
-
   use(request: Request, response: Response, next: NextFunction): void {
     request.receivedAt = performance.now();
     request.id = requestId(request.headers['x-request-id']);
@@ -35,8 +32,7 @@ export class RequestContext implements NestMiddleware {
     request.clientAddress = clientAddress(request);
     response.setHeader('X-Request-Id', request.id);
     response.setHeader('X-Content-Type-Options', 'nosniff');
-    if (this.identifiesLogs) responses.run(response, next);
-    else next();
+    responses.run(response, next);
   }
 }
 

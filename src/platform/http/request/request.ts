@@ -57,11 +57,6 @@ declare module 'express-serve-static-core' {
     /** When the response is due, on the clock of `performance.now()`, in milliseconds. */
     dueAt?: number;
 
-    // Set by InterceptedResult:
-
-    /** The query parameters of the next page. */
-    nextPage?: Readonly<Record<string, string | readonly string[]>> | undefined;
-
     // Set by sendError:
 
     /** The error of the response, for the log. */

@@ -144,7 +144,7 @@ export class HttpAdapter extends ExpressAdapter {
     }
     const text = response.statusCode === 204 ? '' : textOf(body);
     if (text === '') return sendNothing(response);
-    const nextPage = body instanceof Page ? body.next : request.nextPage;
+    const nextPage = body instanceof Page ? body.next : undefined;
     if (nextPage) {
       const url = `${this.publicUrl.urlOf(request.path)}?${writeQuery(nextPage)}`;
       // RFC 8288. In addition to the Link of a deprecated route.

@@ -14,9 +14,6 @@ const OPTIONS: ValidatorOptions = {
   validationError: { value: true, target: false },
 };
 
-/** The DTO classes of handlers with `new ValidationPipe({ forbidNonWhitelisted: true })`. */
-export const STRICT_DTOS = new WeakSet<object>();
-
 /**
  * Converts and validates DTOs of bodies, queries and paths by their class-transformer and
  * class-validator decorators, as NestJS' ValidationPipe does with `transform` and `whitelist`. That
@@ -35,7 +32,7 @@ export class DtoValidationPipe implements PipeTransform<unknown, Promise<unknown
       const subject = data ?? `The request ${type}`;
       throw new ServiceError('invalid_request', `${subject} must be a JSON object.`);
     }
-    const members = new KnownMembers(STRICT_DTOS.has(metatype));
+    const members = new KnownMembers();
     const dto: object = plainToInstance<object, object>(
       metatype,
       members.of(value ?? {}, metatype),
