@@ -36,6 +36,10 @@ export class ApiKey {
   @Column('bigint', { name: 'first_key_id', nullable: true })
   firstKeyId!: bigint | null;
 
+  /** The API key that replaces this one; null if it was not rotated. */
+  @Column('bigint', { name: 'successor_id', nullable: true })
+  successorId!: bigint | null;
+
   /** SHA-256 of the API key. */
   @Column('bytea')
   hash!: Buffer;

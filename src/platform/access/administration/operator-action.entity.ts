@@ -1,9 +1,7 @@
-import { Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
 /** A change that an operator made. */
 @Entity('operator_actions')
-// An expression, which only the migration can create.
-@Index('operator_actions_rotated_key_idx', { synchronize: false })
 export class OperatorAction {
   @PrimaryGeneratedColumn('identity', {
     type: 'bigint',
