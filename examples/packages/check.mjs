@@ -1,5 +1,5 @@
 // @ts-check
-// Runs rows of docs/packages.md: `npm run check:packages [-- NAME…]`. For each row, a copy of the project
+// Runs rows of docs/extending.md, "Packages": `npm run check:packages [-- NAME…]`. For each row, a copy of the project
 // installs the packages, gets the feature in src/ and AppModule, is built, and is started on a new
 // embedded database. Then the requests of the row, and published ones, get the expected responses.
 import { strict as assert } from 'node:assert';
