@@ -11,7 +11,6 @@ const ALLOWED = {
   'database/embedded': [],
   logging: ['config', 'http/request'],
   tracing: ['config', 'logging'],
-  jobs: ['logging'],
   database: ['config', 'errors', 'logging', 'tracing'],
   'http/request': ['config', 'errors', 'logging', 'access/caller', 'access/cached-key'],
   'http/body': ['config', 'errors', 'http/request', 'http/response'],
@@ -20,13 +19,13 @@ const ALLOWED = {
   'http/response': ['config', 'errors', 'http/request'],
   'http/paging': ['config', 'errors', 'http/request', 'http/response', 'http/validation'],
   http: ['config', 'errors', 'logging', 'access/caller', 'access/cached-key'],
-  access: ['config', 'database', 'errors', 'jobs', 'logging', 'http/request'],
+  access: ['config', 'database', 'errors', 'logging', 'http/request'],
   'rate-limit': [
     ...['config', 'errors', 'logging', 'tracing', 'http/request'],
     ...['caller', 'cached-key', 'authenticator', 'public\\.decorator'].map((f) => `access/${f}`),
   ],
-  idempotency: ['config', 'database', 'errors', 'jobs', 'http'],
-  events: ['config', 'database', 'errors', 'jobs', 'logging', 'tracing', 'http'],
+  idempotency: ['config', 'database', 'errors', 'http'],
+  events: ['config', 'database', 'errors', 'logging', 'tracing', 'http'],
 };
 
 /** Any feature. A rule that compares two features captures the name as $1. */
@@ -34,7 +33,7 @@ const FEATURE = '^src/(?!(?:platform|cli|demo)/)([^/]+)/';
 
 /** What a feature may import of the platform. */
 const FOR_FEATURES = [
-  ...['errors', 'idempotency', 'events', 'jobs', 'http/validation', 'http/paging'],
+  ...['errors', 'idempotency', 'events', 'http/validation', 'http/paging'],
   ...['http/openapi/decorators', 'database/database-errors', 'database/sql'],
   ...['database/transactions', 'database/pipelining/pipelined-statements', 'database/migrations'],
   ...['http/routing/deprecation', 'http/routing/use-middleware', 'http/request/response-deadline'],

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../platform/config/clock.js';
-import { OnEvent } from '../platform/events/on-event.decorator.js';
+import { OnOutboxEvent } from '../platform/events/on-outbox-event.decorator.js';
 import { ORDER_CREATED, type OrderCreated } from './order-created.js';
 import { OrdersRepository } from './orders.repository.js';
 
@@ -15,7 +15,7 @@ export class OrderConfirmations {
   ) {}
 
   /** An event can arrive twice. The second one finds a confirmed order and changes nothing. */
-  @OnEvent(ORDER_CREATED)
+  @OnOutboxEvent(ORDER_CREATED)
   async confirm({ orderId }: OrderCreated): Promise<void> {
     const isNew = await this.orders.confirm(orderId, this.clock.now());
     if (isNew) this.logger.log({ msg: 'order confirmed', orderId: orderId.toString() });

@@ -1,5 +1,6 @@
 import { Global, Module, type Type, type VersioningOptions, VersioningType } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { ScheduleModule } from '@nestjs/schedule';
 import type { Logger } from 'pino';
 import { AuthModule } from './access/auth.module.js';
 import { Clock } from './config/clock.js';
@@ -11,7 +12,6 @@ import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { UnmatchedModule } from './http/routing/unmatched.controller.js';
 import { Connections } from './http/server/connections.js';
-import { BackgroundJobs } from './jobs/background-jobs.js';
 import { LOGGER } from './logging/logger.js';
 import { MetricsModule } from './metrics/metrics.module.js';
 import { FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
@@ -35,6 +35,7 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
   @Global()
   @Module({
     imports: [
+      ScheduleModule.forRoot(),
       DatabaseModule.forRoot(database, settings),
       AuthModule,
       RateLimitModule,
@@ -45,7 +46,6 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       UnmatchedModule,
     ],
     providers: [
-      BackgroundJobs,
       { provide: Settings, useValue: settings },
       { provide: Clock, useValue: clock },
       { provide: PublicUrl, useValue: publicUrl },
@@ -57,7 +57,7 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       ArrivingBodies,
     ],
     // Every module can inject these.
-    exports: [BackgroundJobs, Settings, Clock, PublicUrl, LOGGER, Connections],
+    exports: [Settings, Clock, PublicUrl, LOGGER, Connections],
   })
   class PlatformModule {}
   return PlatformModule;

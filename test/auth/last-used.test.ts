@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { LastUsed } from '../../src/platform/access/key-cache/last-used.js';
 import type { KeyLookupRepository } from '../../src/platform/access/key-cache/key-lookup.repository.js';
-import { BackgroundJobs } from '../../src/platform/jobs/background-jobs.js';
 import { ApiClient } from '../harness/http/client.js';
 import { createDatabase } from '../harness/database/database.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
@@ -63,32 +62,19 @@ describe('a collected use', () => {
       return Promise.resolve();
     },
   };
-  let jobs: BackgroundJobs;
   let lastUsed: LastUsed;
 
   beforeEach(() => {
     Logger.overrideLogger(false);
-    jest.useFakeTimers();
     written.length = 0;
-    jobs = new BackgroundJobs();
-    lastUsed = new LastUsed(jobs, repository as unknown as KeyLookupRepository);
-    jobs.onApplicationBootstrap();
+    lastUsed = new LastUsed(repository as unknown as KeyLookupRepository);
   });
-  afterEach(async () => {
-    fails = false;
-    await jobs.onModuleDestroy();
-    await lastUsed.onApplicationShutdown();
-    jest.useRealTimers();
-  });
+  afterEach(() => (fails = false));
 
-  /** Advances the time by the longest interval. */
-  const interval = (): Promise<void> => jest.advanceTimersByTimeAsync(22_500);
-
-  it('is written once, in one batch after an interval', async () => {
+  it('is written once, in one batch', async () => {
     for (let time = 0; time < 100; time++) lastUsed.note(BigInt(time % 2), MINUTE_MS + time);
-    expect(written).toEqual([]);
-    await interval();
-    await interval();
+    await Promise.all([lastUsed.write(), lastUsed.write()]);
+    await lastUsed.write();
     expect(written.map((batch) => new Map(batch))).toEqual([
       new Map([
         [0n, MINUTE_MS],
@@ -106,17 +92,31 @@ describe('a collected use', () => {
       for (const id of [1n, 2n]) lastUsed.note(id, MINUTE_MS);
       fails = doesFail;
       meanwhile = () => lastUsed.note(2n, 2 * MINUTE_MS);
-      await interval();
+      await lastUsed.write().catch(() => undefined);
       fails = false;
-      await interval();
+      await lastUsed.write();
       expect([...new Map(written.flat()).values()]).toEqual([MINUTE_MS, 2 * MINUTE_MS]);
       expect(written).toHaveLength(batches);
     },
   );
 
+  it('is written at the shutdown, also while an earlier write is in progress, and a failure does not stop it', async () => {
+    lastUsed.note(1n, MINUTE_MS);
+    meanwhile = () => lastUsed.note(2n, MINUTE_MS);
+    void lastUsed.write();
+    await lastUsed.onApplicationShutdown();
+    expect(written.flat()).toEqual([
+      [1n, MINUTE_MS],
+      [2n, MINUTE_MS],
+    ]);
+    lastUsed.note(3n, MINUTE_MS);
+    fails = true;
+    await lastUsed.onApplicationShutdown();
+  });
+
   it('is written in statements of bounded size', async () => {
     for (let id = 0n; id < 12_000n; id++) lastUsed.note(id, MINUTE_MS);
-    await interval();
+    await lastUsed.write();
     expect(written.map(({ length }) => length).sort()).toEqual([2_000, 5_000, 5_000]);
     expect(new Map(written.flat()).size).toBe(12_000);
   });

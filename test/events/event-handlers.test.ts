@@ -1,94 +1,64 @@
 import 'reflect-metadata';
-import { Injectable, Scope } from '@nestjs/common';
-import { DiscoveryModule } from '@nestjs/core';
-import { NestFactory } from '@nestjs/core';
-import { Module, type Type } from '@nestjs/common';
-import { BackgroundJobs } from '../../src/platform/jobs/background-jobs.js';
-import { EventDelivery } from '../../src/platform/events/event-delivery.js';
-import { EventHandlers } from '../../src/platform/events/event-handlers.js';
-import type { EventsRepository } from '../../src/platform/events/events.repository.js';
-import { OnEvent } from '../../src/platform/events/on-event.decorator.js';
+import { Injectable, Module, Scope, type Type } from '@nestjs/common';
+import { DiscoveryModule, NestFactory } from '@nestjs/core';
+import { Events } from '../../src/platform/events/events.js';
+import { OnOutboxEvent } from '../../src/platform/events/on-outbox-event.decorator.js';
 
-/** Returns the handlers of an application with these providers. */
-async function handlersOf(...modules: Type[][]): Promise<EventHandlers> {
+/** Returns the handlers of an application with these modules of providers. */
+async function handlersOf(...modules: Type[][]): Promise<Events['handlers']> {
   const imports = modules.map((providers) => {
     @Module({ providers })
     class Feature {}
     return Feature;
   });
-  @Module({ imports: [DiscoveryModule, ...imports], providers: [EventHandlers] })
+  @Module({ imports: [DiscoveryModule, ...imports], providers: [Events] })
   class App {}
   const app = await NestFactory.createApplicationContext(App, {
     logger: false,
     abortOnError: false,
   });
-  return app.get(EventHandlers);
+  return app.get(Events).handlers;
 }
 
 @Injectable()
 class Messages {
   readonly prefix = 'sent';
 
-  @OnEvent('order.created', { timeoutMs: 5, maxAttempts: 2 })
+  @OnOutboxEvent('order.created', { timeoutMs: 5, maxAttempts: 2 })
   send(payload: unknown): string {
     return `${this.prefix} ${String(payload)}`;
   }
 
-  @OnEvent('order.deleted')
+  @OnOutboxEvent('order.deleted')
   revoke(): void {
-    // Nothing to do.
+    throw new Error('broken');
+  }
+}
+
+@Injectable({ scope: Scope.REQUEST })
+class PerRequest {
+  @OnOutboxEvent('order.created')
+  send(): void {
+    // Never called.
   }
 }
 
 describe('the handlers of events', () => {
-  it('are the methods of providers with @OnEvent()', async () => {
-    const handlers = await handlersOf([Messages]);
-    expect(handlers.idsOf('order.created')).toEqual(['Messages.send']);
-    const [send, revoke] = handlers.all;
+  it('are the methods of providers with @OnOutboxEvent()', async () => {
+    const [send, revoke] = await handlersOf([Messages]);
     expect(send).toMatchObject({ id: 'Messages.send', timeoutMs: 5, maxAttempts: 2 });
     expect(revoke).toMatchObject({ id: 'Messages.revoke', timeoutMs: 30_000, maxAttempts: 12 });
-    expect(send!.handle('a', new AbortController().signal)).toBe('sent a');
-  });
-
-  it('cannot be methods of a request-scoped provider', async () => {
-    @Injectable({ scope: Scope.REQUEST })
-    class PerRequest {
-      @OnEvent('order.created')
-      send(): void {
-        // Never called.
-      }
-    }
-    await expect(handlersOf([PerRequest])).rejects.toThrow(
-      /^PerRequest.send: @OnEvent\(\) requires a singleton provider/,
-    );
-  });
-
-  it('has no wildcard in the name of its event', async () => {
-    class Wildcards {
-      @OnEvent('order.*')
-      send(): void {
-        // Never called.
-      }
-    }
-    await expect(handlersOf([Wildcards])).rejects.toThrow(
-      'Wildcards.send: @OnEvent() has no wildcards. Name each event.',
-    );
-  });
-
-  it('cannot have the name of another handler', async () => {
-    await expect(handlersOf([Messages], [Messages])).rejects.toThrow(
-      /^Messages.send: two providers with @OnEvent\(\) have this name/,
-    );
+    const { signal } = new AbortController();
+    expect(await send!.handle('a', signal)).toBe('sent a');
+    await expect(revoke!.handle('a', signal)).rejects.toThrow('broken');
   });
 
   it.each([
-    ['none', [], 0],
-    ['two, and a job that deletes old events', [Messages], 3],
-  ])('start background jobs only if there are any: %s', async (_title, providers, jobs) => {
-    const every = jest.spyOn(BackgroundJobs.prototype, 'every').mockImplementation();
-    const [repository, handlers] = [{} as EventsRepository, await handlersOf(providers)];
-    new EventDelivery(handlers, repository, new BackgroundJobs()).onApplicationBootstrap();
-    expect(every).toHaveBeenCalledTimes(jobs);
-    every.mockRestore();
+    ['a request-scoped provider', [[PerRequest]], 'PerRequest.send'],
+    ['a class that two modules provide', [[Messages], [Messages]], 'Messages.send'],
+  ])('cannot be methods of %s', async (_title, modules, id) => {
+    await expect(handlersOf(...modules)).rejects.toThrow(
+      `${id}: @OnOutboxEvent() requires one singleton of this name.`,
+    );
   });
 });

@@ -98,7 +98,7 @@ describe('an event of POST /v1/orders', () => {
     expect((await post({ id: newId(), mode: 'no-handler' })).status).toBe(500);
     for (const message of [
       'is published outside of a transaction',
-      "No provider of the application has @OnEvent('order.deleted')",
+      "No provider has @OnOutboxEvent('order.deleted')",
     ]) {
       await service.waitForLog((line) => JSON.stringify(line).includes(message));
     }

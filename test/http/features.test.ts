@@ -64,22 +64,21 @@ describe('a feature', () => {
     }
   });
 
-  test('a background job runs again after an error, without the id of a request', async () => {
-    const failed = service.waitForLog(({ msg }) => msg === 'background job failed');
-    expect(await failed).toMatchObject({ context: 'ToyStock', err: { message: 'no toys' } });
+  test('a method with @Interval() runs again after an error, without the id of a request', async () => {
+    const failed = service.waitForLog(({ context }) => context === 'Scheduler');
+    expect(await failed).toMatchObject({ level: 50, err: { message: 'no toys' } });
     const runs = () => service.logs().filter(({ msg }) => msg === 'counted');
     const before = runs().length;
     await service.waitForLog(({ msg }) => msg === 'counted' && runs().length > before);
-    for (const run of runs()) expect(run).toMatchObject({ pets: 0, isStopping: false });
+    for (const run of runs()) expect(run).toMatchObject({ pets: 0 });
     for (const run of runs()) expect(run).not.toHaveProperty('requestId');
   });
 
-  test('runJob runs a job at once, and throws its error', async () => {
+  test('runJob calls a method at once, and throws its error', async () => {
     const runs = () => service.logs().filter(({ msg }) => msg === 'counted').length;
     const before = runs();
-    await expect(service.runJob('ToyStock')).rejects.toThrow('no toys');
+    await expect(service.runJob('ToysService.count')).rejects.toThrow('no toys');
     expect(runs()).toBeGreaterThan(before);
-    await expect(service.runJob('ToyStocks')).rejects.toThrow(/no background job .* ToyStocks/);
   });
 });
 

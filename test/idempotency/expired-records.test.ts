@@ -1,18 +1,15 @@
 import { DataSource, type EntityManager } from 'typeorm';
-import { BackgroundJobs } from '../../src/platform/jobs/background-jobs.js';
 import { ExpiredRecords } from '../../src/platform/idempotency/expired-records.js';
 import { IdempotencyRecord } from '../../src/platform/idempotency/idempotency-record.entity.js';
 import { IdempotencyRepository } from '../../src/platform/idempotency/idempotency.repository.js';
 import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
 
 const NOW_MS = Date.parse('2027-03-01T12:00:00.000Z');
-/** The longest random time between two runs. */
-const MAX_INTERVAL_MS = 90_000;
 
 const database = useDatabase();
 let dataSource: DataSource;
 let repository: IdempotencyRepository;
-let jobs: BackgroundJobs;
+let records: ExpiredRecords;
 
 beforeAll(async () => {
   dataSource = new DataSource({
@@ -26,15 +23,9 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await database.query('TRUNCATE idempotency_keys');
-  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] });
-  jobs = new BackgroundJobs();
-  new ExpiredRecords(jobs, repository, { now: () => NOW_MS, monotonicMs: () => NOW_MS });
+  records = new ExpiredRecords(repository, { now: () => NOW_MS, monotonicMs: () => NOW_MS });
 });
-afterEach(async () => {
-  await jobs.onModuleDestroy();
-  jest.useRealTimers();
-  jest.restoreAllMocks();
-});
+afterEach(() => jest.restoreAllMocks());
 
 /** Adds rows that expire at the given time. */
 const add = (count: number, expiresAtMs: number) =>
@@ -51,25 +42,12 @@ async function rowCount(): Promise<number> {
   return row!.count;
 }
 
-/** Advances the clock to the next run and waits until it has ended. */
-async function run(): Promise<void> {
-  const deletions = jest.spyOn(repository, 'deleteExpired');
-  jest.advanceTimersByTime(MAX_INTERVAL_MS);
-  for (let seen = -1; seen !== deletions.mock.calls.length;) {
-    seen = deletions.mock.calls.length;
-    await Promise.allSettled(deletions.mock.results.map(({ value }) => value as Promise<number>));
-    await new Promise(setImmediate);
-  }
-}
-
 describe('expired responses', () => {
-  it('are all deleted in batches after the interval, and no others', async () => {
+  it('are all deleted in batches and no others', async () => {
     await add(2_500, NOW_MS);
     await add(10, NOW_MS + 1);
-    jobs.onApplicationBootstrap();
-    expect(await rowCount()).toBe(2_510);
     const deletions = jest.spyOn(repository, 'deleteExpired');
-    await run();
+    await Promise.all([records.delete(), records.delete()]);
 
     expect(deletions.mock.calls.map(([, limit]) => limit)).toEqual([1_000, 1_000, 1_000]);
     expect(await rowCount()).toBe(10);
@@ -115,12 +93,11 @@ describe('expired responses', () => {
 
   it('are not deleted after the service stops, which waits for the batch in progress', async () => {
     await add(2_500, NOW_MS);
-    jobs.onApplicationBootstrap();
-    jest.advanceTimersByTime(MAX_INTERVAL_MS);
-    await jobs.onModuleDestroy();
+    void records.delete();
+    await records.onModuleDestroy();
 
     expect(await rowCount()).toBe(1_500);
-    await run();
+    await records.delete();
     expect(await rowCount()).toBe(1_500);
   });
 });

@@ -2,22 +2,17 @@
 const PREFIX = '$';
 
 /** Writes a payload as JSON in which bigints are exact. Dates become text, as in all JSON. */
-export function payloadText(payload: unknown): string {
-  // undefined has no JSON text.
-  return JSON.stringify(payload ?? null, (_name, value: unknown) =>
+export const payloadText = (payload: unknown): string =>
+  JSON.stringify(payload ?? null, (_name, value: unknown) =>
     typeof value === 'bigint' || isPrefixed(value) ? `${PREFIX}${value}` : value,
   );
-}
 
 /** Reads a payload that `payloadText` wrote. */
-export function parsePayload(text: string): unknown {
-  return JSON.parse(text, (_name, value: unknown) => {
-    if (!isPrefixed(value)) return value;
-    const rest = value.slice(PREFIX.length);
-    return isPrefixed(rest) ? rest : BigInt(rest);
-  }) as unknown;
-}
+export const parsePayload = (text: string): unknown =>
+  JSON.parse(text, (_name, value: unknown) => {
+    const rest = isPrefixed(value) && value.slice(PREFIX.length);
+    return rest === false || isPrefixed(rest) ? rest || value : BigInt(rest);
+  });
 
-function isPrefixed(value: unknown): value is string {
-  return typeof value === 'string' && value.startsWith(PREFIX);
-}
+const isPrefixed = (value: unknown): value is string =>
+  typeof value === 'string' && value.startsWith(PREFIX);

@@ -1,17 +1,44 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import type { EntityManager } from 'typeorm';
-import { currentTraceParent } from '../tracing/spans.js';
-import { EventHandlers } from './event-handlers.js';
+import { StartError } from '../errors/start-error.js';
 import { payloadText } from './event-payload.js';
-import { EventsRepository } from './events.repository.js';
+import { type EventSubscription, ON_OUTBOX_EVENT } from './on-outbox-event.decorator.js';
+import { OutboxEvent } from './outbox-event.entity.js';
 
-/** Publishes events. EventDelivery delivers them to the methods with `@OnEvent()`. */
+/** A method with `@OnOutboxEvent()`. */
+export interface EventHandler extends EventSubscription {
+  /** The class and the method. Rows in the database refer to it. */
+  readonly id: string;
+  handle(payload: unknown, signal: AbortSignal): Promise<unknown>;
+}
+
+/** Publishes events. EventDelivery delivers them to the methods with `@OnOutboxEvent()`. */
 @Injectable()
-export class Events {
-  constructor(
-    private readonly handlers: EventHandlers,
-    private readonly repository: EventsRepository,
-  ) {}
+export class Events implements OnModuleInit {
+  readonly handlers: EventHandler[] = [];
+
+  constructor(private readonly discovery: DiscoveryService) {}
+
+  /** @throws StartError for a handler without an instance, or with the id of another one */
+  onModuleInit(): void {
+    const scanner = new MetadataScanner();
+    for (const provider of this.discovery.getProviders()) {
+      const instance = provider.instance as Record<string, unknown> | undefined;
+      if (!(instance instanceof Object) || provider.isAlias) continue;
+      for (const name of scanner.getAllMethodNames(Object.getPrototypeOf(instance) as object)) {
+        const method = instance[name] as EventHandler['handle'];
+        const subscription: unknown = Reflect.getMetadata(ON_OUTBOX_EVENT, method);
+        if (subscription === undefined) continue;
+        const id = `${instance.constructor.name}.${name}`;
+        if (!provider.isDependencyTreeStatic() || this.handlers.some((other) => other.id === id)) {
+          throw new StartError(`${id}: @OnOutboxEvent() requires one singleton of this name.`);
+        }
+        const handle: EventHandler['handle'] = async (...args) => method.apply(instance, args);
+        this.handlers.push({ ...(subscription as EventSubscription), id, handle });
+      }
+    }
+  }
 
   /**
    * Publishes an event when the transaction commits. If it is rolled back, there is no event.
@@ -22,15 +49,14 @@ export class Events {
    */
   async publish(transaction: EntityManager, event: string, payload: unknown): Promise<void> {
     if (transaction.queryRunner?.isTransactionActive !== true) {
-      throw new Error(
-        `The event ${event} is published outside of a transaction. Pass the EntityManager that Transactions.run or Idempotency.once passes to the work.`,
-      );
+      throw new Error(`The event ${event} is published outside of a transaction.`);
     }
-    const handlers = this.handlers.idsOf(event);
-    if (handlers.length === 0) {
-      throw new Error(`No provider of the application has @OnEvent('${event}').`);
-    }
-    const row = { event, payload: payloadText(payload), traceParent: currentTraceParent() };
-    await this.repository.add(transaction, row, handlers);
+    const handlers = this.handlers.filter((handler) => handler.event === event);
+    if (handlers.length === 0) throw new Error(`No provider has @OnOutboxEvent('${event}').`);
+    const row = { event, payload: payloadText(payload) };
+    await transaction.insert(
+      OutboxEvent,
+      handlers.map(({ id }) => ({ ...row, handler: id })),
+    );
   }
 }

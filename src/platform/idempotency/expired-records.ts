@@ -1,28 +1,38 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
 import { Clock, MINUTE_MS } from '../config/clock.js';
-import { BackgroundJobs } from '../jobs/background-jobs.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
 /** Rows per statement. A statement takes a small part of its time limit. */
 const BATCH_SIZE = 1_000;
-/** Bounds the time for which a backlog occupies a connection. The next run continues. */
-const MAX_BATCHES = 500;
 
-/** Deletes expired idempotency records in the background, in small batches, on every replica. */
+/** Deletes expired idempotency records in small batches, on every replica. */
 @Injectable()
-export class ExpiredRecords {
+export class ExpiredRecords implements OnModuleDestroy {
+  private deleting: Promise<void> | undefined;
+  private isStopping = false;
+
   constructor(
-    jobs: BackgroundJobs,
     private readonly repository: IdempotencyRepository,
     private readonly clock: Clock,
-  ) {
-    jobs.every(ExpiredRecords.name, MINUTE_MS, (stopSignal) => this.deleteAll(stopSignal));
+  ) {}
+
+  /** Deletes all expired records. If that is in progress already, only waits for its end. */
+  @Interval(MINUTE_MS)
+  delete(): Promise<void> {
+    return (this.deleting ??= this.deleteAll().finally(() => (this.deleting = undefined)));
   }
 
-  private async deleteAll(stopSignal: AbortSignal): Promise<void> {
-    for (let batch = 0; batch < MAX_BATCHES && !stopSignal.aborted; batch++) {
-      const deleted = await this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
-      if (deleted < BATCH_SIZE) return;
+  /** Waits for the batch in progress, because the connections close next. */
+  async onModuleDestroy(): Promise<void> {
+    this.isStopping = true;
+    await this.deleting?.catch(() => undefined);
+  }
+
+  private async deleteAll(): Promise<void> {
+    let deleted = BATCH_SIZE;
+    while (deleted === BATCH_SIZE && !this.isStopping) {
+      deleted = await this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
     }
   }
 }

@@ -7,7 +7,7 @@ import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
 import { Transactions } from '#dist/platform/database/transactions.js';
 import { EventsModule } from '#dist/platform/events/events.module.js';
 import { Events } from '#dist/platform/events/events.js';
-import { OnEvent } from '#dist/platform/events/on-event.decorator.js';
+import { OnOutboxEvent } from '#dist/platform/events/on-outbox-event.decorator.js';
 import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
 import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
 import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
@@ -92,8 +92,8 @@ class OrderHandlers {
 }
 
 const timeoutMs = Number(process.env['TEST_HANDLER_TIMEOUT_MS'] ?? 1_000);
-decorate(OrderHandlers, 'handle', OnEvent('order.created', { maxAttempts: 3, timeoutMs }));
-decorate(OrderHandlers, 'audit', OnEvent('order.created'));
+decorate(OrderHandlers, 'handle', OnOutboxEvent('order.created', { maxAttempts: 3, timeoutMs }));
+decorate(OrderHandlers, 'audit', OnOutboxEvent('order.created'));
 Inject(EntityManager)(OrderHandlers, undefined, 0);
 Injectable()(OrderHandlers);
 

@@ -2,10 +2,10 @@
 // A feature as a team might write it: a deprecated list, log lines, the clock and the settings.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, Get, Inject, Injectable, Logger, Param, ParseIntPipe } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
 import { EntityManager } from 'typeorm';
 import { Public } from '#dist/platform/access/public.decorator.js';
 import { Clock } from '#dist/platform/config/clock.js';
-import { BackgroundJobs } from '#dist/platform/jobs/background-jobs.js';
 import { Settings } from '#dist/platform/config/settings.js';
 import { Deprecated } from '#dist/platform/http/routing/deprecation.js';
 import { PipelinedStatements } from '#dist/platform/database/pipelining/pipelined-statements.js';
@@ -20,20 +20,17 @@ class ToysService {
    * @param {PipelinedStatements} statements
    * @param {Clock} clock
    * @param {Settings} settings
-   * @param {BackgroundJobs} jobs
    */
-  constructor(database, statements, clock, settings, jobs) {
+  constructor(database, statements, clock, settings) {
     this.database = database;
     this.statements = statements;
     this.clock = clock;
     this.settings = settings;
-    jobs.every('ToyStock', 10, (stopSignal) => this.count(stopSignal));
   }
 
-  /** @param {AbortSignal} stopSignal */
-  async count(stopSignal) {
+  async count() {
     const [row] = await this.database.query('SELECT count(*)::int AS pets FROM pets');
-    this.logger.log({ msg: 'counted', pets: row.pets, isStopping: stopSignal.aborted });
+    this.logger.log({ msg: 'counted', pets: row.pets });
     throw new Error('no toys');
   }
 
@@ -58,7 +55,8 @@ class ToysService {
   }
 }
 Injectable()(ToysService);
-const tokens = [EntityManager, PipelinedStatements, Clock, Settings, BackgroundJobs];
+decorateAll(ToysService, { count: [Interval(10)] });
+const tokens = [EntityManager, PipelinedStatements, Clock, Settings];
 for (const [index, token] of tokens.entries()) Inject(token)(ToysService, undefined, index);
 
 class ToysController {

@@ -2,19 +2,19 @@
 // Runs applications and commands for one worker of the tests. Loading the code takes ten times as
 // long as creating an application or running a command, so it is loaded once. Each connection is one application or one
 // command. The first line creates an application: { env, nowMs, onlyPublished, features }. A later line sets its clock:
-// { nowMs }, runs a background job: { job }, or asks for its metrics: {}. The host sends { port }, { nowMs }, { job } or
+// { nowMs }, calls a method of a provider, as its schedule would: { job }, or asks for its metrics: {}. The host sends { port }, { nowMs }, { job } or
 // { failure }, { metrics } and the lines of the log. The
 // application closes with its connection. Or the first line runs a command: { env, command }, and the host sends
 // { code, stdout, stderr }. The process ends with its input.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
+import { DiscoveryService } from '@nestjs/core';
 import { createApp } from '#dist/platform/app.js';
 import { AppModule } from '#dist/app.module.js';
 import { run } from '#dist/cli/run.js';
 import { Settings } from '#dist/platform/config/settings.js';
 import { locateDatabase } from '#dist/platform/database/database-location.js';
-import { BackgroundJobs } from '#dist/platform/jobs/background-jobs.js';
 import { createLogger } from '#dist/platform/logging/logger.js';
 import { ServiceMetrics } from '#dist/platform/metrics/service-metrics.js';
 import { PetsModule } from '#dist/pets/pets.module.js';
@@ -87,11 +87,14 @@ async function serve(socket) {
 
 /**
  * @param {import('@nestjs/common').INestApplication} app
- * @param {string} job
+ * @param {string} job the class of a provider and its method, as in `LastUsed.write`
  */
 async function runJob(app, job) {
+  const [className, method = ''] = job.split('.');
+  const providers = app.get(DiscoveryService).getProviders();
   try {
-    await app.get(BackgroundJobs).runNow(job);
+    const provider = providers.find(({ name }) => name === className);
+    await provider?.instance[method]();
     return { job };
   } catch (error) {
     return { failure: String(error) };

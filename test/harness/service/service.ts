@@ -44,7 +44,7 @@ export interface TestService {
   setClock(nowMs: number): Promise<void>;
   /** Moves the clock on. */
   advance(ms: number): Promise<void>;
-  /** Runs a job of `BackgroundJobs` once, now. @throws Error with that of the job */
+  /** Calls a method of a provider, such as `LastUsed.write`, as its schedule would. @throws Error with that of the method */
   runJob(name: string): Promise<void>;
   /** What the service has logged so far. */
   output(): string;

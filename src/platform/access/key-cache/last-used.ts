@@ -1,6 +1,6 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
 import { MINUTE_MS } from '../../config/clock.js';
-import { type BackgroundJob, BackgroundJobs } from '../../jobs/background-jobs.js';
 import { KeyLookupRepository } from './key-lookup.repository.js';
 
 const WRITE_INTERVAL_MS = 15_000;
@@ -10,28 +10,35 @@ const BATCH_SIZE = 5_000;
 /** Collects when API keys were last used, to the minute, and writes it in batches. */
 @Injectable()
 export class LastUsed implements OnApplicationShutdown {
-  private readonly job: BackgroundJob;
+  private readonly logger = new Logger(LastUsed.name);
   /** Times of use by key id, in milliseconds since the epoch, until they are stored. */
   private readonly noted = new Map<bigint, number>();
+  private writing: Promise<void> | undefined;
 
-  constructor(
-    jobs: BackgroundJobs,
-    private readonly repository: KeyLookupRepository,
-  ) {
-    this.job = jobs.every(LastUsed.name, WRITE_INTERVAL_MS, () => this.write());
-  }
-
-  /** The last requests have ended, and the connections are still open. */
-  async onApplicationShutdown(): Promise<void> {
-    await this.job.run();
-  }
+  constructor(private readonly repository: KeyLookupRepository) {}
 
   /** @param nowMs milliseconds since the epoch */
   note(keyId: bigint, nowMs: number): void {
     this.noted.set(keyId, nowMs - (nowMs % MINUTE_MS));
   }
 
-  private async write(): Promise<void> {
+  /** Writes the collected times. If that is in progress already, only waits for its end. */
+  @Interval(WRITE_INTERVAL_MS)
+  write(): Promise<void> {
+    return (this.writing ??= this.writeAll().finally(() => (this.writing = undefined)));
+  }
+
+  /** The last requests have ended, and the connections are still open. */
+  async onApplicationShutdown(): Promise<void> {
+    try {
+      await this.writing;
+      await this.write();
+    } catch (err) {
+      this.logger.warn({ msg: 'the last use of API keys was not stored', err });
+    }
+  }
+
+  private async writeAll(): Promise<void> {
     const uses = [...this.noted];
     for (let start = 0; start < uses.length; start += BATCH_SIZE) {
       const batch = new Map(uses.slice(start, start + BATCH_SIZE));

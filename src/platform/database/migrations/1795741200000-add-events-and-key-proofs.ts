@@ -37,8 +37,7 @@ export class AddEventsAndKeyProofs1795741200000 {
         attempts        integer     NOT NULL DEFAULT 0,
         next_attempt_at timestamptz          DEFAULT now(),
         last_error      text,
-        created_at      timestamptz NOT NULL DEFAULT now(),
-        trace_parent    text
+        created_at      timestamptz NOT NULL DEFAULT now()
       )`);
     await runner.query(`
       CREATE INDEX IF NOT EXISTS outbox_events_handler_next_attempt_at_idx

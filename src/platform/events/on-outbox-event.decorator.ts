@@ -1,9 +1,7 @@
 import { SetMetadata } from '@nestjs/common';
 
-/** The metadata key of `@OnEvent()`. */
-export const ON_EVENT = 'on-event';
+export const ON_OUTBOX_EVENT = 'on-outbox-event';
 
-/** What `@OnEvent()` stores on a method. */
 export interface EventSubscription {
   readonly event: string;
   /** The time limit of an attempt, in milliseconds. */
@@ -16,9 +14,8 @@ export interface EventSubscription {
  * Calls `method(payload, signal)` of a provider for each published event, at least once and in no
  * particular order. The signal is aborted when the time limit expires or the service stops.
  */
-export function OnEvent(
+export const OnOutboxEvent = (
   event: string,
   { timeoutMs = 30_000, maxAttempts = 12 }: Partial<Omit<EventSubscription, 'event'>> = {},
-): MethodDecorator {
-  return SetMetadata(ON_EVENT, { event, timeoutMs, maxAttempts } satisfies EventSubscription);
-}
+): MethodDecorator =>
+  SetMetadata(ON_OUTBOX_EVENT, { event, timeoutMs, maxAttempts } satisfies EventSubscription);
