@@ -7,9 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fillStore, ROOT } from '../bench/processes/store.mjs';
-import { DatabaseCluster, waitUntil } from './database-cluster.mjs';
-import { startReplicas, stopReplicas } from './replicas.mjs';
-import { rehearse } from './runs.mjs';
+import { rehearse, until, withReplicas } from './harness.mjs';
+import { DatabaseCluster } from './patroni.mjs';
 import { Traffic } from './traffic.mjs';
 
 const ANIMALS = 10_000;
@@ -19,15 +18,11 @@ const CALM_MS = 3_000;
 /** A replica works again this long after the new leader has accepted its role. */
 const BACK_LIMIT_MS = 5_000;
 
-/** @typedef {import('./replicas.mjs').Replica} Replica */
+/** @typedef {import('./harness.mjs').Outcome} Outcome */
+/** @typedef {import('./harness.mjs').Replica} Replica */
 
-/**
- * Creates the database, the roles and the tables, as deploy/patroni/README.md does.
- *
- * @param {DatabaseCluster} cluster
- * @param {AbortSignal} signal
- */
-async function prepare(cluster, signal) {
+/** Creates the database, the roles and the tables, as deploy/patroni/README.md does. @param {DatabaseCluster} cluster */
+async function prepare(cluster) {
   const password = cluster.superuserPassword;
   const superuser = await cluster.connect('postgres');
   await superuser.query('CREATE DATABASE pets').finally(() => superuser.end());
@@ -40,79 +35,36 @@ async function prepare(cluster, signal) {
   const owner = await cluster.connect('pets', 'pets_owner', password);
   const libpq = { PGHOST: '127.0.0.1', PGPORT: String(cluster.port), PGUSER: 'pets_owner' };
   const where = { ...libpq, PGPASSWORD: password, PGDATABASE: 'pets' };
-  return await fillStore(owner, where, { animals: ANIMALS }, signal).finally(() => owner.end());
+  const filled = fillStore(owner, where, { animals: ANIMALS }, cluster.signal);
+  return await filled.finally(() => owner.end());
 }
 
 /**
- * Waits until a replica is ready, has confirmed a create, and all replicas listen for changes of API
- * keys again. Returns the time of the last of these events.
+ * Waits until each replica is ready and has confirmed a create. Returns the time of the last of these.
  *
- * @param {DatabaseCluster} cluster
- * @param {Replica[]} replicas
- * @param {Traffic} traffic
+ * @param {DatabaseCluster} cluster @param {Replica[]} replicas @param {Traffic} traffic
  * @param {number} sinceMs of `performance.now()`
  */
-async function waitUntilBack(cluster, replicas, traffic, sinceMs) {
-  const failure = () => 'The replicas are not back.';
-  const ready = replicas.map(({ port }) =>
-    waitUntil(
-      async () => {
-        const response = await fetch(`http://127.0.0.1:${port}/health/ready`);
-        return (await response.text()).includes('"status":"ok"');
-      },
-      failure,
-      cluster.signal,
-    ),
-  );
-  const created = replicas.map((_, replica) =>
-    waitUntil(
-      () =>
-        Promise.resolve(
-          traffic.sent.some(
-            (sent) =>
-              sent.replica === replica &&
-              sent.kind === 'create' &&
-              sent.status === 201 &&
-              sent.startedAtMs > sinceMs,
-          ),
-        ),
-      failure,
-      cluster.signal,
-    ),
-  );
-  return Math.max(...(await Promise.all([...ready, ...created])));
+async function untilBack({ signal }, replicas, traffic, sinceMs) {
+  const isReady = async (/** @type {Replica} */ { port }) => {
+    const response = await fetch(`http://127.0.0.1:${port}/health/ready`);
+    return (await response.text()).includes('"status":"ok"');
+  };
+  const hasCreated = (/** @type {number} */ index) =>
+    traffic.sent.some(
+      ({ replica, kind, status, startedAtMs }) =>
+        replica === index && kind === 'create' && status === 201 && startedAtMs > sinceMs,
+    );
+  const times = replicas.flatMap((replica, index) => [
+    until('a ready replica', () => isReady(replica), signal),
+    until('a create', () => hasCreated(index), signal),
+  ]);
+  return Math.max(...(await Promise.all(times)));
 }
 
-/** @param {AbortSignal} signal @returns {Promise<import('./runs.mjs').Outcome>} */
-async function run(signal) {
-  const folder = await mkdtemp(join(tmpdir(), 'pets-failover-'));
-  await chmod(folder, 0o755);
-  try {
-    return await DatabaseCluster.use(folder, signal, async (cluster) => {
-      const store = await prepare(cluster, signal);
-      const environment = { folder, redisUrl: undefined, pids: { postgres: 0, redis: undefined } };
-      const DATABASE_URL = store.env.DATABASE_URL?.replace('pets_owner', 'pets_service') ?? '';
-      const env = { DATABASE_URL, MIGRATE_ON_START: 'false' };
-      const service = { ...environment, store, earlier: undefined };
-      const replicas = await startReplicas(REPLICAS, service, env, signal);
-      try {
-        return await failOver(cluster, replicas, store.keys.caller);
-      } finally {
-        await stopReplicas(replicas);
-      }
-    });
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
-}
-
-/** @param {DatabaseCluster} cluster @param {Replica[]} replicas @param {string} key */
-async function failOver(cluster, replicas, key) {
+/** @param {DatabaseCluster} cluster @param {Replica[]} replicas @param {string} key @param {Outcome} outcome */
+async function failOver(cluster, replicas, key, outcome) {
   const traffic = new Traffic(replicas, key);
-  /** @type {Record<string, number>} */
-  const figures = {};
-  /** @type {string[]} */
-  const broken = [];
   /** @param {string} name @param {(leader: Awaited<ReturnType<DatabaseCluster['leader']>>) => Promise<unknown>} fail */
   const rehearseFailure = async (name, fail) => {
     await delay(CALM_MS, undefined, { signal: cluster.signal });
@@ -122,37 +74,46 @@ async function failOver(cluster, replicas, key) {
     failing.catch(() => undefined);
     await cluster.leader(leader);
     const electedMs = performance.now();
-    const backMs = await waitUntilBack(cluster, replicas, traffic, electedMs);
+    const backMs = (await untilBack(cluster, replicas, traffic, electedMs)) - electedMs;
     await failing;
     await delay(CALM_MS, undefined, { signal: cluster.signal });
-    const seconds = (/** @type {number} */ ms) => ms / 1_000;
-    figures[`${name}: s until the new leader`] = seconds(electedMs - fromMs);
-    figures[`${name}: s without writes`] = seconds(traffic.longestGapMs('create', 201, fromMs));
-    figures[`${name}: s without lists`] = seconds(traffic.longestGapMs('list', 200, fromMs));
-    figures[`${name}: s from the new leader until all replicas work`] = seconds(backMs - electedMs);
+    outcome.add(`${name}: s until the new leader`, (electedMs - fromMs) / 1_000);
+    outcome.add(`${name}: s without writes`, traffic.longestGapMs('create', 201, fromMs) / 1_000);
+    outcome.add(`${name}: s without lists`, traffic.longestGapMs('list', 200, fromMs) / 1_000);
+    outcome.add(`${name}: s from the new leader until all replicas work`, backMs / 1_000);
     for (const { kind, status } of traffic.sent.slice(first)) {
-      if (status === 200 || status === 201) continue;
-      const label = `${name}: ${kind}s with ${status === 0 ? 'no response' : status}`;
-      figures[label] = (figures[label] ?? 0) + 1;
+      if (status !== 200 && status !== 201) outcome.add(`${name}: ${kind}s with ${status}`, 1);
     }
-    if (backMs - electedMs > BACK_LIMIT_MS)
-      broken.push(`${name}: back after ${backMs - electedMs} ms`);
+    outcome.check(backMs <= BACK_LIMIT_MS, `${name}: back after ${backMs} ms`);
     return leader;
   };
   const killed = await rehearseFailure('kill', (leader) => leader.kill());
   killed.start();
   const startedMs = performance.now();
-  figures['s until the former leader is a standby'] =
-    ((await cluster.waitForStandbys(cluster.machines.length - 1)) - startedMs) / 1_000;
+  const standbyMs = await cluster.waitForStandbys(cluster.machines.length - 1);
+  outcome.add('s until the former leader is a standby', (standbyMs - startedMs) / 1_000);
   await rehearseFailure('switchover', (leader) =>
     leader.patronictl('switchover', 'pets', '--force'),
   );
   await traffic.stop();
   const database = await cluster.connect('pets');
-  broken.push(...(await traffic.check(database).finally(() => database.end())));
-  console.log(`${traffic.sent.length} requests, ${traffic.confirmed.length} confirmed creates.`);
-  return { figures, broken };
+  outcome.broken.push(...(await traffic.check(database).finally(() => database.end())));
+  console.log(`${traffic.sent.length} requests, ${traffic.confirmed.size} confirmed creates.`);
 }
 
 const description = 'Kills the leader of deploy/patroni under load, and switches over.';
-await rehearse('failover', description, run);
+await rehearse('failover', description, async (outcome, signal) => {
+  const folder = await mkdtemp(join(tmpdir(), 'pets-failover-'));
+  await chmod(folder, 0o755);
+  const use = DatabaseCluster.use(folder, signal, async (cluster) => {
+    const store = await prepare(cluster);
+    const pids = { postgres: 0, redis: undefined };
+    const environment = { folder, redisUrl: undefined, pids, store, earlier: undefined };
+    const DATABASE_URL = store.env.DATABASE_URL?.replace('pets_owner', 'pets_service') ?? '';
+    const env = { DATABASE_URL, MIGRATE_ON_START: 'false' };
+    await withReplicas(REPLICAS, environment, env, signal, (replicas) =>
+      failOver(cluster, replicas, store.keys.caller, outcome),
+    );
+  });
+  await use.finally(() => rm(folder, { recursive: true, force: true }));
+});

@@ -24,7 +24,11 @@ import { fileURLToPath } from 'node:url';
  */
 
 /** As the service is started everywhere (package.json, Dockerfile). */
-const SEMI_SPACE = '--max-semi-space-size=8';
+const FLAGS = [
+  '--max-semi-space-size=16',
+  '--initial-old-space-size=16',
+  '--heap-growing-percent=10',
+];
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** @type {Peer} */
@@ -32,7 +36,7 @@ export const SERVICE = {
   name: 'service',
   program: programOf(ROOT, 'main'),
   features: ['animals', 'pages', 'rejections'],
-  flags: [SEMI_SPACE],
+  flags: FLAGS,
   // All load comes from one address, so the limits per address and for bans must not apply.
   env: {
     METRICS_PORT: '0',

@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { parseEnv, promisify } from 'node:util';
 import pg from 'pg';
 import { killOnExit } from '../bench/processes/child-processes.mjs';
 import { freePort, waitUntilListening } from '../bench/processes/ports.mjs';
 import { ROOT } from '../bench/processes/store.mjs';
+import { until } from './harness.mjs';
 import {
   chooseServerUser,
   giveToServerUser,
@@ -19,22 +19,10 @@ const EXAMPLE = join(ROOT, 'deploy/patroni');
 const POSTGRES = '/usr/lib/postgresql';
 /** The ports in the example. */
 const PORTS = ['2379', '2380', '5432', '8008', '5000'];
-const WAIT_LIMIT_MS = 120_000;
-const POLL_MS = 20;
 const STOP_LIMIT_MS = 20_000;
 const PATH = `${process.env.PATH ?? ''}:/usr/sbin`;
 
 /** @typedef {import('node:child_process').ChildProcess} ChildProcess */
-
-/** @param {() => Promise<boolean>} condition @param {() => string} failure @param {AbortSignal} signal */
-export async function waitUntil(condition, failure, signal) {
-  const deadlineMs = performance.now() + WAIT_LIMIT_MS;
-  while (!(await condition())) {
-    if (performance.now() > deadlineMs) throw new Error(failure());
-    await delay(POLL_MS, undefined, { signal });
-  }
-  return performance.now();
-}
 
 /** One machine of deploy/patroni: etcd, Patroni and PostgreSQL, on a loopback address of its own. */
 class Machine {
@@ -77,20 +65,14 @@ class Machine {
   /** Whether Patroni's REST API returns 200. @param {string} path */
   async is(path) {
     const url = `http://${this.env.PATRONI_RESTAPI_CONNECT_ADDRESS ?? ''}${path}`;
-    const request = fetch(url, { signal: AbortSignal.timeout(1_000) });
-    return request
-      .then(async (response) => {
-        await response.text();
-        return response.status === 200;
-      })
-      .catch(() => false);
+    const request = fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(1_000) });
+    return request.then(({ status }) => status === 200).catch(() => false);
   }
 
   /** Ends all processes at once, as if the machine lost its power. */
   async kill() {
-    const pids = [this.#postmaster(), ...childrenOf(this.#postmaster())];
     for (const child of this.#processes) child.kill('SIGKILL');
-    for (const pid of pids) kill(pid);
+    this.#killPostgres();
     await Promise.all(this.#processes.map((child) => ended(child)));
   }
 
@@ -102,11 +84,7 @@ class Machine {
       await ended(child);
     }
     clearTimeout(killTimer);
-    kill(this.#postmaster());
-  }
-
-  log() {
-    return readFileSync(join(this.folder, 'patroni.log'), 'utf8').slice(-3_000);
+    this.#killPostgres();
   }
 
   /** @param {string[]} command */
@@ -130,11 +108,15 @@ class Machine {
     return child;
   }
 
-  #postmaster() {
+  /** PostgreSQL has a session of its own. */
+  #killPostgres() {
     try {
-      return Number(readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n')[0]);
+      const [pid] = readFileSync(join(this.data, 'postmaster.pid'), 'utf8').split('\n');
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+      for (const each of [pid, ...children.trim().split(' ')])
+        process.kill(Number(each), 'SIGKILL');
     } catch {
-      return 0;
+      // It has ended.
     }
   }
 }
@@ -142,26 +124,6 @@ class Machine {
 /** @param {ChildProcess} child */
 async function ended(child) {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-}
-
-/** @param {number} pid */
-function childrenOf(pid) {
-  try {
-    return (
-      readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g)?.map(Number) ?? []
-    );
-  } catch {
-    return [];
-  }
-}
-
-/** @param {number} pid 0: none */
-function kill(pid) {
-  try {
-    if (pid > 0) process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended.
-  }
 }
 
 /** The three machines and the load balancer of deploy/patroni on loopback addresses. Linux only. */
@@ -176,11 +138,9 @@ export class DatabaseCluster {
   /**
    * Starts the cluster, calls `work`, and stops all processes.
    *
-   * @template Result
    * @param {string} folder
    * @param {AbortSignal} signal
-   * @param {(cluster: DatabaseCluster) => Promise<Result>} work
-   * @returns {Promise<Result>}
+   * @param {(cluster: DatabaseCluster) => Promise<void>} work
    * @throws if a Debian package is missing
    */
   static async use(folder, signal, work) {
@@ -216,7 +176,7 @@ export class DatabaseCluster {
       await waitUntilListening(port);
       for (const machine of machines) machine.start();
       await cluster.waitForStandbys(machines.length - 1);
-      return await work(cluster);
+      await work(cluster);
     } finally {
       await Promise.all(machines.map((machine) => machine.stop()));
       haproxy.kill();
@@ -228,37 +188,38 @@ export class DatabaseCluster {
   async leader(former) {
     /** @type {Machine | undefined} */
     let leader;
-    await this.#wait(async () => {
-      for (const machine of this.machines) {
-        if (machine !== former && (await machine.is('/primary'))) leader = machine;
-      }
-      return leader !== undefined;
-    });
+    await until(
+      'a leader',
+      async () => {
+        for (const machine of this.machines) {
+          if (machine !== former && (await machine.is('/primary'))) leader = machine;
+        }
+        return leader !== undefined;
+      },
+      this.signal,
+    );
     return /** @type {Machine} */ (leader);
   }
 
-  /** Waits until standbys stream from the leader, one of them synchronously. @param {number} count */
-  waitForStandbys(count) {
-    return this.#wait(async () => {
-      const states = this.machines.map((machine) => machine.is('/replica?lag=1MB'));
-      const synchronous = this.machines.map((machine) => machine.is('/synchronous'));
-      const number = (/** @type {boolean[]} */ values) => values.filter(Boolean).length;
-      return (
-        number(await Promise.all(states)) >= count && number(await Promise.all(synchronous)) > 0
-      );
-    });
+  /** Waits until standbys stream from the leader, one of them synchronously. @param {number} standbys */
+  waitForStandbys(standbys) {
+    return until(
+      'standbys',
+      async () => {
+        /** @param {string} path */
+        const count = async (path) => {
+          const states = await Promise.all(this.machines.map((machine) => machine.is(path)));
+          return states.filter(Boolean).length;
+        };
+        return (await count('/replica?lag=1MB')) >= standbys && (await count('/synchronous')) > 0;
+      },
+      this.signal,
+    );
   }
 
-  /**
-   * Connects through the load balancer.
-   *
-   * @param {string} database
-   * @param {string} [user]
-   * @param {string} [password]
-   */
+  /** Connects through the load balancer. @param {string} database @param {string} [user] @param {string} [password] */
   async connect(database, user = 'postgres', password = this.superuserPassword) {
-    const options = { host: '127.0.0.1', port: this.port, user, password, database };
-    const client = new pg.Client(options);
+    const client = new pg.Client({ host: '127.0.0.1', port: this.port, user, password, database });
     client.on('error', () => undefined);
     await client.connect();
     return client;
@@ -266,11 +227,5 @@ export class DatabaseCluster {
 
   get superuserPassword() {
     return this.machines[0]?.env.PATRONI_SUPERUSER_PASSWORD ?? '';
-  }
-
-  /** @param {() => Promise<boolean>} condition */
-  #wait(condition) {
-    const logs = () => this.machines.map((machine) => machine.log()).join('\n');
-    return waitUntil(condition, () => `The cluster is not healthy:\n${logs()}`, this.signal);
   }
 }
