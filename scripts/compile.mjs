@@ -140,8 +140,7 @@ export function watchSources(onCompiled) {
 /**
  * Returns the compiler plugins of nest-cli.json for a program. The Swagger plugin asks the type
  * checker where a class is, and takes a backslash in the text for the separator of a Windows path.
- * The checker would escape letters outside of ASCII. It also asks what a handler returns, and knows
- * only one class: a stored response has the type of the other one, and a page is an array.
+ * The checker would escape letters outside of ASCII.
  *
  * @param {ts.Program} program
  * @returns {ts.CustomTransformers}
@@ -153,27 +152,7 @@ export function transformersOf(program) {
     typeToString(...type).replace(/\\u\{?([\dA-F]{4,6})\}?/g, (_, code) =>
       String.fromCodePoint(parseInt(code, 16)),
     );
-  const returnTypeOf = checker.getReturnTypeOfSignature.bind(checker);
-  checker.getReturnTypeOfSignature = (signature) => {
-    const type = returnTypeOf(signature);
-    const result = checker.getAwaitedType(type) ?? type;
-    if (isHandlerResult(result, 'Page')) {
-      const [item] = checker.getTypeArguments(/** @type {ts.TypeReference} */ (result));
-      return /** @type {any} */ (checker).createArrayType(item);
-    }
-    const others = result.isUnion()
-      ? result.types.filter((each) => !isHandlerResult(each, 'SerializedJson'))
-      : [];
-    return others.length === 1 ? (others[0] ?? type) : type;
-  };
   return { before: plugins.map((plugin) => plugin(program)) };
-}
-
-/** @param {ts.Type} type @param {string} name @returns {boolean} whether it is this class */
-function isHandlerResult(type, name) {
-  const [declared] = type.getSymbol()?.declarations ?? [];
-  const file = declared?.getSourceFile().fileName ?? '';
-  return file.endsWith('/http/response/handler-result.ts') && type.symbol.name === name;
 }
 
 /** @param {readonly ts.Diagnostic[]} diagnostics @returns {boolean} whether there are any */

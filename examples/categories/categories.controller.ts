@@ -1,6 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
 import { PageQuery } from '../platform/http/paging/page-query.dto.js';
-import type { Page } from '../platform/http/response/handler-result.js';
 import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
 import { categoryNotFound } from './categories.errors.js';
 import {
@@ -24,7 +23,7 @@ export class CategoriesController {
 
   @Get()
   @DescribeListCategories()
-  listCategories(@Query() query: PageQuery): Promise<Page<PublicCategory>> {
+  listCategories(@Query() query: PageQuery): Promise<PublicCategory[]> {
     return this.categories.list(query);
   }
 

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PageCursor } from '../platform/http/paging/page-cursor.js';
 import type { PageQuery } from '../platform/http/paging/page-query.dto.js';
-import type { Page } from '../platform/http/response/handler-result.js';
 import { categoryNotFound } from './categories.errors.js';
 import { CategoriesRepository } from './categories.repository.js';
 import type { PublicCategory } from './category.entity.js';
@@ -17,7 +16,7 @@ export class CategoriesService {
   constructor(private readonly categories: CategoriesRepository) {}
 
   /** Returns a page in ascending order of name. @throws ServiceError invalid_cursor */
-  async list(query: PageQuery): Promise<Page<PublicCategory>> {
+  async list(query: PageQuery): Promise<PublicCategory[]> {
     const [afterName] = BY_NAME.positionOf(query) ?? [''];
     // One row more than the page holds shows whether another page follows.
     const categories = await this.categories.list(afterName, query.limit + 1);

@@ -2,7 +2,6 @@ import { Body, Controller, Get, Param, Post } from '@nestjs/common';
 import { Throttle } from '@nestjs/throttler';
 import { CallerKey } from '../platform/access/caller-key.decorator.js';
 import type { CachedKey } from '../platform/access/cached-key.js';
-import type { SerializedJson } from '../platform/http/response/handler-result.js';
 import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
 import { IdempotencyKey } from '../platform/idempotency/idempotency-key.decorator.js';
 import { NewOrder } from './dto/new-order.dto.js';
@@ -22,7 +21,7 @@ export class OrdersController {
     @Body() order: NewOrder,
     @CallerKey() key: CachedKey,
     @IdempotencyKey() idempotencyKey?: string,
-  ): Promise<PublicOrder | SerializedJson> {
+  ): Promise<PublicOrder> {
     return this.orders.add(order, key, idempotencyKey);
   }
 

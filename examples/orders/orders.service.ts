@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { CachedKey } from '../platform/access/cached-key.js';
 import { Transactions } from '../platform/database/transactions.js';
-import type { SerializedJson } from '../platform/http/response/handler-result.js';
 import { Idempotency } from '../platform/idempotency/idempotency.js';
 import type { NewOrder } from './dto/new-order.dto.js';
 import type { PublicOrder } from './order.entity.js';
@@ -26,11 +25,7 @@ export class OrdersService {
    * @throws ServiceError pet_not_found; conflict if the animal is sold; idempotency_key_reused or
    *   idempotency_key_in_progress
    */
-  add(
-    order: NewOrder,
-    { ownerId }: CachedKey,
-    idempotencyKey?: string,
-  ): Promise<PublicOrder | SerializedJson> {
+  add(order: NewOrder, { ownerId }: CachedKey, idempotencyKey?: string): Promise<PublicOrder> {
     const sell = (transaction: EntityManager): Promise<PublicOrder> =>
       this.sales.sell(order.petId, ownerId, transaction);
     if (idempotencyKey === undefined) return this.transactions.run(sell);

@@ -3,7 +3,6 @@ import { CallerKey } from '../platform/access/caller-key.decorator.js';
 import type { CachedKey } from '../platform/access/cached-key.js';
 import { Published } from '../platform/http/openapi/decorators/published.decorator.js';
 import { Deprecated } from '../platform/http/routing/deprecation.js';
-import type { Page, SerializedJson } from '../platform/http/response/handler-result.js';
 import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
 import { IdempotencyKey } from '../platform/idempotency/idempotency-key.decorator.js';
 import { ListPetsQuery } from './dto/list-pets-query.dto.js';
@@ -20,7 +19,7 @@ export class PetsController {
 
   @Get()
   @DescribeListPets()
-  listPets(@Query() query: ListPetsQuery): Promise<Page<PublicPet>> {
+  listPets(@Query() query: ListPetsQuery): Promise<PublicPet[]> {
     return this.pets.list(query);
   }
 
@@ -30,7 +29,7 @@ export class PetsController {
     @Body() pet: NewPet,
     @CallerKey() key: CachedKey,
     @IdempotencyKey() idempotencyKey?: string,
-  ): Promise<PublicPet | SerializedJson> {
+  ): Promise<PublicPet> {
     return this.pets.add(pet, key, idempotencyKey);
   }
 

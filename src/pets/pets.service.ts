@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { CachedKey } from '../platform/access/cached-key.js';
 import { PageCursor } from '../platform/http/paging/page-cursor.js';
-import type { Page, SerializedJson } from '../platform/http/response/handler-result.js';
 import { Idempotency } from '../platform/idempotency/idempotency.js';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import type { NewPet } from './dto/new-pet.dto.js';
@@ -21,7 +20,7 @@ export class PetsService {
   ) {}
 
   /** Returns a page of animals in ascending order of id. @throws ServiceError invalid_cursor */
-  async list(query: ListPetsQuery): Promise<Page<PublicPet>> {
+  async list(query: ListPetsQuery): Promise<PublicPet[]> {
     const [afterId] = BY_ID.positionOf(query) ?? [0n];
     // One row more than the page holds shows whether another page follows.
     const pets = await this.pets.list(afterId, query.limit + 1, query.status);
@@ -32,7 +31,7 @@ export class PetsService {
    * Adds an animal. Requests with the same idempotency key add it once. @throws ServiceError
    * idempotency_key_reused or idempotency_key_in_progress
    */
-  add(pet: NewPet, key: CachedKey, idempotencyKey?: string): Promise<PublicPet | SerializedJson> {
+  add(pet: NewPet, key: CachedKey, idempotencyKey?: string): Promise<PublicPet> {
     if (idempotencyKey === undefined) return this.pets.insert(pet, key.id);
     const content = [pet.name, pet.categoryId, pet.status];
     return this.idempotency.once(

@@ -14,6 +14,8 @@ describe('APP_GUARD, APP_INTERCEPTOR, APP_PIPE and APP_FILTER of a feature', () 
     for (const { status, json } of created) expect([status, json]).toMatchObject([201, pet]);
     const list = await store.api.get('/v1/pets?limit=1');
     expect([list.status, list.json]).toMatchObject([200, [pet]]);
+    await store.api.post('/v1/pets', { name: 'Large', categoryId: 2 });
+    expect((await store.api.get('/v1/pets?limit=1')).headers.link).toContain('rel="next"');
     const toy = await store.api.get('/v1/toys');
     expect(toy.json).toEqual({ name: 'Rope' });
     for (const { headers } of [...created, list, toy]) {

@@ -6,16 +6,14 @@ import {
 } from '@nestjs/common';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
-import { perRoute, requestOf, responseOf } from '../http/request/request-context.js';
+import { perRoute, requestOf } from '../http/request/request-context.js';
 
 /** The metadata key of handlers with a parameter `@IdempotencyKey()`. */
 export const ACCEPTS_KEY = 'accepts-idempotency-key';
 
-const PassKey = createParamDecorator((_data: unknown, context: ExecutionContext) => {
-  const request = requestOf(context);
-  request.statusOfHandler = responseOf(context).statusCode;
-  return request.idempotencyKey;
-});
+const PassKey = createParamDecorator(
+  (_data: unknown, context: ExecutionContext) => requestOf(context).idempotencyKey,
+);
 
 const acceptKey = applyDecorators(
   SetMetadata(ACCEPTS_KEY, true),

@@ -11,8 +11,7 @@ const QUOTED = /^"((?:[!#-[\]-~]|\\["\\]){1,255})"$/;
 
 /**
  * Rejects a malformed `Idempotency-Key` before the body is read. Handlers without
- * `@IdempotencyKey()` ignore the header. For a request with a key, HttpAdapter sends only what
- * `Idempotency.once` returned for this key: otherwise a retry would do the work again.
+ * `@IdempotencyKey()` ignore the header.
  */
 @Injectable()
 export class IdempotencyKeyGuard implements CanActivate {

@@ -1,10 +1,11 @@
-import { Injectable, StreamableFile } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
+import { parse } from 'lossless-json';
 import type { EntityManager } from 'typeorm';
 import { Clock, DAY_MS } from '../config/clock.js';
 import { Transactions } from '../database/transactions.js';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError } from '../errors/service-error.js';
-import { Page, SerializedJson } from '../http/response/handler-result.js';
+import { currentResponse } from '../http/request/request-context.js';
 import { jsonText } from '../http/response/json-text.js';
 import { fingerprintOf } from './fingerprint.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
@@ -35,49 +36,49 @@ export class Idempotency {
   ) {}
 
   /**
-   * Does the work and stores its result for 24 hours, in one transaction. If a response is stored,
-   * returns it instead, byte for byte. If the work throws, the transaction is rolled back.
+   * Does the work and stores its result for 24 hours, in one transaction. If a result is stored,
+   * returns it instead, and the response has the header `Idempotent-Replayed`. If the work throws,
+   * the transaction is rolled back.
    *
    * @param work runs its statements with the given manager and returns the body of the response, or
    *   undefined for a response without a body
+   * @returns the result as plain JSON values, so that the first response and its replays are alike:
+   *   decorators of its classes, such as `@Exclude()`, do not apply
    * @throws ServiceError idempotency_key_in_progress, without waiting, while a replica handles the
    *   first request; idempotency_key_reused if the key belongs to a different request
    */
-  once(
+  async once<Result>(
     { operation, content, ...owned }: IdempotentRequest,
-    work: (transaction: EntityManager) => Promise<unknown>,
-  ): Promise<SerializedJson> {
+    work: (transaction: EntityManager) => Promise<Result>,
+  ): Promise<Result> {
     const fingerprint = fingerprintOf(operation, content);
-    return this.transactions.run(async (transaction) => {
+    const text = await this.transactions.run(async (transaction) => {
       const nowMs = this.clock.now();
       const first = await this.repository.lockAndFind(transaction, owned, nowMs);
       if (first === 'locked') throw IN_PROGRESS;
       if (first) {
         if (!first.fingerprint.equals(fingerprint)) throw REUSED;
-        const headers = { 'Idempotent-Replayed': 'true' };
-        return new SerializedJson(first.response, headers, owned.key);
+        currentResponse()?.setHeader('Idempotent-Replayed', 'true');
+        return first.response;
       }
-      const response = responseText(storable(await work(transaction)));
+      const result = await work(transaction);
+      const response = result === undefined ? '' : jsonText(result);
       const record = { ...owned, fingerprint, response, expiresAt: new Date(nowMs + DAY_MS) };
       // Another request stored its response in the meantime: this transaction is rolled back.
       if (!(await this.repository.save(transaction, record, nowMs))) throw IN_PROGRESS;
-      return new SerializedJson(response, {}, owned.key);
+      return response;
     });
+    return valueOf(text) as Result;
   }
 }
 
-/** @throws TypeError for a result that is not sent as plain JSON */
-function storable(result: unknown): unknown {
-  for (const Unstorable of [Page, SerializedJson, StreamableFile]) {
-    if (result instanceof Unstorable) {
-      throw new TypeError(
-        `The work of an idempotent operation returned a ${Unstorable.name}, which cannot be stored. Return the value that becomes the JSON body.`,
-      );
-    }
-  }
-  return result;
+/** Returns the value whose JSON text this is, '' for undefined. Large integers become bigints. */
+function valueOf(text: string): unknown {
+  if (text === '') return undefined;
+  return /\d{16}/.test(text) ? parse(text, null, { parseNumber }) : JSON.parse(text);
 }
 
-function responseText(result: unknown): string {
-  return result === undefined ? '' : jsonText(result);
+function parseNumber(token: string): number | bigint {
+  const isLarge = /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token));
+  return isLarge ? BigInt(token) : Number(token);
 }

@@ -2,6 +2,7 @@
 // An AppModule that registers a guard, an interceptor, a pipe and filters as APP_…, as in the documentation of NestJS.
 import {
   Catch,
+  ClassSerializerInterceptor,
   ConflictException,
   Controller,
   ForbiddenException,
@@ -16,11 +17,18 @@ import {
   APP_PIPE,
   BaseExceptionFilter,
 } from '@nestjs/core';
+import { Exclude } from 'class-transformer';
 import { decorateAll, feature } from './decorate.mjs';
+
+class Toy {
+  name = 'Rope';
+  price = 5;
+}
+Exclude()(Toy.prototype, 'price');
 
 class ToysController {
   find() {
-    return { name: 'Rope' };
+    return new Toy();
   }
   /** @param {string} error */
   fail(error) {
@@ -71,6 +79,7 @@ export default [
     providers: [
       { provide: APP_GUARD, useValue: guard },
       { provide: APP_INTERCEPTOR, useValue: interceptor },
+      { provide: APP_INTERCEPTOR, useClass: ClassSerializerInterceptor },
       { provide: APP_PIPE, useValue: pipe },
       { provide: APP_FILTER, useClass: TeapotFilter },
       { provide: APP_FILTER, useClass: OwnFilter },

@@ -1,10 +1,19 @@
 // @ts-check
-// Operations with an idempotency key, right and wrong, as a team's own code might have them.
-import { Body, Controller, HttpCode, Inject, Param, Post, Res } from '@nestjs/common';
+// Operations with an idempotency key, behind interceptors.
+import {
+  Body,
+  ClassSerializerInterceptor,
+  Controller,
+  HttpCode,
+  Inject,
+  Param,
+  Post,
+  UseInterceptors,
+} from '@nestjs/common';
 import { IsString } from 'class-validator';
+import { map } from 'rxjs';
 import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
 import { ServiceError } from '#dist/platform/errors/service-error.js';
-import { Page } from '#dist/platform/http/response/handler-result.js';
 import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
 import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
 import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
@@ -19,16 +28,30 @@ IsString()(NewNote.prototype, 'author');
 
 /** How often the work of each operation has run. */
 let runs = 0;
+let conflicts = 0;
+
+const VALUES = {
+  run: 0,
+  large: 2n ** 80n,
+  int64: 9223372036854775807n,
+  small: 1n,
+  double: 0.1234567890123456,
+  far: 1e21,
+  text: '12345678901234567890 \u2028 🐈',
+  date: new Date('2027-01-01T00:00:00Z'),
+  money: { toJSON: () => '1.50' },
+  missing: undefined,
+  list: [undefined, -0, [9007199254740993n]],
+};
 
 /** @typedef {(run: number) => unknown} Work */
 /** @type {Record<string, Work>} */
 const WORKS = {
-  created: (run) => ({ run }),
+  created: (run) => ({ ...VALUES, run }),
   nothing: () => undefined,
-  page: () => new Page([]),
+  null: () => null,
   conflict: (run) => {
-    if (run % 2 === 1)
-      throw new ServiceError('idempotency_key_in_progress', 'The note is being edited.');
+    if (conflicts++ === 0) throw new ServiceError('conflict', 'The note is being edited.');
     return { run };
   },
 };
@@ -45,11 +68,10 @@ class NotesController {
    * @param {string | undefined} key
    * @param {string} work
    */
-  create(note, caller, key, work) {
-    runs++;
-    const run = runs;
-    if (key === undefined) return { run };
-    return this.once(note, caller, key, work, run);
+  create(note, { ownerId }, key, work) {
+    const run = () => Promise.resolve(WORKS[work]?.(++runs));
+    if (key === undefined) return run();
+    return this.idempotency.once({ ownerId, key, operation: work, content: note }, run);
   }
 
   /** @type {typeof NotesController.prototype.create} */
@@ -58,45 +80,8 @@ class NotesController {
   }
 
   /** @type {typeof NotesController.prototype.create} */
-  forgetOnce() {
-    return { run: ++runs };
-  }
-
-  /** @param {NewNote} note @param {import('#dist/platform/access/cached-key.js').CachedKey} caller
-   * @param {string | undefined} key @param {string} work */
-  async changeResult(note, caller, key, work) {
-    return { result: await this.create(note, caller, key, work) };
-  }
-
-  /** @type {typeof NotesController.prototype.create} */
-  useOtherKey(note, caller, key, work) {
-    return this.create(note, caller, key && 'other', work);
-  }
-
-  /** @type {typeof NotesController.prototype.create} */
-  accepted(note, caller, key, work) {
+  enveloped(note, caller, key, work) {
     return this.create(note, caller, key, work);
-  }
-
-  /** @param {NewNote} note @param {import('#dist/platform/access/cached-key.js').CachedKey} caller
-   * @param {string} key @param {string} work @param {import('express').Response} response */
-  setStatus(note, caller, key, work, response) {
-    return this.idempotency.once(
-      { ownerId: caller.ownerId, key, operation: `note ${work}`, content: note },
-      () => {
-        response.status(work === 'accept' ? 202 : 409);
-        return Promise.resolve({});
-      },
-    );
-  }
-
-  /** @param {NewNote} note @param {import('#dist/platform/access/cached-key.js').CachedKey} caller
-   * @param {string} key @param {string} work @param {number} run */
-  once(note, caller, key, work, run) {
-    return this.idempotency.once(
-      { ownerId: caller.ownerId, key, operation: `note ${work}`, content: note },
-      () => Promise.resolve(WORKS[work]?.(run)),
-    );
   }
 }
 
@@ -107,17 +92,22 @@ function route(name, ...decorators) {
   Body()(prototype, name, 0);
   CallerKey()(prototype, name, 1);
   IdempotencyKey()(prototype, name, 2);
-  Param('work', { transform: (/** @type {string} */ text) => text })(prototype, name, 3);
+  Param('work')(prototype, name, 3);
   decorate(NotesController, name, ...decorators);
 }
+const envelope = {
+  /** @type {import('@nestjs/common').NestInterceptor['intercept']} */
+  intercept: (_context, next) =>
+    next.handle().pipe(map((data) => ({ data, type: typeof data?.int64 }))),
+};
 route('create', Post('create/:work'));
 route('createWithoutContent', Post('create-without-content/:work'), HttpCode(204));
-route('forgetOnce', Post('forget-once/:work'));
-route('changeResult', Post('change-result/:work'));
-route('accepted', Post('accepted/:work'), HttpCode(202));
-route('setStatus', Post('set-status/:work'));
-Res({ passthrough: true })(prototype, 'setStatus', 4);
-route('useOtherKey', Post('use-other-key/:work'));
+route(
+  'enveloped',
+  Post('enveloped/:work'),
+  HttpCode(202),
+  UseInterceptors(envelope, ClassSerializerInterceptor),
+);
 Inject(Idempotency)(NotesController, undefined, 0);
 Controller({ path: 'notes', version: '1' })(NotesController);
 

@@ -1,7 +1,16 @@
 // @ts-check
 // A feature as a team might write it: a deprecated list, log lines, the clock and the settings.
 import { setTimeout as delay } from 'node:timers/promises';
-import { Controller, Get, Inject, Injectable, Logger, Param, ParseIntPipe } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Inject,
+  Injectable,
+  Logger,
+  Param,
+  ParseIntPipe,
+  Req,
+} from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { EntityManager } from 'typeorm';
 import { Public } from '#dist/platform/access/public.decorator.js';
@@ -9,7 +18,6 @@ import { Clock } from '#dist/platform/config/clock.js';
 import { Settings } from '#dist/platform/config/settings.js';
 import { Deprecated } from '#dist/platform/http/routing/deprecation.js';
 import { PipelinedStatements } from '#dist/platform/database/pipelining/pipelined-statements.js';
-import { Page } from '#dist/platform/http/response/handler-result.js';
 import { decorateAll, feature } from './decorate.mjs';
 
 class ToysService {
@@ -65,8 +73,10 @@ class ToysController {
     this.toys = toys;
   }
 
-  list() {
-    return new Page(['ball'], { cursor: '2' });
+  /** @param {import('express').Request} request */
+  list(request) {
+    request.nextPage = { cursor: '2' };
+    return ['ball'];
   }
 
   environment() {
@@ -93,6 +103,7 @@ decorateAll(ToysController, {
   environment: [Get('environment')],
   sell: [Get(':toy/sale')],
 });
+Req()(ToysController.prototype, 'list', 0);
 Param('toy', ParseIntPipe)(ToysController.prototype, 'sell', 0);
 
 export default [feature({ controllers: [ToysController], providers: [ToysService] })];

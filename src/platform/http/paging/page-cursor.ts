@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { Page } from '../response/handler-result.js';
+import { currentResponse } from '../request/request-context.js';
 import { rulesOf } from '../validation/dto-rules.js';
 import type { PageQuery } from './page-query.dto.js';
 import { type Position, SORT_COLUMNS, type SortColumn, writeText } from './sort-columns.js';
@@ -34,24 +34,27 @@ export class PageCursor<const Columns extends readonly SortColumn[]> {
   }
 
   /**
-   * Returns a page, with the parameters of the next page if one follows. `rows` are up to `limit + 1`
-   * rows after the position of the query. `positionOf` returns the sort columns of a row.
+   * Returns the rows of a page. If another page follows, the response gets a `Link` header to it. `rows`
+   * are up to `limit + 1` rows after the position of the query. `positionOf` returns the sort columns
+   * of a row.
    */
   page<Row>(
     rows: readonly Row[],
     query: PageQuery,
     positionOf: (row: Row) => Position<Columns>,
-  ): Page<Row> {
+  ): Row[] {
     const { limit } = query;
     const items = rows.slice(0, limit);
     const last = items.at(-1);
-    if (rows.length <= limit || last === undefined) return new Page(items);
+    const request = currentResponse()?.req;
+    if (!request || rows.length <= limit || last === undefined) return items;
     const filters = filtersOf(query).filter(([, texts]) => texts.length > 0);
-    return new Page(items, {
+    request.nextPage = {
       limit: String(limit),
       ...Object.fromEntries(filters),
       cursor: this.cursorAfter(positionOf(last), query),
-    });
+    };
+    return items;
   }
 
   /** Returns the cursor of the page after a position: `columns:filters` in base64url. */

@@ -36,6 +36,11 @@ export class RequestContext implements NestMiddleware {
   }
 }
 
+/** Returns the response to the request that the calling code handles. */
+export function currentResponse(): Response | undefined {
+  return responses.getStore();
+}
+
 /** Returns the identifiers of the request that the calling code handles, for its log lines. */
 export function currentRequestIds() {
   const response = responses.getStore();

@@ -47,10 +47,10 @@ declare module 'express-serve-static-core' {
     /** The `Idempotency-Key` of a request to a handler with `@IdempotencyKey()`. */
     idempotencyKey?: string | undefined;
 
-    // Set by @IdempotencyKey():
+    // Set by PageCursor:
 
-    /** The status of the handler, which it must not change: it is not stored. */
-    statusOfHandler?: number;
+    /** The query parameters of the next page, which become the `Link` header. */
+    nextPage?: Readonly<Record<string, string | readonly string[]>>;
 
     // Set by JsonBodyGuard:
 

@@ -11,8 +11,7 @@ import { middlewareRoutes } from '../routing/allowed-methods.js';
 import type { PublicUrl } from '../routing/public-url.js';
 import { allowPrivateCaching, sendBody, sendError, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
-import { Page, SerializedJson } from '../response/handler-result.js';
-import { decodedPath, hasBody, routeOf } from '../request/request-context.js';
+import { decodedPath, hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 import { BatchedWrites } from './batched-writes.js';
 import { lingerAfterResponse } from './lingering-close.js';
@@ -125,7 +124,6 @@ export class HttpAdapter extends ExpressAdapter {
     if (response.headersSent) return;
     if (statusCode !== undefined) response.statusCode = statusCode;
     const { req: request } = response;
-    requireStored(request, response.statusCode, body);
     if (body instanceof StreamableFile) {
       // A feature may have set a handler of its own.
       if (String(body.errorHandler) === NEST_ERROR_HANDLER) body.setErrorHandler(sendStreamError);
@@ -134,19 +132,15 @@ export class HttpAdapter extends ExpressAdapter {
       }
       return super.reply(response, body, statusCode);
     }
-    if (body instanceof SerializedJson) {
-      for (const [name, value] of Object.entries(body.headers)) response.setHeader(name, value);
-    }
     const isText = typeof body === 'string' || body instanceof Uint8Array;
     // The handler declares another type than JSON.
     if (isText && response.statusCode !== 204 && response.hasHeader('content-type')) {
       return sendBody(request, response, body);
     }
-    const text = response.statusCode === 204 ? '' : textOf(body);
+    const text = response.statusCode === 204 || body === undefined ? '' : jsonText(body);
     if (text === '') return sendNothing(response);
-    const nextPage = body instanceof Page ? body.next : undefined;
-    if (nextPage) {
-      const url = `${this.publicUrl.urlOf(request.path)}?${writeQuery(nextPage)}`;
+    if (request.nextPage) {
+      const url = `${this.publicUrl.urlOf(request.path)}?${writeQuery(request.nextPage)}`;
       // RFC 8288. In addition to the Link of a deprecated route.
       response.appendHeader('Link', `<${url}>; rel="next"`);
     }
@@ -177,29 +171,6 @@ function sendStreamError(
   if (!response.headersSent) (response as Response).removeHeader('Content-Disposition');
   const { internalError } = PUBLIC_MESSAGES;
   sendError(response as Response, new ServiceError('internal_error', internalError, { cause }));
-}
-
-/** @throws Error if a retry would process the request again, or get another status */
-function requireStored(request: Request, status: number, result: unknown): void {
-  const { idempotencyKey, statusOfHandler } = request;
-  if (idempotencyKey === undefined) return;
-  if (result instanceof SerializedJson && result.idempotencyKey === idempotencyKey) {
-    if (status === statusOfHandler) return;
-    throw new Error(
-      `${request.method} ${routeOf(request)} has set the status ${status}, which is not stored. A retry would get ${statusOfHandler}. Set the status with @HttpCode().`,
-    );
-  }
-  if (status >= 400) return;
-  throw new Error(
-    `${request.method} ${routeOf(request)} received an Idempotency-Key, and did not return the result of Idempotency.once for this key. A retry would process the request again. Pass the key to Idempotency.once, and return its result unchanged.`,
-  );
-}
-
-/** Returns the result of a handler as JSON, '' when the response has no body. */
-function textOf(result: unknown): string {
-  if (result === undefined) return '';
-  if (result instanceof SerializedJson) return result.text;
-  return jsonText(result instanceof Page ? result.items : result);
 }
 
 /** A path that matches only the catch-all route. */

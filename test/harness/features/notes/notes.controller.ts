@@ -4,7 +4,6 @@ import { EntityManager } from 'typeorm';
 import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
 import type { CachedKey } from '#dist/platform/access/cached-key.js';
 import { ApiErrors } from '#dist/platform/http/openapi/decorators/api-errors.decorator.js';
-import { Page, type SerializedJson } from '#dist/platform/http/response/handler-result.js';
 import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
 import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
 import { NewNote, NoteChanges, NotesQuery, NoteText } from './note.dto.js';
@@ -25,15 +24,15 @@ export class NotesController {
     @Body() note: NewNote,
     @CallerKey() { ownerId }: CachedKey,
     @IdempotencyKey() key?: string,
-  ): Promise<Note | SerializedJson> {
+  ): Promise<Note> {
     const add = (manager: EntityManager) => manager.save(Note, note);
     if (key === undefined) return add(this.manager);
     return this.idempotency.once({ ownerId, key, operation: 'createNote', content: note }, add);
   }
 
   @Get()
-  async list(@Query() query: NotesQuery): Promise<Page<Note>> {
-    return new Page(await this.manager.findBy(Note, query));
+  list(@Query() query: NotesQuery): Promise<Note[]> {
+    return this.manager.findBy(Note, query);
   }
 
   @Get(':id')
