@@ -18,7 +18,10 @@ const ALLOWED = {
   'http/routing': ['config', 'errors', 'http/request'],
   'http/response': ['config', 'errors', 'http/request'],
   'http/paging': ['config', 'errors', 'http/request', 'http/response', 'http/validation'],
-  http: ['config', 'errors', 'logging', 'access/caller', 'access/cached-key'],
+  http: [
+    ...['config', 'errors', 'logging'],
+    ...['caller', 'cached-key', 'public\\.decorator'].map((f) => `access/${f}`),
+  ],
   access: ['config', 'database', 'errors', 'logging', 'http/request'],
   'rate-limit': [
     ...['config', 'errors', 'logging', 'tracing', 'http/request'],

@@ -14,12 +14,7 @@ const ENTRY = join(ROOT, 'dist', 'main.js');
 /** Contains the fingerprint of the sources of the last successful build. */
 export const MARKER = join(ROOT, 'dist', '.built-from');
 const COMPILER = join(ROOT, 'scripts', 'compile.mjs');
-const CONFIGURATION = [
-  'package-lock.json',
-  'tsconfig.json',
-  'tsconfig.build.json',
-  'nest-cli.json',
-];
+const CONFIGURATION = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
 /** `npm ci --omit=dev` does not install the last one. */
 const BUILD_PACKAGES = ['typescript', '@types/node'];
 

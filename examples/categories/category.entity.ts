@@ -1,21 +1,16 @@
-import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
+import { ApiHideProperty, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
-import { ApiInt64 } from '../platform/http/openapi/decorators/api-json.decorator.js';
-import { ApiModel } from '../platform/http/openapi/decorators/api-model.decorator.js';
+import { INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
 
 /** A category of animals. */
-@ApiModel({
-  description: 'A category of animals.',
-  additionalProperties: false,
-  example: { id: 1, name: 'Cats', description: 'Felis catus.' },
-})
+@ApiSchema({ description: 'A category of animals.' })
 @Entity('categories')
 // TypeORM cannot declare an index of an expression. The migration creates it.
 @Index('categories_name_key', { synchronize: false })
 @Check('categories_name_check', 'char_length(name) BETWEEN 1 AND 100')
 @Check('categories_description_check', 'char_length(description) BETWEEN 1 AND 1000')
 export class Category {
-  @ApiInt64('Unique identifier, assigned by the service on creation.')
+  @ApiProperty({ ...INT64, description: 'Unique identifier, assigned by the service on creation.' })
   @PrimaryGeneratedColumn('identity', {
     type: 'bigint',
     generatedIdentity: 'ALWAYS',

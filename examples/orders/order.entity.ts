@@ -1,18 +1,13 @@
-import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
+import { ApiHideProperty, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Column, Entity, ForeignKey, PrimaryGeneratedColumn, Unique } from 'typeorm';
-import { ApiInt64 } from '../platform/http/openapi/decorators/api-json.decorator.js';
-import { ApiModel } from '../platform/http/openapi/decorators/api-model.decorator.js';
+import { INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
 
 /** The sale of an animal. */
-@ApiModel({
-  description: 'The sale of an animal.',
-  additionalProperties: false,
-  example: { id: 1, petId: 1, confirmedAt: null },
-})
+@ApiSchema({ description: 'The sale of an animal.' })
 @Entity('orders')
 @Unique('orders_pet_id_key', ['petId'])
 export class Order {
-  @ApiInt64('Unique identifier, assigned by the service on creation.')
+  @ApiProperty({ ...INT64, description: 'Unique identifier, assigned by the service on creation.' })
   @PrimaryGeneratedColumn('identity', {
     type: 'bigint',
     generatedIdentity: 'ALWAYS',
@@ -26,7 +21,7 @@ export class Order {
   ownerId!: bigint;
 
   // By name, because a feature does not import the entities of another one.
-  @ApiInt64('Identifier of the animal.')
+  @ApiProperty({ ...INT64, description: 'Identifier of the animal.' })
   @Column('bigint', { name: 'pet_id' })
   @ForeignKey('Pet', { name: 'orders_pet_id_fkey' })
   petId!: bigint;

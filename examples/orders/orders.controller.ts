@@ -1,13 +1,16 @@
 import { Body, Controller, Get, Param, Post } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
 import { Throttle } from '@nestjs/throttler';
 import { CallerKey } from '../platform/access/caller-key.decorator.js';
 import type { CachedKey } from '../platform/access/cached-key.js';
+import { ApiErrors } from '../platform/http/openapi/decorators/api-errors.decorator.js';
+import { INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
 import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
 import { IdempotencyKey } from '../platform/idempotency/idempotency-key.decorator.js';
 import { NewOrder } from './dto/new-order.dto.js';
-import type { PublicOrder } from './order.entity.js';
-import { orderNotFound } from './orders.errors.js';
-import { DescribeCreateOrder, DescribeGetOrder } from './orders.openapi.js';
+import { PET_NOT_FOUND, PET_SOLD } from '../pets/pets.errors.js';
+import { Order, type PublicOrder } from './order.entity.js';
+import { ORDER_NOT_FOUND, orderNotFound } from './orders.errors.js';
 import { OrdersService } from './orders.service.js';
 
 @Controller({ path: 'orders', version: '1' })
@@ -16,7 +19,13 @@ export class OrdersController {
 
   @Post()
   @Throttle({ default: { limit: 30, ttl: 60_000 } })
-  @DescribeCreateOrder()
+  @ApiOperation({
+    operationId: 'createOrder',
+    summary: 'Buy an animal',
+    description: 'Marks the animal as sold and returns the order. It is confirmed soon after.',
+  })
+  @ApiCreatedResponse({ type: Order, description: 'The order.' })
+  @ApiErrors(PET_NOT_FOUND, { conflict: PET_SOLD })
   createOrder(
     @Body() order: NewOrder,
     @CallerKey() key: CachedKey,
@@ -26,7 +35,18 @@ export class OrdersController {
   }
 
   @Get(':orderId')
-  @DescribeGetOrder()
+  @ApiOperation({
+    operationId: 'getOrder',
+    summary: 'Get an order',
+    description: 'Returns the order of the caller with this identifier.',
+  })
+  @ApiParam({
+    name: 'orderId',
+    schema: INT64,
+    description: 'Identifies the order. A value that is not an int64 gets 404.',
+  })
+  @ApiOkResponse({ type: Order, description: 'The order.' })
+  @ApiErrors({ not_found: ORDER_NOT_FOUND })
   getOrder(
     @Param('orderId', new Int64Pipe(orderNotFound)) orderId: bigint,
     @CallerKey() key: CachedKey,

@@ -1,25 +1,20 @@
-import { ApiHideProperty, ApiProperty } from '@nestjs/swagger';
+import { ApiHideProperty, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { PETS_NAME_CHECK } from '../platform/database/migrations/1795132800000-create-store.js';
-import { ApiInt64 } from '../platform/http/openapi/decorators/api-json.decorator.js';
-import { ApiModel } from '../platform/http/openapi/decorators/api-model.decorator.js';
+import { INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
 import { PetName } from './pet-name.js';
 import { PET_STATUSES, type PetStatus } from './pet-status.js';
 
-const STATUS_SCHEMA = { description: 'Adoption status of an animal.', example: 'available' };
+const STATUS_SCHEMA = { description: 'Adoption status of an animal.' };
 
 /** An individual animal. */
-@ApiModel({
-  description: 'An individual animal.',
-  additionalProperties: false,
-  example: { id: 1, name: 'Frank', categoryId: 1, status: 'available' },
-})
+@ApiSchema({ description: 'An individual animal.' })
 @Entity('pets')
 @Index('pets_status_id_idx', ['status', 'id'])
 @Check('pets_name_check', PETS_NAME_CHECK)
 @Check('pets_status_check', `status IN ('available', 'pending', 'sold')`)
 export class Pet {
-  @ApiInt64('Unique identifier, assigned by the service on creation.')
+  @ApiProperty({ ...INT64, description: 'Unique identifier, assigned by the service on creation.' })
   @PrimaryGeneratedColumn('identity', {
     type: 'bigint',
     generatedIdentity: 'ALWAYS',
@@ -31,7 +26,7 @@ export class Pet {
   @Column('text')
   name!: string;
 
-  @ApiInt64('Identifier of the category that the animal belongs to.')
+  @ApiProperty({ ...INT64, description: 'Identifier of the category that the animal belongs to.' })
   @Column('bigint', { name: 'category_id' })
   categoryId!: bigint;
 

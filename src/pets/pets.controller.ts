@@ -1,30 +1,42 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
 import { CallerKey } from '../platform/access/caller-key.decorator.js';
 import type { CachedKey } from '../platform/access/cached-key.js';
-import { Published } from '../platform/http/openapi/decorators/published.decorator.js';
+import { PUBLIC_MESSAGES } from '../platform/errors/public-messages.js';
+import { ApiErrors } from '../platform/http/openapi/decorators/api-errors.decorator.js';
+import { ApiPage, INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
 import { Deprecated } from '../platform/http/routing/deprecation.js';
 import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
 import { IdempotencyKey } from '../platform/idempotency/idempotency-key.decorator.js';
 import { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import { NewPet } from './dto/new-pet.dto.js';
-import type { PublicPet } from './pet.entity.js';
-import { petNotFound } from './pets.errors.js';
-import { DescribeCreatePet, DescribeGetPet, DescribeListPets } from './pets.openapi.js';
+import { Pet, type PublicPet } from './pet.entity.js';
+import { PET_NOT_FOUND, petNotFound } from './pets.errors.js';
 import { PetsService } from './pets.service.js';
 
 @Controller({ path: 'pets', version: '1' })
-@Published()
 export class PetsController {
   constructor(private readonly pets: PetsService) {}
 
   @Get()
-  @DescribeListPets()
+  @ApiOperation({
+    operationId: 'listPets',
+    summary: 'List animals',
+    description: 'Returns a page of animals in ascending order of id.',
+  })
+  @ApiPage(Pet, 'A page of animals.')
+  @ApiErrors({ invalid_cursor: PUBLIC_MESSAGES.invalidCursor })
   listPets(@Query() query: ListPetsQuery): Promise<PublicPet[]> {
     return this.pets.list(query);
   }
 
   @Post()
-  @DescribeCreatePet()
+  @ApiOperation({
+    operationId: 'createPet',
+    summary: 'Add an animal',
+    description: 'Returns the animal with the assigned id. Unknown properties are ignored.',
+  })
+  @ApiCreatedResponse({ type: Pet, description: 'The animal with its assigned id.' })
   createPet(
     @Body() pet: NewPet,
     @CallerKey() key: CachedKey,
@@ -40,7 +52,19 @@ export class PetsController {
     successor: '/v1/pets',
     replacement: 'List animals with GET /v1/pets and its status filter instead.',
   })
-  @DescribeGetPet()
+  @ApiOperation({
+    operationId: 'getPet',
+    summary: 'Get an animal',
+    description:
+      'Deprecated since 20 November 2026 and removed on 5 December 2030. Use `GET /pets` with the `status` filter instead.',
+  })
+  @ApiParam({
+    name: 'petId',
+    schema: INT64,
+    description: 'Identifies the animal. A value that is not an int64 gets 404.',
+  })
+  @ApiOkResponse({ type: Pet, description: 'The animal.' })
+  @ApiErrors(PET_NOT_FOUND)
   getPet(@Param('petId', new Int64Pipe(petNotFound)) petId: bigint): Promise<PublicPet> {
     return this.pets.get(petId);
   }

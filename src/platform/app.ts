@@ -5,11 +5,12 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { type AppOptions, platformModule, VERSIONING } from './platform.module.js';
+import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds } from './http/request/request-context.js';
 import { Overload } from './overload.js';
 import { NestLogger } from './logging/nest-logger.js';
-import { DOCUMENTATION, MIDDLEWARE, RESPONSE } from './pipeline.js';
+import { MIDDLEWARE, RESPONSE } from './pipeline.js';
 
 /**
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
@@ -60,7 +61,7 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
   app.use(inOrder(MIDDLEWARE.map((step) => app.get(step))));
   const modules = [...app.get(ModulesContainer).values()];
   app.get(Overload).setsLimitHeaders = modules.some(({ instance }) => 'configure' in instance);
-  DOCUMENTATION(app, options);
+  if (options.settings.server.docs) app.get(InterfaceDescription).read(app);
 }
 
 /** Runs the steps as one middleware, because each layer of the router costs time. */

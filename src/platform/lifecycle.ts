@@ -16,7 +16,7 @@ import { databaseTarget } from './database/database-target.js';
 import { isSchemaCurrent, migrate } from './database/schema/migrate.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
-import { offerDemoKey } from './http/openapi/demo-key.js';
+import { DemoKey } from './http/openapi/demo-key.js';
 import { addressOf } from './http/routing/public-url.js';
 import { Connections } from './http/server/connections.js';
 import type { HttpAdapter } from './http/server/http-adapter.js';
@@ -78,7 +78,7 @@ export async function runService(
       const demoKey = database.embedded
         ? await demo.add(app.get(EntityManager), settings.database.dataDir)
         : undefined;
-      if (demoKey) offerDemoKey(app, demoKey);
+      if (demoKey) app.get(DemoKey).key = demoKey;
       if (demoKey === undefined) await reportMissingKeys(app, log.logger);
       const address = await openListeners(app, metrics, settings, log.logger);
       // Only a person at a terminal needs the demo API key. A log must not contain it.

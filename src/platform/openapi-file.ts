@@ -3,8 +3,7 @@ import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { platformModule, VERSIONING } from './platform.module.js';
 import { Settings } from './config/settings.js';
-import { describeInterface, readRoutes } from './http/openapi/description/document.js';
-import { toYaml } from './http/openapi/published-description.js';
+import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { createLogger } from './logging/logger.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { HttpAdapter } from './http/server/http-adapter.js';
@@ -30,5 +29,8 @@ export async function openapiFile(features: readonly Type[]): Promise<string> {
     { preview: true, logger: ['error'], abortOnError: false },
   );
   app.enableVersioning(VERSIONING);
-  return toYaml(describeInterface(readRoutes(app), settings.server, clock.now()));
+  const description = new InterfaceDescription(settings, clock);
+  description.read(app);
+  // Tools that read the description from a file need an absolute address.
+  return String(description.current()['yaml']).replace('url: /v1', 'url: http://127.0.0.1:3000/v1');
 }

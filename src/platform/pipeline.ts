@@ -3,7 +3,6 @@ import { AccessLog } from './access-log.js';
 import { ApiKeyGuard } from './access/api-key.guard.js';
 import { IdentifyCallerGuard } from './access/identify-caller.guard.js';
 import { JsonBodyGuard } from './http/body/json-body.guard.js';
-import { serveDocumentation } from './http/openapi/serve-documentation.js';
 import { RequestContext } from './http/request/request-context.js';
 import { ErrorFilter } from './http/response/error.filter.js';
 import { Cors, Preflights } from './http/routing/cors.js';
@@ -34,9 +33,6 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
   // 204 for a CORS preflight, which has no API key and is not counted.
   Preflights,
 ];
-
-/** Responds to requests for the documentation, which pass no guard. 404 with `DOCS=false`. */
-export const DOCUMENTATION = serveDocumentation;
 
 // Middleware of features: `configure(consumer)`. Its responses have the rate limit headers of the
 // address, which Overload has set.

@@ -9,6 +9,12 @@ import type { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
 import { HealthModule } from './health/health.module.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
+import { DemoKey } from './http/openapi/demo-key.js';
+import {
+  DocumentationController,
+  NoDocumentationController,
+} from './http/openapi/documentation.controller.js';
+import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { UnmatchedModule } from './http/routing/unmatched.controller.js';
 import { Connections } from './http/server/connections.js';
@@ -45,7 +51,10 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       // The catch-all route must come last: it matches every path.
       UnmatchedModule,
     ],
+    controllers: [settings.server.docs ? DocumentationController : NoDocumentationController],
     providers: [
+      DemoKey,
+      InterfaceDescription,
       { provide: Settings, useValue: settings },
       { provide: Clock, useValue: clock },
       { provide: PublicUrl, useValue: publicUrl },

@@ -1,6 +1,5 @@
 import { expectError } from '../harness/http/error-response.js';
 import type { ApiResponse } from '../harness/http/client.js';
-import { Description } from '../harness/http/description.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
 
@@ -93,32 +92,4 @@ test('503 while other uploads take all the room, and none of it after they have 
   let status = 503;
   while (status === 503) ({ status } = await upload('/v1/photos', 10, 'Rope'));
   expect(status).toBe(201);
-});
-
-test('POST to an upload › 400, 413 and 415 as described, with the files and the parts of the DTO', async () => {
-  const description = await Description.of(store.service);
-  const files = { type: 'object', additionalProperties: { type: 'string', format: 'binary' } };
-  const bodyOf = (name: string) => description.operation(name).requestBody;
-  expect(bodyOf('POST /photos')).toEqual({
-    required: true,
-    content: {
-      'multipart/form-data': {
-        schema: { allOf: [{ $ref: '#/components/schemas/Photo' }, files] },
-      },
-    },
-  });
-  expect(bodyOf('POST /photos/alone')?.content).toEqual({
-    'multipart/form-data': { schema: files },
-  });
-  expect(bodyOf('POST /photos/described')?.content).toEqual({
-    'multipart/form-data': { schema: { type: 'string' } },
-  });
-  expect(description.document.components.schemas).toHaveProperty('Photo');
-  for (const name of ['POST /photos', 'POST /photos/alone']) {
-    const path = `/v1${name.slice(5)}`;
-    const json = await store.api.post(path, { title: 'Rope' });
-    description.expectAsDescribed(name, 415, json);
-    description.expectAsDescribed(name, 413, await upload(path, MEBIBYTE));
-  }
-  description.expectAsDescribed('POST /photos', 400, await upload('/v1/photos', 10));
 });

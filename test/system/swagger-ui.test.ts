@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +16,6 @@ if (command === undefined) {
   console.warn('Swagger UI is not tested: no Chromium (apt-get install -y chromium).');
 }
 
-const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-
 const operation = (id: string): string => `#operations-Pets-${id}`;
 
 /**
@@ -30,32 +27,6 @@ async function openOperation(browser: Chromium, id: string): Promise<void> {
   await browser.waitFor(`${operation(id)} .execute`);
   await browser.waitFor(`${operation(id)} .responses-wrapper .model-example .highlight-code`);
 }
-
-/** Sets what the visitor prefers: a light or a dark page. */
-async function prefer(browser: Chromium, scheme: string): Promise<void> {
-  const features = [{ name: 'prefers-color-scheme', value: scheme }];
-  await browser.call('Emulation.setEmulatedMedia', { features });
-}
-
-/** In a transition, a colour has less contrast. The spinner is an animation without an end. */
-const END_TRANSITIONS = `document.getAnimations().forEach((animation) => {
-  if (animation.effect.getComputedTiming().endTime < Infinity) animation.finish();
-})`;
-
-/** Returns what axe-core finds on the page: rule, element and message. */
-async function findings(browser: Chromium): Promise<string[]> {
-  await browser.evaluate(AXE);
-  await browser.evaluate(END_TRANSITIONS);
-  return browser.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
-    violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => [id, html.slice(0, 200), failureSummary].join(': '))))`);
-}
-
-const PAGE_WIDTH = 'document.documentElement.scrollWidth';
-
-const SHOW_SCHEMAS = `document
-  .querySelectorAll('.try-out .cancel, [data-name="model"], .model-container button')
-  .forEach((button) => button.click())`;
 
 (command === undefined ? describe.skip : describe)('Swagger UI, in Chromium', () => {
   let service: TestService;
@@ -119,40 +90,18 @@ const SHOW_SCHEMAS = `document
     ).toBe(true);
   });
 
-  it('shows the first operation without scrolling, and where an API key comes from', async () => {
-    await browser.resize(1280, 800);
-    expect(
-      await browser.evaluate(
-        `document.querySelector('${operation('listPets')}').getBoundingClientRect().bottom`,
-      ),
-    ).toBeLessThan(800);
-    expect(await browser.evaluate(`document.querySelector('.notice').innerText`)).toContain(
+  it('shows where an API key comes from, and the description without a scroll box', async () => {
+    expect(await browser.evaluate(`document.querySelector('header').innerText`)).toContain(
       'pets keys issue',
     );
+    const box = `document.querySelector('.info .description')`;
+    expect(await browser.evaluate(`${box}.scrollHeight - ${box}.clientHeight`)).toBe(0);
+    expect(await browser.evaluate(`${box}.clientHeight`)).toBeGreaterThan(400);
   });
 
-  it('is dark where the visitor prefers that, also after a change, and before a script runs', async () => {
-    const background = `getComputedStyle(document.documentElement).backgroundColor`;
-    const text = `getComputedStyle(document.querySelector('.notice')).color`;
-    const colors = () => browser.evaluate(`[${background}, ${text}]`);
-    const light = await colors();
-    await prefer(browser, 'dark');
-    const dark = await colors();
-    expect(dark).toEqual(['rgb(28, 32, 34)', 'rgb(228, 230, 230)']);
-    await prefer(browser, 'light');
-    expect(await colors()).toEqual(light);
-    await prefer(browser, 'dark');
-    await browser.call('Emulation.setScriptExecutionDisabled', { value: true });
-    await browser.open(`${origin}/docs`);
-    expect(await colors()).toEqual(dark);
-    await browser.call('Emulation.setScriptExecutionDisabled', { value: false });
-    await prefer(browser, 'light');
-    await browser.open(`${origin}/docs`);
-  });
-
-  it('executes an operation with the entered API key, with or without its scheme', async () => {
+  it('executes an operation with the entered API key', async () => {
     await browser.click('.auth-wrapper .authorize');
-    await browser.type('.auth-container input', ` Bearer ${key} `);
+    await browser.type('.auth-container input', key);
     await browser.click('.auth-btn-wrapper .authorize');
     await browser.click('.auth-btn-wrapper .btn-done');
     await open('listPets');
@@ -193,48 +142,6 @@ const SHOW_SCHEMAS = `document
     expect(status).toMatch(/^201/);
     expect(JSON.parse(body)).toMatchObject({ name: 'Frank', categoryId: 2 });
   });
-
-  it.each([
-    ['light', 1280],
-    ['light', 390],
-    ['dark', 1280],
-    ['dark', 390],
-  ])(
-    'has no finding of axe-core and no sideways scrolling: %s, %i pixels wide',
-    async (scheme, width) => {
-      await prefer(browser, scheme);
-      await browser.resize(width, 844);
-      await browser.open(`${origin}/docs`);
-      await browser.waitFor(operation('listPets'));
-      expect(await findings(browser)).toEqual([]);
-
-      await browser.click('.auth-wrapper .authorize');
-      await browser.click('[aria-label="Logout"]');
-      await browser.waitFor('.auth-container input');
-      expect(await findings(browser)).toEqual([]);
-      await browser.type('.auth-container input', key);
-      await browser.click('.auth-btn-wrapper .authorize');
-      await browser.waitFor('[aria-label="Logout"]');
-      expect(await findings(browser)).toEqual([]);
-      await browser.click('.auth-btn-wrapper .btn-done');
-
-      // One at a time, because axe-core takes long for a long page.
-      for (const id of ['listPets', 'createPet', 'getPet']) {
-        await open(id);
-        if (id === 'listPets') await execute(id);
-        expect(await findings(browser)).toEqual([]);
-        expect(await browser.evaluate(PAGE_WIDTH)).toBeLessThanOrEqual(width);
-        if (id === 'createPet') {
-          await browser.evaluate(SHOW_SCHEMAS);
-          await browser.waitFor('.opblock .model .property');
-          expect(await findings(browser)).toEqual([]);
-          expect(await browser.evaluate(PAGE_WIDTH)).toBeLessThanOrEqual(width);
-        }
-        await browser.click(`${operation(id)} .opblock-summary-control`);
-      }
-    },
-    120_000,
-  );
 
   it('sends no request to another host and causes no browser error', () => {
     const hosts = requested

@@ -1,13 +1,9 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { ApiModel } from '../../platform/http/openapi/decorators/api-model.decorator.js';
 import { IsOptionalMember, IsText } from '../../platform/http/validation/property-rules.js';
 
 /** The body of `PATCH /v1/categories/{categoryId}`. A missing property stays as it is. */
-@ApiModel({
-  description: 'Changes of a category. A missing property stays as it is.',
-  example: { name: 'Kittens' },
-})
+@ApiSchema({ description: 'Changes of a category. A missing property stays as it is.' })
 export class CategoryChanges {
   @ApiProperty({
     required: false,

@@ -1,13 +1,9 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { ApiModel } from '../../platform/http/openapi/decorators/api-model.decorator.js';
 import { IsText } from '../../platform/http/validation/property-rules.js';
 
 /** The body of `POST /v1/categories`. */
-@ApiModel({
-  description: 'A category to add.',
-  example: { name: 'Cats', description: 'Felis catus.' },
-})
+@ApiSchema({ description: 'A category to add.' })
 export class NewCategory {
   @ApiProperty({
     description: 'Name of the category. No other category has this name in any case.',

@@ -1,11 +1,11 @@
-import { ApiInt64 } from '../../platform/http/openapi/decorators/api-json.decorator.js';
-import { ApiModel } from '../../platform/http/openapi/decorators/api-model.decorator.js';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { INT64 } from '../../platform/http/openapi/decorators/api-page.decorator.js';
 import { IsInt64 } from '../../platform/http/validation/property-rules.js';
 
 /** The body of `POST /v1/orders`. */
-@ApiModel({ description: 'An animal to buy.', example: { petId: 1 } })
+@ApiSchema({ description: 'An animal to buy.' })
 export class NewOrder {
-  @ApiInt64('Identifier of the animal.')
+  @ApiProperty({ ...INT64, description: 'Identifier of the animal.' })
   @IsInt64()
   petId!: bigint;
 }

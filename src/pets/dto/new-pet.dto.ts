@@ -1,20 +1,16 @@
-import { ApiProperty } from '@nestjs/swagger';
-import { ApiInt64 } from '../../platform/http/openapi/decorators/api-json.decorator.js';
-import { ApiModel } from '../../platform/http/openapi/decorators/api-model.decorator.js';
+import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { INT64 } from '../../platform/http/openapi/decorators/api-page.decorator.js';
 import { IsInt64, IsOneOf } from '../../platform/http/validation/property-rules.js';
 import { PetName } from '../pet-name.js';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 
 /** The body of `POST /v1/pets`. */
-@ApiModel({
-  description: 'An animal to add.',
-  example: { name: 'Frank', categoryId: 1, status: 'available' },
-})
+@ApiSchema({ description: 'An animal to add.' })
 export class NewPet {
   @PetName()
   name!: string;
 
-  @ApiInt64('Identifier of the category that the animal belongs to.')
+  @ApiProperty({ ...INT64, description: 'Identifier of the category that the animal belongs to.' })
   @IsInt64()
   categoryId!: bigint;
 

@@ -4,8 +4,8 @@ import {
   type ExecutionContext,
   SetMetadata,
 } from '@nestjs/common';
-import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
-import { ApiErrors } from '../http/openapi/decorators/api-errors.decorator.js';
+import { ApiHeader } from '@nestjs/swagger';
+import { REQUEST_HEADERS } from '../http/request/headers.js';
 import { perRoute, requestOf } from '../http/request/request-context.js';
 
 /** The metadata key of handlers with a parameter `@IdempotencyKey()`. */
@@ -17,11 +17,7 @@ const PassKey = createParamDecorator(
 
 const acceptKey = applyDecorators(
   SetMetadata(ACCEPTS_KEY, true),
-  // The errors imply the header in the interface description.
-  ApiErrors({
-    idempotency_key_in_progress: PUBLIC_MESSAGES.idempotencyKeyInProgress,
-    idempotency_key_reused: PUBLIC_MESSAGES.idempotencyKeyReused,
-  }),
+  ApiHeader(REQUEST_HEADERS.idempotencyKey),
 );
 
 /**

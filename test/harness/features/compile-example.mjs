@@ -1,12 +1,11 @@
 // @ts-check
-// Compiles a feature of examples/, or of another folder, to reports/examples/, with the plugins of the
-// build and without a type check. Its imports of src/ become imports of dist/.
+// Compiles a feature of examples/, or of another folder, to reports/examples/, without a type check. Its imports of src/ become imports of dist/.
 // Usage: node compile-example.mjs NAME [FOLDER]
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
 import { ROOT } from '../../../scripts/build-if-stale.mjs';
-import { CONFIG_FILE, transformersOf } from '../../../scripts/compile.mjs';
+import { CONFIG_FILE } from '../../../scripts/compile.mjs';
 
 const [, , name = '', folder = 'examples'] = process.argv;
 const EXAMPLES = join(ROOT, folder);
@@ -18,7 +17,6 @@ const files = readdirSync(join(EXAMPLES, name), { recursive: true, withFileTypes
 const { config } = ts.readConfigFile(CONFIG_FILE, (path) => ts.sys.readFile(path));
 const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
 const program = ts.createProgram(files, { ...options, rootDir: ROOT, sourceMap: false });
-const transformers = transformersOf(program);
 
 rmSync(join(OUTPUT, name), { recursive: true, force: true });
 /** @type {string[]} */
@@ -31,7 +29,7 @@ for (const file of files) {
     mkdirSync(dirname(output), { recursive: true });
     writeFileSync(output, linked(text, dirname(source)));
   };
-  program.emit(program.getSourceFile(file), write, undefined, false, transformers);
+  program.emit(program.getSourceFile(file), write);
 }
 const index = modules.map((module) => `...Object.values(await import('../${module}'))`);
 writeFileSync(join(OUTPUT, name, 'index.js'), `export default [${index.join()}];\n`);

@@ -2,7 +2,6 @@
 // Routes that get files, as in the documentation of NestJS.
 import { Body, Controller, Post, Req, UploadedFile, UseInterceptors } from '@nestjs/common';
 import { FileInterceptor } from '@nestjs/platform-express';
-import { ApiBody } from '@nestjs/swagger';
 import { Length } from 'class-validator';
 import { decorate, feature } from './decorate.mjs';
 
@@ -22,28 +21,15 @@ class PhotosController {
   alone({ size }) {
     return { size };
   }
-  /** @param {File} file */
-  described({ size }) {
-    return { size };
-  }
   /** @param {{ file: File }} request */
   addFromRequest({ file }) {
     return { size: file.size };
   }
 }
 const { prototype } = PhotosController;
-for (const name of /** @type {const} */ (['alone', 'described'])) {
-  Reflect.defineMetadata('design:paramtypes', [Object], prototype, name);
-  UploadedFile()(prototype, name, 0);
-}
+Reflect.defineMetadata('design:paramtypes', [Object], prototype, 'alone');
+UploadedFile()(prototype, 'alone', 0);
 decorate(PhotosController, 'alone', Post('alone'), UseInterceptors(FileInterceptor('file')));
-decorate(
-  PhotosController,
-  'described',
-  Post('described'),
-  UseInterceptors(FileInterceptor('file')),
-  ApiBody({ schema: { type: 'string' } }),
-);
 Reflect.defineMetadata('design:paramtypes', [Object, Photo], prototype, 'add');
 UploadedFile()(prototype, 'add', 0);
 Body()(prototype, 'add', 1);

@@ -2,7 +2,7 @@ import { type ApiResponse } from '../http/client.js';
 import { Description, type ResponseObject } from '../http/description.js';
 import { ALL_ERRORS, type AnyCode, expectError } from '../http/error-response.js';
 import { createOwner } from '../database/factories.js';
-import { PUBLIC_PATHS } from '../http/public-paths.js';
+import { isUncounted, PUBLIC_PATHS } from '../http/public-paths.js';
 import { RawConnection } from '../http/raw-connection.js';
 import { START_MS, startService, type TestService } from '../service/service.js';
 
@@ -75,6 +75,7 @@ export class Target {
     const response = await this.exchange(request);
     // The service rejects an unknown Expect before routing.
     if (!isPublic(request) || response.status === 417) this.check(request, response);
+    else if (!isUncounted(request.target)) this.checkCount(response);
     expect(response.status).toBeLessThan(500);
     return response;
   }

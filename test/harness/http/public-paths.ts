@@ -15,3 +15,6 @@ export const PUBLIC_PATHS: readonly string[] = [
   '/openapi.json',
   '/openapi.yaml',
 ];
+
+/** Whether requests for a path are not counted, so that responses have no rate limit headers. */
+export const isUncounted = (path: string): boolean => path.startsWith('/health/');

@@ -15,7 +15,6 @@ export class PageQuery {
     default: DEFAULT_PAGE_SIZE,
     required: false,
     description: 'Maximum number of items on the page.',
-    example: DEFAULT_PAGE_SIZE,
   })
   @IsIntegerParameter(1, MAX_PAGE_SIZE)
   limit: number = DEFAULT_PAGE_SIZE;
@@ -26,8 +25,6 @@ export class PageQuery {
     required: false,
     description:
       'Position of the page, copied unchanged from the `Link` header of the previous page.',
-    // The position before the first item with the status `available`.
-    example: 'MDphdmFpbGFibGU',
   })
   @Allow()
   cursor?: unknown;

@@ -27,21 +27,13 @@ export interface Deprecation {
 
 const DEPRECATION = 'deprecation';
 
-/** Passes the deprecation to the interface description, which does not publish this extension. */
-export const DEPRECATION_EXTENSION = 'x-deprecation';
-
 /** Sets the deprecation headers of an operation, and removes the operation at its sunset. */
 export function Deprecated(deprecation: Deprecation): MethodDecorator {
   return applyDecorators(
     SetMetadata(DEPRECATION, deprecation),
-    ApiExtension(DEPRECATION_EXTENSION, deprecation),
+    ApiExtension('x-sunset', deprecation.sunset.toISOString()),
     UseGuards(DeprecationGuard),
   );
-}
-
-/** Returns the message for callers of the removed operation. */
-export function removalMessage({ sunset, replacement }: Deprecation): string {
-  return `This operation was removed on ${sunset.toISOString().slice(0, 10)}. ${replacement}`;
 }
 
 /** Runs after the global guards: callers without an API key learn nothing about the route. */
@@ -62,7 +54,9 @@ class DeprecationGuard implements CanActivate {
     const successor = this.publicUrl.urlOf(deprecation.successor);
     response.setHeader('Link', `<${successor}>; rel="successor-version"`);
     if (this.clock.now() >= deprecation.sunset.getTime()) {
-      throw new ServiceError('endpoint_removed', removalMessage(deprecation));
+      const date = deprecation.sunset.toISOString().slice(0, 10);
+      const message = `This operation was removed on ${date}. ${deprecation.replacement}`;
+      throw new ServiceError('endpoint_removed', message);
     }
     return true;
   }

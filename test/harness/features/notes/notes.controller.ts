@@ -1,9 +1,7 @@
 import { Body, Controller, Get, Param, ParseUUIDPipe, Patch, Post, Query } from '@nestjs/common';
-import { ApiConflictResponse } from '@nestjs/swagger';
 import { EntityManager } from 'typeorm';
 import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
 import type { CachedKey } from '#dist/platform/access/cached-key.js';
-import { ApiErrors } from '#dist/platform/http/openapi/decorators/api-errors.decorator.js';
 import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
 import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
 import { NewNote, NoteChanges, NotesQuery, NoteText } from './note.dto.js';
@@ -17,9 +15,6 @@ export class NotesController {
   ) {}
 
   @Post()
-  @ApiErrors({ conflict: 'A note has this text.' }, { conflict: 'The note is locked.' })
-  @ApiConflictResponse({ description: 'The owner has too many notes.' })
-  @ApiConflictResponse({ description: 'The day has too many notes.' })
   create(
     @Body() note: NewNote,
     @CallerKey() { ownerId }: CachedKey,

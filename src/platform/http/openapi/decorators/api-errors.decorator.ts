@@ -1,33 +1,29 @@
 import { applyDecorators } from '@nestjs/common';
-import { ApiExtension, type OperationObject } from '@nestjs/swagger';
-import type { FeatureError } from '../../../errors/catalogue.js';
-import { type DescribedError, describedErrors, type ErrorExamples } from '../description/errors.js';
-
-/** The prefix of an extension for each error, so that several decorators add to each other. */
-const EXTENSION = 'x-error-';
+import { ApiResponse } from '@nestjs/swagger';
+import { ERRORS, type ErrorCode, type FeatureError } from '../../../errors/catalogue.js';
 
 /**
- * Describes the errors of an operation, except those of the guards and the server: errors that a
- * feature declares, and example messages for codes of the catalogue. Several messages of one code add
- * up, also those of several decorators.
+ * Describes the errors that an operation itself sends: errors that the feature declares, or messages
+ * of codes of the catalogue. The errors of the guards and of the server need no decorator.
  */
 export function ApiErrors(
-  ...errors: readonly (FeatureError | ErrorExamples)[]
-): ClassDecorator & MethodDecorator {
-  const described = errors.flatMap((error): DescribedError[] =>
-    'when' in error ? [{ ...error, message: error.when }] : describedErrors(error),
+  ...errors: readonly (FeatureError | Partial<Record<ErrorCode, string>>)[]
+): MethodDecorator {
+  const declared = errors.flatMap((error) =>
+    'when' in error
+      ? [{ code: error.code, message: error.when, status: error.status }]
+      : Object.entries(error).map(([code, message]) => errorExample(code, message)),
   );
+  const schema = { $ref: '#/components/schemas/Error' };
   return applyDecorators(
-    ...described.map((error) => ApiExtension(`${EXTENSION}${error.code} ${error.message}`, error)),
+    ...declared.map((value) =>
+      ApiResponse({ status: value.status, schema, examples: { [value.code]: { value } as never } }),
+    ),
   );
 }
 
-/** Separates the errors that `@ApiErrors()` declares from the operation. */
-export function takeErrors(decorated: OperationObject) {
-  const isError = ([name]: [string, unknown]): boolean => name.startsWith(EXTENSION);
-  const entries = Object.entries(decorated);
-  return {
-    errors: entries.filter(isError).map(([, error]) => error as DescribedError),
-    operation: Object.fromEntries(entries.filter((entry) => !isError(entry))) as OperationObject,
-  };
+/** Returns an example of an Error whose code is in the catalogue. */
+export function errorExample(code: string, message?: string) {
+  const { status, when } = ERRORS[code as ErrorCode];
+  return { code, message: message ?? when, status };
 }

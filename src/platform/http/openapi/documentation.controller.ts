@@ -1,0 +1,99 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, extname } from 'node:path';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { All, Controller, Get, Header, Redirect, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import { Public } from '../../access/public.decorator.js';
+import { Settings } from '../../config/settings.js';
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
+import { ServiceError } from '../../errors/service-error.js';
+import type { Request, Response } from '../request/request.js';
+import { DemoKey } from './demo-key.js';
+import { docsPage, PAGE_CSS } from './docs-page.js';
+import { InterfaceDescription } from './interface-description.js';
+
+const { resolve } = createRequire(import.meta.url);
+const PACKAGE_FILES = ['favicon-32x32.png', 'swagger-ui.css', 'swagger-ui-bundle.js'];
+const FILES = [...PACKAGE_FILES, 'start-swagger-ui.js', 'page.css'].map((name) => `docs/${name}`);
+const DESCRIPTIONS = ['openapi.json', 'openapi.yaml'];
+const REDIRECTS = ['/', 'docs{/}'];
+/** Swagger UI's style sheet has `data:` icons, and the page sends requests to the base addresses. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'";
+
+/**
+ * The interface description and Swagger UI. `SwaggerModule.setup()` would register handlers that no
+ * guard counts or rejects.
+ */
+@Public()
+@ApiExcludeController()
+@Controller({ version: VERSION_NEUTRAL })
+export class DocumentationController {
+  private readonly files = new Map<string, Promise<Buffer>>();
+
+  constructor(
+    private readonly settings: Settings,
+    private readonly description: InterfaceDescription,
+    private readonly demoKey: DemoKey,
+  ) {}
+
+  @Get('docs')
+  @Header('Cache-Control', 'no-store')
+  @Header('Referrer-Policy', 'no-referrer')
+  page(@Req() request: Request, @Res({ passthrough: true }) response: Response): string {
+    const { publicUrl, stagingUrl } = this.settings.server;
+    const targets = [publicUrl, stagingUrl].map((url) => (url ? ` ${url}/` : '')).join('');
+    response
+      .type('html')
+      .setHeader('Content-Security-Policy', `${CONTENT_SECURITY_POLICY}${targets}`);
+    return docsPage(this.demoKey.for(request));
+  }
+
+  @Get(REDIRECTS)
+  @Redirect()
+  redirect(): { url: string } {
+    const { publicUrl = 'http://localhost' } = this.settings.server;
+    return { url: `${new URL(publicUrl).pathname.replace(/\/$/, '')}/docs` };
+  }
+
+  @Get(DESCRIPTIONS)
+  openapi(@Req() { path }: Request, @Res({ passthrough: true }) response: Response): string {
+    const format = path === '/openapi.json' ? 'json' : 'yaml';
+    response.setHeader('Content-Type', `application/${format}`);
+    return this.description.current()[format] ?? '';
+  }
+
+  /**
+   * Returns the same bytes for all requests: an open file or a copy for each would let clients that do
+   * not read use up memory. Sends gzip to every client, because only browsers load the files.
+   */
+  @Get(FILES)
+  @Header('Content-Encoding', 'gzip')
+  @Header('Cache-Control', 'public, max-age=3600')
+  file(@Req() { path }: Request, @Res({ passthrough: true }) response: Response): Promise<Buffer> {
+    response.type(extname(path));
+    const file = this.files.get(path) ?? compressed(basename(path));
+    this.files.set(path, file);
+    return file;
+  }
+}
+
+async function compressed(name: string): Promise<Buffer> {
+  const path = PACKAGE_FILES.includes(name)
+    ? resolve(`swagger-ui-dist/${name}`)
+    : new URL(`./browser/${name}`, import.meta.url);
+  return promisify(gzip)(name === 'page.css' ? PAGE_CSS : await readFile(path));
+}
+
+/** Takes the place of DocumentationController with `DOCS=false`. */
+@Public()
+@ApiExcludeController()
+@Controller({ version: VERSION_NEUTRAL })
+export class NoDocumentationController {
+  @All([...REDIRECTS, ...DESCRIPTIONS, ...FILES])
+  reject(): never {
+    throw new ServiceError('route_not_found', PUBLIC_MESSAGES.routeNotFound);
+  }
+}
