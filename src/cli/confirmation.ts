@@ -1,14 +1,9 @@
-import { createInterface } from 'node:readline';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
 import type { DatabaseTarget } from '../platform/database/database-target.js';
-
-const RESPONSE_TIMEOUT_MS = 600_000;
 
 /** The option `--yes` confirms a command that runs without a terminal. */
 export const YES_OPTION = ['--yes', 'do not ask for confirmation'] as const;
-
-export interface ConfirmationOptions {
-  yes?: true;
-}
 
 /**
  * Prints the effect of a command and asks for the name of the database, unless it is the embedded
@@ -17,7 +12,7 @@ export interface ConfirmationOptions {
 export async function confirm(
   target: DatabaseTarget,
   effect: string,
-  { yes }: ConfirmationOptions,
+  { yes }: { yes?: true },
 ): Promise<void> {
   if (target.embedded) return;
   if (!yes && !process.stdin.isTTY) {
@@ -25,23 +20,10 @@ export async function confirm(
   }
   console.error(effect);
   if (yes) return;
-  process.stderr.write('Type the name of the database to continue: ');
-  if ((await readLine()) !== target.name) {
-    throw new Error('The name does not match. Nothing was changed.');
-  }
-}
-
-/** Returns a line of standard input, or '' at its end or after ten minutes. */
-async function readLine(): Promise<string> {
-  const lines = createInterface({
-    input: process.stdin,
-    signal: AbortSignal.timeout(RESPONSE_TIMEOUT_MS),
-  });
-  try {
-    for await (const line of lines) return line.trim();
-    return '';
-  } finally {
-    // Otherwise, standard input keeps the process running.
-    lines.close();
-  }
+  // Without `terminal`, Ctrl-C ends the process as usual.
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  const question = lines.question('Type the name of the database to continue: ');
+  const typed = await Promise.race([question, once(lines, 'close')]);
+  lines.close();
+  if (typed !== target.name) throw new Error('The name does not match. Nothing was changed.');
 }

@@ -39,10 +39,7 @@ export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters
   }
 }
 
-/** The running windows by name, as operators see them. */
-export type Usage = ReturnType<typeof usageOf>;
-
-/** Returns the windows of a decision by name. */
+/** Returns the running windows of a decision by name, as operators see them. */
 export function usageOf({ windows }: RateLimitDecision) {
   const entries = windows.map(({ quota: { name, limit }, used, endsAtMs }) => {
     // null: the window starts with the next request.

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { run } from './run.js';
+import { run } from './program.js';
 
 const EXIT_LIMIT_MS = 1_000;
 

@@ -1,39 +1,59 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { VERSION } from '../platform/config/version.js';
-import { addAuditCommands } from './commands/audit-commands.js';
-import { addCompletionCommands } from './commands/completion-command.js';
-import { addDatabaseCommands } from './commands/database-commands.js';
-import { addKeysCommands } from './commands/keys-commands.js';
-import { addOwnersCommands } from './commands/owners-commands.js';
-import { addExamples } from './store-command.js';
+import { addAuditCommands } from './commands/audit.js';
+import { addDatabaseCommands } from './commands/database.js';
+import { addKeysCommands } from './commands/keys.js';
+import { addOwnersCommands } from './commands/owners.js';
+
+const FAILURE = 1;
+const WRONG_USAGE = 2;
+
+/** Runs a command and prints a failure as one line. Returns the exit code. */
+export async function run(args: readonly string[]): Promise<number> {
+  try {
+    await createProgram().parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    // The program that started this one reports a package that is missing.
+    if (String((error as NodeJS.ErrnoException).code).endsWith('MODULE_NOT_FOUND')) throw error;
+    // Commander has printed the help, the version or the error.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+    console.error(oneLine(error instanceof Error ? error.message : String(error)));
+    return FAILURE;
+  }
+}
 
 /** Returns all commands. They throw CommanderError instead of ending the process. */
 export function createProgram(): Command {
   const program = new Command('pets')
-    .description(
-      'Manage the API keys, owners and database of the animal adoption store.\nWithout an installed `pets`, run `npm run --silent cli -- COMMAND`.',
-    )
+    .description('Manage the API keys, owners and database of the animal adoption store.')
     .version(VERSION, '--version', 'print the version')
     .exitOverride()
-    // run() prints the error.
-    .configureOutput({ writeErr: () => undefined, outputError: () => undefined })
-    .showSuggestionAfterError()
-    .addHelpText('beforeAll', ({ command, error }) => {
-      // Otherwise, `pets keys shwo --help` would succeed.
-      const [word = '-'] = command.commands.length > 0 ? command.args : [];
-      if (!error && !word.startsWith('-')) command.error(`error: unknown command '${word}'`);
-      return '';
-    });
-  addExamples(
-    program,
-    'keys issue --owner "City shelter" --plan pro',
-    'keys list',
-    'keys rotate --help',
-  );
-  addKeysCommands(program);
-  addOwnersCommands(program);
-  addAuditCommands(program);
-  addDatabaseCommands(program);
-  addCompletionCommands(program);
+    .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) })
+    .showSuggestionAfterError(false)
+    .allowExcessArguments()
+    .action(showHelp);
+  const group = (name: string, description: string): Command =>
+    program.command(name).description(description).allowExcessArguments().action(showHelp);
+  addKeysCommands(group('keys', 'manage API keys'));
+  addOwnersCommands(group('owners', 'manage the owners of API keys and their plans'));
+  addAuditCommands(group('audit', 'show what operators changed'));
+  addDatabaseCommands(group('db', 'manage the database schema and add generated animals'));
   return program;
+}
+
+function showHelp(_options: unknown, command: Command): void {
+  const [word] = command.args;
+  if (word === undefined) command.help();
+  command.error(`error: unknown command '${word}'`);
+}
+
+/** Returns a text without line ends, control characters and API keys: logs often contain it. */
+function oneLine(text: string): string {
+  return text
+    .trim()
+    .replace(/\s*\n\s*/g, '; ')
+    .replace(/\s+/g, ' ')
+    .replace(/[\p{Cc}\p{Cf}]/gu, '\u{fffd}')
+    .replace(/aas_\w+/g, 'aas_…');
 }

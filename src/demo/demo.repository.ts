@@ -1,13 +1,9 @@
 import type { EntityManager } from 'typeorm';
-import { currentOperator } from '../platform/access/administration/operator.js';
+import { OperatorAction } from '../platform/access/administration/operator-action.entity.js';
+import { recordAction } from '../platform/access/administration/operator-actions.repository.js';
 import { queryRows } from '../platform/database/sql.js';
 
 const ACTION = 'demo data added';
-
-const MARK_ADDED = `
-  INSERT INTO operator_actions (actor, action, details)
-  SELECT $1, $2, '{}' WHERE NOT EXISTS (SELECT FROM operator_actions WHERE action = $2)
-  RETURNING id`;
 
 const INSERT_ANIMALS = `
   INSERT INTO pets (name, category_id, status)
@@ -16,8 +12,8 @@ const INSERT_ANIMALS = `
 
 /** Adds animals and marks the database. Returns false, and adds none, if it was already marked. */
 export async function addDemoAnimals(transaction: EntityManager): Promise<boolean> {
-  const marked = await queryRows(transaction, MARK_ADDED, [currentOperator(), ACTION]);
-  if (marked.length === 0) return false;
+  if (await transaction.existsBy(OperatorAction, { action: ACTION })) return false;
+  await recordAction(transaction, ACTION, {});
   await queryRows(transaction, INSERT_ANIMALS);
   return true;
 }

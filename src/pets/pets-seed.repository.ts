@@ -29,23 +29,11 @@ const INSERT_BATCH = `
     FROM (SELECT n * 2654435761 % 4294967296 AS spread
             FROM generate_series($1::bigint, $2::bigint) AS n) AS spreads`;
 
-/**
- * Adds animals in batches with one transaction each, until `signal` is aborted. `onBatch` receives
- * the number of animals added so far. Then updates the planner's statistics. Returns the number.
- */
-export async function seedAnimals(
-  database: StatementRunner,
-  animals: number,
-  onBatch: (added: number) => void,
-  signal?: AbortSignal,
-): Promise<number> {
-  let added = 0;
-  while (added < animals && !signal?.aborted) {
-    const last = Math.min(added + BATCH, animals);
-    await queryRows(database, INSERT_BATCH, [added + 1, last, NAMES, EPITHETS]);
-    added = last;
-    onBatch(added);
+/** Adds animals in batches with one transaction each. Then updates the planner's statistics. */
+export async function seedAnimals(database: StatementRunner, animals: number): Promise<void> {
+  for (let first = 1; first <= animals; first += BATCH) {
+    const last = Math.min(first + BATCH - 1, animals);
+    await queryRows(database, INSERT_BATCH, [first, last, NAMES, EPITHETS]);
   }
   await queryRows(database, 'ANALYZE pets');
-  return added;
 }

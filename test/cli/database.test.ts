@@ -1,6 +1,5 @@
-import type { ChildProcess } from 'node:child_process';
 import { createDatabase, type TestDatabase, useDatabase } from '../harness/database/database.js';
-import { Cli, OPERATOR, resultOf } from '../harness/processes/command.js';
+import { Cli, OPERATOR } from '../harness/processes/command.js';
 import { runInTerminal } from '../harness/processes/terminal.js';
 
 const OLDEST = 'CreateStore1795132800000';
@@ -27,7 +26,7 @@ describe('the schema commands', () => {
     const before = await cli.json('db', 'status');
     expect(before).toEqual({ executed: [], pending: expect.arrayContaining([OLDEST]) });
     expect((await cli.run('db', 'status')).stdout).toMatch(
-      /^executed +-\npending +CreateStore\d+\n {10}\w+\n/,
+      /^executed +-\npending +CreateStore\d+, \w+/,
     );
     const all: string[] = before.pending;
     expect(await cli.json('db', 'migrate')).toEqual({ executed: all });
@@ -61,13 +60,10 @@ describe('the schema commands', () => {
 describe('db seed', () => {
   const database = useDatabase();
   let cli: Cli;
-  let child: ChildProcess | undefined;
 
   beforeAll(() => {
     cli = new Cli({ DATABASE_URL: database.url });
   });
-
-  afterAll(() => child?.kill('SIGKILL'));
 
   test('adds N animals with varied names, categories and statuses, and updates the planner statistics', async () => {
     // More than one batch, and not a multiple of its size.
@@ -139,19 +135,5 @@ describe('db seed', () => {
     expect(await database.query('SELECT actor, action, details FROM operator_actions')).toEqual([
       { actor: OPERATOR, action: 'db seed', details: { requestedAnimals: 5 } },
     ]);
-  });
-
-  test('exits with 1 after Ctrl-C and prints the number of animals added', async () => {
-    await database.query('TRUNCATE pets CASCADE');
-    const seed = cli.start('db', 'seed', '--animals', '100000000', '--yes');
-    child = seed;
-    const result = resultOf(seed);
-    while ((await database.query('SELECT FROM pets LIMIT 1')).length === 0);
-    seed.kill('SIGINT');
-    const { code, stdout, stderr } = await result;
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    const [, added] = /^Interrupted\. (\d+) of 100000000 animals were added\.$/m.exec(stderr) ?? [];
-    const [pets] = await database.query('SELECT count(*)::text FROM pets');
-    expect(pets).toEqual({ count: added });
   });
 });

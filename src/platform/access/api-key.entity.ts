@@ -36,7 +36,7 @@ export class ApiKey {
   @Column('bigint', { name: 'first_key_id', nullable: true })
   firstKeyId!: bigint | null;
 
-  /** The API key that replaces this one; null if it was not rotated. */
+  /** The latest API key that replaced this one; null if it was not rotated. */
   @Column('bigint', { name: 'successor_id', nullable: true })
   successorId!: bigint | null;
 
@@ -66,4 +66,13 @@ export class ApiKey {
 
   @Column('timestamptz', { name: 'revoked_at', nullable: true })
   revokedAt!: Date | null;
+}
+
+/** rotated: another key replaces it, and it is valid until it expires. */
+export type KeyStatus = 'active' | 'rotated' | 'expired' | 'revoked';
+
+export function statusOf({ revokedAt, expiresAt, successorId }: ApiKey, nowMs: number): KeyStatus {
+  if (revokedAt) return 'revoked';
+  if (expiresAt && expiresAt.getTime() <= nowMs) return 'expired';
+  return successorId === null ? 'active' : 'rotated';
 }

@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline';
 import { DiscoveryService } from '@nestjs/core';
 import { createApp } from '#dist/platform/app.js';
 import { AppModule } from '#dist/app.module.js';
-import { run } from '#dist/cli/run.js';
+import { run } from '#dist/cli/program.js';
 import { Settings } from '#dist/platform/config/settings.js';
 import { locateDatabase } from '#dist/platform/database/database-location.js';
 import { createLogger } from '#dist/platform/logging/logger.js';
@@ -125,7 +125,7 @@ async function runCommand(args, env) {
     process.env = ownEnv;
     // @ts-expect-error -- The method of the prototype is used again.
     for (const stream of Object.values(streams)) delete stream.write;
-    process.removeAllListeners('SIGINT');
+    process.removeAllListeners('SIGINT').removeAllListeners('SIGTERM');
   }
 }
 

@@ -21,6 +21,7 @@ export class OperatorAction {
   @Column('text')
   action!: string;
 
+  /** Contains the name of the changed owner, or of the owner of the changed API key, as `owner`. */
   @Column('jsonb')
   details!: Record<string, unknown>;
 }

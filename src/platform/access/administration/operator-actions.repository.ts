@@ -1,7 +1,9 @@
+import { hostname, userInfo } from 'node:os';
+import { Injectable } from '@nestjs/common';
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
+import { EntityManager } from 'typeorm';
 import { queryRows, type StatementRunner } from '../../database/sql.js';
 import type { OperatorAction } from './operator-action.entity.js';
-import { currentOperator } from './operator.js';
 
 const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
 
@@ -9,55 +11,41 @@ const LIST = `
   SELECT id, performed_at AS "performedAt", actor, action, details ->> 'owner' AS owner,
          details::text AS details
     FROM operator_actions
-   WHERE ($1::text IS NULL OR details ->> 'owner' = $1)
-     AND ($2::bigint IS NULL OR performed_at > now() - $2 * interval '1 millisecond')
-   ORDER BY id DESC
-   LIMIT $3`;
+   WHERE $1::text IS NULL OR details ->> 'owner' = $1
+   ORDER BY id DESC`;
 
-export interface OperatorActionRecord extends OperatorAction {
-  /** The name of the changed owner, or of the owner of the changed API key. */
-  readonly owner: string | null;
-}
-
-export interface ActionFilter {
-  owner?: string | undefined;
-  newerThanMs?: number | undefined;
-  limit?: number | undefined;
-}
-
-/** The audit trail: who changed what, and when. */
+/** The audit trail: who changed what, and when. SQL, because TypeORM rounds an int64 in JSON. */
+@Injectable()
 export class OperatorActionsRepository {
-  constructor(private readonly database: StatementRunner) {}
+  constructor(private readonly database: EntityManager) {}
 
-  /** Records a change by the current operator. @param action the command, such as `db migrate` */
-  async record(action: string, details: object): Promise<void> {
-    await queryRows(this.database, RECORD, [currentOperator(), action, stringify(details)]);
-  }
-
-  /** Returns the newest changes first: all, or those of an owner, of a time and up to a limit. */
-  async list({ owner, newerThanMs, limit }: ActionFilter = {}): Promise<OperatorActionRecord[]> {
-    type Row = OperatorActionRecord & { details: string };
-    const rows = await queryRows<Row>(this.database, LIST, [
-      owner ?? null,
-      newerThanMs ?? null,
-      limit ?? null,
-    ]);
-    // Identifiers can be larger than 2^53.
+  /** Returns the changes, the newest first: all, or those of an owner and its API keys. */
+  async list(owner?: string): Promise<OperatorAction[]> {
+    const rows = await queryRows<{ details: string }>(this.database, LIST, [owner ?? null]);
     const exact = (text: string) => parse(text, null, parseNumberAndBigInt);
-    return rows.map((row) => ({
-      ...row,
-      details: exact(row.details) as OperatorAction['details'],
-    }));
+    return rows.map((row) => ({ ...row, details: exact(row.details) }) as OperatorAction);
   }
 }
 
-/** Records the change of an owner or an API key. */
-export async function recordChange(
-  transaction: StatementRunner,
+/**
+ * Records a change by the user and host of this process, as `user@host`.
+ *
+ * @param action the command, such as `db migrate`
+ */
+export async function recordAction(
+  database: StatementRunner,
   action: string,
-  { ownerId, owner, id: keyId }: { ownerId: bigint; owner: string; id?: bigint },
-  details: object = {},
+  details: object,
 ): Promise<void> {
-  const repository = new OperatorActionsRepository(transaction);
-  await repository.record(action, { ownerId, owner, keyId, ...details });
+  const actor = `${userName()}@${hostname()}`;
+  await queryRows(database, RECORD, [actor, action, stringify(details)]);
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // In a container, the user's number may have no name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
 }

@@ -1,52 +1,40 @@
-import type { EntityManager } from 'typeorm';
-import { queryRows } from '../../database/sql.js';
+import { Injectable } from '@nestjs/common';
+import { EntityManager } from 'typeorm';
 import { Owner, type StoredPlan } from '../owner.entity.js';
 import { AdministrationError } from './administration-error.js';
-import { recordChange } from './operator-actions.repository.js';
-
-const LIST_OWNERS = `
-  SELECT owner.id, owner.name, owner.plan,
-         owner.limit_per_minute AS "limitPerMinute", owner.limit_per_day AS "limitPerDay",
-         count(key.id) FILTER (WHERE key.revoked_at IS NULL
-                                 AND (key.expires_at IS NULL OR key.expires_at > now())) AS "activeKeys",
-         owner.created_at AS "createdAt"
-    FROM owners AS owner
-    LEFT JOIN api_keys AS key ON key.owner_id = owner.id
-   WHERE $1::text IS NULL OR owner.name = $1
-   GROUP BY owner.id
-   ORDER BY owner.name COLLATE "C"`;
-
-/** An owner as operators see it. */
-export interface OwnerRecord extends Owner {
-  readonly activeKeys: bigint;
-}
+import { recordAction } from './operator-actions.repository.js';
 
 /** The operations on owners for operators. They work like those on API keys. */
+@Injectable()
 export class OwnerAdministration {
   constructor(private readonly database: EntityManager) {}
 
   /** Returns all owners in the order of their names. */
-  list(): Promise<OwnerRecord[]> {
-    return queryRows<OwnerRecord>(this.database, LIST_OWNERS, [null]);
+  list(): Promise<Owner[]> {
+    return this.database.find(Owner, { order: { name: 'ASC' } });
   }
 
-  async get(name: string): Promise<OwnerRecord> {
-    const [owner] = await queryRows<OwnerRecord>(this.database, LIST_OWNERS, [name]);
-    if (owner) return owner;
-    throw new AdministrationError(`The owner "${name}" does not exist.`);
+  async get(name: string): Promise<Owner> {
+    return (await this.database.findOneBy(Owner, { name })) ?? rejectOwner(name);
   }
 
   /** Changes the owner's plan. Requests that the active windows have counted stay counted. */
-  async setPlan(name: string, plan: StoredPlan): Promise<OwnerRecord> {
+  async setPlan(name: string, plan: StoredPlan): Promise<Owner> {
     return this.database.transaction(async (transaction) => {
-      const lock = { mode: 'for_no_key_update' } as const;
-      const previous = await transaction.findOne(Owner, { where: { name }, lock });
-      await transaction.update(Owner, { name }, plan);
-      const owner = await new OwnerAdministration(transaction).get(name);
-      const changed = { ownerId: owner.id, owner: name };
-      const details = { previousPlan: previous?.plan, ...plan };
-      await recordChange(transaction, 'owners set-plan', changed, details);
-      return owner;
+      const owner = await lockOwner(transaction, name);
+      const changed = { ownerId: owner.id, owner: name, previousPlan: owner.plan, ...plan };
+      await recordAction(transaction, 'owners set-plan', changed);
+      return transaction.save(Object.assign(owner, plan));
     });
   }
+}
+
+/** Locks an owner, also against new API keys. @throws AdministrationError if it does not exist */
+export async function lockOwner(transaction: EntityManager, name: string): Promise<Owner> {
+  const lock = { mode: 'pessimistic_write' } as const;
+  return (await transaction.findOne(Owner, { where: { name }, lock })) ?? rejectOwner(name);
+}
+
+function rejectOwner(name: string): never {
+  throw new AdministrationError(`The owner "${name}" does not exist.`);
 }

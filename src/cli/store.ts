@@ -1,8 +1,16 @@
+import 'reflect-metadata';
+import { once } from 'node:events';
 import { constants } from 'node:os';
-import { DataSource, type EntityManager } from 'typeorm';
+import { Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { EntityManager } from 'typeorm';
 import { ApiKey } from '../platform/access/api-key.entity.js';
 import { KeyAdministration } from '../platform/access/administration/key-administration.js';
-import { OperatorActionsRepository } from '../platform/access/administration/operator-actions.repository.js';
+import {
+  OperatorActionsRepository,
+  recordAction,
+} from '../platform/access/administration/operator-actions.repository.js';
 import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
 import { KeySecret } from '../platform/access/key-cache/key-secret.entity.js';
 import { Owner } from '../platform/access/owner.entity.js';
@@ -15,7 +23,7 @@ import {
   type DatabaseLocation,
   locateDatabase,
 } from '../platform/database/database-location.js';
-import { type DatabaseTarget, databaseTarget } from '../platform/database/database-target.js';
+import { databaseTarget } from '../platform/database/database-target.js';
 import { migrate } from '../platform/database/schema/migrate.js';
 import { migrationStatus } from '../platform/database/schema/migration-status.js';
 import { APPLICATION_NAMES } from '../platform/database/pools/client-config.js';
@@ -23,22 +31,46 @@ import { APPLICATION_NAMES } from '../platform/database/pools/client-config.js';
 /** Adding a batch of animals or analyzing a large table may take minutes. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 
-/** What commands use. */
-export interface Store {
-  readonly keys: KeyAdministration;
-  readonly owners: OwnerAdministration;
-  readonly actions: OperatorActionsRepository;
-  readonly database: EntityManager;
-  readonly target: DatabaseTarget;
-  /** Executes all pending migrations and records it. Returns their names, oldest first. */
-  migrate(): Promise<string[]>;
-}
-
 export interface StoreOptions {
   /** Whether the command may create the embedded database. */
   create?: boolean;
   /** Whether migrations may be pending. */
   anySchema?: boolean;
+}
+
+@Module({})
+class CliModule {}
+
+/** What commands use. */
+export type Store = Awaited<ReturnType<typeof createStore>>;
+
+async function createStore(location: DatabaseLocation, settings: DatabaseSettings) {
+  const options = dataSourceOptions(location.direct, settings, {
+    applicationName: APPLICATION_NAMES.commands,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    poolSize: 1,
+  });
+  const entities = [ApiKey, KeySecret, Owner];
+  const module = {
+    module: CliModule,
+    imports: [TypeOrmModule.forRoot({ ...options, entities, toRetry: () => false })],
+    providers: [KeyAdministration, OwnerAdministration, OperatorActionsRepository],
+  };
+  const quiet = { logger: false, abortOnError: false } as const;
+  const app = await NestFactory.createApplicationContext(module, quiet);
+  return {
+    keys: app.get(KeyAdministration),
+    owners: app.get(OwnerAdministration),
+    actions: app.get(OperatorActionsRepository),
+    database: app.get(EntityManager),
+    target: databaseTarget(settings.directUrl, settings.dataDir),
+    close: () => app.close(),
+    /** Executes all pending migrations and records it. Returns their names, oldest first. */
+    migrate: () =>
+      migrate(location, settings, (session, migrations) =>
+        recordAction(session, 'db migrate', { migrations }),
+      ),
+  };
 }
 
 /**
@@ -53,37 +85,18 @@ export async function withStore(
   work: (store: Store) => Promise<void>,
 ): Promise<void> {
   const { database: settings, warnings } = new Settings();
-  const target = databaseTarget(settings.directUrl, settings.dataDir);
   if (!create && !(await databaseExists(settings))) {
     throw new Error(
       `There is no database in ${settings.dataDir}. Set DATABASE_URL, or run \`npm start\` first.`,
     );
   }
-  console.error(`Database: ${target.description}`);
+  const { description } = databaseTarget(settings.directUrl, settings.dataDir);
+  console.error(`Database: ${description}`);
   for (const warning of warnings) console.error(warning);
   await withLocation(settings, async (location) => {
-    const dataSource = new DataSource({
-      ...dataSourceOptions(location.direct, settings, {
-        applicationName: APPLICATION_NAMES.commands,
-        statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-        poolSize: 1,
-      }),
-      entities: [ApiKey, KeySecret, Owner],
-    });
-    const { manager: database } = await dataSource.initialize();
+    const store = await createStore(location, settings);
     try {
-      const store: Store = {
-        keys: new KeyAdministration(database),
-        owners: new OwnerAdministration(database),
-        actions: new OperatorActionsRepository(database),
-        database,
-        target,
-        migrate: () =>
-          migrate(location, settings, (session, migrations) =>
-            new OperatorActionsRepository(session).record('db migrate', { migrations }),
-          ),
-      };
-      if (!anySchema && (await migrationStatus(database)).pending.length > 0) {
+      if (!anySchema && (await migrationStatus(store.database)).pending.length > 0) {
         if (!location.embedded || !settings.migrateOnStart) {
           throw new Error(
             'The schema of the database is not up to date. Run `pets db migrate` first.',
@@ -93,35 +106,26 @@ export async function withStore(
       }
       await work(store);
     } finally {
-      await dataSource.destroy();
+      await store.close();
     }
   });
 }
 
-/**
- * Opens the database for the work, and closes it. A signal ends the process, and stops an embedded
- * server that the command has started. Work that listens for the signal ends by itself.
- */
+/** Opens the database for the work, and closes it. A signal ends the process, after closing it. */
 async function withLocation(
   settings: DatabaseSettings,
   work: (location: DatabaseLocation) => Promise<void>,
 ): Promise<void> {
-  const opening = new AbortController();
+  const interruption = new AbortController();
+  const { signal } = interruption;
+  const interrupt = (name: NodeJS.Signals) => interruption.abort(name);
+  process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   let location: DatabaseLocation | undefined;
-  let interrupted: NodeJS.Signals | undefined;
-  const interrupt = (name: NodeJS.Signals): void => {
-    if (process.listenerCount(name) > 1) return;
-    interrupted = name;
-    opening.abort();
-    void location?.close().then(() => exitAfter(name));
-  };
-  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
   try {
-    location = await locateDatabase(settings, 'command', { signal: opening.signal });
-    await work(location);
+    location = await locateDatabase(settings, 'command', { signal });
+    signal.throwIfAborted();
+    await Promise.race([work(location), once(signal, 'abort')]);
   } catch (error) {
-    await location?.close();
-    if (interrupted) exitAfter(interrupted);
     const remedy = remedyOf(error);
     if (remedy) throw new Error(`${(error as Error).message}. ${remedy}`, { cause: error });
     if (settings.url !== undefined || !isDisconnected(error)) throw error;
@@ -129,12 +133,9 @@ async function withLocation(
   } finally {
     await location?.close();
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    // As a shell reports it.
+    if (signal.aborted) process.exit(128 + constants.signals[signal.reason as NodeJS.Signals]);
   }
-}
-
-/** Ends the process as a shell reports it. */
-function exitAfter(signal: NodeJS.Signals): never {
-  return process.exit(128 + constants.signals[signal]);
 }
 
 /** Whether the server was stopped, or its connection broke. */

@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import { resultText } from './result-text.js';
+import { jsonText } from '../platform/http/response/json-text.js';
+import type { Store, StoreOptions } from './store.js';
+
+/**
+ * Adds a command with --json, on a store that is opened for it and closed afterwards.
+ *
+ * @param work receives the store, the arguments and the options. It returns the result, and a note
+ *   for operators, which is not printed with --json
+ */
+export function addCommand(
+  parent: Command,
+  name: string,
+  description: string,
+  work: (
+    store: Store,
+    ...args: never[]
+  ) => Promise<readonly [result: object, note?: string | undefined]>,
+  storeOptions: StoreOptions = {},
+): Command {
+  const command = parent.command(name).description(description).allowExcessArguments(false);
+  return command.option('--json', 'print the result as JSON').action(async (...args) => {
+    // Loaded here, so that help and usage errors do not load the database's libraries.
+    const { withStore } = await import('./store.js');
+    await withStore(storeOptions, async (store) => {
+      const [result, note] = await work(store, ...(args as never[]));
+      const { json } = command.opts<{ json?: true }>();
+      console.log(json ? jsonText(result) : resultText(result));
+      if (note !== undefined && !json) console.error(note);
+    });
+  });
+}

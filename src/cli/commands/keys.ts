@@ -1,0 +1,151 @@
+import { type Command, Option } from 'commander';
+import type {
+  IssuedKey,
+  KeyRecord,
+} from '../../platform/access/administration/key-administration.js';
+import { limitsOf } from '../../platform/access/owner.entity.js';
+import type { BudgetKey, RateLimitDecision } from '../../platform/rate-limit/limit-storage.js';
+import { addCommand } from '../command.js';
+import { confirm, YES_OPTION } from '../confirmation.js';
+import { readCounters, usageOf } from '../counters.js';
+import {
+  addPlanOptions,
+  parseDuration,
+  parseId,
+  parseOwner,
+  type PlanOptions,
+  storedPlan,
+} from '../options.js';
+
+const STATUSES = ['active', 'banned', 'expired', 'revoked', 'rotated'];
+const STORE_KEY = 'Store the key now. It is not shown again.';
+
+export function addKeysCommands(keys: Command): void {
+  const issue = addCommand(
+    keys,
+    'issue',
+    'issue an API key, and create its owner if necessary',
+    async (store, options: PlanOptions & { owner: string; expiresIn?: number }) => {
+      const { owner, plan, expiresIn } = options;
+      const newKey = {
+        owner,
+        plan: plan && storedPlan({ ...options, plan }),
+        lifetimeMs: expiresIn,
+      };
+      return [issuedJson(await store.keys.issue(newKey)), STORE_KEY];
+    },
+  )
+    .requiredOption('--owner <name>', 'the owner of the key', parseOwner)
+    .option('--expires-in <time>', 'lifetime, such as 90d (default: unlimited)', parseDuration);
+  addPlanOptions(issue, { required: false });
+
+  addCommand(
+    keys,
+    'list',
+    'list API keys',
+    async (store, { owner, status }: { owner?: string; status?: string }) => {
+      const records = await store.keys.list(owner);
+      const { decisions, problem } = await readCounters(records.map(budgetKey));
+      const listed = records.map((key, index) => keyJson(key, decisions?.[index]));
+      const selected = listed.filter((key) => status === undefined || key.status === status);
+      return [selected, records.length > 0 ? problem : undefined];
+    },
+  )
+    .option('--owner <name>', 'only keys of this owner', parseOwner)
+    .addOption(new Option('--status <status>', 'only keys with this status').choices(STATUSES));
+
+  addCommand(
+    keys,
+    'rotate',
+    'replace an API key; it expires after the overlap',
+    async (store, id: bigint, { overlap }: { overlap?: number }) => {
+      const rotated = await store.keys.rotate(id, overlap);
+      const { expiresAt } = await store.keys.inspect(id);
+      const note = `${STORE_KEY}\nThe old key expires at ${expiresAt?.toISOString()}.`;
+      return [issuedJson(rotated), note];
+    },
+  )
+    .argument('<id>', 'the id of the key to replace', parseId)
+    .option(
+      '--overlap <time>',
+      'how long both are valid, such as 7d (default: 24h)',
+      parseDuration,
+    );
+
+  const revoke = addCommand(
+    keys,
+    'revoke',
+    'revoke an API key, or all of an owner',
+    async (store, id: bigint | undefined, options: { owner?: string; yes?: true }) => {
+      const selected = id ?? options.owner ?? '';
+      const records = id ? [await store.keys.inspect(id)] : await store.keys.list(options.owner);
+      const { owner = { name: options.owner } } = records[0] ?? {};
+      const which = id ? `key ${id}` : 'all keys';
+      const effect = `This revokes ${which} of ${owner.name} in ${store.target.description}. It cannot be undone.`;
+      await confirm(store.target, effect, options);
+      const revoked = (await store.keys.revoke(selected)).map((key) => keyJson(key));
+      return [id ? (revoked[0] ?? {}) : revoked];
+    },
+  )
+    .argument('[id]', 'the id of the key', parseId)
+    .option('--owner <name>', 'all keys of this owner', parseOwner)
+    .option(...YES_OPTION)
+    .hook('preAction', () => {
+      if (revoke.args.length > 0 !== (revoke.getOptionValue('owner') !== undefined)) return;
+      revoke.error('error: expected either the id of a key or --owner');
+    });
+
+  addCommand(keys, 'unban', 'lift the ban of a key and its lineage', async (store, id: bigint) => {
+    const { decisions } = await readCounters([budgetKey(await store.keys.inspect(id))]);
+    const isBanned = decisions?.every(({ bannedUntilMs }) => bannedUntilMs !== undefined) ?? true;
+    const note = isBanned ? undefined : 'The key was not banned.';
+    return [keyJson(await store.keys.unban(id)), note];
+  }).argument('<id>', 'the id of the key', parseId);
+
+  addCommand(
+    keys,
+    'inspect',
+    'show the details of an API key',
+    async (store, keyOrId: bigint | string) => {
+      const key = await store.keys.inspect(keyOrId);
+      const { decisions, problem } = await readCounters([budgetKey(key)]);
+      return [inspectedJson(key, decisions?.[0]), problem];
+    },
+  ).argument('<key-or-id>', 'the key itself or its id', (text: string) =>
+    /^\d+$/.test(text) ? parseId(text) : text,
+  );
+}
+
+function issuedJson({ id, owner, key, expiresAt }: IssuedKey) {
+  return { id, owner: owner.name, plan: owner.plan, key, expiresAt };
+}
+
+function budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: KeyRecord): BudgetKey {
+  const { plan } = owner;
+  return { ownerId, plan, limits: limitsOf(owner), firstKeyId: firstKeyId ?? id, unbanCount };
+}
+
+/** @param counters undefined: they cannot be read */
+function keyJson(key: KeyRecord, counters?: RateLimitDecision) {
+  const { id, owner, hint, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
+  const status = bannedUntil(key, counters) ? 'banned' : key.status;
+  const times = { createdAt, lastUsedAt, expiresAt, revokedAt };
+  return { id, owner: owner.name, plan: owner.plan, hint, status, ...times };
+}
+
+function inspectedJson(key: KeyRecord, counters?: RateLimitDecision) {
+  return {
+    ...keyJson(key, counters),
+    ...limitsOf(key.owner),
+    firstKeyId: key.firstKeyId ?? key.id,
+    successorId: key.successorId,
+    bannedUntil: bannedUntil(key, counters),
+    usage: counters ? usageOf(counters) : null,
+  };
+}
+
+function bannedUntil({ status }: KeyRecord, counters?: RateLimitDecision): Date | null {
+  const isValid = status === 'active' || status === 'rotated';
+  if (!isValid || counters?.bannedUntilMs === undefined) return null;
+  return new Date(counters.bannedUntilMs);
+}

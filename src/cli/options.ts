@@ -1,0 +1,75 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { toOwnerName } from '../platform/access/administration/owner-name.js';
+import type { StoredPlan } from '../platform/access/owner.entity.js';
+import { MAX_CUSTOM_LIMIT, type Plan, PLAN_LIMITS } from '../platform/config/plans.js';
+
+const MAX_ID = 2n ** 63n - 1n;
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+/** About a hundred years, within the range of PostgreSQL and of ISO 8601's four-digit years. */
+const MAX_DURATION_MS = 36_500 * UNIT_MS.d;
+
+// All parsers throw InvalidArgumentError.
+
+export function parseId(text: string): bigint {
+  const id = /^[1-9]\d{0,18}$/.test(text) ? BigInt(text) : 0n;
+  if (id > 0n && id <= MAX_ID) return id;
+  throw new InvalidArgumentError('Expected the id of a key, as `pets keys list` shows it.');
+}
+
+/** Parses a duration such as 90d, 24h, 30m, 45s or 0 to milliseconds. */
+export function parseDuration(text: string): number {
+  const [, number, unit] = /^(\d{1,10})([smhd])$/.exec(text) ?? /^(0)$/.exec(text) ?? [];
+  const durationMs = Number(number) * UNIT_MS[(unit ?? 's') as keyof typeof UNIT_MS];
+  // NaN if the text is malformed.
+  if (durationMs <= MAX_DURATION_MS) return durationMs;
+  const expected = 'Expected a duration such as 90d, 24h, 30m or 45s, at most 36500d.';
+  throw new InvalidArgumentError(expected);
+}
+
+export function parseOwner(text: string): string {
+  try {
+    return toOwnerName(text);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
+}
+
+/** Returns a parser of integers from 1 to max. */
+export function countUpTo(max: number): (text: string) => number {
+  return (text) => {
+    const count = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : NaN;
+    if (count <= max) return count;
+    throw new InvalidArgumentError(`Expected an integer from 1 to ${max}.`);
+  };
+}
+
+const PLANS = Object.keys(PLAN_LIMITS) as Plan[];
+const CUSTOM = `--plan ${PLANS.filter((plan) => PLAN_LIMITS[plan] === null).join(' or ')}`;
+
+export interface PlanOptions {
+  plan?: Plan;
+  perMinute?: number;
+  perDay?: number;
+}
+
+/** Adds --plan, --per-minute and --per-day. Limits that do not match the plan are a usage error. */
+export function addPlanOptions(command: Command, { required }: { required: boolean }): Command {
+  const limit = countUpTo(MAX_CUSTOM_LIMIT);
+  const description = required ? 'the new plan' : 'the plan of the owner, required if it is new';
+  const plan = new Option('--plan <plan>', description).choices(PLANS);
+  return command
+    .addOption(plan.makeOptionMandatory(required))
+    .option('--per-minute <n>', `requests per minute, only with ${CUSTOM}`, limit)
+    .option('--per-day <n>', `requests per day, only with ${CUSTOM}`, limit)
+    .hook('preAction', () => {
+      const { plan, perMinute, perDay } = command.opts<PlanOptions>();
+      const isCustom = plan !== undefined && PLAN_LIMITS[plan] === null;
+      if ([perMinute, perDay].every((value) => (value !== undefined) === isCustom)) return;
+      command.error(`error: --per-minute and --per-day are required with, and require, ${CUSTOM}`);
+    });
+}
+
+/** Returns the plan with the limits of the options. */
+export function storedPlan({ plan, perMinute, perDay }: PlanOptions & { plan: Plan }): StoredPlan {
+  return { plan, limitPerMinute: perMinute ?? null, limitPerDay: perDay ?? null };
+}
