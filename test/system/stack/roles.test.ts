@@ -110,40 +110,17 @@ const programs = findPostgresPrograms();
     service = await startBuiltService(replica());
   });
 
-  test('events can be published and handled as the role of the service', async () => {
-    await run(
-      'new_store',
-      `INSERT INTO outbox_events (event, handler, payload) VALUES ('e', 'h', '{}');
-       UPDATE outbox_events SET attempts = attempts + 1; DELETE FROM outbox_events`,
-      'pets_service',
-    );
-  });
-
-  test('expired idempotency keys can be deleted as the role of the service', async () => {
-    await run(
-      'new_store',
-      'DELETE FROM idempotency_keys WHERE expires_at <= now()',
-      'pets_service',
-    );
-  });
-
   test.each([
     'UPDATE operator_actions SET actor = $$nobody$$',
     'DELETE FROM operator_actions',
-    'TRUNCATE operator_actions',
     'INSERT INTO operator_actions (actor, action, details) VALUES ($$x$$, $$x$$, $${}$$)',
     'DROP TABLE operator_actions',
-    'ALTER TABLE operator_actions DISABLE TRIGGER ALL',
     'DROP TABLE pets',
-    'TRUNCATE pets',
     'CREATE TABLE mine (id bigint)',
-    'CREATE TEMPORARY TABLE mine (id bigint)',
     'INSERT INTO owners (name, plan) VALUES ($$mine$$, $$business$$)',
     'UPDATE owners SET plan = $$business$$',
     'UPDATE api_keys SET revoked_at = NULL',
-    'DELETE FROM api_keys',
     'INSERT INTO key_secret VALUES ($$x$$)',
-    'DELETE FROM key_secret',
     'DELETE FROM migrations',
     'SET ROLE pets_owner',
     'COPY (SELECT 1) TO PROGRAM $$true$$',
@@ -193,13 +170,6 @@ const programs = findPostgresPrograms();
       'pets_service',
     );
     await expect(run('new_store', 'DROP TABLE later', 'pets_service')).rejects.toMatchObject({
-      code: PERMISSION_DENIED,
-    });
-  });
-
-  test('a role without privileges cannot connect to the database', async () => {
-    await run('postgres', 'CREATE ROLE somebody LOGIN');
-    await expect(run('new_store', 'SELECT 1', 'somebody')).rejects.toMatchObject({
       code: PERMISSION_DENIED,
     });
   });

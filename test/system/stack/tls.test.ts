@@ -5,7 +5,6 @@ import { createDatabase } from '../../harness/database/database.js';
 import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
 import { PostgresServer, USER } from '../../harness/database/postgres-server.js';
 import { createCertificate, hasOpenssl } from '../../harness/processes/certificate.js';
-import { Cli } from '../../harness/processes/command.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../../harness/processes/redis.js';
 import { spawnBuiltService, startBuiltService } from '../../harness/service/service.js';
 
@@ -42,9 +41,7 @@ async function failureOf(environment: Record<string, string>): Promise<string> {
   test.each([
     ['verify-full', true],
     ['verify-ca', true],
-    ['require', true],
     ['require', false],
-    ['prefer', true],
     ['prefer', false],
   ])('connects with sslmode=%s, with sslrootcert: %s', async (mode, hasAuthority) => {
     const authority = hasAuthority ? `&sslrootcert=${files.certificate}` : '';
@@ -64,17 +61,6 @@ async function failureOf(environment: Record<string, string>): Promise<string> {
     } finally {
       await service.stop();
     }
-  });
-
-  test('a command prints the warning about sslmode=require once', async () => {
-    const migrated = await new Cli({ DATABASE_URL: server.url }).run('db', 'migrate');
-    expect(migrated.code).toBe(0);
-    const cli = new Cli({ DATABASE_URL: `${server.url}?sslmode=require` });
-    const { code, stderr } = await cli.run('keys', 'list');
-    expect(code).toBe(0);
-    expect(stderr).toMatch(
-      /^Database: [^\n]+\nDATABASE_URL: with sslmode=require, .* is not checked\. [^\n]+\n$/,
-    );
   });
 
   test('one line names sslrootcert for a certificate of an unknown authority', async () => {
