@@ -45,16 +45,17 @@ export function describeOperation(
   const occasionsOf = (status: number, ...occasions: string[]): string[] =>
     isDeprecated && AFTER_DEPRECATION.includes(status) ? ['deprecated', ...occasions] : occasions;
 
-  const responses: OperationObject['responses'] = {};
-  for (const [name, declared] of Object.entries(
-    operation.responses as Record<string, ResponseObject>,
-  )) {
+  const responses: OperationObject['responses'] = {
+    default: { $ref: '#/components/responses/NoSuchOperation' },
+  };
+  const ofFeature = operation.responses as Record<string, ResponseObject>;
+  for (const [name, declared] of Object.entries(ofFeature)) {
     const status = Number(name);
     if (status >= 400) errors.push(...declaredErrors(status, declared));
     else {
       const kind = isRead ? 'read' : isIdempotent ? 'idempotent' : '';
       const headers = { ...headersOn(...occasionsOf(status, 'always', kind)), ...declared.headers };
-      responses[status] = { ...declared, headers };
+      responses[name] = { ...declared, headers };
       if (isRead && status === 200) responses[304] = { description: 'Not changed.', headers };
     }
   }
@@ -70,7 +71,7 @@ export function describeOperation(
     ...operation,
     ...(isDeprecated && { deprecated: true }),
     parameters: [...parameters, ...(isRead ? [REQUEST_HEADERS.ifNoneMatch] : [])],
-    responses: { ...responses, default: { $ref: '#/components/responses/NoSuchOperation' } },
+    responses,
   };
 }
 

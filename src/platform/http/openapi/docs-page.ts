@@ -21,6 +21,6 @@ export function docsPage(demoKey = ''): string {
 /** Additions to the style sheet of Swagger UI. */
 export const PAGE_CSS = `
   body { margin: 0 }
-  header p { padding-top: 20px }
+  header.swagger-ui .wrapper { padding-top: 20px }
   .swagger-ui .info { margin: 20px 0 }
   .swagger-ui .response-col_links { display: none }`;

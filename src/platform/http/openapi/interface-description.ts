@@ -43,8 +43,9 @@ export class InterfaceDescription {
       .addBearerAuth({ type: 'http', bearerFormat: 'API key' }, 'apiKey')
       .addSecurityRequirements('apiKey')
       .addGlobalParameters(REQUEST_HEADERS.requestId, REQUEST_HEADERS.traceParent);
-    for (const { url, description } of this.servers(VERSION_PATH))
-      outline.addServer(url, description);
+    const { publicUrl = '', stagingUrl } = this.settings.server;
+    outline.addServer(publicUrl + VERSION_PATH, publicUrl ? 'Production' : 'This server');
+    if (stagingUrl) outline.addServer(stagingUrl + VERSION_PATH, 'Staging');
     this.routes = SwaggerModule.createDocument(app, outline.build());
     this.current();
   }
@@ -75,30 +76,16 @@ export class InterfaceDescription {
     for (const { path, method, operation } of operations) {
       const isVersioned = path.startsWith(`${VERSION_PATH}/`);
       const item = (paths[isVersioned ? path.slice(VERSION_PATH.length) : path] ??= {});
-      if (!isVersioned) item['servers'] = this.servers('');
+      if (!isVersioned) item['servers'] = [{ url: this.settings.server.publicUrl ?? '/' }];
       item[method] = describeOperation(method, operation, responses);
     }
     const declared = JSON.stringify([paths, responses]).matchAll(/"code":"(\w+)"/g);
     const ofService = ERROR_CODES.filter((code) => !isGeneric(code));
     const codes = new Set([...ofService, ...Array.from(declared, ([, code = '']) => code)]);
-    const schemas = { ...this.routes.components?.schemas, Error: errorSchema([...codes]) };
-    const components = {
-      ...this.routes.components,
-      schemas,
-      responses,
-      headers: HEADER_COMPONENTS,
-    };
-    const { openapi, info, servers = [], security = [] } = this.routes;
-    return { openapi, info, servers, security, paths, components };
-  }
-
-  private servers(path: string): { url: string; description: string }[] {
-    const { publicUrl, stagingUrl } = this.settings.server;
-    const staging = { url: `${stagingUrl}${path}`, description: 'Staging' };
-    const production = publicUrl
-      ? { url: `${publicUrl}${path}`, description: 'Production' }
-      : { url: path || '/', description: 'This server' };
-    return stagingUrl ? [production, staging] : [production];
+    const { openapi, info, servers = [], security = [], components } = this.routes;
+    const schemas = { ...components?.schemas, Error: errorSchema([...codes]) };
+    const added = { ...components, schemas, responses, headers: HEADER_COMPONENTS };
+    return { openapi, info, servers, security, paths, components: added };
   }
 }
 

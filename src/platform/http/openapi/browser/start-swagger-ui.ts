@@ -1,12 +1,9 @@
 // Runs in the browser on the page /docs. The file is served as compiled, so it has no imports.
 
-interface SwaggerUi {
+declare const SwaggerUIBundle: (options: object) => {
   preauthorizeApiKey(scheme: string, key: string): void;
-}
-declare const SwaggerUIBundle: (options: object) => SwaggerUi;
-declare const document: {
-  querySelector(selector: string): { dataset: { key?: string } };
 };
+declare const document: { querySelector(selector: string): { dataset: { key?: string } } };
 /** With the source text of numbers. Browsers from before 2025 have no `rawJSON`. */
 declare const JSON: {
   parse: (text: string, reviver?: typeof exact) => unknown;
