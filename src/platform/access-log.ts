@@ -1,11 +1,12 @@
-import { Inject, Injectable, type NestMiddleware } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { loggedCaller } from './access/authenticator.js';
 import { Settings } from './config/settings.js';
 import type { ServiceError } from './errors/service-error.js';
 import { loggedAddress } from './http/request/logged-address.js';
 import { routeOf } from './http/request/request-context.js';
-import type { NextFunction, Request, Response } from './http/request/request.js';
+import type { Request, Response } from './http/request/request.js';
+import type { ResponseObserver } from './http/server/connections.js';
 import { describeCause } from './logging/error-details.js';
 import { LOGGER } from './logging/logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
@@ -15,20 +16,17 @@ import { ServiceMetrics } from './metrics/service-metrics.js';
  * line contains no query, no body and no API key.
  */
 @Injectable()
-export class AccessLog implements NestMiddleware {
+export class AccessLog implements ResponseObserver {
   constructor(
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly metrics: ServiceMetrics,
     private readonly settings: Settings,
   ) {}
 
-  use(request: Request, response: Response, next: NextFunction): void {
-    response.on('close', () => {
-      const durationMs = performance.now() - request.receivedAt;
-      this.log(request, response, durationMs);
-      this.metrics.observeResponse(request, response, durationMs);
-    });
-    next();
+  onClose(request: Request, response: Response): void {
+    const durationMs = performance.now() - request.receivedAt;
+    this.log(request, response, durationMs);
+    this.metrics.observeResponse(request, response, durationMs);
   }
 
   private log(request: Request, response: Response, durationMs: number): void {

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import type { NestMiddleware } from '@nestjs/common';
-import { ModulesContainer, NestFactory } from '@nestjs/core';
+import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, RequestHandler } from 'express';
 import type { Logger } from 'pino';
@@ -8,9 +8,9 @@ import { type AppOptions, platformModule, VERSIONING } from './platform.module.j
 import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds } from './http/request/request-context.js';
-import { Overload } from './overload.js';
+import { Connections } from './http/server/connections.js';
 import { NestLogger } from './logging/nest-logger.js';
-import { MIDDLEWARE, RESPONSE } from './pipeline.js';
+import { AT_CLOSE, MIDDLEWARE, RESPONSE } from './pipeline.js';
 
 /**
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
@@ -29,7 +29,7 @@ export async function createApp(
     platformModule(options, publicUrl, logger),
     new RESPONSE(publicUrl, settings),
     {
-      // JsonBodyGuard reads the body, after the guards that can reject the request.
+      // BodyGuard reads the body, after the guards that can reject the request.
       bodyParser: false,
       logger: new NestLogger(logger, currentRequestIds),
       // Throws an error at start instead of exiting.
@@ -59,24 +59,23 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
   app.use(inOrder(MIDDLEWARE.map((step) => app.get(step))));
-  const modules = [...app.get(ModulesContainer).values()];
-  app.get(Overload).setsLimitHeaders = modules.some(({ instance }) => 'configure' in instance);
+  app.get(Connections).observers = AT_CLOSE.map((observer) => app.get(observer));
   if (options.settings.server.docs) app.get(InterfaceDescription).read(app);
 }
 
 /** Runs the steps as one middleware, because each layer of the router costs time. */
 function inOrder(steps: readonly NestMiddleware[]): RequestHandler {
   return (request, response, next) => {
-    const run = (index: number): void => {
-      const step = steps[index];
-      if (!step) return next();
-      const nextStep: NextFunction = (error) => (error ? next(error) : run(index + 1));
+    let index = 0;
+    const nextStep: NextFunction = (error) => {
+      const step = steps[index++];
+      if (error || !step) return next(error);
       try {
         step.use(request, response, nextStep);
-      } catch (error) {
-        next(error);
+      } catch (cause) {
+        next(cause);
       }
     };
-    run(0);
+    nextStep();
   };
 }

@@ -1,14 +1,18 @@
-import { Injectable, type NestMiddleware } from '@nestjs/common';
+import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { Authenticator } from './access/authenticator.js';
+import { PublicRoutes } from './public-routes.js';
 import type { Bounds } from './config/bounds.js';
 import { Settings } from './config/settings.js';
 import { BoundedPool } from './database/pools/bounded-pool.js';
 import { serviceOverloaded } from './errors/service-error.js';
 import { ArrivingBodies } from './http/body/arriving-bodies.js';
-import { isHealthProbe } from './http/request/request-context.js';
+import { hasBody, isHealthProbe } from './http/request/request-context.js';
 import type { NextFunction, Request, Response } from './http/request/request.js';
 import { sendError } from './http/response/send-json.js';
-import { Connections } from './http/server/connections.js';
+import { Connections, type ResponseObserver } from './http/server/connections.js';
+import type { HttpAdapter } from './http/server/http-adapter.js';
+import { ignoreInput } from './http/server/ignored-input.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
@@ -18,11 +22,11 @@ import { RateLimiter } from './rate-limit/rate-limiter.js';
  * are shed first. Health probes are never shed.
  */
 @Injectable()
-export class Overload implements NestMiddleware {
+export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver {
   /** The number of shed requests by the limit that they would have exceeded. */
   readonly shed = { requests_in_progress: 0, unauthenticated_requests: 0, database_queue: 0 };
-  /** Whether a feature has middleware, which can respond before PlanThrottlerGuard. */
-  setsLimitHeaders = false;
+  /** The number of admitted requests without a response, which a slow reader does not increase. */
+  private inProgress = 0;
   private readonly bounds: Bounds;
 
   constructor(
@@ -31,14 +35,16 @@ export class Overload implements NestMiddleware {
     private readonly bodies: ArrivingBodies,
     private readonly pool: BoundedPool,
     private readonly authenticator: Authenticator,
+    private readonly publicRoutes: PublicRoutes,
     private readonly limiter: RateLimiter,
+    private readonly host: HttpAdapterHost,
     metrics: ServiceMetrics,
   ) {
     this.bounds = settings.bounds;
     metrics.gauge(
       'pets_requests_in_progress',
       'Requests in progress, without health probes',
-      () => connections.inProgress,
+      () => this.inProgress,
     );
     metrics.gauge(
       'pets_requests_in_progress_max',
@@ -52,7 +58,7 @@ export class Overload implements NestMiddleware {
     );
     metrics.gauge(
       'pets_arriving_body_bytes',
-      'Bytes that have arrived of these bodies (MAX_ARRIVING_MEBIBYTES)',
+      'Bytes that these requests hold, at least 24 KB each (MAX_ARRIVING_MEBIBYTES)',
       () => bodies.bytes,
     );
     metrics.counter(
@@ -63,7 +69,20 @@ export class Overload implements NestMiddleware {
     );
   }
 
+  onModuleInit(): void {
+    const adapter = this.host.httpAdapter as unknown as HttpAdapter;
+    adapter.beforeHead = (request, response) => {
+      this.onClose(request);
+      // The guards have not set them, for example because middleware of a feature responds.
+      if (response.hasHeader('x-ratelimit-limit') || isHealthProbe(request)) return;
+      this.limiter.reportForAddress(request.clientAddress, response);
+    };
+  }
+
   use(request: Request, response: Response, next: NextFunction): void {
+    const sendsBody = hasBody(request);
+    // No guard lets it pass, so that nothing reads the body.
+    if (sendsBody && !this.acceptsBody(request)) ignoreInput(request);
     if (isHealthProbe(request)) {
       next();
       return;
@@ -74,26 +93,34 @@ export class Overload implements NestMiddleware {
       return;
     }
     request.isInProgress = true;
-    this.connections.inProgress++;
-    if (this.setsLimitHeaders) this.limiter.reportForAddress(request.clientAddress, response);
-    next();
+    this.inProgress++;
+    if (!sendsBody || request.ignoresInput) next();
+    // One tick later, Node has also parsed a body that arrived with the head. Before that, a
+    // rejection would close the connection, because the body is not complete.
+    else setImmediate(() => !request.socket.destroyed && next());
+  }
+
+  onClose(request: Request): void {
+    if (request.isInProgress) this.inProgress--;
+    request.isInProgress = false;
+  }
+
+  private acceptsBody(request: Request): boolean {
+    return this.authenticator.hasValidKey(request) || this.publicRoutes.matches(request);
   }
 
   private exceededBound(request: Request): keyof Overload['shed'] | undefined {
     if (this.pool.isSaturated) return 'database_queue';
     const { maxRequestsInProgress, maxUnauthenticatedRequests } = this.bounds;
-    const { inProgress } = this.connections;
+    const { inProgress } = this;
     if (inProgress < maxUnauthenticatedRequests) return undefined;
-    // A client that sends slowly must not use up the requests of others.
-    const busy = inProgress - this.bodies.count;
-    if (busy >= maxRequestsInProgress) return 'requests_in_progress';
-    if (busy < maxUnauthenticatedRequests) return undefined;
-    return this.authenticator.hasValidKey(request) ? undefined : 'unauthenticated_requests';
+    if (!this.authenticator.hasValidKey(request)) return 'unauthenticated_requests';
+    const hasRoom = inProgress < maxRequestsInProgress || this.bodies.rejectOldest();
+    return hasRoom ? undefined : 'requests_in_progress';
   }
 
   private reject(request: Request, response: Response, bound: keyof Overload['shed']): void {
     this.shed[bound]++;
-    this.limiter.reportForAddress(request.clientAddress, response);
     response.once('close', () => this.connections.pauseReading(request));
     sendError(response, serviceOverloaded(`limit reached: ${bound}`));
   }

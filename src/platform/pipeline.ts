@@ -2,11 +2,13 @@ import type { CanActivate, NestMiddleware, Type } from '@nestjs/common';
 import { AccessLog } from './access-log.js';
 import { ApiKeyGuard } from './access/api-key.guard.js';
 import { IdentifyCallerGuard } from './access/identify-caller.guard.js';
-import { JsonBodyGuard } from './http/body/json-body.guard.js';
+import { ArrivingBodies } from './http/body/arriving-bodies.js';
+import { BodyGuard } from './http/body/body.guard.js';
 import { RequestContext } from './http/request/request-context.js';
 import { ErrorFilter } from './http/response/error.filter.js';
+import { ResponseDeadlineGuard } from './http/response/response-deadline.js';
 import { Cors, Preflights } from './http/routing/cors.js';
-import { Connections } from './http/server/connections.js';
+import { Connections, type ResponseObserver } from './http/server/connections.js';
 import { HttpAdapter } from './http/server/http-adapter.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { DtoValidationPipe } from './http/validation/dto-validation.pipe.js';
@@ -17,25 +19,22 @@ import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 // Every step of a request, in order. The first step that rejects it determines the response.
 
 export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
-  // Identifies the request, and sets the headers of every response.
+  // Identifies the request, and sets the headers of every response. Everything that follows runs in
+  // the AsyncLocalStorage of the request.
   RequestContext,
-  // Processes one request of a connection at a time. Closes connections over a bound. While others
-  // arrive, requests start a few per event-loop tick.
+  // Processes one request of a connection at a time. Closes connections over a bound.
   Connections,
-  // Logs and counts the request when its response is sent or its connection has closed.
-  AccessLog,
   // Sets the headers for scripts of other origins.
   Cors,
   // 400, 408, 413, 417 or 431 for a request that HTTP does not allow.
   ProtocolErrors,
-  // 503 over a bound.
+  // 503 over a bound. A body without a valid API key is ignored.
   Overload,
   // 204 for a CORS preflight, which has no API key and is not counted.
   Preflights,
 ];
 
-// Middleware of features: `configure(consumer)`. Its responses have the rate limit headers of the
-// address, which Overload has set.
+// Middleware of features: `configure(consumer)`.
 
 // The router chooses the handler. A path or method without a route leads to UnmatchedController.
 // What packages mount in `onModuleInit` follows it, for paths without a route.
@@ -50,9 +49,11 @@ export const GUARDS: readonly Type<CanActivate>[] = [
   // 400 for a malformed Idempotency-Key.
   IdempotencyKeyGuard,
   // 415, 413, 400 or 503 for a body that cannot be read. No body is read before this step.
-  JsonBodyGuard,
+  BodyGuard,
+  // From now on, 503 if the handler sends no response in time.
+  ResponseDeadlineGuard,
   // Guards of features, controllers and handlers follow, such as that of `@Deprecated()`: 410.
-  // `@UseMiddleware()` runs here. Interceptors are next.
+  // Interceptors are next.
 ];
 
 /** 400 that lists every invalid property of a DTO. */
@@ -66,3 +67,11 @@ export const RESPONSE = HttpAdapter;
 
 /** Sends every exception as an Error. */
 export const FILTER = ErrorFilter;
+
+/** Release what the request holds, log it and count it when its response is sent or its connection closes. */
+export const AT_CLOSE: readonly Type<ResponseObserver>[] = [
+  Overload,
+  ResponseDeadlineGuard,
+  ArrivingBodies,
+  AccessLog,
+];

@@ -1,6 +1,7 @@
 import { Global, Module, type Type, type VersioningOptions, VersioningType } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
+import { ClsModule } from 'nestjs-cls';
 import type { Logger } from 'pino';
 import { AuthModule } from './access/auth.module.js';
 import { Clock } from './config/clock.js';
@@ -8,20 +9,21 @@ import { Settings } from './config/settings.js';
 import type { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
 import { HealthModule } from './health/health.module.js';
-import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { DemoKey } from './http/openapi/demo-key.js';
 import {
   DocumentationController,
   NoDocumentationController,
 } from './http/openapi/documentation.controller.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
+import { RouteMetadata } from './http/request/route-metadata.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { UnmatchedModule } from './http/routing/unmatched.controller.js';
 import { Connections } from './http/server/connections.js';
 import { LOGGER } from './logging/logger.js';
 import { MetricsModule } from './metrics/metrics.module.js';
-import { FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
+import { AT_CLOSE, FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
+import { PublicRoutes } from './public-routes.js';
 
 /** A controller without a version, as the Nest CLI generates it, belongs to v1. */
 export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };
@@ -41,6 +43,8 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
   @Global()
   @Module({
     imports: [
+      ClsModule.forRoot({ global: true }),
+      DiscoveryModule,
       ScheduleModule.forRoot(),
       DatabaseModule.forRoot(database, settings),
       AuthModule,
@@ -59,14 +63,15 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       { provide: Clock, useValue: clock },
       { provide: PublicUrl, useValue: publicUrl },
       { provide: LOGGER, useValue: logger },
-      ...MIDDLEWARE,
-      ...GUARDS.map((guard) => ({ provide: APP_GUARD, useClass: guard })),
+      RouteMetadata,
+      PublicRoutes,
+      ...new Set<Type>([...MIDDLEWARE, ...GUARDS, ...AT_CLOSE]),
+      ...GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),
       { provide: APP_PIPE, useClass: PIPE },
       { provide: APP_FILTER, useClass: FILTER },
-      ArrivingBodies,
     ],
     // Every module can inject these.
-    exports: [Settings, Clock, PublicUrl, LOGGER, Connections],
+    exports: [Settings, Clock, PublicUrl, LOGGER, Connections, RouteMetadata],
   })
   class PlatformModule {}
   return PlatformModule;

@@ -1,7 +1,4 @@
-import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Settings } from '../../src/platform/config/settings.js';
-import { ArrivingBodies } from '../../src/platform/http/body/arriving-bodies.js';
 import { ApiClient } from '../harness/http/client.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
@@ -9,7 +6,6 @@ import { startService, type TestService } from '../harness/service/service.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 
 const MAX_BYTES = 102_400;
-/** A caller can have a thirty-second of the bytes, and at least one body. */
 const BODIES = 10;
 const PET = '{"name":"Frank","categoryId":1}';
 
@@ -31,15 +27,6 @@ const head = (key: string): string => requestHead('POST /v1/pets', key, ...HEADE
 const park = (key: string): Promise<RawConnection> =>
   RawConnection.open(service, head(key) + PET + ' '.repeat(MAX_BYTES - PET.length - 1));
 
-/** Fills the memory for bodies, 1 MiB, with those of ten callers. */
-async function fill(): Promise<RawConnection[]> {
-  const parked: RawConnection[] = [];
-  for (const key of keys.slice(0, BODIES)) parked.push(await park(key));
-  const full = BODIES * (MAX_BYTES - 1);
-  await untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes === full);
-  return parked;
-}
-
 async function expectReleased(): Promise<void> {
   await untilMetric(service, 'pets_arriving_bodies', (count) => count === 0);
   expect(await metric(service, 'pets_arriving_body_bytes')).toBe(0);
@@ -47,34 +34,44 @@ async function expectReleased(): Promise<void> {
 
 afterEach(expectReleased);
 
-test('POST /v1/pets › 503 for a second body of a caller whose body does not end, and 201 for others', async () => {
-  const [hostile = '', other = ''] = keys;
-  const parked = await park(hostile);
-  await untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes === MAX_BYTES - 1);
-
-  const second = await park(hostile);
-  const { status, headers, text } = await second.response();
-
+test('POST /v1/pets › 503 for the body of a caller that waits longest when its share is used, 201 for the last one', async () => {
+  const [key = ''] = keys;
+  // Two bodies of 100 KiB are more than a share.
+  const first = await park(key);
+  await untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes >= MAX_BYTES);
+  const second = await park(key);
+  const { status, headers, text } = await first.response();
   expect([status, headers['retry-after'], headers['connection']]).toEqual([503, '2', 'close']);
   expect(JSON.parse(text)).toMatchObject({ code: 'service_unavailable' });
-  const late = await park(other);
-  await untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes === 2 * (MAX_BYTES - 1));
-  expect((await late.write('\n').response()).status).toBe(201);
-  for (const connection of [parked, second, late]) connection.close();
+  expect((await second.write('\n').response()).status).toBe(201);
+  for (const connection of [first, second]) connection.close();
 });
 
-test('POST /v1/pets › 503 for every body that arrives in part over the bound, until the connections close, 201 for a complete one', async () => {
-  const shed = 'pets_shed_total{bound="arriving_bodies"}';
-  const before = await metric(service, shed);
-  const parked = await fill();
-  expect(await metric(service, 'pets_arriving_bodies')).toBe(BODIES);
-  const last = await park(keys[BODIES]!);
-  await untilMetric(service, shed, (count) => count > before);
-
-  const complete = await new ApiClient(service, keys[BODIES]).post('/v1/pets', PET);
+test('POST /v1/pets › 503 for the bodies that wait longest when the bound is reached, 201 for all others', async () => {
+  const rejected = 'pets_shed_total{bound="arriving_bodies"}';
+  const before = await metric(service, rejected);
+  const parked: RawConnection[] = [];
+  for (const key of keys) parked.push(await park(key));
+  await untilMetric(service, rejected, (count) => count > before);
+  expect(await metric(service, 'pets_arriving_body_bytes')).toBeLessThanOrEqual(1_048_576);
+  expect((await parked[0]!.response()).status).toBe(503);
+  const complete = await new ApiClient(service, keys[0]).post('/v1/pets', PET);
   expect(complete.status).toBe(201);
-  expect((await last.response()).status).toBe(503);
-  for (const connection of [...parked, last]) connection.close();
+  expect((await parked.at(-1)!.write('\n').response()).status).toBe(201);
+  for (const connection of parked) connection.close();
+});
+
+test('POST /v1/pets › requests without a byte of their body count 24 KB each', async () => {
+  const [key = ''] = keys;
+  const waiting = await Promise.all(
+    Array.from({ length: 8 }, () => RawConnection.open(service, head(key))),
+  );
+  // Five of them fit into the share of a caller, an eighth of 1 MiB.
+  for (const connection of waiting.slice(0, 3))
+    expect((await connection.response()).status).toBe(503);
+  expect(await metric(service, 'pets_arriving_bodies')).toBe(5);
+  expect(await metric(service, 'pets_arriving_body_bytes')).toBe(5 * 24 * 1_024);
+  for (const connection of waiting) connection.close();
 });
 
 test('POST /v1/pets › connections that close at any moment leave nothing behind', async () => {
@@ -90,14 +87,4 @@ test('POST /v1/pets › connections that close at any moment leave nothing behin
     await delay(round % 5);
     for (const connection of connections) connection.close();
   }
-});
-
-test('a caller can have a thirty-second of MAX_ARRIVING_MEBIBYTES', () => {
-  const bodies = new ArrivingBodies(new Settings({ MAX_ARRIVING_MEBIBYTES: '64' }));
-  bodies.hold('one', 2 * 1_048_576);
-  expect(() => bodies.hold('one', 1)).toThrow(expect.objectContaining({ status: 503 }) as Error);
-  bodies.hold('other', 1);
-  bodies.release('one', 1);
-  bodies.hold('one', 1);
-  expect([bodies.bytes, bodies.rejected]).toEqual([2 * 1_048_576 + 1, 1]);
 });

@@ -2,16 +2,19 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { databaseUnavailable, ServiceError } from '../errors/service-error.js';
 import { requestOf } from '../http/request/request-context.js';
+import { RouteMetadata } from '../http/request/route-metadata.js';
 import type { AnonymousCaller } from './caller.js';
-import { isPublic } from './public.decorator.js';
+import { IsPublic } from './public.decorator.js';
 
 /** Rejects callers without a valid API key, after PlanThrottlerGuard has counted the request. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
+  constructor(private readonly metadata: RouteMetadata) {}
+
   /** @throws ServiceError missing_api_key, invalid_api_key or service_unavailable */
   canActivate(context: ExecutionContext): boolean {
     const { caller } = requestOf(context);
-    if (caller?.kind === 'key' || isPublic(context)) return true;
+    if (caller?.kind === 'key' || this.metadata.of(context, IsPublic)) return true;
     throw rejection(caller);
   }
 }

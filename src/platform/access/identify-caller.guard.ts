@@ -1,17 +1,22 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { requestOf } from '../http/request/request-context.js';
+import { RouteMetadata } from '../http/request/route-metadata.js';
 import { Authenticator } from './authenticator.js';
 import type { Caller } from './caller.js';
-import { needsCaller } from './public.decorator.js';
+import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
 
 /** Identifies the caller of a request by its API key. It rejects no request. */
 @Injectable()
 export class IdentifyCallerGuard implements CanActivate {
-  constructor(private readonly authenticator: Authenticator) {}
+  constructor(
+    private readonly authenticator: Authenticator,
+    private readonly metadata: RouteMetadata,
+  ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     // Health probes must not cause a query, even if they send an API key.
-    if (!needsCaller(context)) return true;
+    const isUncounted = this.metadata.of(context, SKIP_THROTTLE);
+    if (isUncounted && this.metadata.of(context, IsPublic)) return true;
     const request = requestOf(context);
     const proceedAs = (caller: Caller): boolean => {
       request.caller = caller;

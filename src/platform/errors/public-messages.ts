@@ -11,6 +11,7 @@ export const PUBLIC_MESSAGES = {
   invalidCursor: 'The cursor is malformed or belongs to a list with different filters.',
   payloadTooLarge: (maxBytes: number): string =>
     `The request body must not be larger than ${maxBytes} bytes.`,
+  tooManyChunks: 'The request body must not have more than 256 chunks.',
   unsupportedContentType:
     'The Content-Type of the request body must be application/json, in UTF-8.',
   unsupportedUploadType: 'The Content-Type of an upload must be multipart/form-data.',

@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import { ApiHeader } from '@nestjs/swagger';
 import { REQUEST_HEADERS } from '../http/request/headers.js';
-import { perRoute, requestOf } from '../http/request/request-context.js';
+import { requestOf } from '../http/request/request-context.js';
 
 /** The metadata key of handlers with a parameter `@IdempotencyKey()`. */
 export const ACCEPTS_KEY = 'accepts-idempotency-key';
@@ -30,8 +30,3 @@ export const IdempotencyKey = (): ParameterDecorator => (controller, name, index
   PassKey()(controller, name, index);
   acceptKey(controller, name, Object.getOwnPropertyDescriptor(controller, name));
 };
-
-/** Returns whether the handler of the request has a parameter `@IdempotencyKey()`. */
-export const acceptsIdempotencyKey = perRoute((context) =>
-  Reflect.hasMetadata(ACCEPTS_KEY, context.getHandler()),
-);

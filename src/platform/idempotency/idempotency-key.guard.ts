@@ -2,7 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ServiceError } from '../errors/service-error.js';
 import { requestOf } from '../http/request/request-context.js';
-import { acceptsIdempotencyKey } from './idempotency-key.decorator.js';
+import { RouteMetadata } from '../http/request/route-metadata.js';
+import { ACCEPTS_KEY } from './idempotency-key.decorator.js';
 
 /** 1 to 255 visible ASCII characters. The first is not a double quote. */
 const BARE = /^[!#-~][!-~]{0,254}$/;
@@ -15,9 +16,11 @@ const QUOTED = /^"((?:[!#-[\]-~]|\\["\\]){1,255})"$/;
  */
 @Injectable()
 export class IdempotencyKeyGuard implements CanActivate {
+  constructor(private readonly metadata: RouteMetadata) {}
+
   /** @throws ServiceError invalid_request */
   canActivate(context: ExecutionContext): boolean {
-    if (!acceptsIdempotencyKey(context)) return true;
+    if (!this.metadata.of(context, ACCEPTS_KEY)) return true;
     const request = requestOf(context);
     request.idempotencyKey = readIdempotencyKey(request.headers);
     return true;

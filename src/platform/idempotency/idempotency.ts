@@ -5,7 +5,7 @@ import { Clock, DAY_MS } from '../config/clock.js';
 import { Transactions } from '../database/transactions.js';
 import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError } from '../errors/service-error.js';
-import { currentResponse } from '../http/request/request-context.js';
+import { currentRequest } from '../http/request/request-context.js';
 import { jsonText } from '../http/response/json-text.js';
 import { fingerprintOf } from './fingerprint.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
@@ -58,7 +58,7 @@ export class Idempotency {
       if (first === 'locked') throw IN_PROGRESS;
       if (first) {
         if (!first.fingerprint.equals(fingerprint)) throw REUSED;
-        currentResponse()?.setHeader('Idempotent-Replayed', 'true');
+        currentRequest()?.res?.setHeader('Idempotent-Replayed', 'true');
         return first.response;
       }
       const result = await work(transaction);

@@ -1,11 +1,13 @@
 import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
 import { loggedCaller } from '../access/authenticator.js';
+import { SKIP_THROTTLE } from '../access/public.decorator.js';
 import { requestOf, responseOf } from '../http/request/request-context.js';
+import { RouteMetadata } from '../http/request/route-metadata.js';
 import type { Request } from '../http/request/request.js';
 import { limitRejection, setLimitHeaders } from './limit-headers.js';
 import type { Budget, RateLimitDecision } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
-import { routeCounting } from './route-limit.js';
+import { routeQuota } from './route-limit.js';
 
 /**
  * Counts the request for its caller, sets the rate limit headers, and rejects requests over the
@@ -16,7 +18,10 @@ import { routeCounting } from './route-limit.js';
 export class PlanThrottlerGuard implements CanActivate {
   private readonly logger = new Logger(PlanThrottlerGuard.name);
 
-  constructor(private readonly limiter: RateLimiter) {}
+  constructor(
+    private readonly limiter: RateLimiter,
+    private readonly metadata: RouteMetadata,
+  ) {}
 
   /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -29,8 +34,9 @@ export class PlanThrottlerGuard implements CanActivate {
         ? this.limiter.ownerBudget(caller.key)
         : this.limiter.addressBudget(request.clientAddress);
     request.callerId = budget.id;
-    const { isSkipped, quota } = routeCounting(context);
+    const isSkipped = this.metadata.of(context, SKIP_THROTTLE) === true;
     const isCounted = !(isSkipped || caller.reason === 'unavailable');
+    const quota = routeQuota(context, this.metadata);
     const decision = await (isCounted
       ? this.limiter.consume(quota ? { ...budget, quotas: [...budget.quotas, quota] } : budget)
       : this.limiter.peek(budget));

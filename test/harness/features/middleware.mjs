@@ -1,9 +1,8 @@
 // @ts-check
 // A feature with middleware before and after the guards, and paths that a package mounts.
 import { Controller, ForbiddenException, Get, Module, RequestMethod } from '@nestjs/common';
-import { ExternalContextCreator, HttpAdapterHost } from '@nestjs/core';
+import { HttpAdapterHost } from '@nestjs/core';
 import express from 'express';
-import { UseMiddleware } from '#dist/platform/http/routing/use-middleware.js';
 import { decorate } from './decorate.mjs';
 
 /** @typedef {import('express').RequestHandler} Handler */
@@ -29,70 +28,13 @@ function before(request, response, next) {
   }
 }
 
-/** @type {Handler} */
-function after(request, response, next) {
-  if (request.headers['x-reject'] === 'after') return next(new ForbiddenException('Not now.'));
-  response.setHeader('X-After', request.caller?.kind ?? 'none');
-  next();
-}
-
 class WaresController {
   list() {
     return [];
   }
 }
-decorate(WaresController, 'list', Get(), UseMiddleware(after));
+decorate(WaresController, 'list', Get());
 Controller({ path: 'wares', version: '1' })(WaresController);
-
-class WaresResolver {
-  wares() {
-    return ['Rope'];
-  }
-  fail() {
-    throw new Error('secret');
-  }
-}
-
-/** Mounts a path whose resolvers run with the global guards and filters, as that of @nestjs/graphql. */
-class GraphQLModule {
-  /** @param {HttpAdapterHost} host @param {ExternalContextCreator} creator */
-  constructor(host, creator) {
-    this.host = host;
-    this.creator = creator;
-  }
-  onModuleInit() {
-    const resolver = new WaresResolver();
-    /** @param {string} name */
-    const create = (name) =>
-      this.creator.create(
-        resolver,
-        /** @type {(...args: unknown[]) => unknown} */ (Reflect.get(resolver, name)),
-        name,
-        undefined,
-        undefined,
-        undefined,
-        undefined,
-        { guards: true, filters: true, interceptors: true },
-        'graphql',
-      );
-    const resolvers = { wares: create('wares'), fail: create('fail') };
-    /** @type {import('express').Express} */
-    const app = this.host.httpAdapter.getInstance();
-    app.post('/graphql', async (req, response) => {
-      const { field, subscription } = req.body;
-      const context = subscription ? {} : { req };
-      /** @type {unknown} */
-      const data = await resolvers[/** @type {'wares'} */ (field)](undefined, {}, context, {});
-      response.json(data instanceof Error ? { error: data.message } : { data });
-    });
-  }
-}
-Reflect.defineMetadata(
-  'design:paramtypes',
-  [HttpAdapterHost, ExternalContextCreator],
-  GraphQLModule,
-);
-Module({})(GraphQLModule);
 
 /** Mounts paths as ServeStaticModule does. */
 class WaresModule {
@@ -114,6 +56,6 @@ class WaresModule {
   }
 }
 Reflect.defineMetadata('design:paramtypes', [HttpAdapterHost], WaresModule);
-Module({ imports: [GraphQLModule], controllers: [WaresController] })(WaresModule);
+Module({ controllers: [WaresController] })(WaresModule);
 
 export default [WaresModule];

@@ -1,7 +1,7 @@
 // @ts-check
 // Routes that wait for something other than the database.
 import { Controller, Get, Res, ServiceUnavailableException } from '@nestjs/common';
-import { ResponseDeadline } from '#dist/platform/http/request/response-deadline.js';
+import { ResponseDeadline } from '#dist/platform/http/response/response-deadline.js';
 import { decorate, feature } from './decorate.mjs';
 
 const NEVER = new Promise(() => undefined);

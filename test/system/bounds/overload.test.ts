@@ -73,26 +73,29 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     expect(remaining(await send(service, '/v1/pets'))).toBe(299);
     // Every scrape reports the same total.
     for (let scrape = 0; scrape < 2; scrape++) {
-      expect(await metric(service, 'pets_shed_total{bound="requests_in_progress"}')).toBe(7);
+      expect(await metric(service, 'pets_shed_total{bound="requests_in_progress"}')).toBe(6);
+      expect(await metric(service, 'pets_shed_total{bound="unauthenticated_requests"}')).toBe(1);
     }
     expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
   });
 
-  test('POST /v1/pets › a body that arrives slowly does not count', async () => {
-    const service = await start({ MAX_REQUESTS_IN_PROGRESS: '2' });
-    const owner = await createOwner(database);
-    const client = new ApiClient(service, owner.key);
+  test('POST /v1/pets › requests that wait for their bodies count, and the one that waits longest is closed first', async () => {
+    const service = await start({ MAX_REQUESTS_IN_PROGRESS: '5' });
+    const client = await cachedClient(service);
+    const { key } = await createOwner(database);
     const headers = ['Content-Type: application/json', `Content-Length: ${PET.length}`];
-    const head = requestHead('POST /v1/pets', owner.key, ...headers, 'Expect: 100-continue');
+    const head = requestHead('POST /v1/pets', key, ...headers, 'Expect: 100-continue');
     const slow: RawConnection[] = [];
     for (let index = 0; index < 10; index++) {
       const connection = await RawConnection.open(service, head);
       expect((await connection.response()).status).toBe(100);
       slow.push(connection);
     }
+    expect(await metric(service, 'pets_requests_in_progress')).toBe(5);
     expect((await client.get('/v1/pets')).status).toBe(200);
-    for (const connection of slow) {
-      expect((await connection.write(PET).response()).status).toBe(201);
+    for (const [index, connection] of slow.entries()) {
+      const { status } = await connection.write(PET).response();
+      expect(status).toBe(index < 6 ? 503 : 201);
       connection.close();
     }
     expect(await metric(service, 'pets_requests_in_progress')).toBe(0);

@@ -3,30 +3,41 @@ import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError, serviceOverloaded } from '../../errors/service-error.js';
+import type { Request } from '../request/request.js';
 
+/** What a request holds at least while it waits for its body: its head and its objects. */
+const MIN_BYTES = 24 * 1_024;
 /** A few callers that send slowly leave room for the others. */
-const SHARE_OF_A_CALLER = 1 / 32;
-
+const SHARE_OF_A_CALLER = 1 / 8;
 /** Uploads of the maximum size that have room at the same time. */
 const LARGEST_UPLOADS = 8;
 
+/** A request that waits for its body. */
+export interface ArrivingBody {
+  readonly callerId: string;
+  /** At least 24 KB. */
+  bytes: number;
+  /** Ends the request. Its connection closes after the response. */
+  readonly reject: (error: ServiceError) => void;
+}
+
 /**
- * Bounds the bytes of all request bodies that have arrived in part. A body that arrives together
- * with its head is complete, so it is not counted and never rejected.
+ * Bounds the requests that wait for their bodies, by the memory that they take. When room is needed,
+ * the one that has waited longest is rejected. A body that arrives with its head does not wait.
  */
 @Injectable()
 export class ArrivingBodies {
-  /** The number of requests that wait for their body. */
-  count = 0;
-  /** The bytes that have arrived of these bodies. */
+  /** The bytes that these requests hold. */
   bytes = 0;
-  /** The number of bodies that were rejected because they did not fit. */
+  /** The number of requests that were rejected to make room. */
   rejected = 0;
   private uploadBytes = 0;
   private readonly maxUploadBytes: number;
   private readonly maxBytes: number;
   private readonly maxBytesOfCaller: number;
   private readonly bytesByCaller = new Map<string, number>();
+  /** Longest waiting first. */
+  private readonly waiting = new Set<ArrivingBody>();
 
   constructor({ bounds }: Settings) {
     this.maxBytes = bounds.maxArrivingBytes;
@@ -34,27 +45,53 @@ export class ArrivingBodies {
     this.maxBytesOfCaller = Math.max(MAX_BODY_BYTES, this.maxBytes * SHARE_OF_A_CALLER);
   }
 
-  /**
-   * Counts more bytes of a body. Release them when the body is complete or rejected.
-   *
-   * @throws ServiceError service_unavailable if they do not fit
-   */
-  hold(callerId: string, bytes: number): void {
-    const ofCaller = (this.bytesByCaller.get(callerId) ?? 0) + bytes;
-    if (this.bytes + bytes > this.maxBytes || ofCaller > this.maxBytesOfCaller) {
-      this.rejected++;
-      throw serviceOverloaded('limit reached: arriving_bodies');
+  /** The number of requests that wait for their body. */
+  get count(): number {
+    return this.waiting.size;
+  }
+
+  /** Counts a request that waits for its body, until `remove`. */
+  add(callerId: string, reject: ArrivingBody['reject']): ArrivingBody {
+    const body = { callerId, bytes: 0, reject };
+    this.waiting.add(body);
+    this.resize(body, MIN_BYTES);
+    return body;
+  }
+
+  /** Counts the bytes of a body that have arrived. Rejects the longest waiting ones over a bound. */
+  resize(body: ArrivingBody, bytes: number): void {
+    if (bytes <= body.bytes || !this.waiting.has(body)) return;
+    this.hold(body, bytes);
+    while ((this.bytesByCaller.get(body.callerId) ?? 0) > this.maxBytesOfCaller) {
+      this.rejectOldest(body.callerId);
     }
-    this.bytes += bytes;
-    this.bytesByCaller.set(callerId, ofCaller);
+    while (this.bytes > this.maxBytes) this.rejectOldest();
+  }
+
+  /** Rejects the request that has waited longest. Returns false if none waits. */
+  rejectOldest(callerId?: string): boolean {
+    for (const body of this.waiting) {
+      if (callerId !== undefined && body.callerId !== callerId) continue;
+      this.rejected++;
+      this.remove(body);
+      body.reject(serviceOverloaded('limit reached: arriving_bodies'));
+      return true;
+    }
+    return false;
+  }
+
+  /** Counts a request no longer. */
+  remove(body: ArrivingBody): void {
+    if (!this.waiting.delete(body)) return;
+    this.hold(body, 0);
   }
 
   /**
-   * Reserves the memory of an upload. Returns a function that releases it.
+   * Reserves the memory of a body that its route reads, until the response ends.
    *
    * @throws ServiceError payload_too_large, or service_unavailable if it does not fit at present
    */
-  holdUpload(bytes: number): () => void {
+  reserve(request: Request, bytes: number): void {
     if (bytes > this.maxUploadBytes) {
       const message = PUBLIC_MESSAGES.payloadTooLarge(this.maxUploadBytes);
       throw new ServiceError('payload_too_large', message);
@@ -64,14 +101,19 @@ export class ArrivingBodies {
       throw serviceOverloaded('limit reached: arriving_bodies');
     }
     this.uploadBytes += bytes;
-    return () => (this.uploadBytes -= bytes);
+    request.reservedBytes = bytes;
   }
 
-  /** Counts the bytes of a body no longer. */
-  release(callerId: string, bytes: number): void {
-    const ofCaller = (this.bytesByCaller.get(callerId) ?? 0) - bytes;
-    this.bytes -= bytes;
-    if (ofCaller > 0) this.bytesByCaller.set(callerId, ofCaller);
-    else this.bytesByCaller.delete(callerId);
+  onClose({ reservedBytes = 0 }: Request): void {
+    this.uploadBytes -= reservedBytes;
+  }
+
+  private hold(body: ArrivingBody, bytes: number): void {
+    const more = bytes - body.bytes;
+    const ofCaller = (this.bytesByCaller.get(body.callerId) ?? 0) + more;
+    body.bytes = bytes;
+    this.bytes += more;
+    if (ofCaller > 0) this.bytesByCaller.set(body.callerId, ofCaller);
+    else this.bytesByCaller.delete(body.callerId);
   }
 }

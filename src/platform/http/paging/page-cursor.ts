@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { currentResponse } from '../request/request-context.js';
+import { currentRequest } from '../request/request-context.js';
 import { rulesOf } from '../validation/dto-rules.js';
 import type { PageQuery } from './page-query.dto.js';
 import { type Position, SORT_COLUMNS, type SortColumn, writeText } from './sort-columns.js';
@@ -46,7 +46,7 @@ export class PageCursor<const Columns extends readonly SortColumn[]> {
     const { limit } = query;
     const items = rows.slice(0, limit);
     const last = items.at(-1);
-    const request = currentResponse()?.req;
+    const request = currentRequest();
     if (!request || rows.length <= limit || last === undefined) return items;
     const filters = filtersOf(query).filter(([, texts]) => texts.length > 0);
     request.nextPage = {

@@ -1,14 +1,9 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { isIP } from 'node:net';
 import { trace } from '@opentelemetry/api';
-import {
-  type ArgumentsHost,
-  type ExecutionContext,
-  Injectable,
-  type NestMiddleware,
-} from '@nestjs/common';
+import { type ArgumentsHost, Injectable, type NestMiddleware } from '@nestjs/common';
 import { normalizeIp } from '@nestjs/throttler';
+import { CLS_ID, ClsService, ClsServiceManager } from 'nestjs-cls';
 import type { NextFunction, Request, Response } from './request.js';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
@@ -18,11 +13,17 @@ const IPV6_NETWORK_BITS = 64;
 const TRACE_PARENT =
   /^(?:00(?=.{53}$)|(?!00|ff)[0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
 
-const responses = new AsyncLocalStorage<Response>();
+/** The key of the request in the AsyncLocalStorage. */
+const REQUEST = Symbol('request');
 
-/** Identifies the request, and sets the headers of every response. */
+/**
+ * Identifies the request, and sets the headers of every response. Everything that runs for the request
+ * finds it with `ClsService`: the logger its identifiers, others its caller.
+ */
 @Injectable()
 export class RequestContext implements NestMiddleware {
+  constructor(private readonly cls: ClsService) {}
+
   use(request: Request, response: Response, next: NextFunction): void {
     request.receivedAt = performance.now();
     request.id = requestId(request.headers['x-request-id']);
@@ -32,22 +33,21 @@ export class RequestContext implements NestMiddleware {
     request.clientAddress = clientAddress(request);
     response.setHeader('X-Request-Id', request.id);
     response.setHeader('X-Content-Type-Options', 'nosniff');
-    responses.run(response, next);
+    this.cls.runWith({ [CLS_ID]: request.id, [REQUEST]: request }, next);
   }
 }
 
-/** Returns the response to the request that the calling code handles. */
-export function currentResponse(): Response | undefined {
-  return responses.getStore();
+/** Returns the request that the calling code handles, undefined outside of one. */
+export function currentRequest(): Request | undefined {
+  return ClsServiceManager.getClsService().get(REQUEST);
 }
 
 /** Returns the identifiers of the request that the calling code handles, for its log lines. */
 export function currentRequestIds() {
-  const response = responses.getStore();
+  const request = currentRequest();
   // A connection or timer that a request has created stays in the context of this request.
-  if (!response || response.destroyed) return undefined;
-  const { id, traceId } = response.req;
-  return { requestId: id, traceId };
+  if (!request || request.res?.destroyed) return undefined;
+  return { requestId: request.id, traceId: request.traceId };
 }
 
 /** Returns the caller's `X-Request-Id` if it is well-formed, otherwise a generated id. */
@@ -114,21 +114,4 @@ export function requestOf(host: ArgumentsHost): Request {
 
 export function responseOf(host: ArgumentsHost): Response {
   return host.switchToHttp().getResponse<Response>();
-}
-
-/** Returns a function that calls `read` once per handler and controller, and caches its value. */
-export function perRoute<Value>(
-  read: (context: ExecutionContext) => Value,
-): (context: ExecutionContext) => Value {
-  // By controller first, because controllers that inherit a handler may have other decorators.
-  const cache = new WeakMap<object, WeakMap<object, { value: Value }>>();
-  return (context) => {
-    const controller = context.getClass();
-    const handler = context.getHandler();
-    let routes = cache.get(controller);
-    if (!routes) cache.set(controller, (routes = new WeakMap()));
-    let route = routes.get(handler);
-    if (!route) routes.set(handler, (route = { value: read(context) }));
-    return route.value;
-  };
 }

@@ -22,6 +22,9 @@ declare module 'express-serve-static-core' {
     /** Why the rest of the body cannot arrive. */
     bodyFailure?: ServiceError;
 
+    /** The connection closes after the response, and the service reads nothing until then. */
+    ignoresInput?: boolean;
+
     // Set by Overload:
 
     /** The request is counted as one in progress, until the head of its response is written. */
@@ -52,10 +55,19 @@ declare module 'express-serve-static-core' {
     /** The query parameters of the next page, which become the `Link` header. */
     nextPage?: Readonly<Record<string, string | readonly string[]>>;
 
-    // Set by JsonBodyGuard:
+    // Set by BodyGuard:
 
-    /** When the response is due, on the clock of `performance.now()`, in milliseconds. */
-    dueAt?: number;
+    /** The client has not sent its body yet. */
+    waitsForBody?: boolean;
+    /** How long the body took to arrive, in milliseconds. */
+    bodyMs?: number;
+    /** The memory that is reserved for the body of an upload. */
+    reservedBytes?: number;
+
+    // Set by ResponseDeadlineGuard:
+
+    /** Sends a 503 unless the response ends before. */
+    deadline?: NodeJS.Timeout;
 
     // Set by sendError:
 

@@ -29,7 +29,10 @@ export function sendNothing(response: Response): void {
 export function allowPrivateCaching(response: Response): void {
   response.setHeader('Cache-Control', 'private, no-cache');
   const vary = response.getHeader('vary');
-  response.setHeader('Vary', typeof vary === 'string' ? `${vary}, Authorization` : 'Authorization');
+  response.setHeader(
+    'Vary',
+    vary === undefined ? 'Authorization' : `${String(vary)}, Authorization`,
+  );
 }
 
 function sendTagged(request: Request, response: Response, body: string | Uint8Array): void {

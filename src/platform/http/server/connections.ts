@@ -5,13 +5,9 @@ import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/comm
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Express } from 'express';
 import { Settings } from '../../config/settings.js';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
-import { serviceUnavailable } from '../../errors/service-error.js';
 import { clientNetwork } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
-import { sendError } from '../response/send-json.js';
-import { Arrivals } from './arrivals.js';
-import type { HttpAdapter } from './http-adapter.js';
+import { ignoreInput, watchParser } from './ignored-input.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
 interface Connection {
@@ -20,6 +16,11 @@ interface Connection {
   readonly address: string;
   /** The response to the request in progress, until it is completely sent. */
   response: Response | undefined;
+}
+
+/** Is informed about each request that was processed. */
+export interface ResponseObserver {
+  onClose(request: Request, response: Response): void;
 }
 
 const CHECK_INTERVAL_MS = 500;
@@ -35,13 +36,12 @@ const SHED_PAUSE_MS = { min: 400, max: 900 };
  */
 @Injectable()
 export class Connections implements NestMiddleware, OnModuleInit {
-  private readonly arrivals = new Arrivals();
   private readonly bySocket = new Map<Socket, Connection>();
   private readonly byAddress = new Map<string, Set<Connection>>();
   /** Connections without a request in progress, longest idle first. */
   private readonly idle = new Set<Connection>();
-  /** The number of admitted requests without a response, which a slow reader does not increase. */
-  inProgress = 0;
+  /** Called when the response to a request is sent or its connection has closed. Set by `createApp`. */
+  observers: readonly ResponseObserver[] = [];
 
   /** As many as the settings and the limit of open files allow. */
   readonly maxConnections: number;
@@ -74,17 +74,17 @@ export class Connections implements NestMiddleware, OnModuleInit {
 
   /** Observes the connections of the server until it closes. */
   onModuleInit(): void {
-    const adapter = this.host.httpAdapter as unknown as HttpAdapter;
-    const server = adapter.getHttpServer() as Server;
-    adapter.onHead = (request) => this.endRequest(request);
-    server.on('connection', (socket) => this.add(socket));
+    const server = this.host.httpAdapter.getHttpServer() as Server;
+    server.on('connection', (socket: Socket) => {
+      watchParser(socket);
+      this.add(socket);
+    });
     // An idle connection has timed out, or the client does not read its response.
     server.on('timeout', (socket: Socket) => {
       if (this.requestOf(socket)) this.closed.stalled++;
       socket.destroy();
     });
-    this.arrivals.attach(server);
-    const timer = setInterval(() => this.check(performance.now()), CHECK_INTERVAL_MS).unref();
+    const timer = setInterval(() => this.boundUnsentBytes(), CHECK_INTERVAL_MS).unref();
     server.once('close', () => clearInterval(timer));
   }
 
@@ -100,24 +100,14 @@ export class Connections implements NestMiddleware, OnModuleInit {
     if (!connection || !socket.writable) return;
     if (connection.response) {
       this.closed.pipelined_requests++;
-      stopParsing(socket);
-      socket.pause();
+      ignoreInput(request);
       lingerAfterResponse(connection.response);
       return;
     }
     connection.response = response;
     this.idle.delete(connection);
-    response.on('close', () => {
-      connection.response = undefined;
-      this.endRequest(request);
-      if (this.bySocket.has(socket)) this.idle.add(connection);
-    });
-    this.arrivals.start(request, response, next);
-  }
-
-  private endRequest(request: Request): void {
-    if (request.isInProgress) this.inProgress--;
-    request.isInProgress = false;
+    response.on('close', () => this.end(response));
+    next();
   }
 
   /** Returns the request in progress of a connection. */
@@ -154,6 +144,16 @@ export class Connections implements NestMiddleware, OnModuleInit {
     const express = this.host.httpAdapter.getInstance<Express>();
     const trusts = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
     return trusts(address, 0);
+  }
+
+  private end(response: Response): void {
+    const { req: request } = response;
+    const connection = this.bySocket.get(request.socket);
+    if (connection) {
+      connection.response = undefined;
+      this.idle.add(connection);
+    }
+    for (const observer of this.observers) observer.onClose(request, response);
   }
 
   private add(socket: Socket): void {
@@ -194,8 +194,8 @@ export class Connections implements NestMiddleware, OnModuleInit {
     this.closed[bound]++;
     for (const candidate of candidates) {
       const { response } = candidate;
-      // One whose client does not read its response can go.
-      if (response && !response.writableEnded && !response.writableNeedDrain) continue;
+      // One that waits for its client can go.
+      if (response && !waitsForClient(response)) continue;
       this.remove(candidate);
       candidate.socket.destroy();
       return true;
@@ -212,15 +212,10 @@ export class Connections implements NestMiddleware, OnModuleInit {
     if (sameAddress?.size === 0) this.byAddress.delete(address);
   }
 
-  private check(nowMs: number): void {
+  private boundUnsentBytes(): void {
     let unsentBytes = 0;
     const unsent: { socket: Socket; bytes: number }[] = [];
     for (const { socket, response } of this.bySocket.values()) {
-      if (response && !response.headersSent && nowMs >= (response.req.dueAt ?? Infinity)) {
-        const { responseDeadline } = PUBLIC_MESSAGES;
-        const cause = 'response deadline: the handler has sent no response';
-        sendError(response, serviceUnavailable(cause, responseDeadline));
-      }
       // What this process buffers until the client reads it.
       const bytes = (response ?? socket).writableLength;
       if (bytes === 0) continue;
@@ -237,6 +232,11 @@ export class Connections implements NestMiddleware, OnModuleInit {
   }
 }
 
+/** Returns whether a response waits for the rest of the request, or for its client to read. */
+function waitsForClient({ req, writableEnded, writableNeedDrain }: Response): boolean {
+  return req.waitsForBody === true || writableEnded || writableNeedDrain;
+}
+
 /** Returns how many files the process can open. Node raises the limit at start. */
 function openFilesLimit(): number {
   // Windows has no such limit.
@@ -244,20 +244,4 @@ function openFilesLimit(): number {
     userLimits?: { open_files: { soft: number | 'unlimited' } };
   };
   return Number(userLimits?.open_files.soft) || Infinity;
-}
-
-/** The value by which a handler of Node's HTTP parser makes it ignore the rest of what it has read. */
-const IGNORE_REST = 2;
-
-/**
- * Stops Node's HTTP parser within the bytes that it has already read.
- * This saves memory: up to 64 KiB of further requests would become thousands of objects that stay
- * until the connection closes.
- * It relies on `socket.parser.onIncoming`, which Node calls for each request and does not document.
- * If a Node release changes it, test/bounds/attacks.test.ts fails: further requests are still not
- * processed, but they take memory.
- */
-function stopParsing(socket: Socket): void {
-  const { parser } = socket as Socket & { parser?: { onIncoming: () => number } };
-  if (parser) parser.onIncoming = () => IGNORE_REST;
 }

@@ -1,7 +1,12 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
-import type { Response } from '../request/request.js';
-import { SmallChunks } from './small-chunks.js';
+import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
+import { ServiceError } from '../../errors/service-error.js';
+import type { Request, Response } from '../request/request.js';
+import { ignoreChunks } from './ignored-input.js';
+
+/** Chunks of a body with `Transfer-Encoding: chunked`. */
+const MAX_CHUNKS = 256;
 
 /**
  * Creates requests and responses with Express's prototypes. Express otherwise replaces the
@@ -18,21 +23,19 @@ import { SmallChunks } from './small-chunks.js';
 export function createExpressMessages(beforeHead: (response: Response) => void) {
   const app = express();
   class ExpressRequest extends IncomingMessage {
-    private hasChunk = false;
-    private chunks: SmallChunks | undefined;
+    private chunks = 0;
 
     // Node passes each chunk of the body to it, and null at the end.
     override push(chunk: Buffer | null): boolean {
-      // Most bodies are one chunk.
-      if (!this.hasChunk || (chunk === null && !this.chunks)) {
-        this.hasChunk = true;
-        return super.push(chunk);
-      }
-      this.chunks ??= new SmallChunks((merged) => void super.push(merged));
-      this.chunks.push(chunk);
-      // Pauses the connection until the chunks are read. Node would otherwise read up to 2 MiB of
-      // it at once, which occupies the event loop for long if the chunks are small.
-      return false;
+      if (chunk === null || ++this.chunks <= MAX_CHUNKS) return super.push(chunk);
+      if (this.headers['transfer-encoding'] === undefined) return super.push(chunk);
+      const request = this as unknown as Request;
+      request.bodyFailure ??= new ServiceError('payload_too_large', PUBLIC_MESSAGES.tooManyChunks);
+      ignoreChunks(this.socket);
+      // Otherwise, the end of the stream closes the connection before the response.
+      request.complete = true;
+      request.ignoresInput = true;
+      return super.push(null);
     }
   }
   class ExpressResponse<Message extends IncomingMessage> extends ServerResponse<Message> {

@@ -1,19 +1,17 @@
 import http from 'node:http';
 import { parse as parseQuery, stringify as writeQuery } from 'node:querystring';
-import { type RequestMethod, StreamableFile } from '@nestjs/common';
+import { StreamableFile } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import { createExpressMessages } from './express-messages.js';
 import { MAX_HEAD_BYTES, MAX_HEADERS } from '../../config/bounds.js';
 import type { Settings } from '../../config/settings.js';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { middlewareRoutes } from '../routing/allowed-methods.js';
 import type { PublicUrl } from '../routing/public-url.js';
 import { allowPrivateCaching, sendBody, sendError, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { decodedPath, hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
-import { BatchedWrites } from './batched-writes.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
 /** How often Node checks for request timeouts. A 408 can be late by this time. */
@@ -23,15 +21,14 @@ const CONNECTIONS_CHECK_MS = 1_000;
 export class HttpAdapter extends ExpressAdapter {
   private readonly express;
   private endsConnections = false;
-  /** Called before the head of each response is written. An event would cost more CPU. */
-  onHead: ((request: Request) => void) | undefined;
-  private readonly writes = new BatchedWrites();
+  /** Called before the head of each response is written. Set by Overload. */
+  beforeHead: ((request: Request, response: Response) => void) | undefined;
 
   constructor(
     private readonly publicUrl: PublicUrl,
     private readonly settings: Settings,
   ) {
-    const express = createExpressMessages((response) => this.beforeHead(response));
+    const express = createExpressMessages((response) => this.completeHead(response));
     express.app.set('case sensitive routing', true);
     express.app.set('strict routing', true);
     // No limit on their number: Node would ignore parameters after the first 1,000.
@@ -78,7 +75,6 @@ export class HttpAdapter extends ExpressAdapter {
       // A client may end its side of the connection after its request and wait for the response.
       httpAllowHalfOpen: true,
     });
-    server.on('connection', (socket) => this.writes.hold(socket));
     this.httpServer = server;
   }
 
@@ -88,34 +84,21 @@ export class HttpAdapter extends ExpressAdapter {
   }
 
   closeIdleConnections(): void {
-    // Node treats a connection as idle even while BatchedWrites still holds its response.
-    this.writes.flush();
     (this.httpServer as http.Server).closeIdleConnections();
   }
 
-  private beforeHead(response: Response): void {
-    this.onHead?.(response.req);
+  private completeHead(response: Response): void {
+    const { req: request } = response;
+    this.beforeHead?.(request, response);
     if (this.endsConnections) response.setHeader('Connection', 'close');
     // sendBody has set the rules of successful reads.
     if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
-    const { req: request } = response;
     // The client is still sending a body that the service does not read. Or Node's parser loses
     // requests after this one and hides their errors, as it does after an Upgrade header.
-    if ((!request.complete && hasBody(request)) || request.headers.upgrade !== undefined) {
+    const isComplete = request.complete && !request.ignoresInput;
+    if ((!isComplete && hasBody(request)) || request.headers.upgrade !== undefined) {
       lingerAfterResponse(response);
     }
-  }
-
-  /** Overrides ExpressAdapter.createMiddlewareFactory, because middleware is not a route of its path. */
-  override createMiddlewareFactory(
-    method: RequestMethod,
-  ): ReturnType<ExpressAdapter['createMiddlewareFactory']> {
-    const register = super.createMiddlewareFactory(method);
-    return (path, callback) => {
-      register(path, callback);
-      const route = this.express.app.router.stack.at(-1)?.route;
-      if (route) middlewareRoutes.add(route);
-    };
   }
 
   /** Overrides ExpressAdapter.reply to send the result of a handler as JSON or StreamableFile. */

@@ -10,10 +10,11 @@ import { ServiceError } from '../../errors/service-error.js';
 import { LOGGER } from '../../logging/logger.js';
 import { loggedAddress } from '../request/logged-address.js';
 import { AddressLimits } from '../request/address-limits.js';
-import { hasBody, requestId } from '../request/request-context.js';
+import { requestId } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 import { sendError } from '../response/send-json.js';
 import { Connections } from './connections.js';
+import { ignoreInput } from './ignored-input.js';
 import { lingerAfterResponse, lingerThenDestroy } from './lingering-close.js';
 
 /**
@@ -59,14 +60,12 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
         if (!request.complete) this.onMalformed(request.socket, invalidMessage());
       });
     }
-    if (error) this.reject(request, response, error).catch(next);
-    // One tick later, Node has also parsed a body that arrived with the head. Before that, a
-    // rejection would close the connection, because the body is not complete.
-    else if (hasBody(request)) {
-      setImmediate(() => {
-        if (!request.socket.destroyed) next();
-      });
-    } else next();
+    if (!error) {
+      next();
+      return;
+    }
+    ignoreInput(request);
+    this.reject(request, response, error).catch(next);
   }
 
   private async reject(request: Request, response: Response, error: ServiceError): Promise<void> {
