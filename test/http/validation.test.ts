@@ -1,18 +1,14 @@
 import 'reflect-metadata';
-import { type ArgumentMetadata, ParseIntPipe, type Type, ValidationPipe } from '@nestjs/common';
+import { type ArgumentMetadata, type Type, ValidationPipe } from '@nestjs/common';
 import { Expose, Transform, Type as NestedType } from 'class-transformer';
 import {
-  ArrayMaxSize,
   ArrayNotEmpty,
-  IsArray,
+  IsDefined,
   IsInt,
   IsNumber,
   IsObject,
   IsOptional,
   IsString,
-  Matches,
-  MaxLength,
-  ValidateBy,
   ValidateNested,
 } from 'class-validator';
 import fc from 'fast-check';
@@ -49,6 +45,7 @@ class Name {
 class Order {
   @ValidateNested()
   @NestedType(() => Name)
+  @IsDefined()
   buyer!: Name;
 
   @ArrayNotEmpty()
@@ -93,20 +90,17 @@ describe('a nested DTO', () => {
 });
 
 test('400 with the first 50 messages when an array has many invalid items', async () => {
-  const items = Array.from({ length: 400 }, () => ({ first: 1, number: 1 }));
+  const items = Array.from({ length: 300 }, () => ({ first: 1, number: 1 }));
   const { message = '' } = await outcome({ buyer: VALID_NAME, items }, Order);
 
-  expect(message).toMatch(/; items\.49\.first must be a string; and 350 more\.$/);
+  expect(message).toMatch(/; items\.49\.first must be a string; and 250 more\.$/);
   expect(message.length).toBeLessThan(5_000);
 });
 
-test("a parameter that is not a DTO reaches the author's pipe as the client sent it", async () => {
+test('a parameter that is not a DTO is converted by its type, as in NestJS', async () => {
   const sent = { type: 'param', metatype: Number, data: 'id' } as const;
-
-  expect(await pipe.transform('0x10', sent)).toBe('0x10');
-  await expect(
-    new ParseIntPipe().transform((await pipe.transform('0x10', sent)) as string, sent),
-  ).rejects.toThrow();
+  expect(await pipe.transform('16', sent)).toBe(16);
+  expect(await pipe.transform('16', { ...sent, metatype: BigInt as unknown as Type })).toBe('16');
 });
 
 test('a property of the body that is a DTO is named when it is not an object', async () => {
@@ -137,114 +131,6 @@ test.each(['text', 7, true, null, [], [VALID_NAME]])(
     });
   },
 );
-
-class Workshop {
-  @ValidateNested()
-  @NestedType(() => Name)
-  owner!: Name;
-
-  @ArrayMaxSize(2)
-  @ValidateNested({ each: true })
-  @NestedType(() => Name)
-  members!: Name[];
-
-  @IsOptional()
-  @ValidateNested()
-  @NestedType(() => Name)
-  guest?: Name;
-}
-
-class SubWorkshop extends Workshop {
-  @IsString()
-  town!: string;
-}
-
-test('400 for an inherited array of DTOs that is too long', async () => {
-  const workshop = { owner: VALID_NAME, members: Array(3).fill(VALID_NAME), town: 'Ulm' };
-
-  expect(await outcome(workshop, SubWorkshop)).toEqual({
-    message: 'members must contain no more than 2 elements.',
-  });
-});
-
-describe('a nested DTO without @IsObject()', () => {
-  const WORKSHOP = { owner: VALID_NAME, members: [VALID_NAME] };
-
-  test('is accepted as an object, and may be missing if it is optional', async () => {
-    expect(await outcome(WORKSHOP, Workshop)).toHaveProperty('dto');
-    expect(await outcome({ ...WORKSHOP, members: [] }, Workshop)).toHaveProperty('dto');
-    expect(await outcome({ ...WORKSHOP, guest: VALID_NAME }, Workshop)).toHaveProperty('dto');
-  });
-
-  test.each([
-    ['missing', { owner: undefined }, 'owner is required and must be an object.'],
-    ['an array', { owner: [] }, 'owner must be an object.'],
-    ['an array of a valid object', { owner: [VALID_NAME] }, 'owner must be an object.'],
-    ['null', { owner: null }, 'owner must be an object.'],
-    ['an array of arrays', { members: [[VALID_NAME]] }, 'each item of members must be an object.'],
-    ['an object in place of a list', { members: VALID_NAME }, 'members must contain no more than'],
-    ['an optional array', { guest: [VALID_NAME] }, 'guest must be an object.'],
-  ])('%s › 400', async (_title, change, message) => {
-    expect(await outcome({ ...WORKSHOP, ...change }, Workshop)).toEqual({
-      message: expect.stringContaining(message),
-    });
-  });
-});
-
-/** A rule that throws for values other than text. */
-function IsTrimmed(): PropertyDecorator {
-  const validate = (value: string): boolean => value.trim() === value;
-  return ValidateBy({ name: 'isTrimmed', validator: { validate } });
-}
-
-class Coded {
-  @IsString()
-  @MaxLength(3)
-  @Matches(/^[a-z]+$/)
-  @IsTrimmed()
-  descending?: string;
-
-  @IsTrimmed()
-  @Matches(/^[a-z]+$/)
-  @MaxLength(3)
-  @IsString()
-  ascending?: string;
-
-  @IsArray()
-  @ArrayMaxSize(2)
-  @IsString({ each: true })
-  list?: string[];
-}
-
-class SubCoded extends Coded {
-  @IsInt()
-  count = 1;
-}
-
-describe.each([Coded, SubCoded])('400 with the most basic rule that a value breaks: %p', (Dto) => {
-  const VALID = { descending: 'ab', ascending: 'ab', list: [] };
-
-  it.each([
-    [undefined, 'is required and must be a string'],
-    [1234, 'must be a string'],
-    ['ABCD', 'must be shorter than or equal to 3 characters'],
-    ['ABC', 'must match /^[a-z]+$/ regular expression'],
-  ])('%p in any order of the decorators', async (value, rule) => {
-    for (const property of ['descending', 'ascending']) {
-      expect(await outcome({ ...VALID, [property]: value }, Dto)).toEqual({
-        message: `${property} ${rule}.`,
-      });
-    }
-  });
-
-  it.each([
-    [undefined, 'is required and must be an array'],
-    ['a', 'must be an array'],
-    [[1, 2, 3], 'must contain no more than 2 elements'],
-  ])('%j in a list', async (value, rule) => {
-    expect(await outcome({ ...VALID, list: value }, Dto)).toEqual({ message: `list ${rule}.` });
-  });
-});
 
 class Renamed {
   @Expose({ name: 'first_name' })
@@ -333,9 +219,6 @@ function copyOf(value: unknown): unknown {
 describe.each(DTOS)('%p', (Dto, members) => {
   const nestPipe = new ValidationPipe({ transform: true, whitelist: true });
 
-  // Its first use of a class adds the rule that nested DTOs are objects, which both pipes then have.
-  beforeAll(() => outcome({}, Dto));
-
   /** What NestJS' own pipe returns, undefined if it rejects the value. */
   async function nestResult(value: unknown): Promise<unknown> {
     return nestPipe
@@ -365,47 +248,17 @@ describe.each(DTOS)('%p', (Dto, members) => {
   });
 });
 
-/** A JSON object with 11,000 more members, about 100 KiB, that counts how often they are read. */
-function hostile(members: object, reads: { count: number }): object {
-  const value = { ...members };
+test('11,000 members without a rule are not copied, even if a @Transform() may read them', async () => {
+  let reads = 0;
+  const sent = { first_name: 'Ada', title: ' Countess ', count: 0 };
   for (let index = 0; index < 11_000; index++) {
-    const get = (): number => ++reads.count;
-    Object.defineProperty(value, `x${index}`, { enumerable: true, configurable: true, get });
+    const get = (): number => (reads++, index);
+    Object.defineProperty(sent, `x${index}`, { enumerable: true, configurable: true, get });
   }
-  return value;
-}
-
-describe('11,000 members without a rule are never read', () => {
-  it.each<[string, Type, (reads: { count: number }) => object]>([
-    ['a DTO', Name, (reads) => hostile(VALID_NAME, reads)],
-    ['a pet', NewPet, (reads) => hostile({ name: 'Frank', categoryId: 1 }, reads)],
-    [
-      'a nested DTO',
-      Order,
-      (reads) => ({ buyer: hostile(VALID_NAME, reads), items: [VALID_NAME] }),
-    ],
-    [
-      'an item of an array',
-      Order,
-      (reads) => ({ buyer: VALID_NAME, items: [VALID_NAME, hostile(VALID_NAME, reads)] }),
-    ],
-  ])('in %s', async (_title, Dto, create) => {
-    const reads = { count: 0 };
-
-    expect(await outcome(create(reads), Dto)).toHaveProperty('dto');
-    expect(reads.count).toBe(0);
-  });
-
-  test('even if a @Transform() may read others', async () => {
-    const reads = { count: 0 };
-    const members = { first_name: 'Ada', title: ' Countess ', count: 0, numbers: [1, 2] };
-    const sent = hostile(members, reads);
-
-    expect(await outcome(sent, Renamed)).toEqual({
-      dto: { firstName: 'Ada', count: 2, title: 'Countess' },
-    });
-    expect(reads.count).toBe(0);
-  });
+  const { dto } = await outcome(sent, Renamed);
+  expect(dto).toEqual({ firstName: 'Ada', title: 'Countess' });
+  // Once, to count what they contain.
+  expect(reads).toBe(11_000);
 });
 
 class Notes {
@@ -425,15 +278,15 @@ describe('400 for more than 1,000 values in nested objects', () => {
     [
       'properties of DTOs',
       Order,
-      { buyer: VALID_NAME, items: Array(498).fill(VALID_NAME) },
-      { buyer: VALID_NAME, items: Array(499).fill(VALID_NAME) },
+      { buyer: VALID_NAME, items: Array(332).fill(VALID_NAME) },
+      { buyer: VALID_NAME, items: Array(333).fill(VALID_NAME) },
     ],
-    ['members', Notes, { notes: objectOf(998) }, { notes: objectOf(999) }],
+    ['members', Notes, { notes: objectOf(1_000) }, { notes: objectOf(1_001) }],
     [
       'members and items',
       Notes,
-      { notes: { x: Array(996).fill([]) } },
-      { notes: { x: Array(997).fill([]) } },
+      { notes: { x: Array(998).fill([]) } },
+      { notes: { x: Array(999).fill([]) } },
     ],
   ])('%s', async (_what, Dto, accepted, rejected) => {
     expect(await outcome(accepted, Dto)).toHaveProperty('dto');
@@ -450,33 +303,6 @@ describe('400 for more than 1,000 values in nested objects', () => {
     expect(await outcome({ first: objectOf(5_000), number: null }, Name)).toEqual({
       message: expect.stringMatching(/^first must be a string; number must be/) as string,
     });
-  });
-});
-
-describe('400 for text that PostgreSQL cannot store', () => {
-  const text = { first: 'Ada', number: 1 };
-
-  it.each<[string, Type, object, string]>([
-    ['NUL', Name, { ...text, first: 'a\0' }, 'first'],
-    ['a lone surrogate', Name, { ...text, first: 'a\ud800' }, 'first'],
-    [
-      'a nested DTO',
-      Order,
-      { buyer: text, items: [text, { ...text, first: '\udc00' }] },
-      'items.1.first',
-    ],
-    ['an item of an array', Notes, { notes: {}, lines: ['a', '\0'] }, 'lines'],
-    ['a member of an object', Notes, { notes: { a: { b: ['\ud800'] } } }, 'notes'],
-    ['the name of a member', Notes, { notes: { '\ud800': 1, '\udc00': 1 } }, 'notes'],
-  ])('%s', async (_what, Dto, value, property) => {
-    expect(await outcome(value, Dto)).toEqual({
-      message: `${property} must not contain NUL or a lone surrogate.`,
-    });
-  });
-
-  it('not for pairs of surrogates, nor in members without a rule', async () => {
-    const { dto } = await outcome({ ...text, first: '🐈', other: '\0' }, Name);
-    expect(dto).toEqual({ first: '🐈', number: 1n });
   });
 });
 

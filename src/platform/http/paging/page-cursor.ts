@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { currentRequest } from '../request/request-context.js';
-import { rulesOf } from '../validation/dto-rules.js';
+import { propertiesOf } from '../validation/dto-rules.js';
 import type { PageQuery } from './page-query.dto.js';
 import { type Position, SORT_COLUMNS, type SortColumn, writeText } from './sort-columns.js';
 
@@ -87,9 +87,7 @@ function filtersOf(query: PageQuery): [name: string, texts: string[]][] {
   const dto = query.constructor as Type;
   let names = filterNames.get(dto);
   if (!names) {
-    names = Object.keys(rulesOf(dto).byProperty).filter(
-      (name) => name !== 'limit' && name !== 'cursor',
-    );
+    names = propertiesOf(dto).filter((name) => name !== 'limit' && name !== 'cursor');
     filterNames.set(dto, names);
   }
   const values = query as unknown as Readonly<Record<string, FilterValue>>;

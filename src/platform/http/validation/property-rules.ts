@@ -14,9 +14,6 @@ const toBigInt = ({ value }: TransformFnParams): unknown =>
 const toInteger = ({ value }: TransformFnParams): unknown =>
   typeof value === 'string' && CANONICAL_DECIMAL.test(value) ? Number(value) : value;
 
-/** The conversions before a rule checks a value. They read no other, and keep it if it is invalid. */
-export const CONVERSIONS: ReadonlySet<unknown> = new Set([toBigInt, toInteger]);
-
 /**
  * Accepts a JSON number whose value is an integer in int64, and in the range. The DTO holds it as a
  * bigint.

@@ -20,7 +20,7 @@ export class NewNote {
   language?: string;
 }
 
-export class NoteChanges extends PartialType(NewNote) {}
+export class NoteChanges extends PartialType(NewNote, { skipNullProperties: false }) {}
 
 export class NoteText extends PickType(NoteChanges, ['text']) {}
 
