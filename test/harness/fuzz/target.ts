@@ -35,7 +35,8 @@ export interface FuzzRequest {
 /** The service, and checks that hold for all of its responses. */
 export class Target {
   private connection: RawConnection | undefined;
-  private readonly remaining = new Map<number, number>();
+  /** The request for the interface description is counted for the address. */
+  private readonly remaining = new Map([[ADDRESS_LIMIT, ADDRESS_LIMIT - 1]]);
 
   private constructor(
     readonly service: TestService,
