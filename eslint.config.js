@@ -1,11 +1,41 @@
 // @ts-check
 import eslint from '@eslint/js';
+import nestjs from '@darraghor/eslint-plugin-nestjs-typed';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 import { typedSql } from './scripts/typed-sql-rule.mjs';
 
 /** Settings are read, checked and described in one place. */
 const ENVIRONMENT_MESSAGE = 'Only src/platform/config reads the environment: add a setting there.';
+
+/** @type {{ name: string, importNames?: string[], message: string }[]} */
+const RESTRICTED_IMPORTS = [
+  {
+    name: '@nestjs/websockets',
+    message:
+      'Connections of a gateway pass no guard. Send events with @Sse(), or run a gateway as a service of its own.',
+  },
+  {
+    name: '@nestjs/throttler',
+    importNames: ['ThrottlerGuard', 'ThrottlerModule'],
+    message: 'It would replace the rate limit headers. Use @Throttle().',
+  },
+  {
+    name: 'nestjs-pino',
+    importNames: ['LoggerModule'],
+    message: 'It would log each request again, with its API key. Use the Logger of NestJS.',
+  },
+  {
+    name: '@nestjs/cache-manager',
+    importNames: ['CacheInterceptor'],
+    message:
+      'It would send the response for one owner to others. Use CACHE_MANAGER with a key that contains the owner.',
+  },
+  {
+    name: 'body-parser',
+    message: 'BodyGuard reads JSON, after the guards that can reject the request.',
+  },
+];
 
 export default defineConfig(
   globalIgnores(['dist/', 'node_modules/', 'coverage/', 'reports/', '.data/']),
@@ -107,6 +137,31 @@ export default defineConfig(
           message: ENVIRONMENT_MESSAGE,
         },
       ],
+    },
+  },
+  {
+    // A DTO or a handler that NestJS would accept silently and that does less than it seems to.
+    files: ['src/**', 'examples/**/*.ts', 'test/harness/features/**/*.ts'],
+    // An entity uses rules to describe its columns.
+    ignores: ['**/*.entity.ts'],
+    plugins: { nestjs: nestjs.plugin },
+    rules: {
+      'nestjs/all-properties-are-whitelisted': [
+        'error',
+        {
+          additionalDecorators: ['IsInt64', 'IsIntegerParameter', 'IsOneOf', 'IsText', 'PetName'],
+        },
+      ],
+      'nestjs/validated-non-primitive-property-needs-type-decorator': 'error',
+      'nestjs/validate-nested-of-array-should-set-each': 'error',
+      'nestjs/param-decorator-name-matches-route-param': 'error',
+    },
+  },
+  {
+    // Packages that do not fit, and what to use instead.
+    files: ['src/**', 'examples/**/*.ts'],
+    rules: {
+      'no-restricted-imports': ['error', { paths: RESTRICTED_IMPORTS }],
     },
   },
   {
