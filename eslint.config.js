@@ -144,7 +144,7 @@ export default defineConfig(
     files: ['src/**', 'examples/**/*.ts', 'test/harness/features/**/*.ts'],
     // An entity uses rules to describe its columns.
     ignores: ['**/*.entity.ts'],
-    plugins: { nestjs: nestjs.plugin },
+    plugins: { nestjs: /** @type {import('eslint').ESLint.Plugin} */ (nestjs.plugin) },
     rules: {
       'nestjs/all-properties-are-whitelisted': [
         'error',
