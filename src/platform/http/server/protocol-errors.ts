@@ -17,6 +17,10 @@ import { Connections } from './connections.js';
 import { ignoreInput } from './ignored-input.js';
 import { lingerAfterResponse, lingerThenDestroy } from './lingering-close.js';
 
+// The same for every request.
+const HEADERS_TOO_LARGE = new ServiceError('headers_too_large', PUBLIC_MESSAGES.headersTooLarge);
+const INVALID_MESSAGE = invalidRequest('The request is not a valid HTTP message.');
+
 /**
  * Sends the errors of the HTTP protocol, which Node's HTTP server would send without rate limit
  * headers and an Error body. They are counted for the address, because no API key was read.
@@ -43,7 +47,8 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
     server.on('checkExpectation', (...message) => server.emit('request', ...message));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       // The client has reset the connection, or the service has ended it. Nobody receives a response.
-      if (socket.writable) this.onMalformed(socket as Socket, toServiceError(error));
+      if (socket.writable)
+        this.onMalformed(socket as Socket, PARSER_ERRORS.get(error.code) ?? INVALID_MESSAGE);
     });
     server.on('connect', (_request, socket) => {
       socket.on('error', () => socket.destroy());
@@ -53,11 +58,11 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
 
   /** Rejects a request which the parser accepts but the service does not. */
   use(request: Request, response: Response, next: NextFunction): void {
-    const error = violation(request);
+    const error = VIOLATIONS.find(([isViolatedBy]) => isViolatedBy(request))?.[1];
     // After an Upgrade header, Node's parser does not report that the body ends early.
     if (request.headers.upgrade !== undefined) {
       request.socket.once('end', () => {
-        if (!request.complete) this.onMalformed(request.socket, invalidMessage());
+        if (!request.complete) this.onMalformed(request.socket, INVALID_MESSAGE);
       });
     }
     if (!error) {
@@ -115,71 +120,55 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
   }
 }
 
-function violation(request: Request): ServiceError | undefined {
+type Violation = [isViolatedBy: (request: Request) => boolean, error: ServiceError];
+
+/** What the parser accepts and the service does not. The first one that applies is sent. */
+const VIOLATIONS: readonly Violation[] = [
   // The list has a name and a value for each header.
-  if (request.rawHeaders.length > 2 * MAX_HEADERS) return headersTooLarge();
-  if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
-    return invalidRequest('The service supports HTTP/1.1 and HTTP/1.0.');
-  }
+  [({ rawHeaders }) => rawHeaders.length > 2 * MAX_HEADERS, HEADERS_TOO_LARGE],
+  [
+    ({ httpVersion }) => httpVersion !== '1.1' && httpVersion !== '1.0',
+    invalidRequest('The service supports HTTP/1.1 and HTTP/1.0.'),
+  ],
   // The parser accepts methods of RTSP, for which no route and no guard would run.
-  if (!METHODS.includes(request.method)) {
-    return invalidRequest('The method is not a method of HTTP.');
-  }
-  // RFC 9112, section 3.2
-  const { expect, host, upgrade, 'transfer-encoding': coding } = request.headers;
-  const authority = ABSOLUTE_FORM.exec(request.originalUrl)?.[1];
-  // Node joins two Host headers with a comma and a space, which no host contains.
-  if (
-    (host === undefined && request.httpVersion !== '1.0') ||
-    !isValidHost(host ?? '') ||
-    (authority !== undefined && (/^(?::|$)/.test(authority) || !isValidHost(authority)))
-  ) {
-    return invalidRequest(
+  [
+    ({ method }) => !METHODS.includes(method),
+    invalidRequest('The method is not a method of HTTP.'),
+  ],
+  [
+    hasInvalidHost,
+    invalidRequest(
       'The request must have one Host header with a host name or address, and an optional port.',
-    );
-  }
+    ),
+  ],
   // Otherwise, the end of the body is ambiguous (RFC 9112, sections 6.1 and 6.3).
-  if (
-    coding !== undefined &&
-    (coding.toLowerCase() !== 'chunked' || request.httpVersion === '1.0')
-  ) {
-    return invalidRequest(
+  [
+    ({ headers: { 'transfer-encoding': coding }, httpVersion }) =>
+      coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0'),
+    invalidRequest(
       'Unsupported Transfer-Encoding header. Only chunked is supported, and only in HTTP/1.1.',
-    );
-  }
+    ),
+  ],
   // After an Upgrade header, Node's parser does not report an invalid chunk.
-  if (coding !== undefined && upgrade !== undefined) {
-    return invalidRequest('A request with an Upgrade header must have a Content-Length.');
-  }
-  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-    return new ServiceError('invalid_request', PUBLIC_MESSAGES.unsupportedExpect, { status: 417 });
-  }
-  return undefined;
-}
+  [
+    ({ headers }) => headers.upgrade !== undefined && 'transfer-encoding' in headers,
+    invalidRequest('A request with an Upgrade header must have a Content-Length.'),
+  ],
+  [
+    ({ headers: { expect } }) => expect !== undefined && expect.toLowerCase() !== '100-continue',
+    new ServiceError('invalid_request', PUBLIC_MESSAGES.unsupportedExpect, { status: 417 }),
+  ],
+];
 
-function toServiceError(error: NodeJS.ErrnoException): ServiceError {
-  switch (error.code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return headersTooLarge();
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new ServiceError(
-        'payload_too_large',
-        'The chunk extensions of the request are too large.',
-      );
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new ServiceError('request_timeout', PUBLIC_MESSAGES.requestTimeout);
-    default:
-      return invalidMessage();
-  }
-}
-
-function headersTooLarge(): ServiceError {
-  return new ServiceError('headers_too_large', PUBLIC_MESSAGES.headersTooLarge);
-}
-
-function invalidMessage(): ServiceError {
-  return invalidRequest('The request is not a valid HTTP message.');
-}
+/** The errors of Node's parser and its timeouts, by their code. Any other is INVALID_MESSAGE. */
+const PARSER_ERRORS = new Map<string | undefined, ServiceError>([
+  ['HPE_HEADER_OVERFLOW', HEADERS_TOO_LARGE],
+  [
+    'HPE_CHUNK_EXTENSIONS_OVERFLOW',
+    new ServiceError('payload_too_large', 'The chunk extensions of the request are too large.'),
+  ],
+  ['ERR_HTTP_REQUEST_TIMEOUT', new ServiceError('request_timeout', PUBLIC_MESSAGES.requestTimeout)],
+]);
 
 function invalidRequest(message: string): ServiceError {
   return new ServiceError('invalid_request', message);
@@ -194,7 +183,14 @@ const AUTHORITY = /^(?:\[([\d:.a-f]+)\]|(?:[-\w.~!$&'()*+,;=]|%[\da-f]{2})*)(?::
 /** A request target in absolute form needs a host (RFC 9110, section 4.2.1). */
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
 
-/** Returns whether the value of a Host header is valid (RFC 9112, section 3.2). It can be empty. */
+/** Node joins two Host headers with a comma and a space, which no host contains (RFC 9112, section 3.2). */
+function hasInvalidHost({ headers: { host }, httpVersion, originalUrl }: Request): boolean {
+  if (host === undefined ? httpVersion !== '1.0' : !isValidHost(host)) return true;
+  const authority = ABSOLUTE_FORM.exec(originalUrl)?.[1];
+  return authority !== undefined && (/^(?::|$)/.test(authority) || !isValidHost(authority));
+}
+
+/** Returns whether the value of a Host header is valid. It can be empty. */
 function isValidHost(value: string): boolean {
   const match = AUTHORITY.exec(value);
   return match !== null && (match[1] === undefined || isIPv6(match[1]));
