@@ -43,7 +43,8 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
   @Global()
   @Module({
     imports: [
-      ClsModule.forRoot({ global: true }),
+      // Not forRoot(), which adds an interceptor to every route. RequestContext enters the context.
+      ClsModule,
       DiscoveryModule,
       ScheduleModule.forRoot(),
       DatabaseModule.forRoot(database, settings),
@@ -71,7 +72,7 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       { provide: APP_FILTER, useClass: FILTER },
     ],
     // Every module can inject these.
-    exports: [Settings, Clock, PublicUrl, LOGGER, Connections, RouteMetadata],
+    exports: [ClsModule, Settings, Clock, PublicUrl, LOGGER, Connections, RouteMetadata],
   })
   class PlatformModule {}
   return PlatformModule;
