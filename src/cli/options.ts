@@ -1,7 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { toOwnerName } from '../platform/access/administration/owner-name.js';
-import type { StoredPlan } from '../platform/access/owner.entity.js';
-import { MAX_CUSTOM_LIMIT, type Plan, PLAN_LIMITS } from '../platform/config/plans.js';
+import {
+  MAX_CUSTOM_LIMIT,
+  type Plan,
+  PLAN_LIMITS,
+  type StoredPlan,
+} from '../platform/config/plans.js';
 
 const MAX_ID = 2n ** 63n - 1n;
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

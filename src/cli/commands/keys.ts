@@ -3,7 +3,7 @@ import type {
   IssuedKey,
   KeyRecord,
 } from '../../platform/access/administration/key-administration.js';
-import { limitsOf } from '../../platform/access/owner.entity.js';
+import { limitsOf } from '../../platform/config/plans.js';
 import type { BudgetKey, RateLimitDecision } from '../../platform/rate-limit/limit-storage.js';
 import { addCommand } from '../command.js';
 import { confirm, YES_OPTION } from '../confirmation.js';
@@ -77,13 +77,13 @@ export function addKeysCommands(keys: Command): void {
     'revoke',
     'revoke an API key, or all of an owner',
     async (store, id: bigint | undefined, options: { owner?: string; yes?: true }) => {
-      const selected = id ?? options.owner ?? '';
-      const records = id ? [await store.keys.inspect(id)] : await store.keys.list(options.owner);
-      const { owner = { name: options.owner } } = records[0] ?? {};
-      const which = id ? `key ${id}` : 'all keys';
-      const effect = `This revokes ${which} of ${owner.name} in ${store.target.description}. It cannot be undone.`;
+      const { owner = '' } = options;
+      const which = id
+        ? `key ${id} of ${(await store.keys.inspect(id)).owner.name}`
+        : `all keys of ${(await store.owners.get(owner)).name}`;
+      const effect = `This revokes ${which} in ${store.target.description}. It cannot be undone.`;
       await confirm(store.target, effect, options);
-      const revoked = (await store.keys.revoke(selected)).map((key) => keyJson(key));
+      const revoked = (await store.keys.revoke(id ?? owner)).map((key) => keyJson(key));
       return [id ? (revoked[0] ?? {}) : revoked];
     },
   )

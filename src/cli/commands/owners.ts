@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { limitsOf, type Owner } from '../../platform/access/owner.entity.js';
-import type { Plan } from '../../platform/config/plans.js';
+import type { Owner } from '../../platform/access/owner.entity.js';
+import { limitsOf, type Plan } from '../../platform/config/plans.js';
 import { addCommand } from '../command.js';
 import { readCounters, usageOf } from '../counters.js';
 import { addPlanOptions, parseOwner, type PlanOptions, storedPlan } from '../options.js';

@@ -33,17 +33,6 @@ export class Owner {
   createdAt!: Date;
 }
 
-/** An owner's stored plan. The limits are null unless they are custom. */
-export interface StoredPlan {
-  readonly plan: Plan;
-  readonly limitPerMinute: number | null;
-  readonly limitPerDay: number | null;
-}
-
-export function limitsOf({ plan, limitPerMinute, limitPerDay }: StoredPlan): PlanLimits {
-  return PLAN_LIMITS[plan] ?? { perMinute: limitPerMinute ?? 0, perDay: limitPerDay ?? 0 };
-}
-
 /** Returns the check constraints of the table owners, as SQL expressions by name. */
 export function planConstraints(plans: Readonly<Record<string, PlanLimits | null>> = PLAN_LIMITS) {
   const names = Object.keys(plans);

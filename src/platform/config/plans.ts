@@ -19,3 +19,14 @@ export type Plan = keyof typeof PLAN_LIMITS;
 
 /** The maximum of a custom limit, so that counters stay 32-bit integers. */
 export const MAX_CUSTOM_LIMIT = 2_000_000_000;
+
+/** An owner's stored plan. The limits are null unless they are custom. */
+export interface StoredPlan {
+  readonly plan: Plan;
+  readonly limitPerMinute: number | null;
+  readonly limitPerDay: number | null;
+}
+
+export function limitsOf({ plan, limitPerMinute, limitPerDay }: StoredPlan): PlanLimits {
+  return PLAN_LIMITS[plan] ?? { perMinute: limitPerMinute ?? 0, perDay: limitPerDay ?? 0 };
+}

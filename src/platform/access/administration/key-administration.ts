@@ -2,11 +2,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { EntityManager, type FindOptionsWhere, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
+import type { StoredPlan } from '../../config/plans.js';
 import { queryRows } from '../../database/sql.js';
 import { ApiKey, type KeyStatus, statusOf } from '../api-key.entity.js';
 import { KeySecret } from '../key-cache/key-secret.entity.js';
-import { hashKey, hasKeyForm, keyHint, KeyMaker } from '../key-format.js';
-import { Owner, type StoredPlan } from '../owner.entity.js';
+import { hashKey, keyHint, KeyMaker } from '../key-format.js';
+import { Owner } from '../owner.entity.js';
 import { AdministrationError } from './administration-error.js';
 import { recordAction } from './operator-actions.repository.js';
 import { lockOwner, OwnerAdministration } from './owner-administration.js';
@@ -49,7 +50,7 @@ export class KeyAdministration {
     return this.database.transaction(async (transaction) => {
       const existing = await transaction.findOneBy(Owner, { name });
       const owner =
-        existing ?? (plan && (await transaction.save(Owner, { name, ...plan } as Owner)));
+        existing ?? (plan && (await transaction.save(Owner, { ...plan, name } as Owner)));
       if (!owner) {
         throw new AdministrationError(
           `The owner "${name}" does not exist. To create an owner, set --plan.`,
@@ -95,25 +96,17 @@ export class KeyAdministration {
         where: lineage,
         order: { id: 'DESC' },
       });
-      const lifetimeMs = newest.expiresAt
-        ? newest.expiresAt.getTime() - newest.createdAt.getTime()
-        : undefined;
       const shared = { owner, unbanCount, firstKeyId: old.firstKeyId ?? keyId };
-      const issued = await insertKey(transaction, shared, lifetimeMs);
-      const endsAtMs = issued.createdAt.getTime() + overlapMs;
-      await transaction.update(
-        ApiKey,
-        { id: keyId },
-        {
-          successorId: issued.id,
-          expiresAt: new Date(Math.min(endsAtMs, old.expiresAt?.getTime() ?? Infinity)),
-        },
+      const issued = await insertKey(transaction, shared, lifetimeOf(newest));
+      const { id: newKeyId, createdAt, expiresAt } = issued;
+      const endsAtMs = Math.min(
+        createdAt.getTime() + overlapMs,
+        old.expiresAt?.getTime() ?? Infinity,
       );
-      await recordChange(transaction, 'keys rotate', old, {
-        newKeyId: issued.id,
-        overlapSeconds: overlapMs / 1000,
-        expiresAt: issued.expiresAt,
-      });
+      const change = { successorId: newKeyId, expiresAt: new Date(endsAtMs) };
+      await transaction.update(ApiKey, { id: keyId }, change);
+      const details = { newKeyId, overlapSeconds: overlapMs / 1000, expiresAt };
+      await recordChange(transaction, 'keys rotate', old, details);
       return issued;
     });
   }
@@ -146,12 +139,11 @@ export class KeyAdministration {
   /** @param key the API key itself or its id */
   async inspect(key: bigint | string): Promise<KeyRecord> {
     if (typeof key === 'bigint') return getKey(this.database, key);
-    if (!hasKeyForm(key)) {
-      throw new AdministrationError('This is not an API key. It may be mistyped or truncated.');
-    }
     const [record] = await findKeys(this.database, { hash: hashOf(key) });
     if (record) return record;
-    throw new AdministrationError('This store did not issue this API key. It may be mistyped.');
+    throw new AdministrationError(
+      'This store did not issue this API key. It may be mistyped or truncated.',
+    );
   }
 }
 
@@ -192,6 +184,11 @@ async function insertKey(
   const record = { hash: hashOf(key), hint: keyHint(key), hasProof: true, createdAt, expiresAt };
   const issued = await transaction.save(transaction.create(ApiKey, { ...properties, ...record }));
   return Object.assign(issued, { key });
+}
+
+/** Returns for how long a key was issued, unless rotation has shortened that. */
+function lifetimeOf({ createdAt, expiresAt }: ApiKey): number | undefined {
+  return expiresAt ? expiresAt.getTime() - createdAt.getTime() : undefined;
 }
 
 function recordChange(

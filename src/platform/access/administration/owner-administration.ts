@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { Owner, type StoredPlan } from '../owner.entity.js';
+import type { StoredPlan } from '../../config/plans.js';
+import { Owner } from '../owner.entity.js';
 import { AdministrationError } from './administration-error.js';
 import { recordAction } from './operator-actions.repository.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { limitsOf, type StoredPlan } from '../../config/plans.js';
 import { LookupPool } from '../../database/pools/lookup-pool.js';
 import type { CachedKey } from '../cached-key.js';
-import { limitsOf, type StoredPlan } from '../owner.entity.js';
 
 const FIND_BY_HASH = `
   SELECT key.id, key.owner_id AS "ownerId", owner.plan,
