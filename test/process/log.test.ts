@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
+import { freePort } from '../harness/processes/free-port.js';
+import { until } from '../harness/run/until.js';
 import { logLines } from '../harness/service/output.js';
 import {
   type BuiltService,
@@ -88,11 +89,17 @@ describe('when the output is not a terminal', () => {
 });
 
 test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
-  // The log has no line with the address, so the LISTEN connection shows that the service has started.
-  const quiet = spawnBuiltService({ DATABASE_URL: database.url, LOG_LEVEL: 'warn' });
-  const listening = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'`;
-  while ((await database.query(listening)).length === 0 && quiet.process.exitCode === null)
-    await sleep(20);
+  // The log has no line with the address.
+  const port = await freePort();
+  const env = { DATABASE_URL: database.url, LOG_LEVEL: 'warn', PORT: String(port) };
+  const quiet = spawnBuiltService(env);
+  const live = () => send({ url: `http://127.0.0.1:${port}` }, '/health/live');
+  await until(() =>
+    live().then(
+      () => true,
+      () => false,
+    ),
+  );
   expect([await quiet.stop(), quiet.output()]).toEqual([0, '']);
 });
 
