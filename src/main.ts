@@ -28,23 +28,25 @@ try {
 async function runProcess(): Promise<void> {
   const settings = new Settings();
   const log = await createLog(settings.logging);
-  const stopReason = firstReasonToStop(log, settings.server);
-  // At the same time, because loading the application and starting the database both take long.
-  const [{ runService }, { AppModule }, { addDemo }, { welcomeText }, database] = await Promise.all(
-    [
-      import('./platform/lifecycle.js'),
-      import('./app.module.js'),
-      import('./demo/demo.js'),
-      import('./demo/welcome.js'),
-      openDatabase(settings, log, stopReason),
-    ],
-  );
-  const application = { features: [AppModule], demo: { add: addDemo, welcomeText } };
-  if (database && (await runService(application, settings, database, log, stopReason))) return;
-  const signal = await stopReason;
-  log.logger.info({ signal }, 'stopped');
-  await log.output.flush(EXIT_LIMIT_MS);
-  process.exitCode ??= 128 + constants.signals[signal as NodeJS.Signals];
+  try {
+    const stopReason = firstReasonToStop(log, settings.server);
+    // At the same time, because loading the application and starting the database both take long.
+    const [{ runService }, { AppModule }, { addDemo }, { welcomeText }, database] =
+      await Promise.all([
+        import('./platform/lifecycle.js'),
+        import('./app.module.js'),
+        import('./demo/demo.js'),
+        import('./demo/welcome.js'),
+        openDatabase(settings, log, stopReason),
+      ]);
+    const application = { features: [AppModule], demo: { add: addDemo, welcomeText } };
+    if (database && (await runService(application, settings, database, log, stopReason))) return;
+    const signal = await stopReason;
+    log.logger.info({ signal }, 'stopped');
+    process.exitCode ??= 128 + constants.signals[signal as NodeJS.Signals];
+  } finally {
+    await log.end(EXIT_LIMIT_MS);
+  }
 }
 
 /** Returns null if the process has to stop first. */
@@ -67,7 +69,7 @@ async function openDatabase(
 
 /** Resolves to the first signal or uncaught exception, after which the process ends in any case. */
 function firstReasonToStop(
-  { logger, output }: Log,
+  log: Log,
   { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
 ): Promise<string> {
   return new Promise((resolve) => {
@@ -76,9 +78,9 @@ function firstReasonToStop(
       // A defect often repeats. It must not interrupt the shutdown.
       process.on('uncaughtException', () => undefined);
       process.exitCode = 1;
-      logger.fatal({ err }, 'fatal error');
+      log.logger.fatal({ err }, 'fatal error');
       setTimeout(
-        () => void output.flush(EXIT_LIMIT_MS).then(() => process.exit()),
+        () => void log.end(EXIT_LIMIT_MS).then(() => process.exit()),
         shutdownDelayMs + shutdownGraceMs + EXIT_LIMIT_MS,
       );
       resolve(origin);

@@ -32,7 +32,6 @@ const START_WARNING_MS = 10_000;
 
 /** Connections to a database that hangs do not close. Nor does a feature whose hook never ends. */
 const CLOSE_LIMIT_MS = 1_500;
-const FLUSH_LIMIT_MS = 1_000;
 
 /** What the process runs on the platform. */
 export interface Application {
@@ -71,7 +70,7 @@ export async function runService(
     const app = await createdUnlessStopped(creating, schemaCurrent, log.logger, stopReason);
     if (app === null) return false;
     let reason: string | undefined;
-    app.get(ServiceMetrics).observeProcess(VERSION, log.output);
+    app.get(ServiceMetrics).observeProcess(VERSION, log);
     const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
     try {
       // Null when no demo API key is valid, undefined without the embedded database.
@@ -83,7 +82,7 @@ export async function runService(
       const address = await openListeners(app, metrics, settings, log.logger);
       // Only a person at a terminal needs the demo API key. A log must not contain it.
       if (demoKey !== undefined && process.stdout.isTTY) {
-        log.output.write(`${demo.welcomeText(address, demoKey)}\n`);
+        log.print(`${demo.welcomeText(address, demoKey)}\n`);
       }
       reason = await stopReason;
       log.logger.info({ signal: reason }, 'stopping');
@@ -103,7 +102,6 @@ export async function runService(
     return true;
   } finally {
     await database.close();
-    await log.output.flush(FLUSH_LIMIT_MS);
   }
 }
 

@@ -233,7 +233,6 @@ const UNRELEASED_MIGRATIONS = `
   CREATE TABLE key_secret (secret bytea CONSTRAINT key_secret_pkey PRIMARY KEY);
   INSERT INTO key_secret VALUES ('unreleased');
   CREATE INDEX outbox_events_handler_next_attempt_at_idx ON outbox_events (handler, next_attempt_at);
-  ALTER TABLE outbox_events ADD trace_parent text;
   CREATE INDEX operator_actions_rotated_key_idx
       ON operator_actions (((details ->> 'keyId')::bigint)) WHERE action = 'keys rotate';
   INSERT INTO migrations (timestamp, name)

@@ -1,10 +1,13 @@
+import { constants, openSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import { type DestinationStream, pino, type Logger } from 'pino';
 import type { LoggingSettings, LogLevel } from '../config/logging-settings.js';
 import { errorDetails } from './error-details.js';
-import { LogOutput } from './log-output.js';
 
 const STDOUT = 1;
+/** How long an exit of the process waits for a reader that does not read. */
+const EXIT_WAIT_MS = 100;
 
 /** Masked in every line: callers send API keys in paths or names, and many people read logs. */
 const API_KEY = /aas_[0-9A-Za-z]{36}/g;
@@ -15,21 +18,69 @@ export const LOGGER = Symbol('logger');
 /** The log of the process, on standard output. */
 export interface Log {
   readonly logger: Logger;
-  readonly output: LogOutput;
+  /** Writes text that is not a line of the log. */
+  print(text: string): void;
+  /** The number of lines that did not fit into the buffer. */
+  droppedLines(): number;
+  /** Writes what is buffered, in at most `limitMs`. Later lines are lost. */
+  end(limitMs: number): Promise<void>;
 }
 
-/** Returns the log of the process. Its lines are JSON, or readable text on a terminal. */
+/**
+ * Returns the log of the process, whose lines are JSON, or readable text on a terminal. Writing never
+ * blocks the event loop. Lines that cannot be written wait in a buffer, or are dropped and counted.
+ */
 export async function createLog({ level, bufferBytes }: LoggingSettings): Promise<Log> {
-  const output = new LogOutput(bufferBytes, (lines) => logger.warn({ lines }, 'log lines dropped'));
-  // A package may end the process, as Nest does when one is missing.
-  process.once('exit', () => output.writeRest());
-  let destination: DestinationStream = output;
-  if (isatty(STDOUT)) {
-    const { terminalLine } = await import('./terminal-line.js');
-    destination = { write: (line) => output.write(terminalLine(line)) };
-  }
-  const logger = createLogger(level, destination);
-  return { logger, output };
+  const isTerminal = isatty(STDOUT);
+  // Node makes pipes and sockets non-blocking. A blocked write would delay the exit of the process.
+  if (!isTerminal) void process.stdout;
+  let dropped = 0;
+  let reported = 0;
+  let hasFailed = false;
+  let exitsAtMs: number | undefined;
+  // A package may end the process, as Nest does when one is missing. This listener must run before that
+  // of pino, which would wait for a stalled reader without a limit.
+  process.once('exit', () => {
+    exitsAtMs = performance.now();
+    try {
+      // It would repeat a write to a full disk or a closed pipe without a limit.
+      if (!hasFailed) stream.flushSync();
+    } catch {
+      // The rest cannot be written.
+    }
+    stream.destroy();
+  });
+  const stream = pino.destination({
+    fd: isTerminal ? openTerminal() : STDOUT,
+    sync: false,
+    minLength: 4_096,
+    periodicFlush: 10,
+    maxLength: bufferBytes,
+    retryEAGAIN: () => performance.now() - (exitsAtMs ?? Infinity) < EXIT_WAIT_MS,
+  });
+  // Every error is temporary, such as a full disk: each flush tries again. pino's listener would
+  // stop writing when a reader closes the pipe, without counting the lines.
+  stream.removeAllListeners('error').on('error', () => (hasFailed = true));
+  stream.on('write', () => (hasFailed = false));
+  stream.on('drop', () => dropped++);
+  stream.on('drain', () => {
+    if (dropped === reported) return;
+    const lines = dropped - reported;
+    reported = dropped;
+    logger.warn({ lines }, 'log lines dropped');
+  });
+  let isEnded = false;
+  const print = (text: string): void => void (isEnded || stream.write(text));
+  const format = isTerminal ? (await import('./terminal-line.js')).terminalLine : String;
+  const logger = createLogger(level, { write: (line) => print(format(line)) });
+  const end = async (limitMs: number): Promise<void> => {
+    if (isEnded) return;
+    isEnded = true;
+    stream.end();
+    await Promise.race([new Promise((resolve) => stream.once('close', resolve)), delay(limitMs)]);
+    stream.destroy();
+  };
+  return { logger, print, droppedLines: () => dropped, end };
 }
 
 /** Returns a logger that writes JSON lines. It masks API keys, wherever they are in a line. */
@@ -38,28 +89,23 @@ export function createLogger(level: LogLevel, destination: DestinationStream): L
     {
       level,
       base: null,
-      timestamp: timeMember(),
-      serializers: { err: errorDetails },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      serializers: { err: errorDetails, error: errorDetails },
       hooks: { streamWrite: withoutKeys },
     },
     destination,
   );
 }
 
-/** Returns a function that writes the time of a line in RFC 3339, once per millisecond. */
-function timeMember(): () => string {
-  let writtenMs = NaN;
-  let member = '';
-  return () => {
-    const nowMs = Date.now();
-    if (nowMs !== writtenMs) {
-      writtenMs = nowMs;
-      member = `,"time":"${new Date(nowMs).toISOString()}"`;
-    }
-    return member;
-  };
-}
-
 function withoutKeys(line: string): string {
   return line.includes('aas_') ? line.replace(API_KEY, 'aas_***') : line;
+}
+
+/** Not the descriptor of the shell, which non-blocking mode would affect. */
+function openTerminal(): number {
+  try {
+    return openSync('/dev/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+  } catch {
+    return STDOUT;
+  }
 }

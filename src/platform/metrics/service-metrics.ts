@@ -69,7 +69,7 @@ export class ServiceMetrics {
   }
 
   /** Registers the metrics of the process. @param version of the service */
-  observeProcess(version: string, log: { readonly droppedLines: number }): void {
+  observeProcess(version: string, log: { droppedLines(): number }): void {
     this.gauge(
       'pets_build_info',
       'Always 1. The labels are the versions of the service and of Node.js',
@@ -79,7 +79,7 @@ export class ServiceMetrics {
     this.counter(
       'pets_log_lines_dropped_total',
       'Log lines that were dropped because standard output could not be written and the buffer was full',
-      () => log.droppedLines,
+      () => log.droppedLines(),
     );
   }
 
