@@ -45,7 +45,7 @@ class CliModule {}
 export type Store = Awaited<ReturnType<typeof createStore>>;
 
 async function createStore(location: DatabaseLocation, settings: DatabaseSettings) {
-  const options = dataSourceOptions(location.direct, settings, {
+  const options = dataSourceOptions(location.connection, settings, {
     applicationName: APPLICATION_NAMES.commands,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     poolSize: 1,
@@ -63,7 +63,7 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
     owners: app.get(OwnerAdministration),
     actions: app.get(OperatorActionsRepository),
     database: app.get(EntityManager),
-    target: databaseTarget(settings.directUrl, settings.dataDir),
+    target: databaseTarget(settings.connection, settings.dataDir),
     close: () => app.close(),
     /** Executes all pending migrations and records it. Returns their names, oldest first. */
     migrate: () =>
@@ -84,15 +84,14 @@ export async function withStore(
   { create = false, anySchema = false }: StoreOptions,
   work: (store: Store) => Promise<void>,
 ): Promise<void> {
-  const { database: settings, warnings } = new Settings();
+  const { database: settings } = new Settings();
   if (!create && !(await databaseExists(settings))) {
     throw new Error(
       `There is no database in ${settings.dataDir}. Set DATABASE_URL, or run \`npm start\` first.`,
     );
   }
-  const { description } = databaseTarget(settings.directUrl, settings.dataDir);
+  const { description } = databaseTarget(settings.connection, settings.dataDir);
   console.error(`Database: ${description}`);
-  for (const warning of warnings) console.error(warning);
   await withLocation(settings, async (location) => {
     const store = await createStore(location, settings);
     try {
@@ -128,7 +127,7 @@ async function withLocation(
   } catch (error) {
     const remedy = remedyOf(error);
     if (remedy) throw new Error(`${(error as Error).message}. ${remedy}`, { cause: error });
-    if (settings.url !== undefined || !isDisconnected(error)) throw error;
+    if (settings.connection !== undefined || !isDisconnected(error)) throw error;
     throw new Error('The embedded database was stopped. Run the command again.', { cause: error });
   } finally {
     await location?.close();

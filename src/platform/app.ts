@@ -42,7 +42,6 @@ export async function createApp(
   );
   const [app] = await Promise.all([creating, schemaCurrent]);
   try {
-    for (const warning of settings.warnings) logger.warn(warning);
     setUp(app, options, logger);
     return await app.init();
   } catch (error) {

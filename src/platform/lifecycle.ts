@@ -62,10 +62,7 @@ export async function runService(
   try {
     const options = { settings, clock: new SystemClock(), database, features };
     // The migrations run while Nest creates the application.
-    const { url, directUrl } = settings.database;
-    const schemaCurrent = makeSchemaCurrent(settings, database, log.logger).catch(
-      rethrowFor(directUrl === url ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL'),
-    );
+    const schemaCurrent = makeSchemaCurrent(settings, database, log.logger).catch(rethrow);
     const creating = createApp(options, log.logger, schemaCurrent);
     const app = await createdUnlessStopped(creating, schemaCurrent, log.logger, stopReason);
     if (app === null) return false;
@@ -109,7 +106,7 @@ export async function runService(
  * Returns the application, or null if the process has to stop first, after a migration in progress.
  * Warns while the start takes long, because a provider of a feature may never be ready.
  *
- * @throws StartError as `rethrowFor`
+ * @throws StartError as `rethrow`
  */
 async function createdUnlessStopped(
   creating: Promise<NestExpressApplication>,
@@ -124,7 +121,7 @@ async function createdUnlessStopped(
     waitsFor = 'an onModuleInit, an onApplicationBootstrap or an async provider of a feature';
     return await Promise.race([creating, stopReason.then(() => null)]);
   } catch (error) {
-    return rethrowFor('DATABASE_URL')(error);
+    return rethrow(error);
   } finally {
     clearInterval(warning);
   }
@@ -146,14 +143,12 @@ async function makeSchemaCurrent(
   }
 }
 
-/** Returns a function that throws a StartError for a database that is unreachable or rejects the service. */
-function rethrowFor(setting: string): (error: unknown) => never {
-  return (error) => {
-    const remedy = remedyOf(error);
-    if (!(error instanceof Error) || !(remedy ?? isUnavailable(error))) throw error;
-    const [line = ''] = error.message.split('\n');
-    throw new StartError(`${setting}: ${line}${remedy ? `. ${remedy}` : ''}`, { cause: error });
-  };
+/** Throws a StartError for a database that is unreachable or rejects the service. */
+function rethrow(error: unknown): never {
+  const remedy = remedyOf(error);
+  if (!(error instanceof Error) || !(remedy ?? isUnavailable(error))) throw error;
+  const [line = ''] = error.message.split('\n');
+  throw new StartError(`DATABASE_URL: ${line}${remedy ? `. ${remedy}` : ''}`, { cause: error });
 }
 
 /** Logs the command for the first API key if there is none. */
@@ -175,7 +170,7 @@ async function openListeners(
   logger: Logger,
 ): Promise<string> {
   const { port, host, metricsPort, metricsHost } = settings.server;
-  const { url, dataDir } = settings.database;
+  const { connection, dataDir } = settings.database;
   const server = app.getHttpServer();
   if (metricsPort !== undefined) {
     const address = { port: metricsPort, host: metricsHost };
@@ -189,7 +184,7 @@ async function openListeners(
       metrics: metrics.listening ? addressOf(metrics) : undefined,
       version: VERSION,
       node: process.version,
-      database: databaseTarget(url, dataDir).description,
+      database: databaseTarget(connection, dataDir).description,
       redis: settings.redis !== undefined,
       trustProxy: settings.server.trustProxy,
     },

@@ -72,12 +72,24 @@ describe('a connection', () => {
   });
 
   it('prepares nothing through a connection pooler', async () => {
-    class UnpreparedPgClient extends PgClient {
-      constructor(config: ClientConfig) {
-        super({ ...config, preparesStatements: false });
-      }
-    }
-    expect(await preparedNames(UnpreparedPgClient)).toEqual([]);
+    await connected(PgClient, async (client) => {
+      // A pooler reports a process number of its own.
+      Object.assign(client, { processID: 1 });
+      await client.startSession({ lock_timeout: 1234 });
+      await client.query(STATEMENT, [1]);
+      expect((await client.query('SELECT FROM pg_prepared_statements')).rows).toEqual([]);
+      expect((await client.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '0' }]);
+    });
+  });
+
+  it('has the settings of its session', async () => {
+    await connected(PgClient, async (client) => {
+      await client.startSession({ lock_timeout: 1234, enable_seqscan: 'off' });
+      expect((await client.query('SHOW lock_timeout')).rows).toEqual([{ lock_timeout: '1234ms' }]);
+      expect((await client.query('SHOW enable_seqscan')).rows).toEqual([{ enable_seqscan: 'off' }]);
+      await client.query(STATEMENT, [1]);
+      expect((await client.query('SELECT FROM pg_prepared_statements')).rows).toHaveLength(1);
+    });
   });
 
   it.each([

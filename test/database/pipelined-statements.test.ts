@@ -351,7 +351,8 @@ describe('the columns of a read', () => {
   });
 
   it('are described each time without prepared statements', async () => {
-    openPool({ ...({ preparesStatements: false } as object) });
+    openPool({});
+    pool.on('connect', (client) => Object.assign(client, { preparesStatements: false }));
 
     for (const number of [1, 2]) expect(await who(number)).toMatchObject([{ number }]);
     expect((await whoAre(3)).map(({ number }) => number)).toEqual([0, 1, 2]);

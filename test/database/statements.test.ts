@@ -1,7 +1,6 @@
-import { unknownKey } from '../harness/database/api-keys.js';
 import { type DatabaseLock, holdPets } from '../harness/database/database-lock.js';
 import { createPets } from '../harness/database/factories.js';
-import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import type { ApiResponse } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { type Store, useStore } from '../harness/http/store.js';
 import type { Environment } from '../harness/service/service.js';
@@ -83,27 +82,6 @@ describe('when a statement does not work', () => {
       expect(JSON.stringify(line)).toContain('category_id');
     },
   );
-});
-
-describe('when nothing in the server limits the time, as behind a pooler', () => {
-  const store = open({
-    DATABASE_DIRECT_URL: 'postgres://localhost/past-the-pooler',
-    DATABASE_POOL_SIZE: '1',
-    DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.3',
-  });
-
-  it('GET /v1/pets › 503, and the next request does not wait for the late response', async () => {
-    const otherClient = new ApiClient(store.service, unknownKey());
-    await whileAnimalsAreLocked(store, async () => {
-      expectUnavailable(await store.api.get('/v1/pets'));
-
-      expectError(await otherClient.get('/v1/pets'), 401, 'invalid_api_key');
-      expect(await waiting(store)).toHaveLength(1);
-    });
-
-    expect((await store.api.get(`/v1/pets/${ids[2]}`)).text).toContain(`{"id":${ids[2]},`);
-    expect(idsOf(await store.api.get('/v1/pets?limit=2'))).toEqual(ids.slice(0, 2));
-  });
 });
 
 describe('when the only connection is at work', () => {

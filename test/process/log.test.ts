@@ -29,14 +29,12 @@ if (!hasTerminal)
   console.warn('To test the log on a terminal, install script of util-linux (bsdutils).');
 
 const database = useDatabase();
-const direct = useDatabase();
 
 describe('when the output is not a terminal', () => {
   let service: BuiltService;
   beforeAll(async () => {
     service = await startBuiltService({
       DATABASE_URL: database.url,
-      DATABASE_DIRECT_URL: direct.url,
       DATABASE_PASSWORD: 'secret-1',
       REDIS_URL: 'redis://:secret-2@127.0.0.1:1',
       TRUST_PROXY: '10.0.0.0/8',

@@ -44,8 +44,7 @@ test('every setting has a default', () => {
       shutdownGraceMs: 10_000,
     },
     database: {
-      url: undefined,
-      directUrl: undefined,
+      connection: undefined,
       poolSize: 10,
       queueSize: 500,
       lookupPoolSize: 2,
@@ -99,15 +98,6 @@ test.each<[name: string, value: string, group: keyof Settings, read: object]>([
   expect(new Settings({ [name]: value })[group]).toMatchObject(read);
 });
 
-test('BAN_AFTER_REFUSALS, the former name of BAN_AFTER_REJECTIONS, works with a warning', () => {
-  const { limits, warnings } = new Settings({ BAN_AFTER_REFUSALS: '7' });
-  expect(limits.banAfterRejections).toBe(7);
-  expect(warnings).toEqual([expect.stringContaining('BAN_AFTER_REJECTIONS')]);
-  const both = new Settings({ BAN_AFTER_REFUSALS: '7', BAN_AFTER_REJECTIONS: '8' });
-  expect(both.limits.banAfterRejections).toBe(8);
-  expect(new Settings({ BAN_AFTER_REJECTIONS: '7' }).warnings).toEqual([]);
-});
-
 test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['PORT', /integer from 0 to 65535/, 'x', '-1', '65536', '1.5', '0x10', ' 80', '1e3', '+80'],
   ['METRICS_PORT', /integer from 0 to 65535/, 'off', '65536'],
@@ -117,42 +107,29 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     /http or https address/,
     ...['example.org', '//example.org', 'ftp://example.org', 'https://example.org?a'],
     ...['https://example.org#a', 'https://user:secret@example.org', 'https://example.org/a b'],
+    ...['https://example.org/v1', 'https://example.org/store/v1/'],
   ],
-  ['STAGING_URL', /http or https address/, 'example.org'],
+  ['STAGING_URL', /http or https address/, 'example.org', 'https://example.org/v1'],
   [
     'DATABASE_URL',
     /postgres:\/\//,
-    ...['db:5432', 'mysql://db/pets', 'postgres://user:%zz@db/pets', 'postgres://db:x/pets'],
+    ...['db:5432', 'mysql://db/pets', 'postgres://db:x/pets', `${ADDRESS}?sslmode=verify-ca`],
+    ...[`${ADDRESS}?SSLMODE=verify-full`, `${ADDRESS}?sslca=/ca`],
   ],
-  ['DATABASE_URL', /sslmode to be one of disable, allow, .*verify-full$/, `${ADDRESS}?sslmode=on`],
-  ['DATABASE_URL', /sslrootcert=FILE together with/, `${ADDRESS}?sslmode=verify-ca`],
-  ['DATABASE_URL', /sslrootcert .* readable file/, `${ADDRESS}?sslrootcert=/none`],
+  ['DATABASE_URL', /\(sslmode is one of disable, .*verify-full\)$/, `${ADDRESS}?sslmode=on`],
+  ['DATABASE_URL', /\(ENOENT.*\)$/, `${ADDRESS}?sslmode=verify-ca&sslrootcert=/none`],
   [
     'DATABASE_URL',
-    /sslmode, sslrootcert, sslcert and sslkey as the only parameters that begin with ssl$/,
-    ...[`${ADDRESS}?ssl=true`, `${ADDRESS}?ssl=false`, `${ADDRESS}?ssl=prefer`],
-    ...[`${ADDRESS}?SSLMODE=verify-full`, `${ADDRESS}?sslMode=require`, `${ADDRESS}?sslca=/ca`],
-  ],
-  ['DATABASE_URL', /sslmode only once$/, `${ADDRESS}?sslmode=verify-full&sslmode=disable`],
-  ['DATABASE_URL', /sslmode together with sslcert$/, `${ADDRESS}?sslcert=${CERTIFICATE}`],
-  ['DATABASE_URL', /sslmode together with sslrootcert$/, `${ADDRESS}?sslrootcert=${CERTIFICATE}`],
-  [
-    'DATABASE_URL',
-    /sslrootcert to be a file with a certificate in PEM, unlike \S+settings.test.ts$/,
+    /\(sslrootcert is not a file with a certificate in PEM\)$/,
     `${ADDRESS}?sslmode=require&sslrootcert=${__filename}`,
   ],
   [
     'REDIS_URL',
-    /redis:\/\/user:password@host:6379.*Cluster/,
+    /redis:\/\/user:password@host:6379.*Cluster with the same protocol, user and password/,
     ...['redis', 'redis:6379', 'http://redis', 'redis://', 'redis://redis:x', 'redis://redis:0'],
     ...['redis://redis/db', 'redis://redis/1/2', 'redis://redis?tls=true', 'redis://redis#a'],
-    ...['redis://user:%zzsecret@redis', 'redis://a,b', 'redis://a,', 'redis://a,redis://b/1'],
-    ...['redis://a redis://b'],
-  ],
-  [
-    'REDIS_URL',
-    /same protocol, user and password/,
-    ...['redis://a,rediss://b', 'redis://:secret@a,redis://:other@b'],
+    ...['redis://a,b', 'redis://a,', 'redis://a,redis://b/1'],
+    ...['redis://a redis://b', 'redis://a,rediss://b', 'redis://:secret@a,redis://:other@b'],
   ],
   [
     'REDIS_PREFIX',
@@ -225,7 +202,6 @@ describe('several invalid settings', () => {
         TRUST_PROXY: 'proxy',
         CORS_ORIGINS: '*',
         DATABASE_URL: 'db',
-        DATABASE_DIRECT_URL: 'direct',
         DATABASE_POOL_SIZE: '0',
         MIGRATE_ON_START: 'yes',
         REDIS_PREFIX: '{a}',
@@ -236,255 +212,148 @@ describe('several invalid settings', () => {
         LOG_LEVEL: 'loud',
       }).sort(),
     ).toEqual([
-      ...['BAN_SECONDS', 'CORS_ORIGINS', 'DATABASE_DIRECT_URL', 'DATABASE_POOL_SIZE'],
+      ...['BAN_SECONDS', 'CORS_ORIGINS', 'DATABASE_POOL_SIZE'],
       ...['DATABASE_URL', 'HEADERS_TIMEOUT_SECONDS', 'LOG_LEVEL', 'MAX_CONNECTIONS'],
       ...['MIGRATE_ON_START', 'PORT', 'PUBLIC_URL', 'REDIS_COMMAND_TIMEOUT_SECONDS'],
       ...['REDIS_PREFIX', 'REDIS_URL_FILE', 'TRUST_PROXY'],
     ]);
   });
-
-  test.each<Record<string, string>>([{ DATABASE_URL_FILE: '/none' }, { DATABASE_URL: 'db' }])(
-    'with %p, settings that need DATABASE_URL are not rejected in addition',
-    (environment) => {
-      const dependent = {
-        DATABASE_DIRECT_URL: 'postgres://direct/pets',
-        DATABASE_PASSWORD: 'secret',
-      };
-      expect(linesOf({ ...environment, ...dependent })).toEqual(Object.keys(environment));
-    },
-  );
 });
 
 describe('REDIS_URL', () => {
-  const TWO = [
-    { host: 'a', port: 7000 },
-    { host: 'b', port: 6379 },
-  ];
-  const redis = (url: string) => new Settings({ REDIS_URL: url }).redis;
+  test.each([
+    ['redis://redis/3', ['redis://redis/3']],
+    ['redis://[::1]:7000', ['redis://[::1]:7000']],
+    [
+      'rediss://:secret@a:7000, rediss://:secret@b',
+      ['rediss://:secret@a:7000', 'rediss://:secret@b'],
+    ],
+  ])('%s is accepted', (url, urls) => {
+    const expected = { urls, ca: undefined, prefix: 'aas:', commandTimeoutMs: 100 };
+    expect(new Settings({ REDIS_URL: url }).redis).toEqual(expected);
+  });
+
+  test('comes with a prefix, a time limit and a certificate', () => {
+    const certificates = readFileSync(CERTIFICATE, 'utf8');
+    const environment = {
+      REDIS_URL: 'rediss://redis',
+      REDIS_CA: certificates,
+      REDIS_PREFIX: 'pets/1:',
+      REDIS_COMMAND_TIMEOUT_SECONDS: '0.25',
+    };
+    expect(new Settings(environment).redis).toMatchObject({
+      ...{ ca: certificates, prefix: 'pets/1:', commandTimeoutMs: 250 },
+    });
+  });
+
+  test.each<[environment: Record<string, string>, line: string]>([
+    [{ REDIS_CA_FILE: __filename }, 'REDIS_CA_FILE is invalid: expected a certificate in PEM'],
+    [{ REDIS_CA: 'none' }, 'REDIS_CA is invalid: expected a certificate in PEM'],
+    [
+      { REDIS_CA_FILE: CERTIFICATE, REDIS_URL: 'redis://redis' },
+      'REDIS_CA_FILE is invalid: expected a value only with a REDIS_URL that begins with rediss://',
+    ],
+    [
+      { REDIS_CA: rootCertificates[0]!, REDIS_URL: 'redis://redis' },
+      'REDIS_CA is invalid: expected a value only with a REDIS_URL that begins with rediss://',
+    ],
+  ])('with a certificate is rejected under its name: %j', (environment, line) => {
+    expect(rejectionOf({ REDIS_URL: 'rediss://redis', ...environment })).toBe(line);
+  });
+});
+
+describe('DATABASE_URL', () => {
+  const ca = readFileSync(CERTIFICATE, 'utf8');
+  const checkServerIdentity = expect.any(Function);
 
   test.each([
-    ['redis://redis', { nodes: [{ host: 'redis', port: 6379 }], tls: false, database: 0 }],
-    ['redis://redis/', { nodes: [{ host: 'redis', port: 6379 }], database: 0 }],
-    [
-      'rediss://10.0.0.1:7000/3',
-      { nodes: [{ host: '10.0.0.1', port: 7000 }], tls: true, database: 3 },
-    ],
-    ['redis://[::1]:7000', { nodes: [{ host: '::1', port: 7000 }] }],
-    ['redis://user:p%40ss%2C@redis', { username: 'user', password: 'p@ss,' }],
-    ['rediss://:secret@a:7000, rediss://:secret@b', { nodes: TWO, tls: true, password: 'secret' }],
-  ])('%s is accepted', (url, address) => {
-    expect(redis(url)?.address).toMatchObject(address);
+    ['', undefined],
+    ['?sslmode=disable', false],
+    ['?sslmode=prefer', { rejectUnauthorized: false }],
+    ['?sslmode=require', { rejectUnauthorized: false }],
+    [`?sslmode=require&sslrootcert=${CERTIFICATE}`, { ca, checkServerIdentity }],
+    [`?sslmode=verify-ca&sslrootcert=${CERTIFICATE}`, { ca, checkServerIdentity }],
+    [`?sslmode=verify-full&sslrootcert=${CERTIFICATE}`, { ca }],
+    ['?sslmode=verify-full', {}],
+  ])('has the TLS that libpq uses for it: %s', (parameters, ssl) => {
+    const { connection } = new Settings({ DATABASE_URL: `${ADDRESS}${parameters}` }).database;
+    expect(connection?.ssl).toEqual(ssl);
   });
 
-  test('by default, keys begin with aas: and commands time out after 100 ms', () => {
-    expect(redis('redis://redis')).toMatchObject({ prefix: 'aas:', commandTimeoutMs: 100 });
-    expect(
-      new Settings({
-        REDIS_URL: 'redis://redis',
-        REDIS_PREFIX: 'pets/1:',
-        REDIS_COMMAND_TIMEOUT_SECONDS: '0.25',
-      }).redis,
-    ).toMatchObject({ prefix: 'pets/1:', commandTimeoutMs: 250 });
+  test('is needed in production without DATA_DIR', () => {
+    const production = { NODE_ENV: 'production' };
+    expect(rejectionOf(production)).toMatch(/^DATABASE_URL is invalid: expected .* or DATA_DIR /);
+    expect(rejectionOf({ ...production, DATABASE_URL_FILE: '/none' })).not.toContain('\n');
+    for (const environment of [{ DATA_DIR: '/data' }, DATABASE])
+      expect(() => new Settings({ ...production, ...environment })).not.toThrow();
   });
 });
-
-describe('the TLS of a database address', () => {
-  test.each(['prefer', 'require'])('with sslmode=%s is checked with sslrootcert', (mode) => {
-    const read = (url: string) => {
-      const { database, warnings } = new Settings({ DATABASE_URL: url });
-      return { ssl: new pg.Client({ connectionString: database.url }).ssl, warnings };
-    };
-    expect(read(`${ADDRESS}?sslmode=${mode}&sslrootcert=${CERTIFICATE}`)).toEqual({
-      ssl: {
-        ca: readFileSync(CERTIFICATE, 'utf8'),
-        checkServerIdentity: expect.any(Function),
-      },
-      warnings: [],
-    });
-    expect(read(`${ADDRESS}?sslmode=${mode}`)).toEqual({
-      ssl: { rejectUnauthorized: false },
-      warnings: [expect.stringContaining(`sslmode=${mode}`)],
-    });
-  });
-
-  test.each(['prefer', 'require', 'verify-full', 'no-verify'])(
-    'is not chosen by PGSSLMODE=%s',
-    (PGSSLMODE) => {
-      expect(rejectionOf({ ...DATABASE, PGSSLMODE })).toBe(
-        'DATABASE_URL is invalid: expected sslmode in the address instead of PGSSLMODE',
-      );
-      const { database } = new Settings({ DATABASE_URL: `${ADDRESS}?sslmode=disable`, PGSSLMODE });
-      expect(new pg.Client({ connectionString: database.url }).ssl).toBe(false);
-      expect(new Settings({ ...DATABASE, PGSSLMODE: 'disable' }).database.url).toBe(ADDRESS);
-      expect(new Settings({ PGSSLMODE }).database.url).toBeUndefined();
-    },
-  );
-});
-
-test.each([
-  ['NUL bytes', '\0'.repeat(100)],
-  ['text', 'no certificate'],
-])('REDIS_CA_FILE with %s is rejected with the name of the file', (_, content) => {
-  const path = join(FOLDER, 'redis-ca');
-  writeFileSync(path, content);
-  const environment = { REDIS_URL: 'rediss://redis', REDIS_CA_FILE: path };
-  expect(rejectionOf(environment)).toBe(
-    `REDIS_CA_FILE is invalid: expected a file with a certificate in PEM, unlike ${path}`,
-  );
-});
-
-test('REDIS_CA_FILE can contain several certificates', () => {
-  const environment = { REDIS_URL: 'rediss://redis', REDIS_CA_FILE: CERTIFICATE };
-  expect(new Settings(environment).redis?.address.ca).toContain('BEGIN CERTIFICATE');
-});
-
-test('DATABASE_DIRECT_URL defaults to DATABASE_URL and is rejected without it', () => {
-  expect(new Settings(DATABASE).database.directUrl).toBe(DATABASE.DATABASE_URL);
-  const direct = 'postgres://direct/pets';
-  const { database } = new Settings({ ...DATABASE, DATABASE_DIRECT_URL: direct });
-  expect(database.directUrl).toBe(direct);
-  expect(rejectionOf({ DATABASE_DIRECT_URL: direct })).toMatch(/^DATABASE_DIRECT_URL /);
-});
-
-test.each([
-  ['postgres://owner:other@localhost:5432/pets', false],
-  ['postgres://localhost:6432/pets', true],
-  ['postgres://localhost:5432/other', true],
-])(
-  'with DATABASE_DIRECT_URL %s, DATABASE_URL leads to a pooler: %s',
-  (direct, usesConnectionPooler) => {
-    const { database } = new Settings({
-      DATABASE_URL: 'postgres://service:secret@localhost:5432/pets',
-      DATABASE_DIRECT_URL: direct,
-    });
-    expect(database.usesConnectionPooler).toBe(usesConnectionPooler);
-  },
-);
 
 describe('DATABASE_PASSWORD', () => {
   /** A password as `openssl rand -base64` and people create them. */
   const password = 'a/b+c=@:?# %41%';
-  const connectionOf = (connectionString = ''): pg.Client => new pg.Client({ connectionString });
 
-  test.each([
-    'postgres://user@db:5432/pets',
-    'postgres://user@db/pets?sslmode=disable',
-    'postgres:///pets?host=/run/postgresql&user=user',
-  ])('is the password of an address that contains none: %s', (url) => {
+  test.each<[url: string, expected: Record<string, unknown>]>([
+    ['postgres://user@db:5432/pets', { host: 'db', port: 5432, password }],
+    ['postgres://user@db/pets?sslmode=disable', { host: 'db', password }],
+    ['postgres:///pets?host=/run/postgresql&user=user', { host: '/run/postgresql', password }],
+    ['postgres://user:other@db/pets', { host: 'db', password: 'other' }],
+  ])('is the password of an address that contains none: %s', (url, expected) => {
     const { database } = new Settings({ DATABASE_URL: url, DATABASE_PASSWORD: password });
-    const expected = connectionOf(url);
-    for (const address of [database.url, database.directUrl]) {
-      const { host, port, user, database: name, password: used } = connectionOf(address);
-      expect({ host, port, user, name, used }).toEqual({
-        host: expected.host,
-        port: expected.port,
-        user: 'user',
-        name: 'pets',
-        used: password,
-      });
-    }
-    expect(database.usesConnectionPooler).toBe(false);
+    expect(new pg.Client(database.connection)).toMatchObject({
+      ...{ user: 'user', database: 'pets' },
+      ...expected,
+    });
   });
 
-  test('is, without DATABASE_DIRECT_PASSWORD, also the password of DATABASE_DIRECT_URL', () => {
-    const url = 'postgres://user@db/pets';
-    const environment = {
-      DATABASE_URL: url,
-      DATABASE_DIRECT_URL: url,
-      DATABASE_PASSWORD: password,
-    };
-    const { database } = new Settings(environment);
-    expect(connectionOf(database.directUrl).password).toBe(password);
-    const { directUrl, usesConnectionPooler } = new Settings({
-      ...environment,
-      DATABASE_DIRECT_PASSWORD: 'owner',
-    }).database;
-    expect(connectionOf(directUrl).password).toBe('owner');
-    expect(usesConnectionPooler).toBe(false);
-  });
-
-  test('and DATABASE_DIRECT_PASSWORD are rejected without the address that they belong to', () => {
+  test('is rejected without DATABASE_URL', () => {
     expect(rejectionOf({ DATABASE_PASSWORD: 'secret' })).toBe(
       'DATABASE_PASSWORD is invalid: expected a value only together with DATABASE_URL',
     );
-    expect(rejectionOf({ ...DATABASE, DATABASE_DIRECT_PASSWORD: 'secret' })).toBe(
-      'DATABASE_DIRECT_PASSWORD is invalid: expected a value only together with DATABASE_DIRECT_URL',
-    );
+    const line = /^DATABASE_URL_FILE [^\n]*$/;
+    expect(rejectionOf({ DATABASE_PASSWORD: 'a', DATABASE_URL_FILE: '/none' })).toMatch(line);
   });
 });
 
 describe('a secret from a file', () => {
-  const path = join(FOLDER, 'url');
+  const path = join(FOLDER, 'secret');
 
   test.each(['', '\n', '\r\n'])('is read without the line end %j', (end) => {
-    writeFileSync(path, `${DATABASE.DATABASE_URL}${end}`);
-    expect(new Settings({ DATABASE_URL_FILE: path }).database.url).toBe(DATABASE.DATABASE_URL);
+    writeFileSync(path, `a/b+c=${end}`);
+    const environment = { DATABASE_URL: 'postgres://db/pets', DATABASE_PASSWORD_FILE: path };
+    expect(new Settings(environment).database.connection?.password).toBe('a/b+c=');
   });
 
-  test('can be DATABASE_DIRECT_URL', () => {
-    writeFileSync(path, 'postgres://direct/pets');
-    const { database } = new Settings({ ...DATABASE, DATABASE_DIRECT_URL_FILE: path });
-    expect(database.directUrl).toBe('postgres://direct/pets');
+  test('can be the address of PostgreSQL or Redis', () => {
+    writeFileSync(path, ADDRESS);
+    expect(new Settings({ DATABASE_URL_FILE: path }).database.connection?.password).toBe('secret');
+    writeFileSync(path, 'redis://:secret@redis\n');
+    expect(new Settings({ REDIS_URL_FILE: path }).redis?.urls).toEqual(['redis://:secret@redis']);
   });
 
   test('that contains no address is rejected without showing its content', () => {
     writeFileSync(path, 'secret');
     expect(rejectionOf({ DATABASE_URL_FILE: path })).toMatch(
-      /^DATABASE_URL is invalid: expected an address/,
+      /^DATABASE_URL_FILE is invalid: expected an address (?!.*secret)/,
     );
   });
 
-  test('can be DATABASE_PASSWORD and DATABASE_DIRECT_PASSWORD', () => {
-    writeFileSync(path, 'a/b+c=\n');
-    const { database } = new Settings({
-      DATABASE_URL: 'postgres://pets_service@db/pets',
-      DATABASE_PASSWORD_FILE: path,
-      DATABASE_DIRECT_URL: 'postgres://pets_owner@db/pets',
-      DATABASE_DIRECT_PASSWORD_FILE: path,
-    });
-    for (const url of [database.url, database.directUrl]) {
-      expect(new pg.Client({ connectionString: url }).password).toBe('a/b+c=');
-    }
-  });
-
-  test('can be REDIS_URL', () => {
-    writeFileSync(path, 'redis://:secret@redis\n');
-    expect(new Settings({ REDIS_URL_FILE: path }).redis?.address.password).toBe('secret');
-  });
-
-  test.each(['DATABASE_URL', 'DATABASE_PASSWORD', 'REDIS_URL'])(
-    'that is empty is rejected: %s_FILE',
+  test.each(['DATABASE_URL', 'DATABASE_PASSWORD', 'REDIS_URL', 'REDIS_CA'])(
+    'that is empty or cannot be read is rejected: %s_FILE',
     (name) => {
       for (const text of ['', '\n']) {
         writeFileSync(path, text);
-        expect(rejectionOf({ [`${name}_FILE`]: path })).toBe(
-          `${name}_FILE is invalid: expected the path of a file that is not empty`,
-        );
+        for (const file of [path, FOLDER, join(FOLDER, 'none')]) {
+          expect(rejectionOf({ [`${name}_FILE`]: file })).toBe(
+            `${name}_FILE is invalid: expected the path of a readable file that is not empty`,
+          );
+        }
       }
     },
   );
 
-  test.each<Record<string, string>>([{}, { REDIS_URL: 'redis://redis' }])(
-    'REDIS_CA_FILE with %p is rejected without TLS',
-    (environment) => {
-      writeFileSync(path, 'certificate');
-      expect(rejectionOf({ ...environment, REDIS_CA_FILE: path })).toBe(
-        'REDIS_CA_FILE is invalid: expected a value only with a REDIS_URL that begins with rediss://',
-      );
-    },
-  );
-
-  test('that cannot be read is rejected', () => {
-    expect(rejectionOf({ DATABASE_URL_FILE: join(FOLDER, 'none') })).toMatch(
-      /^DATABASE_URL_FILE .*readable file$/,
-    );
-    expect(rejectionOf({ DATABASE_URL_FILE: FOLDER })).toMatch(
-      /^DATABASE_URL_FILE .*readable file$/,
-    );
-  });
-
   test('is rejected together with the variable', () => {
-    writeFileSync(path, DATABASE.DATABASE_URL);
+    writeFileSync(path, ADDRESS);
     expect(rejectionOf({ ...DATABASE, DATABASE_URL_FILE: path })).toMatch(
       /^DATABASE_URL_FILE .*only one of DATABASE_URL and DATABASE_URL_FILE$/,
     );

@@ -97,9 +97,9 @@ test.each<[title: string, env: () => Environment, line: RegExp]>([
     /^DATABASE_URL: The database rejected the connection: .*"nothing" does not exist/,
   ],
   [
-    'DATABASE_DIRECT_URL of a database that rejects connections',
-    () => ({ DATABASE_DIRECT_URL: unusable('127.0.0.1:1') }),
-    /^DATABASE_DIRECT_URL: .*ECONNREFUSED/,
+    'no database in production',
+    () => ({ NODE_ENV: 'production', DATABASE_URL: '' }),
+    /^DATABASE_URL is invalid: expected an address with NODE_ENV=production, or DATA_DIR /,
   ],
   [
     'a role that cannot create tables',

@@ -28,8 +28,6 @@ interface Range {
 export class EnvironmentReader {
   /** What is expected of each invalid variable. */
   private readonly invalid = new Map<string, string>();
-  /** One line for each variable that works but should be changed. */
-  readonly warnings: string[] = [];
 
   constructor(private readonly environment: Environment) {}
 
@@ -49,13 +47,6 @@ export class EnvironmentReader {
   /** @throws SettingError when a variable is invalid */
   requireValid(): void {
     if (this.invalid.size > 0) throw new SettingError(this.invalid);
-  }
-
-  /** Returns the name to read of a renamed variable: the former one if only that is set. */
-  renamed(former: string, name: string): string {
-    if (this.text(former) === undefined) return name;
-    this.warnings.push(`${former} has been renamed to ${name}. Use the new name.`);
-    return this.text(name) === undefined ? former : name;
   }
 
   raw(name: string): string | undefined {
@@ -78,10 +69,16 @@ export class EnvironmentReader {
     }
     try {
       const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
-      return text || this.reject(`${name}_FILE`, 'the path of a file that is not empty');
+      if (text) return text;
     } catch {
-      return this.reject(`${name}_FILE`, 'the path of a readable file');
+      // As an empty file.
     }
+    return this.reject(`${name}_FILE`, 'the path of a readable file that is not empty');
+  }
+
+  /** Returns the name of the variable that `secret` reads. */
+  sourceOf(name: string): string {
+    return this.text(`${name}_FILE`) === undefined ? name : `${name}_FILE`;
   }
 
   integer(name: string, fallback: number, range: Range): number {

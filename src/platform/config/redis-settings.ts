@@ -1,13 +1,13 @@
 import { type EnvironmentReader, isCertificate } from './environment-reader.js';
-import { isDecodable, parseUrl } from './url.js';
 
-const DEFAULT_PORT = 6379;
+const ADDRESS = /^rediss?:\/\/[^/?#\s]+(?:\/\d{0,5})?$/;
+const EXPECTED =
+  'an address such as redis://user:password@host:6379 (rediss:// for TLS), or comma-separated nodes of a Cluster with the same protocol, user and password';
 
-const EXAMPLE = 'redis://user:password@host:6379';
 const TIMEOUT = { min: 0.01, max: 1 };
 
 export type RedisSettings = Readonly<NonNullable<ReturnType<typeof readRedisSettings>>>;
-export type RedisAddress = RedisSettings['address'];
+export type RedisAddress = Pick<RedisSettings, 'urls' | 'ca'>;
 
 /** Returns undefined without REDIS_URL. */
 export function readRedisSettings(read: EnvironmentReader) {
@@ -18,59 +18,29 @@ export function readRedisSettings(read: EnvironmentReader) {
     read.reject('REDIS_PREFIX', '1 to 100 characters without braces and white space');
   }
   const commandTimeoutMs = read.seconds('REDIS_COMMAND_TIMEOUT_SECONDS', 0.1, TIMEOUT);
-  const address = redisAddress(read);
-  return address && { address, prefix, commandTimeoutMs };
-}
-
-function redisAddress(read: EnvironmentReader) {
   const text = read.secret('REDIS_URL');
+  /** The certificate of a private authority. undefined: the authorities that Node.js trusts. */
   const ca = read.secret('REDIS_CA');
   if (ca !== undefined && !isCertificate(ca)) {
-    const source = read.text('REDIS_CA_FILE') ?? 'REDIS_CA';
-    read.reject('REDIS_CA_FILE', `a file with a certificate in PEM, unlike ${source}`);
-  }
-  if (ca !== undefined && !/^\s*rediss:/.test(text ?? '') && !read.isRejected('REDIS_URL')) {
-    read.reject('REDIS_CA_FILE', 'a value only with a REDIS_URL that begins with rediss://');
+    read.reject(read.sourceOf('REDIS_CA'), 'a certificate in PEM');
+  } else if (ca !== undefined && !/^\s*rediss:/.test(text ?? '')) {
+    const expected = 'a value only with a REDIS_URL that begins with rediss://';
+    read.reject(read.sourceOf('REDIS_CA'), expected);
   }
   if (text === undefined) return undefined;
-  const urls = text.split(',').map((item) => parseNode(item.trim()));
-  const [first] = urls;
-  const isCluster = urls.length > 1;
-  if (
-    !first ||
-    !urls.every((url) => url !== undefined) ||
-    (isCluster && urls.some(({ pathname }) => pathname.length > 1))
-  ) {
-    const expected = `an address such as ${EXAMPLE} (rediss:// for TLS), or the addresses of nodes of a Cluster, comma-separated`;
-    return read.reject('REDIS_URL', expected);
-  }
-  if (urls.some((url) => credentials(url) !== credentials(first))) {
-    const expected = 'nodes of one Cluster with the same protocol, user and password';
-    return read.reject('REDIS_URL', expected);
-  }
-  return {
-    /** One server, or several nodes of a Cluster. */
-    nodes: urls.map(({ hostname, port }) => ({
-      host: hostname.replace(/^\[|\]$/g, ''),
-      port: port === '' ? DEFAULT_PORT : Number(port),
-    })),
-    tls: first.protocol === 'rediss:',
-    /** The certificate of a private authority. undefined: the authorities that Node.js trusts. */
-    ca,
-    username: decodeURIComponent(first.username),
-    password: decodeURIComponent(first.password),
-    /** Number of the database on a single server. */
-    database: Number(first.pathname.slice(1)),
-  };
+  /** One server, or several nodes of a Cluster. */
+  const urls = text.split(',').map((url) => url.trim());
+  if (!areAddresses(urls)) return read.reject(read.sourceOf('REDIS_URL'), EXPECTED);
+  return { urls, ca, prefix, commandTimeoutMs };
 }
 
-function parseNode(text: string): URL | undefined {
-  if (!/^rediss?:\/\/[^/?#\s]+(?:\/\d{0,5})?$/.test(text)) return undefined;
-  const url = parseUrl(text, ['redis:', 'rediss:']);
-  const isValid = url && url.hostname !== '' && url.port !== '0' && isDecodable(credentials(url));
-  return isValid ? url : undefined;
-}
-
-function credentials({ protocol, username, password }: URL): string {
-  return `${protocol} ${username} ${password}`;
+function areAddresses(texts: readonly string[]): boolean {
+  if (!texts.every((text) => ADDRESS.test(text) && URL.canParse(text))) return false;
+  const urls = texts.map((text) => new URL(text));
+  // A Cluster has only the database 0.
+  const hasDatabase = urls.some(({ pathname }) => pathname.length > 1);
+  const logins = new Set(
+    urls.map(({ protocol, username, password }) => `${protocol}${username}:${password}`),
+  );
+  return urls.every(({ port }) => port !== '0') && logins.size === 1 && !(urls[1] && hasDatabase);
 }

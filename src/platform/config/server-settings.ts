@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
 import type { EnvironmentReader } from './environment-reader.js';
-import { parseUrl } from './url.js';
 
 const PORT = { min: 0, max: 65_535 };
 const TIMEOUT = { min: 0.1, max: 3600 };
@@ -47,12 +46,14 @@ function serverSettings(read: EnvironmentReader) {
 function baseAddress(read: EnvironmentReader, name: string): string | undefined {
   const text = read.text(name);
   if (text === undefined) return undefined;
-  const url = parseUrl(text, ['http:', 'https:']);
-  if (!url || url.search || url.hash || url.username || url.password || /[\s<>"]/.test(text)) {
-    const expected = 'an http or https address without a query, such as https://api.example.org';
-    return read.reject(name, expected);
+  const base = text.replace(/\/+$/, '');
+  if (URL.canParse(text) && /^https?:\/\/[^\s<>"?#@]+$/.test(base) && !base.endsWith("/v1")) {
+    return new URL(base).href.replace(/\/+$/, '');
   }
-  return url.href.replace(/\/+$/, '');
+  return read.reject(
+    name,
+    'an http or https address without a query and without v1, such as https://api.example.org',
+  );
 }
 
 function trustProxy(read: EnvironmentReader): number | string[] {

@@ -15,8 +15,6 @@ export class Settings {
   readonly limits: LimitSettings;
   readonly bounds: Bounds;
   readonly logging: LoggingSettings;
-  /** One line for each setting that works but should be changed. */
-  readonly warnings: readonly string[];
 
   /**
    * @param environment the variables, `process.env` by default
@@ -30,7 +28,6 @@ export class Settings {
     this.limits = readLimitSettings(read);
     this.bounds = readBounds(read);
     this.logging = readLoggingSettings(read);
-    this.warnings = read.warnings;
     read.requireValid();
   }
 }

@@ -9,7 +9,7 @@ import { connectionConfig, type ConnectionUse } from './pools/client-config.js';
 export function dataSourceOptions(
   connection: ClientConfig,
   settings: DatabaseSettings,
-  use: ConnectionUse = {},
+  use?: ConnectionUse,
 ): DataSourceOptions {
   return {
     type: 'postgres',

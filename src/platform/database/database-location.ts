@@ -4,18 +4,15 @@ import type { EmbeddedOptions } from './embedded/embedded-postgres.js';
 
 /** Where the database is, and how to stop it. */
 export abstract class DatabaseLocation {
-  /** For requests; may lead through a connection pooler. */
-  abstract readonly requests: ClientConfig;
-  /** Bypasses the connection pooler: for migrations and advisory locks. */
-  abstract readonly direct: ClientConfig;
+  abstract readonly connection: ClientConfig;
   abstract readonly embedded: boolean;
   /** Stops the embedded server if this process started it. Does nothing for other servers. */
   abstract close(): Promise<void>;
 }
 
 /** Whether there is a database to connect to. True for every DATABASE_URL. */
-export async function databaseExists({ url, dataDir }: DatabaseSettings): Promise<boolean> {
-  if (url !== undefined) return true;
+export async function databaseExists({ connection, dataDir }: DatabaseSettings): Promise<boolean> {
+  if (connection !== undefined) return true;
   const { hasCluster } = await import('./embedded/cluster.js');
   return hasCluster(dataDir);
 }
@@ -32,18 +29,12 @@ export async function locateDatabase(
   use: EmbeddedOptions['use'],
   embedded: Pick<EmbeddedOptions, 'signal' | 'onWait'> = {},
 ): Promise<DatabaseLocation> {
-  if (settings.url !== undefined) {
-    return {
-      requests: { connectionString: settings.url },
-      direct: { connectionString: settings.directUrl },
-      embedded: false,
-      close: () => Promise.resolve(),
-    };
+  if (settings.connection !== undefined) {
+    const { connection } = settings;
+    return { connection, embedded: false, close: () => Promise.resolve() };
   }
   // Loaded on demand: DATABASE_URL needs none of it.
   const { openEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
   const database = await openEmbeddedDatabase({ dataDir: settings.dataDir, use, ...embedded });
-  const { connection } = database;
-  const close = () => database.close();
-  return { requests: connection, direct: connection, embedded: true, close };
+  return { connection: database.connection, embedded: true, close: () => database.close() };
 }

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import pg, { type ClientConfig } from 'pg';
 
 /** A database of the settings, as operators see it. */
 export interface DatabaseTarget {
@@ -8,12 +8,15 @@ export interface DatabaseTarget {
   readonly description: string;
 }
 
-/** Returns the database at the address, or without one the embedded database in `dataDir`. */
-export function databaseTarget(url: string | undefined, dataDir: string): DatabaseTarget {
-  if (url === undefined) {
+/** Returns the database of the connection, or without one the embedded database in `dataDir`. */
+export function databaseTarget(
+  connection: ClientConfig | undefined,
+  dataDir: string,
+): DatabaseTarget {
+  if (connection === undefined) {
     return { embedded: true, name: 'pets', description: `embedded in ${dataDir}` };
   }
-  // pg fills in the parts that the URL omits, from PG… variables or defaults.
-  const { host, port, database = '' } = new pg.Client({ connectionString: url });
+  // pg fills in the parts that are missing, from PG… variables or defaults.
+  const { host, port, database = '' } = new pg.Client(connection);
   return { embedded: false, name: database, description: `${database} on ${host}:${port}` };
 }

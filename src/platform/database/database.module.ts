@@ -30,7 +30,7 @@ export class DatabaseModule {
       module: DatabaseModule,
       imports: [
         TypeOrmModule.forRoot({
-          ...dataSourceOptions(location.requests, settings, { forRequests: true }),
+          ...dataSourceOptions(location.connection, settings),
           autoLoadEntities: true,
           // The process exits with one line if the server is unreachable. A supervisor restarts it.
           toRetry: () => false,

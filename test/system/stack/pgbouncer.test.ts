@@ -11,11 +11,7 @@ import { expectError } from '../../harness/http/error-response.js';
 import { Cli } from '../../harness/processes/command.js';
 import { freePort } from '../../harness/processes/free-port.js';
 import { until } from '../../harness/run/until.js';
-import {
-  spawnBuiltService,
-  startService,
-  type TestService,
-} from '../../harness/service/service.js';
+import { startService, type TestService } from '../../harness/service/service.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
 
 const PROGRAM = '/usr/sbin/pgbouncer';
@@ -40,13 +36,6 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
   let clients: ApiClient[];
 
   const pooled = (): string => `postgres://pets_service:${PASSWORD}@127.0.0.1:${port}/postgres`;
-  const direct = (): string => {
-    const url = new URL(server.url);
-    url.username = 'pets_service';
-    url.password = PASSWORD;
-    return url.href;
-  };
-
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'pets-pgbouncer-'));
     chmodSync(folder, 0o755);
@@ -74,7 +63,6 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
 
     const env = {
       DATABASE_URL: pooled(),
-      DATABASE_DIRECT_URL: direct(),
       MIGRATE_ON_START: 'false',
     };
     replicas = await Promise.all(
@@ -172,12 +160,5 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
     await server.start();
     await until(areReady, 5_000);
     expect((await clients[0]!.get('/v1/pets?limit=1')).status).toBe(200);
-  });
-
-  test('without DATABASE_DIRECT_URL, the start fails with one line that names the setting', async () => {
-    const service = spawnBuiltService({ DATABASE_URL: pooled(), MIGRATE_ON_START: 'false' });
-    await once(service.process, 'close');
-    expect(service.process.exitCode).toBe(1);
-    expect(service.output().trim()).toMatch(/^DATABASE_URL: .*set DATABASE_DIRECT_URL .*$/);
   });
 });

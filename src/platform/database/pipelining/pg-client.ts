@@ -29,11 +29,6 @@ const OVERDUE_CHECK_INTERVAL_MS = 50;
 export interface PgClientConfig extends pg.ClientConfig {
   /** How long a response may take; by default without a limit. */
   responseTimeoutMs?: number;
-  /**
-   * false for a connection pooler such as PgBouncer. It may run each transaction in another session
-   * of the server, where the prepared statements of this connection do not exist.
-   */
-  preparesStatements?: boolean;
 }
 
 type Query = (...query: unknown[]) => unknown;
@@ -43,15 +38,15 @@ type Query = (...query: unknown[]) => unknown;
  * response is late, because the next statement would have to wait for the late one.
  */
 export class PgClient extends pg.Client {
-  readonly preparesStatements: boolean;
+  /** Whether statements are prepared in the session (see `startSession`). */
+  preparesStatements = true;
   private readonly prepared: PreparedColumns = new Map();
   /** When each statement without a response was sent, by `performance.now()`. */
   private readonly sentAtMs: number[] = [];
 
   constructor(config: PgClientConfig) {
     super(config);
-    const { responseTimeoutMs = Infinity, preparesStatements = true } = config;
-    this.preparesStatements = preparesStatements;
+    const { responseTimeoutMs = Infinity } = config;
     this.once('connect', () => this.closeWhenOverdue(responseTimeoutMs));
   }
 
@@ -61,6 +56,19 @@ export class PgClient extends pg.Client {
     if (!isAwaited) return this.prepareAndSend(config, values, callback);
     return traceStatement(config, () => this.prepareAndSend(config, values) as Promise<unknown>);
   }) as pg.Client['query'];
+
+  /**
+   * Changes PostgreSQL's settings of the session. A connection pooler may run each transaction in
+   * another session, where neither settings nor prepared statements of this connection exist. The
+   * process number that it reports is its own. Nothing is changed or prepared there.
+   */
+  async startSession(settings: Readonly<Record<string, string | number>>): Promise<void> {
+    const { processID } = this as unknown as { processID: number };
+    const sql = `SELECT set_config(key, value, false) FROM json_each_text($1) WHERE pg_backend_pid() = $2`;
+    const query = this.send(sql, [JSON.stringify(settings), processID]);
+    const { rows } = await (query as Promise<pg.QueryResult>);
+    this.preparesStatements = rows.length > 0;
+  }
 
   /** Creates a statement for `run`. */
   statement<Row>(

@@ -54,6 +54,25 @@ export class BoundedPool extends pg.Pool {
     });
   }
 
+  /**
+   * Opens all connections, so that a burst of requests opens none. If the server allows fewer, the
+   * pool keeps what it got.
+   *
+   * @returns why connections are missing; undefined if none is
+   * @throws ConnectionFailedError if none could be opened
+   */
+  async open(): Promise<Error | undefined> {
+    const opening = Array.from({ length: this.options.max }, () => this.connect());
+    const results = await Promise.allSettled(opening);
+    const opened = results.filter((result) => result.status === 'fulfilled');
+    const [failed] = results.filter((result) => result.status === 'rejected');
+    const failure = failed?.reason as Error | undefined;
+    if (failure && opened.length === 0) throw failure;
+    for (const { value } of opened) value.release();
+    this.options.max = opened.length;
+    return failure;
+  }
+
   /** Whether the next `connect` fails because the queue is full. */
   get isSaturated(): boolean {
     // pg also queues requests for connections that it assigns or opens in the next event-loop tick.

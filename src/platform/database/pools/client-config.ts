@@ -17,17 +17,16 @@ export const APPLICATION_NAMES = {
 
 /** What connections are used for. */
 export interface ConnectionUse {
-  /** Whether they may lead through a connection pooler. */
-  forRequests?: boolean;
   applicationName?: string;
-  /** The maximum number of connections. */
+  /** The number of connections. */
   poolSize?: number;
-  connectionTimeoutMs?: number;
   statementTimeoutMs?: number;
+  /** PostgreSQL's settings of each session, in addition to its time limits. */
+  sessionSettings?: Readonly<Record<string, string>>;
 }
 
 /**
- * Returns the configuration of a pool or a PgClient. Every wait is bounded.
+ * Returns the configuration of a pool of PgClients. Every wait is bounded.
  *
  * @param connection where the server is
  */
@@ -35,31 +34,31 @@ export function connectionConfig(
   connection: ClientConfig,
   settings: DatabaseSettings,
   {
-    forRequests = false,
     applicationName = APPLICATION_NAMES.requests,
     poolSize = settings.poolSize,
-    connectionTimeoutMs = settings.poolWaitMs,
     statementTimeoutMs = settings.statementTimeoutMs,
-  }: ConnectionUse,
+    sessionSettings,
+  }: ConnectionUse = {},
 ): BoundedPoolConfig & PgClientConfig {
-  const mayBePooler = forRequests && settings.usesConnectionPooler;
-  const serverLimits = {
+  const serverSettings = {
     statement_timeout: statementTimeoutMs,
     lock_timeout: settings.lockTimeoutMs,
     idle_in_transaction_session_timeout: 2 * statementTimeoutMs,
+    ...sessionSettings,
   };
   return {
     ...connection,
-    // A connection pooler rejects start-up parameters that it does not know.
-    ...(!mayBePooler && serverLimits),
     types: columnTypes,
     application_name: applicationName,
     keepAlive: true,
-    connectionTimeoutMillis: connectionTimeoutMs,
+    connectionTimeoutMillis: settings.poolWaitMs,
     responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,
     max: poolSize,
+    // A connection stays open.
+    idleTimeoutMillis: 0,
     maxWaiting: settings.queueSize,
     Client: PgClient,
-    preparesStatements: !mayBePooler,
+    // The pool waits for it.
+    onConnect: (client): unknown => (client as PgClient).startSession(serverSettings),
   };
 }

@@ -8,17 +8,12 @@ const REMEDIES: readonly [failure: RegExp, remedy: string][] = [
     /does not match certificate's altnames/i,
     'Use a host name of the certificate in the address, or sslmode=verify-ca',
   ],
-  [/certificate has expired/i, "Renew the database's certificate"],
   [/server does not support SSL/i, 'Turn on ssl in PostgreSQL, or use sslmode=disable'],
   [
     /pg_hba\.conf.*no encryption|SSL (?:connection )?(?:is )?required/i,
     'Add sslmode=verify-full to the address',
   ],
   [/client password must be/i, 'Add the password to the address, or set DATABASE_PASSWORD'],
-  [
-    /unsupported startup parameter/i,
-    'For a connection pooler, set DATABASE_DIRECT_URL to the address of PostgreSQL itself',
-  ],
 ];
 
 /** Returns one sentence about a failure, or '' if no setting is known to be its cause. */

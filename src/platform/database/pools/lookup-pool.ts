@@ -1,28 +1,28 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import pg from 'pg';
 import { Settings } from '../../config/settings.js';
 import { traceStatement } from '../../tracing/spans.js';
 import { isUnavailable } from '../database-errors.js';
 import { DatabaseLocation } from '../database-location.js';
-import { BoundedPool, ConnectionFailedError, DatabaseQueueFullError } from './bounded-pool.js';
+import { BoundedPool, DatabaseQueueFullError } from './bounded-pool.js';
 import { APPLICATION_NAMES, connectionConfig } from './client-config.js';
 
 /** After this time, the failure of a query no longer shows that the database is unreachable. */
 const UNREACHABLE_FOR_MS = 3_000;
 
 /** Lookups are planned once, by an index (see LASTING_PLANS of the pipelined statements). */
-const LASTING_PLANS = '-c plan_cache_mode=force_generic_plan -c enable_seqscan=off';
+const LASTING_PLANS = { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' };
 
 /** SQLSTATEs of a server that responds, only not in time: statement and lock timeouts. */
 const SERVER_TIMEOUTS = new Set(['57014', '55P03']);
-const TOO_MANY_CONNECTIONS = '53300';
 
 /**
  * Connections for lookups of API keys and readiness, which stay usable while those that serve
- * requests are busy. They are opened on first use and then kept.
+ * requests are busy.
  */
 @Injectable()
-export class LookupPool implements OnApplicationShutdown {
+export class LookupPool implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger(LookupPool.name);
   readonly pool: BoundedPool;
   private unreachableAtMs = -Infinity;
 
@@ -32,18 +32,24 @@ export class LookupPool implements OnApplicationShutdown {
     { database }: Settings,
     private readonly requests: BoundedPool,
   ) {
-    this.pool = new BoundedPool({
-      ...connectionConfig(location.requests, database, {
-        forRequests: true,
+    this.pool = new BoundedPool(
+      connectionConfig(location.connection, database, {
         applicationName: APPLICATION_NAMES.lookups,
         poolSize: database.lookupPoolSize,
+        sessionSettings: LASTING_PLANS,
       }),
-      min: database.lookupPoolSize,
-      // A connection pooler rejects start-up parameters that it does not know.
-      ...(!database.usesConnectionPooler && { options: LASTING_PLANS }),
-    });
+    );
     // An idle connection broke. The next lookup opens another one.
     this.pool.on('error', () => undefined);
+  }
+
+  /** Opens the connections of both pools, first those that every request needs. */
+  async onModuleInit(): Promise<void> {
+    for (const pool of [this.pool, this.requests]) {
+      const failure = await pool.open();
+      if (failure === undefined) continue;
+      this.logger.warn(`Only ${pool.options.max} database connections: ${failure.message}`);
+    }
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -58,7 +64,7 @@ export class LookupPool implements OnApplicationShutdown {
   async query<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {
     const startedAtMs = performance.now();
     try {
-      return await traceStatement(sql, () => this.run<Row>(sql, values));
+      return await traceStatement(sql, async () => (await this.pool.query<Row>(sql, values)).rows);
     } catch (error) {
       if (isUnreachable(error) && !this.hasRespondedSince(startedAtMs)) {
         this.unreachableAtMs = performance.now();
@@ -78,24 +84,10 @@ export class LookupPool implements OnApplicationShutdown {
   private hasRespondedSince(ms: number): boolean {
     return [this.pool, this.requests].some(({ respondedAtMs }) => respondedAtMs >= ms);
   }
-
-  private async run<Row extends object>(sql: string, values: unknown[]): Promise<Row[]> {
-    try {
-      return (await this.pool.query<Row>(sql, values)).rows;
-    } catch (error) {
-      if (codeOf(error) !== TOO_MANY_CONNECTIONS) throw error;
-      // The server has no connection left for us, but those that serve requests are open.
-      return (await this.requests.query<Row>(sql, values)).rows;
-    }
-  }
 }
 
 function isUnreachable(error: unknown): boolean {
   if (error instanceof DatabaseQueueFullError) return false;
-  return isUnavailable(error) && !SERVER_TIMEOUTS.has(codeOf(error) ?? '');
-}
-
-function codeOf(error: unknown): string | undefined {
-  const cause = error instanceof ConnectionFailedError ? error.cause : error;
-  return cause instanceof pg.DatabaseError ? cause.code : undefined;
+  const isTimeout = error instanceof pg.DatabaseError && SERVER_TIMEOUTS.has(error.code ?? '');
+  return isUnavailable(error) && !isTimeout;
 }

@@ -54,16 +54,16 @@ export async function migrate(
   });
 }
 
-/** Returns whether no migration is pending. Waits for a process that migrates if one is. */
+/** Returns whether no migration is pending. A connection pooler may lead to the database. */
 export async function isSchemaCurrent(
   location: DatabaseLocation,
   settings: DatabaseSettings,
 ): Promise<boolean> {
-  return withSession(location, settings, async (session) => {
-    if ((await migrationStatus(session)).pending.length === 0) return true;
-    await lock(session);
-    return (await migrationStatus(session)).pending.length === 0;
-  });
+  return withSession(
+    location,
+    settings,
+    async (session) => (await migrationStatus(session)).pending.length === 0,
+  );
 }
 
 /** Does the work in a session of its own. Its end releases the lock. */
@@ -73,7 +73,7 @@ async function withSession<Result>(
   work: (session: QueryRunner) => Promise<Result>,
 ): Promise<Result> {
   const dataSource = new DataSource(
-    dataSourceOptions(location.direct, settings, {
+    dataSourceOptions(location.connection, settings, {
       // One holds the lock, the other migrates.
       poolSize: 2,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,

@@ -13,11 +13,10 @@ const TOPOLOGY_REFRESH_MS = 5_000;
  * commands that may have run. Send commands only while its status is `ready`: a Cluster would queue them.
  */
 export function createRedisClient(address: RedisAddress) {
-  const { nodes, tls, ca, username, password, database } = address;
+  const { urls, ca } = address;
+  const [url = ''] = urls;
   const options: RedisOptions = {
-    ...(tls && { tls: { ...(ca && { ca }) } }),
-    ...(username && { username }),
-    ...(password && { password }),
+    ...(ca !== undefined && { tls: { ca } }),
     connectTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SOCKET_TIMEOUT_MS,
     keepAlive: 5_000,
@@ -29,18 +28,23 @@ export function createRedisClient(address: RedisAddress) {
     maxRetriesPerRequest: 0,
     lazyConnect: true,
   };
-  if (nodes.length === 1) {
-    return new Redis({
+  if (urls.length === 1) {
+    return new Redis(url, {
       ...options,
-      ...nodes[0],
-      db: database,
       retryStrategy: reconnectDelayMs,
       // The address may lead to another master by now.
       reconnectOnError: ({ message }) => message.startsWith('READONLY '),
     });
   }
-  return new Cluster([...nodes], {
-    redisOptions: options,
+  // The nodes report the addresses of the others, without these.
+  const { protocol, username, password } = new URL(url);
+  return new Cluster([...urls], {
+    redisOptions: {
+      ...options,
+      ...(protocol === 'rediss:' && { tls: { ...(ca !== undefined && { ca }) } }),
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+    },
     // Otherwise it rejects commands for a node while it connects to it: a new or promoted master.
     enableOfflineQueue: true,
     enableReadyCheck: false,

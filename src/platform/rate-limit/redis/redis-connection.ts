@@ -26,7 +26,7 @@ export class RedisConnection {
   private lastError: unknown;
 
   constructor(private readonly settings: RedisSettings) {
-    this.client = createRedisClient(settings.address);
+    this.client = createRedisClient(settings);
     for (const [name, lua] of Object.entries(LIMIT_SCRIPTS))
       this.client.defineCommand(name, { lua, numberOfKeys: 1 });
     // Without a listener, ioredis prints errors. These events explain why the next command fails.
