@@ -67,8 +67,8 @@ export async function runService(
     const app = await createdUnlessStopped(creating, schemaCurrent, log.logger, stopReason);
     if (app === null) return false;
     let reason: string | undefined;
-    app.get(ServiceMetrics).observeProcess(VERSION, log);
-    const metrics = createMetricsServer(app.get(ServiceMetrics).registry);
+    app.get(ServiceMetrics).observeProcess(VERSION, log.droppedLines);
+    const metrics = createMetricsServer(() => app.get(ServiceMetrics).text());
     try {
       // Null when no demo API key is valid, undefined without the embedded database.
       const demoKey = database.embedded

@@ -47,16 +47,6 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
       () => this.inProgress,
     );
     metrics.gauge(
-      'pets_requests_in_progress_max',
-      'Maximum number of requests in progress (MAX_REQUESTS_IN_PROGRESS)',
-      () => this.bounds.maxRequestsInProgress,
-    );
-    metrics.gauge(
-      'pets_arriving_bodies',
-      'Requests that wait for the rest of their body',
-      () => bodies.count,
-    );
-    metrics.gauge(
       'pets_arriving_body_bytes',
       'Bytes that these requests hold, at least 24 KB each (MAX_ARRIVING_MEBIBYTES)',
       () => bodies.bytes,

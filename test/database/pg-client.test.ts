@@ -9,7 +9,6 @@ import {
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { columnTypes } from '../../src/platform/database/pipelining/statement-batch.js';
-import { observeDuration } from '../../src/platform/tracing/durations.js';
 import { useDatabase } from '../harness/database/database.js';
 
 const database = useDatabase();
@@ -56,17 +55,13 @@ describe('a connection', () => {
     expect(await preparedNames(elsewhere.PgClient)).toEqual(here);
   });
 
-  it('is abandoned, and its time is observed, when the first statement that a pool sends on it gets no response in time', async () => {
-    const observed = jest.spyOn(observeDuration, 'postgresql');
+  it('is abandoned when the first statement that a pool sends on it gets no response in time', async () => {
     const config = { connectionString: database.url, responseTimeoutMs: 100 };
     const pool = new pg.Pool({ ...config, ...({ Client: PgClient } as object) });
     pool.on('error', () => undefined);
     try {
       await expect(pool.query('SELECT pg_sleep(20)')).rejects.toThrow('Connection terminated');
-      expect(observed).toHaveBeenCalledTimes(1);
-      expect(observed.mock.lastCall?.[0]).toBeGreaterThan(0.1);
     } finally {
-      observed.mockRestore();
       await pool.end();
     }
   });

@@ -1,14 +1,13 @@
-import { Client } from 'pg';
+import { Counter } from 'prom-client';
+import { ServiceMetrics } from '../../src/platform/metrics/service-metrics.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
-import { until } from '../harness/run/until.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 const DURATION = 'http_server_request_duration_seconds';
-const OPERATIONS = 'db_client_operation_duration_seconds';
 
 const database = useDatabase();
 let service: BuiltService;
@@ -51,13 +50,10 @@ test('GET /metrics is Prometheus text on the metrics listener', async () => {
     'nodejs_eventloop_lag_p99_seconds',
     'pets_build_info',
     'db_client_connection_count',
-    'db_client_connection_max',
     'db_client_connection_pending_requests',
     'pets_limit_decisions_total',
-    'pets_deprecated_requests_total',
     'pets_key_lookups_total',
     DURATION,
-    OPERATIONS,
   ]) {
     expect(text).toMatch(new RegExp(`^# TYPE ${name} `, 'm'));
   }
@@ -102,48 +98,6 @@ test('requests are counted by method, route template and status', async () => {
     'GET /v1/pets/:petId 401': 1,
     'HEAD /v1/pets/:petId 401': 1,
   });
-});
-
-test('the time that PostgreSQL takes is observed once for a batch, without the wait for a connection', async () => {
-  const single = await startBuiltService({ DATABASE_URL: database.url, DATABASE_POOL_SIZE: '1' });
-  const singleClient = new ApiClient(single, (await createOwner(database)).key);
-  const blocker = new Client({ connectionString: database.url });
-  await blocker.connect();
-  try {
-    await blocker.query('BEGIN; LOCK TABLE pets IN EXCLUSIVE MODE');
-    const pet = JSON.stringify({ name: 'Rex', categoryId: 1 });
-    const requests = Array.from({ length: 20 }, () => singleClient.post('/v1/pets', pet));
-    const waiting = `SELECT FROM pg_locks WHERE relation = 'pets'::regclass AND NOT granted`;
-    await until(async () => (await database.query(waiting)).length > 0);
-    await blocker.query('SELECT pg_sleep(0.5); COMMIT');
-    for (const { status } of await Promise.all(requests)) expect(status).toBe(201);
-    const text = await single.metrics();
-    const observed = (series: string): number =>
-      Number(
-        new RegExp(`^${OPERATIONS}_${series}db_system_name="postgresql"} (.+)$`, 'm').exec(
-          text,
-        )?.[1],
-      );
-    expect(observed('count{') - observed('bucket{le="0.25",')).toBe(1);
-    expect(observed('sum{')).toBeGreaterThan(0.5);
-  } finally {
-    await blocker.end();
-    await single.stop();
-  }
-});
-
-test('uses of the deprecated operation are counted, whatever the response', async () => {
-  const uses = async (): Promise<string[]> =>
-    (await send(metrics, '/metrics')).text.match(/^pets_deprecated_requests_total.*$/gm) ?? [];
-  const count = async (): Promise<number> => Number((await uses())[0]?.split(' ')[1] ?? 0);
-  const before = await count();
-  await client.get('/v1/pets/4714');
-  await client.get('/v1/pets/x');
-  await client.get('/v1/pets');
-  await send(service, '/v1/pets/4714');
-  expect(await uses()).toEqual([
-    `pets_deprecated_requests_total{http_route="/v1/pets/:petId"} ${before + 2}`,
-  ]);
 });
 
 test.each<[string, { perMinute: number; perDay: number }, number, Record<string, number>]>([
@@ -206,4 +160,10 @@ test('callers cannot add labels', async () => {
   for (const labels of after.keys()) {
     expect(labels).toMatch(/^(GET|HEAD|POST|_OTHER) (unmatched|\/v1\/pets(\/:petId)?) \d{3}$/);
   }
+});
+
+test('a metric that a feature registers in the default registry of prom-client is on the metrics listener', async () => {
+  const counter = new Counter({ name: 'adoptions_total', help: 'Adoptions' });
+  counter.inc(3);
+  expect(await new ServiceMetrics().text()).toMatch(/^adoptions_total 3$/m);
 });

@@ -10,8 +10,6 @@ import { describeWithRedis, type RedisServer, startRedis } from '../harness/proc
 import { metric, untilMetric } from '../harness/service/metrics.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
-const OPERATIONS = 'db_client_operation_duration_seconds_count{db_system_name="redis"}';
-
 (hasOpenssl ? describeWithRedis : describe.skip)(
   'the built service with Redis over TLS and a password',
   () => {
@@ -68,13 +66,10 @@ const OPERATIONS = 'db_client_operation_duration_seconds_count{db_system_name="r
       await sequentially(3, request);
       expect(await readMetrics()).toEqual({
         pets_redis_circuit_open: 0,
-        'pets_redis_circuit_changes_total{state="open"}': 0,
-        'pets_redis_circuit_changes_total{state="closed"}': 0,
         'pets_redis_failures_total{reason="timeout"}': 0,
         'pets_redis_failures_total{reason="connection"}': 0,
         'pets_redis_failures_total{reason="rejection"}': 0,
         'pets_redis_failures_total{reason="memory"}': 0,
-        'pets_bans_total{plan="enterprise"}': 1,
       });
 
       // The log is written a little later than the response.
@@ -86,7 +81,6 @@ const OPERATIONS = 'db_client_operation_duration_seconds_count{db_system_name="r
       expect((await request()).status).toBe(429);
       expect(await readMetrics()).toMatchObject({
         pets_redis_circuit_open: 1,
-        'pets_redis_circuit_changes_total{state="open"}': 1,
         'pets_redis_failures_total{reason="timeout"}': expect.any(Number) as number,
       });
       await redis.signal('SIGCONT');
@@ -94,23 +88,7 @@ const OPERATIONS = 'db_client_operation_duration_seconds_count{db_system_name="r
         () => send(service, '/health/ready'),
         ({ json }) => json.status === 'ok',
       );
-      expect(await readMetrics()).toMatchObject({
-        pets_redis_circuit_open: 0,
-        'pets_redis_circuit_changes_total{state="closed"}': 1,
-      });
-    });
-
-    test('the time of a command that Redis completes is observed', async () => {
-      const read = async (series: string): Promise<number> =>
-        metric(service, `db_client_operation_duration_seconds_${series}{db_system_name="redis"}`);
-      const [count, sum] = [await read('count'), await read('sum')];
-      expect(count).toBeGreaterThan(0);
-      const { key } = await createOwner(database);
-      // Redis delays writes. A command that takes longer than the service waits is also observed.
-      await redis.client.call('CLIENT', 'PAUSE', '50', 'WRITE');
-      await new ApiClient(service, key).get('/v1/pets');
-      await untilMetric(service, OPERATIONS, (value) => value > count);
-      expect((await read('sum')) - sum).toBeGreaterThan(0.01);
+      expect(await readMetrics()).toMatchObject({ pets_redis_circuit_open: 0 });
     });
 
     test('exits at once with 0 while Redis hangs', async () => {

@@ -47,7 +47,7 @@ function baseAddress(read: EnvironmentReader, name: string): string | undefined 
   const text = read.text(name);
   if (text === undefined) return undefined;
   const base = text.replace(/\/+$/, '');
-  if (URL.canParse(text) && /^https?:\/\/[^\s<>"?#@]+$/.test(base) && !base.endsWith("/v1")) {
+  if (URL.canParse(text) && /^https?:\/\/[^\s<>"?#@]+$/.test(base) && !base.endsWith('/v1')) {
     return new URL(base).href.replace(/\/+$/, '');
   }
   return read.reject(

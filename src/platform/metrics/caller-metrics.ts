@@ -10,7 +10,7 @@ export class CallerMetrics {
   constructor(
     metrics: ServiceMetrics,
     { statistics: keys }: KeyCache,
-    { decisions, bans }: RateLimiter,
+    { decisions }: RateLimiter,
     { circuit }: LimitStorage,
   ) {
     metrics.counter(
@@ -25,29 +25,16 @@ export class CallerMetrics {
       () => Object.fromEntries(decisions),
       ['plan', 'outcome'],
     );
-    metrics.counter(
-      'pets_bans_total',
-      'Bans of API keys that have started, by plan',
-      () => Object.fromEntries(bans),
-      ['plan'],
-    );
     if (!circuit) return;
-    const { statistics } = circuit;
     metrics.gauge(
       'pets_redis_circuit_open',
       '1 while this process counts requests itself because Redis cannot be used, else 0',
       () => Number(circuit.isOpen),
     );
     metrics.counter(
-      'pets_redis_circuit_changes_total',
-      'Number of times that the circuit has opened and closed',
-      () => ({ open: statistics.opened, closed: statistics.closed }),
-      ['state'],
-    );
-    metrics.counter(
       'pets_redis_failures_total',
       'Commands to Redis that failed, including probes, by reason',
-      () => statistics.failures,
+      () => circuit.statistics.failures,
       ['reason'],
     );
   }

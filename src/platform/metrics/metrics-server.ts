@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Registry } from 'prom-client';
+import { register } from 'prom-client';
 
 /** Scrapers need one or two. Each uses an open file and memory that the main listener needs. */
 const MAX_CONNECTIONS = 32;
@@ -8,11 +8,11 @@ const MAX_CONNECTIONS = 32;
 const TIMEOUT_MS = 2_000;
 
 /**
- * Returns the metrics listener. It is separate, so that callers of the API cannot reach it. Each
+ * Returns the metrics listener, which sends the text that `read` returns. It is separate, so that callers of the API cannot reach it. Each
  * connection serves one request. A new connection over the limit closes the oldest one, so that
  * connections that send or read nothing do not keep a scraper out.
  */
-export function createMetricsServer(registry: Registry): Server {
+export function createMetricsServer(read: () => Promise<string>): Server {
   const options = {
     requestTimeout: TIMEOUT_MS,
     headersTimeout: TIMEOUT_MS,
@@ -25,8 +25,8 @@ export function createMetricsServer(registry: Registry): Server {
       response.writeHead(404).end();
       return;
     }
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'Content-Type': registry.contentType }).end(text),
+    read().then(
+      (text) => response.writeHead(200, { 'Content-Type': register.contentType }).end(text),
       () => response.writeHead(500).end(),
     );
   });

@@ -34,19 +34,9 @@ export class ResourceMetrics {
       ['state'],
     );
     metrics.gauge(
-      'db_client_connection_max',
-      'Maximum number of connections of the pool',
-      () => pool.options.max,
-    );
-    metrics.gauge(
       'db_client_connection_pending_requests',
       'Calls that wait for a connection of the pool. A call sends up to eight statements',
       () => pool.waitingCount,
-    );
-    metrics.counter(
-      'pets_database_queue_rejected_total',
-      'Calls that were rejected because the queue for a connection of the pool was full',
-      () => pool.rejected,
     );
     metrics.gauge(
       'pets_key_lookups_pending',

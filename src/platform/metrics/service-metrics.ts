@@ -1,15 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, register, Registry } from 'prom-client';
 import { routeOf } from '../http/request/request-context.js';
 import type { Request, Response } from '../http/request/request.js';
-import { observeDuration } from '../tracing/durations.js';
 
 const DURATION_BUCKETS_SECONDS = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
 ];
-
-/** Redis responds within a fraction of a millisecond. */
-const OPERATION_BUCKETS_SECONDS = [0.0001, 0.00025, 0.0005, ...DURATION_BUCKETS_SECONDS];
 
 /** Callers can invent methods. As OpenTelemetry specifies, all others share one label. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -17,10 +13,11 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 /** A value or, by the values of the labels, several. A space separates the values of two labels. */
 type Values = number | Record<string, number>;
 
-/** The metrics of this process. A label never holds an owner, an API key or a raw path. */
+/** The metrics of the service. A label never holds an owner, an API key or a raw path. */
 @Injectable()
 export class ServiceMetrics {
-  readonly registry = new Registry();
+  /** Not the default registry, because the tests run several applications in one process. */
+  private readonly registry = new Registry();
 
   private readonly requests = new Histogram({
     name: 'http_server_request_duration_seconds',
@@ -33,28 +30,6 @@ export class ServiceMetrics {
   /** The histograms by method, status and route: finding one here is cheaper than by its labels. */
   private readonly series = new Map<string, Histogram.Internal<string>>();
 
-  private readonly deprecatedRequests = new Counter({
-    name: 'pets_deprecated_requests_total',
-    help: 'Authenticated requests to deprecated operations',
-    labelNames: ['http_route'],
-    registers: [this.registry],
-  });
-
-  constructor() {
-    collectDefaultMetrics({ register: this.registry });
-    const operations = new Histogram({
-      name: 'db_client_operation_duration_seconds',
-      help: 'Time from sending statements to PostgreSQL (one, or a batch of up to eight) or a command to Redis to its response, without the wait for a connection of the pool. Commands to Redis that failed are not included',
-      labelNames: ['db_system_name'],
-      buckets: OPERATION_BUCKETS_SECONDS,
-      registers: [this.registry],
-    });
-    for (const system of ['postgresql', 'redis'] as const) {
-      const series = operations.labels(system);
-      observeDuration[system] = (seconds) => series.observe(seconds);
-    }
-  }
-
   observeResponse(request: Request, response: Response, durationMs: number): void {
     const method = METHODS.has(request.method) ? request.method : '_OTHER';
     const route = routeOf(request);
@@ -65,11 +40,11 @@ export class ServiceMetrics {
       this.series.set(key, series);
     }
     series.observe(durationMs / 1000);
-    if (response.hasHeader('deprecation')) this.deprecatedRequests.labels(route).inc();
   }
 
   /** Registers the metrics of the process. @param version of the service */
-  observeProcess(version: string, log: { droppedLines(): number }): void {
+  observeProcess(version: string, droppedLines: () => number): void {
+    collectDefaultMetrics();
     this.gauge(
       'pets_build_info',
       'Always 1. The labels are the versions of the service and of Node.js',
@@ -79,7 +54,7 @@ export class ServiceMetrics {
     this.counter(
       'pets_log_lines_dropped_total',
       'Log lines that were dropped because standard output could not be written and the buffer was full',
-      () => log.droppedLines(),
+      droppedLines,
     );
   }
 
@@ -90,25 +65,28 @@ export class ServiceMetrics {
     read: () => Values | Promise<Values>,
     labelNames: string[] = [],
   ): void {
-    const collect = async (): Promise<void> => {
-      const values = await read();
-      gauge.reset();
-      for (const [labels, value] of series(values)) gauge.labels(...labels).set(value);
-    };
+    const collect = async (): Promise<void> => setValues(gauge, await read());
     const gauge = new Gauge({ name, help, labelNames, registers: [this.registry], collect });
   }
 
   /** Registers a metric whose values are kept elsewhere. @param read called at each scrape */
   counter(name: string, help: string, read: () => Values, labelNames: string[] = []): void {
-    const collect = (): void => {
-      counter.reset();
-      for (const [labels, value] of series(read())) counter.labels(...labels).inc(value);
-    };
+    const collect = (): void => setValues(counter, read());
     const counter = new Counter({ name, help, labelNames, registers: [this.registry], collect });
+  }
+
+  /** Returns all metrics as Prometheus reads them, with those of the default registry of prom-client. */
+  async text(): Promise<string> {
+    return (await this.registry.metrics()) + (await register.metrics());
   }
 }
 
-function series(values: Values): [labels: string[], value: number][] {
-  if (typeof values === 'number') return [[[], values]];
-  return Object.entries(values).map(([labels, value]) => [labels.split(' '), value]);
+function setValues(metric: Gauge | Counter, values: Values): void {
+  metric.reset();
+  if (typeof values === 'number') metric.inc(values);
+  else {
+    for (const [labels, value] of Object.entries(values)) {
+      metric.labels(...labels.split(' ')).inc(value);
+    }
+  }
 }

@@ -72,14 +72,13 @@ async function serve(socket) {
     createLogger(settings.logging.level, { write: (log) => send(socket, { log }) }),
   );
   await app.listen(settings.server.port, settings.server.host);
-  const { registry: metrics } = app.get(ServiceMetrics);
   const address = /** @type {import('node:net').AddressInfo} */ (app.getHttpServer().address());
   send(socket, { port: address.port });
   for await (const line of lines) {
     const { nowMs, job } = JSON.parse(line);
     if (nowMs !== undefined) clock.set(nowMs);
     if (job !== undefined) send(socket, await runJob(app, job));
-    else send(socket, nowMs === undefined ? { metrics: await metrics.metrics() } : { nowMs });
+    else send(socket, nowMs === undefined ? { metrics: await app.get(ServiceMetrics).text() } : { nowMs });
   }
   await app.close();
   socket.end();

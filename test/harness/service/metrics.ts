@@ -9,7 +9,6 @@ const POLL_MS = 50;
 const HELD = [
   'pets_connections',
   'pets_requests_in_progress',
-  'pets_arriving_bodies',
   'pets_arriving_body_bytes',
   'db_client_connection_pending_requests',
 ];

@@ -7,7 +7,6 @@ import { hash } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
 import pg from 'pg';
-import { observeDuration } from '../../tracing/durations.js';
 import { traceStatement } from '../../tracing/spans.js';
 import {
   type BatchDone,
@@ -103,21 +102,12 @@ export class PgClient extends pg.Client {
 
   /** Uses one timer per connection. pg's `query_timeout` would set one per statement. */
   private closeWhenOverdue(limitMs: number): void {
-    connectionOf(this).on('readyForQuery', () => this.observeOldest());
+    connectionOf(this).on('readyForQuery', () => this.sentAtMs.shift());
     const timer = setInterval(() => {
       const [oldestMs = Infinity] = this.sentAtMs;
       if (performance.now() - oldestMs > limitMs) this.abandon();
     }, OVERDUE_CHECK_INTERVAL_MS).unref();
-    this.once('end', () => {
-      clearInterval(timer);
-      while (this.sentAtMs.length > 0) this.observeOldest();
-    });
-  }
-
-  private observeOldest(): void {
-    const sentAtMs = this.sentAtMs.shift();
-    if (sentAtMs === undefined) return;
-    observeDuration.postgresql((performance.now() - sentAtMs) / 1000);
+    this.once('end', () => clearInterval(timer));
   }
 }
 

@@ -1,16 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { context } from '@opentelemetry/api';
 import { Cluster, ReplyError } from 'ioredis';
 import type { RedisSettings } from '../../config/redis-settings.js';
-import { observeDuration } from '../../tracing/durations.js';
-import { traceCall } from '../../tracing/spans.js';
+import { UNTRACED } from '../../tracing/spans.js';
 import { endOfBan } from '../in-process-storage.js';
 import type { Budget, LimitMode, RateLimitDecision } from '../limit-storage.js';
 import { LIMIT_SCRIPTS } from './limit-script.js';
 import { CONNECT_TIMEOUT_MS, createRedisClient } from './redis-client.js';
 import { RedisFailure } from './redis-failure.js';
-
-/** Without the key, which contains the address of a caller without an API key. */
-const SPAN_ATTRIBUTES = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
 
 const NO_BAN = { unbanCount: 0, afterRejections: 0, lengthMs: 0 };
 
@@ -63,6 +60,7 @@ export class RedisConnection {
     if (this.client.status !== 'ready') throw this.connectionFailure();
     const scripts = this.client as unknown as Scripts;
     const { unbanCount, afterRejections, lengthMs } = ban ?? NO_BAN;
+    // A span would have the key, which contains the address of a caller without an API key.
     const run = () =>
       scripts[kind](
         `${this.settings.prefix}{${kind}:${id}}`,
@@ -72,7 +70,7 @@ export class RedisConnection {
         ...quotas.map(({ name, route }) => (route === undefined ? name : `route:${route}`)),
         ...(ban ? [`ban:${ban.lineageId}`] : []),
       );
-    const reply = await this.withTimeout(traceCall('rate limit', SPAN_ATTRIBUTES, run));
+    const reply = await this.withTimeout(context.with(UNTRACED, run));
     const [outcome, nowMs = 0, ...numbers] = reply;
     const windows = quotas.map((quota, index) => {
       const [used = 0, endsAtMs = 0] = numbers.slice(2 * index);
@@ -97,7 +95,6 @@ export class RedisConnection {
   }
 
   private withTimeout<Value>(reply: Promise<Value>): Promise<Value> {
-    const sentAtMs = performance.now();
     return new Promise((resolve, reject) => {
       // A reply that arrived while this process was busy is read before the immediate runs.
       const timer = setTimeout(
@@ -107,7 +104,6 @@ export class RedisConnection {
       reply.then(
         (value) => {
           clearTimeout(timer);
-          observeDuration.redis((performance.now() - sentAtMs) / 1000);
           this.lastError = undefined;
           resolve(value);
         },
