@@ -1,6 +1,6 @@
 // @ts-check
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { buildIfStaleOrExit, exit, ROOT } from './build-if-stale.mjs';
 
@@ -18,7 +18,13 @@ export async function runBuilt(program) {
   loadEnvFile();
   process.setSourceMapsEnabled(true);
   await import(program).catch((/** @type {unknown} */ error) => {
-    const [line = ''] = /** @type {Error} */ (error).message.split('\n');
+    const { code, message } = /** @type {NodeJS.ErrnoException} */ (error);
+    const [line = ''] = message.split('\n');
+    // Node.js 20 also reports a package.json that it cannot open as a missing package, with its path.
+    const [, file = ''] = /^Cannot find package '([^']+)'/.exec(line) ?? [];
+    if (code === 'EMFILE' || isAbsolute(file)) {
+      exit('The limit of open files is too low. Raise it (`ulimit -n 1024`).');
+    }
     if (!/^Cannot find (?:package|module '[^./])/.test(line)) throw error;
     exit(`Packages are missing: ${line}. Run \`npm ci\`.`);
   });

@@ -16,8 +16,8 @@ try {
   await runProcess();
   process.exit();
 } catch (error) {
-  // The program that started this one reports a package that is missing.
-  if (String((error as NodeJS.ErrnoException).code).endsWith('MODULE_NOT_FOUND')) throw error;
+  // The program that started this one reports a file that cannot be loaded.
+  if (/MODULE_NOT_FOUND$|^EMFILE$/.test(String((error as NodeJS.ErrnoException).code))) throw error;
   const isOperatorError = OPERATOR_ERRORS.some((type) => error instanceof type);
   console.error(isOperatorError ? (error as Error).message : error);
   process.exitCode = 1;

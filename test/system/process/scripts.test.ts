@@ -87,6 +87,20 @@ test('npm start › one line with the remedy after a pull that adds a package', 
   expect({ status, stderr }).toEqual({ status: 1, stderr: PACKAGES_ARE_MISSING });
 });
 
+// Node.js 24 opens fewer files at once.
+(process.platform !== 'win32' && process.versions.node.startsWith('20.')
+  ? test.each
+  : test.skip.each)([[120], [200], [280]])(
+  'npm start › one line with the remedy when only %d files may be open',
+  (limit) => {
+    const start = `ulimit -n ${limit} && exec "${process.execPath}" scripts/start.mjs`;
+    const env = { ...process.env, DATABASE_URL: 'postgres://127.0.0.1:1/pets' };
+    const { status, stderr } = spawnSync('sh', ['-c', start], { cwd: ROOT, encoding: 'utf8', env });
+    const line = 'The limit of open files is too low. Raise it (`ulimit -n 1024`).\n';
+    expect({ status, stderr }).toEqual({ status: 1, stderr: line });
+  },
+);
+
 test('npx pets › runs a command without an earlier build', () => {
   project = new ProjectCopy();
   rmSync(project.path('dist'), { recursive: true });
