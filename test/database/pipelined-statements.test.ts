@@ -131,20 +131,6 @@ describe('reads of one event-loop tick', () => {
     expect(await who(2)).toMatchObject([{ number: 2 }]);
   });
 
-  it.each([
-    ['an empty one', '', { status: 'fulfilled', value: [] }],
-    ['a COPY to us', 'COPY (SELECT 1) TO STDOUT', { status: 'fulfilled', value: [] }],
-    ['a COPY from us', 'COPY pets FROM STDIN', { status: 'rejected' }],
-  ])('get their own rows next to a statement without rows: %s', async (_what, sql, expected) => {
-    const [odd, next] = await Promise.allSettled([columnsOf(sql, []), who(1)]);
-
-    expect(odd).toMatchObject(expected);
-    if (expected.status === 'fulfilled') {
-      expect(next).toMatchObject({ status: 'fulfilled', value: [{ number: 1 }] });
-    }
-    expect(await who(2)).toMatchObject([{ number: 2 }]);
-  });
-
   it('fail together when the server has cancelled one', async () => {
     openPool({ statement_timeout: 200 });
     const results = await Promise.allSettled([

@@ -129,9 +129,8 @@ class BatchQueue {
     const statements = batch.map(({ sql, values, toRow }) => client.statement(sql, values, toRow));
     // The batch reports a broken connection. Without a listener, the event would end the process.
     client.on('error', ignore);
-    // Through a connection pooler, each statement is planned when it runs.
-    const needsSettings = this.settings !== undefined && client.preparesStatements;
-    const settings = needsSettings ? [client.statement(this.settings, [], ignore)] : [];
+    const { settings: sql } = this;
+    const settings = sql === undefined ? [] : [client.statement(sql, [], ignore)];
     client.run([...settings, ...statements], (error, failed) => {
       client.removeListener('error', ignore);
       const isOwn = failed !== undefined && error !== null && !isUnavailable(error);
@@ -151,17 +150,16 @@ class BatchQueue {
    */
   private fail(batch: readonly Statement[], error: Error, failed: number): void {
     for (const [index, statement] of batch.entries()) {
-      if (failed >= 0 && index !== failed) this.runAlone(statement);
-      else statement.reject(error);
+      if (failed < 0 || index === failed) {
+        statement.reject(error);
+        continue;
+      }
+      // Alone, so that a statement that always fails does not fail the same others again.
+      this.pool.connect((failure, client) => {
+        if (client) this.run(client as PoolClient & PgClient, [statement]);
+        else statement.reject(failure);
+      });
     }
-  }
-
-  /** Prevents a statement that always fails from failing the same others again. */
-  private runAlone(statement: Statement): void {
-    this.pool.connect((error, client) => {
-      if (client) this.run(client as PoolClient & PgClient, [statement]);
-      else statement.reject(error);
-    });
   }
 }
 

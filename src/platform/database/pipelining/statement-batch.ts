@@ -33,7 +33,6 @@ interface Connection {
   describe(portal: { type: 'P' }): void;
   execute(): void;
   sync(): void;
-  sendCopyFail(reason: string): void;
 }
 
 /** PostgreSQL's messages that have an element for each column. */
@@ -163,20 +162,6 @@ export class StatementBatch {
 
   handleCommandComplete(): void {
     this.current++;
-  }
-
-  /** The server sends this instead of CommandComplete for an empty statement. */
-  handleEmptyQuery(): void {
-    this.current++;
-  }
-
-  /** A batch sends no data, so COPY fails as any other statement. */
-  handleCopyInResponse(connection: Connection): void {
-    connection.sendCopyFail('COPY FROM STDIN is not supported');
-  }
-
-  handleCopyData(): void {
-    // The output of COPY is not used.
   }
 
   /** The transaction has ended. The statements have no effect before this. */
