@@ -54,7 +54,8 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
   app.enableVersioning(VERSIONING);
   const server = app.getHttpServer();
   server.once('listening', () => {
-    if (app.get(PublicUrl).useAddressOf(server)) return;
+    const hasProxy = options.settings.server.trustProxy !== 0;
+    if (app.get(PublicUrl).useAddressOf(server, hasProxy)) return;
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
   app.use(inOrder(MIDDLEWARE.map((step) => app.get(step))));

@@ -249,42 +249,51 @@ describe('GET /v1/pets › Link', () => {
     .flat()
     .some((network) => network?.address === '::1');
 
-  it.each<[host: string, publicUrl: string | undefined, base: RegExp]>([
+  it.each<[host: string, publicUrl: string | undefined, base: RegExp, trustProxy?: string]>([
     ['127.0.0.1', undefined, /^http:\/\/127\.0\.0\.1:PORT$/],
     ['localhost', undefined, /^http:\/\/(?:127\.0\.0\.1|\[::1\]):PORT$/],
     ...(hasIpv6
       ? [['::1', undefined, /^http:\/\/\[::1\]:PORT$/] as [string, undefined, RegExp]]
       : []),
+    // A balancer runs on the same machine.
+    ['127.0.0.1', undefined, /^$/, '1'],
+    ['127.0.0.1', undefined, /^$/, '10.0.0.0/8'],
     ['127.0.0.1', 'https://api.example.org/', /^https:\/\/api\.example\.org$/],
     ['0.0.0.0', 'http://example.org:8080/store', /^http:\/\/example\.org:8080\/store$/],
     ['0.0.0.0', undefined, /^$/],
-  ])('with HOST=%s and PUBLIC_URL=%s it begins with %s', async (host, publicUrl, base) => {
-    const env = { HOST: host, TRUST_PROXY: '1', ...(publicUrl && { PUBLIC_URL: publicUrl }) };
-    const service = await startService({ database: store.service.database, env });
-    const address = `http://${host.includes(':') ? `[${host}]` : host}:${service.port}`;
-    const forged = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' };
-    const targetOf = async (path: string, relation: string): Promise<string> => {
-      const headers = {
-        Authorization: `Bearer ${store.owner.key}`,
-        Connection: 'close',
-        ...forged,
+  ])(
+    'with HOST=%s and PUBLIC_URL=%s it begins with %s',
+    async (host, publicUrl, base, trustProxy = '0') => {
+      const proxy = publicUrl === undefined ? trustProxy : '1';
+      const env = { HOST: host, TRUST_PROXY: proxy, ...(publicUrl && { PUBLIC_URL: publicUrl }) };
+      const service = await startService({ database: store.service.database, env });
+      const address = `http://${host.includes(':') ? `[${host}]` : host}:${service.port}`;
+      const forged = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' };
+      const targetOf = async (path: string, relation: string): Promise<string> => {
+        const headers = {
+          Authorization: `Bearer ${store.owner.key}`,
+          Connection: 'close',
+          ...forged,
+        };
+        const link = (await fetch(address + path, { headers })).headers.get('link') ?? '';
+        const [, target = '', rel] = /^<([^<>]+)>; rel="([a-z-]+)"$/.exec(link) ?? [];
+        expect([rel, target]).toEqual([relation, expect.stringContaining('/v1/pets')]);
+        return target.replace(String(service.port), 'PORT');
       };
-      const link = (await fetch(address + path, { headers })).headers.get('link') ?? '';
-      const [, target = '', rel] = /^<([^<>]+)>; rel="([a-z-]+)"$/.exec(link) ?? [];
-      expect([rel, target]).toEqual([relation, expect.stringContaining('/v1/pets')]);
-      return target.replace(String(service.port), 'PORT');
-    };
 
-    const [next = '', query = ''] = (await targetOf('/v1/pets?limit=2', 'next')).split('/v1/pets?');
-    expect(next).toMatch(base);
-    expect((await list(`?${query}`)).json.map(({ id }: { id: number }) => id)).toEqual([3, 4]);
-    expect(await targetOf('/v1/pets/1', 'successor-version')).toBe(`${next}/v1/pets`);
-    const warnings = service.logs().filter(({ msg }) => msg?.includes('PUBLIC_URL'));
-    expect(warnings.map(({ level, msg }) => [level, msg])).toEqual(
-      next === '' ? [[40, 'PUBLIC_URL is not set: the URLs in Link headers are relative']] : [],
-    );
-    await service.close();
-  });
+      const [next = '', query = ''] = (await targetOf('/v1/pets?limit=2', 'next')).split(
+        '/v1/pets?',
+      );
+      expect(next).toMatch(base);
+      expect((await list(`?${query}`)).json.map(({ id }: { id: number }) => id)).toEqual([3, 4]);
+      expect(await targetOf('/v1/pets/1', 'successor-version')).toBe(`${next}/v1/pets`);
+      const warnings = service.logs().filter(({ msg }) => msg?.includes('PUBLIC_URL'));
+      expect(warnings.map(({ level, msg }) => [level, msg])).toEqual(
+        next === '' ? [[40, 'PUBLIC_URL is not set: the URLs in Link headers are relative']] : [],
+      );
+      await service.close();
+    },
+  );
 
   it.each([
     ['?limit=2', { Host: 'evil.example', Forwarded: 'host=evil.example;proto=https' }],

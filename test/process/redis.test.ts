@@ -7,7 +7,6 @@ import { createOwner } from '../harness/database/factories.js';
 import { askUntil, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
 import { createCertificate, hasOpenssl } from '../harness/processes/certificate.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
-import { metric, untilMetric } from '../harness/service/metrics.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
 
 (hasOpenssl ? describeWithRedis : describe.skip)(

@@ -7,7 +7,7 @@ import { errorDetails } from './error-details.js';
 
 const STDOUT = 1;
 /** How long an exit of the process waits for a reader that does not read. */
-const EXIT_WAIT_MS = 100;
+const EXIT_WAIT_MS = 1_000;
 
 /** Masked in every line: callers send API keys in paths or names, and many people read logs. */
 const API_KEY = /aas_[0-9A-Za-z]{36}/g;
@@ -21,7 +21,7 @@ export interface Log {
   /** Writes text that is not a line of the log. */
   print(text: string): void;
   /** The number of lines that did not fit into the buffer. */
-  droppedLines(): number;
+  readonly droppedLines: () => number;
   /** Writes what is buffered, in at most `limitMs`. Later lines are lost. */
   end(limitMs: number): Promise<void>;
 }
@@ -33,7 +33,7 @@ export interface Log {
 export async function createLog({ level, bufferBytes }: LoggingSettings): Promise<Log> {
   const isTerminal = isatty(STDOUT);
   // Node makes pipes and sockets non-blocking. A blocked write would delay the exit of the process.
-  if (!isTerminal) void process.stdout;
+  if (!isTerminal) process.stdout.on('error', () => undefined);
   let dropped = 0;
   let reported = 0;
   let hasFailed = false;
@@ -70,7 +70,9 @@ export async function createLog({ level, bufferBytes }: LoggingSettings): Promis
     logger.warn({ lines }, 'log lines dropped');
   });
   let isEnded = false;
-  const print = (text: string): void => void (isEnded || stream.write(text));
+  const print = (text: string): void => {
+    if (!isEnded) stream.write(text);
+  };
   const format = isTerminal ? (await import('./terminal-line.js')).terminalLine : String;
   const logger = createLogger(level, { write: (line) => print(format(line)) });
   const end = async (limitMs: number): Promise<void> => {

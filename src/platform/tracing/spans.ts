@@ -47,6 +47,6 @@ export async function traceStatement<Result>(
 
 /** Exports the spans that wait for it, if an SDK is registered. */
 export async function flushSpans(): Promise<void> {
-  type Provider = { getDelegate?: () => { forceFlush?: () => Promise<void> } };
+  interface Provider { getDelegate?: () => { forceFlush?: () => Promise<void> } }
   await (trace.getTracerProvider() as Provider).getDelegate?.().forceFlush?.();
 }

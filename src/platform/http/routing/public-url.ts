@@ -19,13 +19,13 @@ export class PublicUrl {
   }
 
   /**
-   * Without PUBLIC_URL, uses the address that the server listens on if it is a loopback address.
-   * Returns whether the URLs are absolute.
+   * Without PUBLIC_URL, uses the address that the server listens on if it is a loopback address and no
+   * proxy is in front of it. Returns whether the URLs are absolute.
    */
-  useAddressOf(server: Server): boolean {
+  useAddressOf(server: Server, hasProxy: boolean): boolean {
     const { address, family } = server.address() as AddressInfo;
     const isLoopback = LOOPBACK.check(address, family === 'IPv6' ? 'ipv6' : 'ipv4');
-    if (this.prefix === '' && isLoopback) this.prefix = addressOf(server);
+    if (this.prefix === '' && isLoopback && !hasProxy) this.prefix = addressOf(server);
     return this.prefix !== '';
   }
 }
