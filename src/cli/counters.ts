@@ -11,6 +11,9 @@ interface Counters {
   problem?: string;
 }
 
+/** The maximum of BAN_SECONDS. */
+const MAX_BAN_MS = 31_536_000_000;
+
 /** Reads the windows of owners and the bans of API keys from Redis. Counts nothing. */
 export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters> {
   const { redis } = new Settings();
@@ -27,7 +30,8 @@ export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters
     const decisions: RateLimitDecision[] = [];
     // One at a time, so that each command to Redis keeps its time limit.
     for (const key of keys) {
-      const budget = ownerBudget(key, { afterRejections: 0, lengthMs: 0 });
+      // The setting of the service can differ from that of the command.
+      const budget = ownerBudget(key, { afterRejections: 0, lengthMs: MAX_BAN_MS });
       decisions.push((await connection.decide(budget, 'peek')).decision);
     }
     return { decisions };

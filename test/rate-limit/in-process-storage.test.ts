@@ -56,4 +56,35 @@ describe('counters in the process', () => {
       windows: [{ used: 0 }, { used: 0 }],
     });
   });
+
+  it('keep the lengths of windows and bans when the wall clock is set, which moves only Reset', async () => {
+    const clock = { wallMs: START_MS, monotonic: 0.7 };
+    const storage = new InProcessStorage({
+      now: () => clock.wallMs,
+      monotonicMs: () => clock.monotonic,
+    });
+    const ban = { lineageId: '1', unbanCount: 0, afterRejections: 2, lengthMs: 300_000 };
+    const budget: Budget = { ...owner('1', 1, 5), ban };
+    await storage.decide(budget, 'consume');
+    const secondsLeft = async (): Promise<[number, number]> => {
+      const { nowMs, windows } = await storage.decide(budget, 'peek');
+      expect(nowMs).toBe(clock.wallMs);
+      return [windows[0]!.endsAtMs - nowMs, windows[1]!.endsAtMs - nowMs];
+    };
+    const seconds = [60_000, 86_400_000];
+    // The clocks differ by a fraction, which must not change Reset.
+    clock.wallMs += 1;
+    expect((await storage.decide(budget, 'peek')).windows[0]!.endsAtMs).toBe(START_MS + 60_000);
+    for (const setMs of [START_MS - 3_600_000, START_MS + 3_600_000]) {
+      clock.wallMs = setMs;
+      expect(await secondsLeft()).toEqual(seconds);
+    }
+    await storage.decide(budget, 'consume');
+    await storage.decide(budget, 'consume');
+    clock.wallMs = START_MS;
+    const { bannedUntilMs } = await storage.decide(budget, 'peek');
+    expect(bannedUntilMs).toBe(START_MS + 300_000);
+    clock.monotonic += 300_000;
+    expect(await storage.decide(budget, 'consume')).toMatchObject({ allowed: true });
+  });
 });

@@ -11,6 +11,8 @@ import { owner, START_MS } from '../harness/rate-limit/limit-model.js';
 import { DAY_MS, MINUTE_MS } from '../harness/rate-limit/limits.js';
 import { itKeepsTheRules, type StorageUnderTest } from '../harness/rate-limit/storage-rules.js';
 
+const HOUR_MS = 3_600_000;
+
 describeWithRedisClock('counters in Redis', () => {
   let redis: RedisServer;
   const storages: RedisStorage[] = [];
@@ -23,7 +25,7 @@ describeWithRedisClock('counters in Redis', () => {
   afterEach(() => {
     for (const storage of storages.splice(0)) {
       // The test used Redis, not the fallback.
-      expect(storage.circuit.statistics).toMatchObject({ opened: 0 });
+      expect(Object.values(storage.circuit.failures)).toEqual([0, 0, 0, 0]);
       expect(storage.circuit.isOpen).toBe(false);
       storage.onApplicationShutdown();
     }
@@ -111,5 +113,24 @@ describeWithRedisClock('counters in Redis', () => {
       'day',
       'minute',
     ]);
+  });
+
+  it('have passed if they end later than one length after the clock of the server was set back', async () => {
+    const { storage, setClock } = await create();
+    for (let time = 0; time < 3; time++) await storage.decide(banned('a'), 'consume');
+    setClock(START_MS - HOUR_MS);
+    expect(await storage.decide(banned('a'), 'consume')).toEqual({
+      allowed: true,
+      nowMs: START_MS - HOUR_MS,
+      windows: [
+        { quota: banned('a').quotas[0], used: 1, endsAtMs: START_MS - HOUR_MS + MINUTE_MS },
+        { quota: banned('a').quotas[1], used: 1, endsAtMs: START_MS - HOUR_MS + DAY_MS },
+      ],
+    });
+    expect(await storage.decide(banned('a'), 'consume')).not.toHaveProperty('banBegins');
+    expect(await storage.decide(banned('a'), 'consume')).toMatchObject({
+      banBegins: true,
+      bannedUntilMs: START_MS - HOUR_MS + 300_000,
+    });
   });
 });

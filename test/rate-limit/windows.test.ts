@@ -2,6 +2,7 @@ import { ApiClient, type ApiResponse, type RequestOptions } from '../harness/htt
 import { createKey, createOwner } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
+import { startService } from '../harness/service/service.js';
 import {
   DAY_MS,
   limitsOf,
@@ -122,6 +123,22 @@ it('a client that waits for Retry-After is not rejected again', async () => {
     await store.service.advance(seconds * 1_000);
     expect((await asks(client)()).status).toBe(404);
   }
+});
+
+it('after the clock is set back by an hour, a window of 60 seconds still ends 60 seconds after its start', async () => {
+  const env = { BAN_AFTER_REJECTIONS: '0' };
+  const service = await startService({ database: store.database, env });
+  const owner = await createOwner(store.database, { limits: { perMinute: 1, perDay: AMPLE } });
+  const client = new ApiClient(service, owner.key);
+  await client.get('/v1/nothing');
+  await service.setClock(service.nowMs() - 3_600_000);
+  const rejected = await client.get('/v1/nothing');
+  const reset = service.nowMs() / 1000 + 60;
+  expect(limitsOf(rejected)).toEqual({ limit: 1, remaining: 0, reset });
+  expect(rejected.headers['retry-after']).toBe('60');
+  await service.advance(MINUTE_MS);
+  expect((await client.get('/v1/nothing')).status).toBe(404);
+  await service.close();
 });
 
 type Row = [

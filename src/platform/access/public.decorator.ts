@@ -1,10 +1,9 @@
 import { applyDecorators } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiSecurity } from '@nestjs/swagger';
-import { THROTTLER_SKIP } from '@nestjs/throttler/dist/throttler.constants.js';
 
-/** The metadata of `@SkipThrottle()`. */
-export const SKIP_THROTTLE = `${THROTTLER_SKIP}default`;
+/** The metadata of `@SkipThrottle()`, which its package does not export. */
+export const SKIP_THROTTLE = 'THROTTLER:SKIPdefault';
 
 /** Whether a route or a controller is public. */
 export const IsPublic = Reflector.createDecorator<boolean>();

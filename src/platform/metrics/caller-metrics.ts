@@ -34,7 +34,7 @@ export class CallerMetrics {
     metrics.counter(
       'pets_redis_failures_total',
       'Commands to Redis that failed, including probes, by reason',
-      () => circuit.statistics.failures,
+      () => circuit.failures,
       ['reason'],
     );
   }

@@ -22,7 +22,7 @@ export interface BanPolicy {
   readonly lengthMs: number;
 }
 
-/** The rejected requests of a lineage, and its ban. Times are in milliseconds since the epoch. */
+/** The rejected requests of a lineage, and its ban. Times are in milliseconds, on the storage's clock. */
 export interface Rejections {
   count: number;
   /** The end of the minute in which rejections are counted. */

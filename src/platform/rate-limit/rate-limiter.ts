@@ -14,8 +14,6 @@ import { type Budget, LimitStorage, ownerBudget, type RateLimitDecision } from '
 export class RateLimiter extends AddressLimits {
   /** The number of decisions by plan and outcome, as in "free allowed". */
   readonly decisions = new Map<string, number>();
-  /** The number of bans that have started, by plan. */
-  readonly bans = new Map<string, number>();
   /** Cached keys are immutable, so each has one budget. */
   private readonly ownerBudgets = new WeakMap<CachedKey, Budget>();
 
@@ -29,8 +27,8 @@ export class RateLimiter extends AddressLimits {
   /** Counts one request, or rejects it. */
   async consume(budget: Budget): Promise<RateLimitDecision> {
     const decision = await this.storage.decide(budget, 'consume');
-    increment(this.decisions, `${budget.plan} ${outcomeOf(decision)}`);
-    if (decision.banBegins) increment(this.bans, budget.plan);
+    const name = `${budget.plan} ${outcomeOf(decision)}`;
+    this.decisions.set(name, (this.decisions.get(name) ?? 0) + 1);
     return decision;
   }
 
@@ -78,8 +76,4 @@ function outcomeOf({ allowed, windows, bannedUntilMs }: RateLimitDecision): stri
   if (allowed) return 'allowed';
   if (bannedUntilMs !== undefined) return 'banned';
   return windows.findLast(({ used, quota }) => used >= quota.limit)?.quota.name ?? 'minute';
-}
-
-function increment(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
 }

@@ -1,13 +1,12 @@
 import { type ExecutionContext, RequestMethod } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/internal';
-import { THROTTLER_LIMIT, THROTTLER_TTL } from '@nestjs/throttler/dist/throttler.constants.js';
 import { MINUTE_MS } from '../config/clock.js';
 import type { RouteMetadata } from '../http/request/route-metadata.js';
 import type { Quota } from './limit-storage.js';
 
-// The metadata of `@Throttle()`: a prefix and the name of a throttler.
-const LIMIT = `${THROTTLER_LIMIT}default`;
-const TTL = `${THROTTLER_TTL}default`;
+// The metadata of `@Throttle()`: a prefix, which the package does not export, and the name of a throttler.
+const LIMIT = 'THROTTLER:LIMITdefault';
+const TTL = 'THROTTLER:TTLdefault';
 
 /** Returns the limit of `@Throttle()`. The handler's decorator takes precedence. */
 export function routeQuota(context: ExecutionContext, metadata: RouteMetadata): Quota | undefined {

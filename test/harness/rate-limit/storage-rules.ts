@@ -19,6 +19,9 @@ const STEPS = [0, 1, 999, 1_000, 9_000, 30_000, 59_999, MINUTE_MS, 300_000, DAY_
 /** Routes with a limit of their own, and the lengths of their windows. */
 const ROUTES = { 'Toys.create': 1_000, 'Toys.list': 30_000, 'Notes.create': 300_000 };
 
+/** Lineages, and the lengths of their bans. */
+const BANS = { a: 7_000, b: 90_000 };
+
 /** Tests the rules that every storage keeps. @param create called once per test */
 export function itKeepsTheRules(
   create: () => Promise<StorageUnderTest>,
@@ -36,7 +39,8 @@ export function itKeepsTheRules(
       for (let step = 0; step < length; step++) {
         if (random() < 0.2) setClock((nowMs += oneOf(STEPS, random)));
         const id = oneOf(['1', '2', '3'], random);
-        const lineageId = `${id} ${oneOf(['a', 'b'], random)}`;
+        const [lineage, banMs] = oneOf(Object.entries(BANS), random);
+        const lineageId = `${id} ${lineage}`;
         if (random() < 0.01) unbans.set(lineageId, (unbans.get(lineageId) ?? 0) + 1);
         const caller: Budget =
           random() < 0.15
@@ -47,7 +51,7 @@ export function itKeepsTheRules(
                   lineageId,
                   unbanCount: unbans.get(lineageId) ?? 0,
                   afterRejections: oneOf([2, 3, 4, 5], random),
-                  lengthMs: oneOf([7_000, 90_000], random),
+                  lengthMs: banMs,
                 },
               };
         const [route, lengthMs] = oneOf(Object.entries(ROUTES), random);

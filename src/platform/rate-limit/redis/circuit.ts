@@ -14,12 +14,8 @@ export class Circuit {
   isOpen = true;
   private stopped = false;
 
-  /** How often the circuit opened and closed, and how many commands failed, by reason. */
-  readonly statistics = {
-    opened: 0,
-    closed: 0,
-    failures: { timeout: 0, connection: 0, rejection: 0, memory: 0 },
-  };
+  /** The number of commands that failed, by reason. */
+  readonly failures = { timeout: 0, connection: 0, rejection: 0, memory: 0 };
 
   /** @param probe sends a command to Redis; throws RedisFailure, in bounded time */
   constructor(private readonly probe: () => Promise<unknown>) {}
@@ -38,7 +34,7 @@ export class Circuit {
 
   /** Counts a failure, and opens the circuit. Redis without free memory still counts owners. */
   recordFailure(failure: RedisFailure): void {
-    this.statistics.failures[failure.reason]++;
+    this.failures[failure.reason]++;
     if (failure.reason !== 'memory') this.open(failure);
   }
 
@@ -46,7 +42,6 @@ export class Circuit {
   open(failure: RedisFailure): void {
     if (this.isOpen || this.stopped) return;
     this.isOpen = true;
-    this.statistics.opened++;
     void this.probeUntilClosed(failure);
   }
 
@@ -64,7 +59,6 @@ export class Circuit {
       }
     }
     this.isOpen = false;
-    this.statistics.closed++;
     this.logger.log({ msg: 'Counting rate limits in Redis again' });
   }
 

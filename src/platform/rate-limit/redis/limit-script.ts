@@ -4,7 +4,8 @@
  *
  * KEYS[1] is a hash. It has one field per window and throttled route, "used end", and one per
  * lineage with rejections, "count end-of-minute end-of-ban unban-count". All times are in
- * milliseconds since the epoch. The hash expires when the last of them has passed.
+ * milliseconds since the epoch. The hash expires when the last of them has passed. An end that is
+ * later than one length from now is from before the server's clock was set back: it has passed.
  *
  * ARGV: the mode; the number of windows; the ban's unban count, its number of rejections and its
  * length; the limits of the windows; their lengths; their names; the name of the lineage, if any.
@@ -27,7 +28,8 @@ local used, ends, allowed, starts = {}, {}, 1, false
 for i = 1, count do
   local u, e = string.match(stored[i] or '', '^(%d+) (%d+)$')
   used[i], ends[i] = tonumber(u or 0), tonumber(e or 0)
-  if ends[i] <= now then used[i], ends[i], starts = 0, now + ARGV[5 + count + i], true end
+  local last = now + ARGV[5 + count + i]
+  if ends[i] <= now or ends[i] > last then used[i], ends[i], starts = 0, last, true end
   if used[i] >= tonumber(ARGV[5 + i]) then allowed = 0 end
 end
 
@@ -61,6 +63,9 @@ local function sweep()
 end
 
 local rejections = lineage and parseLineage(stored[count + 1])
+if rejections and (rejections[2] > now + 60000 or rejections[3] > now + length) then
+  rejections = nil
+end
 
 -- Returns whether a ban starts.
 local function reject()

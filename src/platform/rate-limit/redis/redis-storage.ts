@@ -1,5 +1,5 @@
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { type Clock, MINUTE_MS } from '../../config/clock.js';
+import { type Clock, MINUTE_MS, SECOND_MS } from '../../config/clock.js';
 import type { RedisSettings } from '../../config/redis-settings.js';
 import { InProcessStorage } from '../in-process-storage.js';
 import {
@@ -32,7 +32,7 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   private readonly connection: RedisConnection;
   private readonly fallback: InProcessStorage;
   private loggedPolicy: string | undefined;
-  /** How far Redis's clock is ahead of ours, in milliseconds. */
+  /** How far Redis's clock is ahead of our wall clock, roughly. */
   private clockOffsetMs = 0;
   /** The budget that failed last. In a Cluster, it leads the probe to the node that failed. */
   private failedBudget = PROBE_BUDGET;
@@ -84,7 +84,9 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   /** @throws RedisFailure */
   private async decideInRedis(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
     const { decision, rejections } = await this.connection.decide(budget, mode);
-    this.clockOffsetMs = decision.nowMs - this.clock.now();
+    const offsetMs = decision.nowMs - this.clock.now();
+    // A smaller change is the time that the reply took.
+    if (Math.abs(offsetMs - this.clockOffsetMs) > SECOND_MS) this.clockOffsetMs = offsetMs;
     this.fallback.setState(budget, decision, rejections);
     return decision;
   }
