@@ -5,7 +5,7 @@
 const OWNERS = /^(?:DataSource|EntityManager|Repository|StatementRunner)$|QueryRunner$/;
 
 const MESSAGE =
-  'Use queryRows() or changeRows() of src/platform/database/sql.ts: query() returns [rows, count] for UPDATE and DELETE.';
+  'Use queryRows() of src/platform/database/sql.ts: query() returns [rows, count] for UPDATE and DELETE.';
 
 /** @type {import('eslint').Rule.RuleModule} */
 export const typedSql = {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
 import { violatedConstraint } from '../platform/database/database-errors.js';
-import { changeRows, queryRows } from '../platform/database/sql.js';
+import { queryRows } from '../platform/database/sql.js';
 import { categoryNameTaken } from './categories.errors.js';
 import type { PublicCategory } from './category.entity.js';
 import type { CategoryChanges } from './dto/category-changes.dto.js';
@@ -24,7 +24,7 @@ const UPDATE = `
      SET name = coalesce($2, name), description = CASE WHEN $3 THEN $4 ELSE description END
    WHERE id = $1 RETURNING ${COLUMNS}`;
 
-const DELETE = 'DELETE FROM categories WHERE id = $1';
+const DELETE = 'DELETE FROM categories WHERE id = $1 RETURNING id';
 
 /** The categories in PostgreSQL. */
 @Injectable()
@@ -62,7 +62,7 @@ export class CategoriesRepository {
 
   /** Returns whether there was such a category. */
   async delete(id: bigint): Promise<boolean> {
-    return (await changeRows(this.manager, DELETE, [id])) > 0;
+    return (await queryRows(this.manager, DELETE, [id])).length > 0;
   }
 
   private async write(sql: string, values: unknown[]): Promise<PublicCategory[]> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { changeRows, queryRows } from '../platform/database/sql.js';
+import { queryRows } from '../platform/database/sql.js';
 import type { PublicOrder } from './order.entity.js';
 
 /** The columns that callers may see. */
@@ -10,7 +10,8 @@ const FIND = `SELECT ${COLUMNS} FROM orders WHERE id = $1 AND owner_id = $2`;
 
 const INSERT = `INSERT INTO orders (pet_id, owner_id) VALUES ($1, $2) RETURNING ${COLUMNS}`;
 
-const CONFIRM = 'UPDATE orders SET confirmed_at = $2 WHERE id = $1 AND confirmed_at IS NULL';
+const CONFIRM =
+  'UPDATE orders SET confirmed_at = $2 WHERE id = $1 AND confirmed_at IS NULL RETURNING id';
 
 /** The orders in PostgreSQL. */
 @Injectable()
@@ -31,6 +32,6 @@ export class OrdersRepository {
 
   /** Returns whether the order was not confirmed before. */
   async confirm(id: bigint, nowMs: number): Promise<boolean> {
-    return (await changeRows(this.manager, CONFIRM, [id, new Date(nowMs)])) > 0;
+    return (await queryRows(this.manager, CONFIRM, [id, new Date(nowMs)])).length > 0;
   }
 }

@@ -161,34 +161,6 @@ describe('migrations', () => {
     expect(timestamps).toEqual(files.sort().map((file) => /^\d+/.exec(file)?.[0]));
   });
 
-  const tablesOf = (database: TestDatabase) =>
-    database.query(
-      `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1`,
-    );
-
-  it('that fail halfway change nothing, and run after the cause is fixed', () =>
-    withDatabase(async (database) => {
-      // The last table of the first migration.
-      await database.query('CREATE TABLE pets ()');
-      await expect(service.run('migrate', database)).rejects.toThrow(/"pets" already exists/);
-
-      expect(await tablesOf(database)).toEqual([{ relname: 'migrations' }, { relname: 'pets' }]);
-      expect(await database.query('SELECT name FROM migrations')).toEqual([]);
-      await database.query('DROP TABLE pets');
-      expect((await service.run<string[]>('migrate', database)).length).toBeGreaterThan(1);
-    }, EMPTY));
-
-  it('that fail leave those before them, which are complete', () =>
-    withDatabase(async (database) => {
-      await database.query('CREATE TABLE idempotency_keys (expires_at timestamptz)');
-      await expect(service.run('migrate', database)).rejects.toThrow(/already exists/);
-
-      const executed = await database.query<{ name: string }>('SELECT name FROM migrations');
-      expect(executed.map(({ name }) => name)).toEqual(['CreateStore1795132800000']);
-      await database.query('DROP TABLE idempotency_keys');
-      expect(await service.run('migrate', database)).not.toContain('CreateStore1795132800000');
-    }, EMPTY));
-
   it('run once when two processes start on an empty database at the same time', () =>
     withDatabase(async (database) => {
       // Both have to wait at the same time, however long a busy machine takes to start a process.

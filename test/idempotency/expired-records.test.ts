@@ -71,16 +71,16 @@ describe('expired responses', () => {
       await add(20_000, NOW_MS + 1);
       await database.query(`ANALYZE idempotency_keys; SET plan_cache_mode = ${mode}`);
       let plan: unknown[] = [];
-      const queryRunner = {
+      const manager = {
         query: async (sql: string, [now, limit]: [Date, number]) => {
           await database.query(`PREPARE explained AS ${sql}`);
           plan = await database.query(
             `EXPLAIN EXECUTE explained ('${now.toISOString()}', ${limit})`,
           );
-          return { affected: 0 };
+          return [];
         },
       };
-      const explaining = { queryRunner } as unknown as EntityManager;
+      const explaining = manager as unknown as EntityManager;
       await new IdempotencyRepository(explaining).deleteExpired(NOW_MS, 1_000);
       await database.query('DEALLOCATE explained; RESET plan_cache_mode');
 

@@ -1,8 +1,6 @@
-import type { EntityManager } from 'typeorm';
-
 /** Runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
 export interface StatementRunner {
-  /** Danger: UPDATE and DELETE return a pair. Use `queryRows` and `changeRows` instead. */
+  /** Danger: UPDATE and DELETE return a pair. Use `queryRows` instead. */
   query<Result>(sql: string, values?: unknown[]): Promise<Result>;
 }
 
@@ -17,21 +15,6 @@ export async function queryRows<Row>(
 ): Promise<Row[]> {
   const result = await runner.query<QueryResult<Row>>(sql, values);
   return isCounted(result) ? result[0] : result;
-}
-
-/** Runs an INSERT, UPDATE, DELETE or MERGE and returns the number of rows that it changed. */
-export async function changeRows(
-  manager: EntityManager,
-  sql: string,
-  values?: unknown[],
-): Promise<number> {
-  const runner = manager.queryRunner ?? manager.dataSource.createQueryRunner();
-  try {
-    const { affected } = await runner.query(sql, values, true);
-    return affected ?? 0;
-  } finally {
-    if (!manager.queryRunner) await runner.release();
-  }
 }
 
 function isCounted<Row>(result: QueryResult<Row>): result is [Row[], number] {

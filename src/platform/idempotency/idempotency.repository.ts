@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { changeRows, queryRows } from '../database/sql.js';
+import { queryRows } from '../database/sql.js';
 import type { IdempotencyRecord } from './idempotency-record.entity.js';
 
 /** The snapshot can be older than the lock. SAVE detects a response that was committed in between. */
@@ -25,7 +25,8 @@ const DELETE_EXPIRED = `
   DELETE FROM idempotency_keys
    WHERE ctid = ANY (ARRAY(
            SELECT ctid FROM idempotency_keys
-            WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))`;
+            WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+  RETURNING owner_id`;
 
 export type OwnedKey = Pick<IdempotencyRecord, 'ownerId' | 'key'>;
 
@@ -63,8 +64,8 @@ export class IdempotencyRepository {
   }
 
   /** Deletes up to `limit` expired records that no other replica deletes. Returns their number. */
-  deleteExpired(nowMs: number, limit: number): Promise<number> {
-    return changeRows(this.manager, DELETE_EXPIRED, [new Date(nowMs), limit]);
+  async deleteExpired(nowMs: number, limit: number): Promise<number> {
+    return (await queryRows(this.manager, DELETE_EXPIRED, [new Date(nowMs), limit])).length;
   }
 }
 

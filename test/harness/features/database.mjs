@@ -2,7 +2,7 @@
 // A feature that uses the database as a team's own code might.
 import { Controller, Get, Inject, Param, ParseEnumPipe, ParseIntPipe, Post } from '@nestjs/common';
 import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
-import { changeRows, queryRows } from '#dist/platform/database/sql.js';
+import { queryRows } from '#dist/platform/database/sql.js';
 import { Transactions } from '#dist/platform/database/transactions.js';
 import { Pet } from '#dist/pets/pet.entity.js';
 import { decorate, feature } from './decorate.mjs';
@@ -19,7 +19,7 @@ class SalesService {
    * @param {import('typeorm').EntityManager} transaction
    */
   async sell(id, transaction) {
-    await changeRows(transaction, SELL, [id]);
+    await queryRows(transaction, SELL, [id]);
   }
 }
 

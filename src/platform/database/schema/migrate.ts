@@ -37,20 +37,15 @@ export async function migrate(
     const { dataSource } = session;
     const before = await executedMigrations(dataSource);
     if (before.length === 0) await requireUtf8(dataSource);
-    const recordExecuted = async (): Promise<string[]> => {
-      const after = await executedMigrations(dataSource);
-      const executed = after.filter((name) => !before.includes(name)).toReversed();
-      if (executed.length > 0) await record(dataSource, executed);
-      return executed;
-    };
+    let executed: string[];
     try {
       await dataSource.runMigrations({ transaction: 'each' });
-    } catch (error) {
-      // Without a connection there is nothing to record, and the first error says more.
-      await recordExecuted().catch(() => undefined);
-      throw error;
+    } finally {
+      const after = await executedMigrations(dataSource);
+      executed = after.filter((name) => !before.includes(name)).toReversed();
+      if (executed.length > 0) await record(dataSource, executed);
     }
-    return recordExecuted();
+    return executed;
   });
 }
 
