@@ -41,9 +41,10 @@ export async function migrate(
     try {
       await dataSource.runMigrations({ transaction: 'each' });
     } finally {
-      const after = await executedMigrations(dataSource);
+      // After a failure, TypeORM keeps its own connection.
+      const after = await executedMigrations(session);
       executed = after.filter((name) => !before.includes(name)).toReversed();
-      if (executed.length > 0) await record(dataSource, executed);
+      if (executed.length > 0) await record(session, executed);
     }
     return executed;
   });
