@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import {
   EmbeddedUser,
   endUsers,
@@ -10,7 +11,7 @@ import {
   query,
   removeFolders,
 } from '../harness/processes/embedded-user.js';
-import { until } from '../harness/run/until.js';
+import { startBuiltService } from '../harness/service/service.js';
 
 let dataDir: string;
 beforeAll(async () => {
@@ -52,25 +53,6 @@ afterAll(async () => {
     expect(await query(opened, 'select value from kept')).toEqual([{ value: 42 }, { value: 43 }]);
   });
 
-  test.each(['PostgreSQL', "PostgreSQL's process for the lock"])(
-    'of %s, the service is its owner again',
-    async (which) => {
-      await query(opened, 'insert into kept values (44)');
-      const [lock] = await query(opened, "select pid from pg_locks where locktype = 'advisory'");
-      process.kill(which === 'PostgreSQL' ? postmasterOf(dataDir) : Number(lock!.pid), 'SIGKILL');
-      await until(async () => {
-        const rows = await query(
-          opened,
-          "select pid from pg_locks where locktype = 'advisory'",
-        ).catch(() => []);
-        return rows.length === 1 && rows[0]!.pid !== lock!.pid;
-      });
-      expect(await query(opened, 'select 1 from kept where value = 44')).not.toEqual([]);
-      const second = new EmbeddedUser(dataDir, 'service');
-      expect(await second.rejected()).toContain(`process ${service.process.pid}`);
-    },
-  );
-
   test('of a command, the next start ends the server with its own end', async () => {
     expect(await service.close()).toBe(0);
     const command = new EmbeddedUser(dataDir, 'command');
@@ -81,6 +63,24 @@ afterAll(async () => {
     expect(await next.close()).toBe(0);
     expect(processesOf(dataDir)).toEqual([]);
   });
+
+  test.each(['PostgreSQL', "PostgreSQL's process for the lock"])(
+    'of %s, the service logs it and ends with exit code 1',
+    async (which) => {
+      const running = await startBuiltService({ DATA_DIR: dataDir });
+      opened = await new EmbeddedUser(dataDir, 'command').opened();
+      const [lock] = await query(opened, "select pid from pg_locks where locktype = 'advisory'");
+      process.kill(which === 'PostgreSQL' ? postmasterOf(dataDir) : Number(lock!.pid), 'SIGKILL');
+      const [code] = (await once(running.process, 'close')) as [number | null];
+      const fatal = running.logs().find(({ msg }) => msg === 'fatal error');
+      expect({ code, fatal }).toMatchObject({
+        code: 1,
+        fatal: { err: { message: expect.stringContaining('the embedded PostgreSQL has ended') } },
+      });
+      await endUsers();
+      expect(processesOf(dataDir)).toEqual([]);
+    },
+  );
 
   test('in the middle of a start, the next one works', async () => {
     for (const delayMs of [60, 110, 160, 210]) {

@@ -1,6 +1,7 @@
-import { appendFileSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chownSync, cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  asRoot,
   DIST,
   EMBEDDED,
   EmbeddedUser,
@@ -33,6 +34,8 @@ ofLinux('when the embedded database cannot start, one line says why (Linux only)
   test('the folder postgres is something else', async () => {
     const dataDir = makeFolder();
     mkdirSync(join(dataDir, 'postgres'));
+    // The owner runs the server for root.
+    if (asRoot) chownSync(join(dataDir, 'postgres'), 65_534, 65_534);
     writeFileSync(join(dataDir, 'postgres/notes.txt'), '');
     expect(await rejection(dataDir)).toMatch(/is not a database cluster directory/);
   });

@@ -17,9 +17,6 @@ import { until } from '../harness/run/until.js';
 import { spawnBuiltService } from '../harness/service/service.js';
 
 const ofLinux = onLinux ? describe : describe.skip;
-const LARGE_BYTES = 6_000_000;
-/** Older than a server needs to listen. */
-const OLD_SECONDS = 1_700_000_000;
 
 afterAll(async () => {
   await endUsers();
@@ -77,7 +74,6 @@ ofLinux('the embedded database, from its first start on (Linux only)', () => {
   });
 
   test('a later start ignores the environment, and passes no secret of it to the server', async () => {
-    fs.writeFileSync(join(dataDir, 'postgres/server.log'), 'x'.repeat(LARGE_BYTES));
     const environment = {
       ...{ PGDATA: '/nowhere', PGPORT: '1', PGHOST: 'nowhere', PGSSLMODE: 'require' },
       ...{ LC_ALL: 'xx_YY', LANG: 'xx', REDIS_URL: 'redis://:c0rrect-horse@127.0.0.1:1' },
@@ -100,24 +96,6 @@ ofLinux('the embedded database, from its first start on (Linux only)', () => {
     ];
     expect(names.filter((name) => name && !allowed.includes(name))).toEqual([]);
     expect(variables.join()).not.toContain('nowhere');
-  });
-
-  test('a log that has become large starts anew', () => {
-    expect(fs.statSync(join(dataDir, 'postgres/server.log')).size).toBeLessThan(LARGE_BYTES / 10);
-  });
-
-  test.each([
-    ['whose process number is in use again', `${process.pid}\n/x\n1700000000\n5432\n/x\n\n 1 2\n`],
-    ['that a power cut has emptied', ''],
-  ])('a later start replaces a postmaster.pid %s', async (_which, text) => {
-    await endUsers();
-    for (const name of ['postmaster.pid', '.s.PGSQL.5432.lock']) {
-      fs.writeFileSync(join(dataDir, 'postgres', name), text);
-      fs.utimesSync(join(dataDir, 'postgres', name), OLD_SECONDS, OLD_SECONDS);
-    }
-    fs.writeFileSync(join(dataDir, 'postgres/.s.PGSQL.5432'), '');
-    await new EmbeddedUser(dataDir, 'service').opened();
-    expect(postmasterOf(dataDir)).not.toBe(process.pid);
   });
 });
 
@@ -143,7 +121,6 @@ ofLinux('starting the embedded database (Linux only)', () => {
     expect(fs.existsSync(join(dataDir, 'postgres'))).toBe(false);
     await until(() => processesOf(dataDir).length === 0);
     await new EmbeddedUser(dataDir, 'service').opened();
-    expect(unfinished(dataDir)).toEqual([]);
   });
 
   test('Ctrl-C while the database is created stops the service with exit code 130', async () => {

@@ -15,7 +15,7 @@ try {
   const database = await openEmbeddedDatabase({ dataDir, use, onWait });
   const alive = setInterval(() => undefined, 1000);
   process.on('SIGTERM', () => {
-    void Promise.all([database.close(), database.close()]).then(() => clearInterval(alive));
+    void database.close().then(() => clearInterval(alive));
   });
   print({ connection: database.connection });
 } catch (error) {

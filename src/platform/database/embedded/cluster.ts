@@ -2,13 +2,20 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { userInfo } from 'node:os';
-import { dirname, join } from 'node:path';
-import { findPrograms } from './binaries.js';
+import { join } from 'node:path';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
-import { pathOf, type Programs, runProgram } from './programs.js';
-import { chooseServerUser, giveToServerUser } from './server-user.js';
+import {
+  findPrograms,
+  WORKING_FOLDER,
+  type Programs,
+  runProgram,
+  type ServerUser,
+} from './programs.js';
 
 export const SUPERUSER = 'pets';
+
+/** Exists on Linux with the GNU C library. Its other processes can use the cluster too. */
+const NOBODY: ServerUser = { uid: 65_534, gid: 65_534 };
 
 export const clusterIn = (dataDir: string): string => join(dataDir, 'postgres');
 
@@ -24,18 +31,6 @@ export function hasCluster(dataDir: string): boolean {
   }
 }
 
-/** Creates a folder. Node's option `recursive` never returns for one that /proc cannot contain. */
-export function createFolder(path: string): void {
-  if (fs.existsSync(path)) return;
-  createFolder(dirname(path));
-  try {
-    fs.mkdirSync(path, { mode: 0o700 });
-  } catch (error) {
-    // Another process may have created it in the meantime.
-    if (!fs.existsSync(path)) throw error;
-  }
-}
-
 /**
  * Creates the cluster if there is none. initdb works in a temporary folder, which is then renamed:
  * an interrupted initdb leaves no incomplete cluster, and only one of two processes wins. Returns
@@ -44,14 +39,12 @@ export function createFolder(path: string): void {
  * @param dataDir a folder that exists, without symbolic links
  */
 export async function ensureCluster(dataDir: string, signal?: AbortSignal): Promise<Programs> {
-  const programs = await findPrograms(dataDir, chooseServerUser(dataDir));
-  signal?.throwIfAborted();
+  const programs = findPrograms(serverUser(dataDir));
   if (hasCluster(dataDir)) return programs;
   const created = fs.mkdtempSync(`${clusterIn(dataDir)}.new-`);
   try {
-    giveToServerUser(created, programs.user);
-    const args = initdbArguments(dataDir, created);
-    const failure = await runProgram(programs, 'initdb', args, created, signal);
+    if (programs.user) fs.chownSync(created, programs.user.uid, programs.user.gid);
+    const failure = await runProgram(programs, 'initdb', initdbArguments(dataDir), created, signal);
     if (failure !== null) {
       throw new EmbeddedDatabaseError(
         `the embedded database in ${dataDir} could not be created (${failure})`,
@@ -70,15 +63,20 @@ export async function ensureCluster(dataDir: string, signal?: AbortSignal): Prom
   return programs;
 }
 
-/** Removes what killed first starts have left. Only for the owner of the running server. */
-export function removeUnfinished(dataDir: string): void {
-  for (const name of fs.readdirSync(dataDir).filter((name) => name.startsWith('postgres.new-')))
-    fs.rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 3 });
+/**
+ * Returns the user that runs the server for root, because PostgreSQL does not run as root: the owner
+ * of the cluster. null: the user of this process.
+ */
+function serverUser(dataDir: string): ServerUser | null {
+  if (process.getuid?.() !== 0 || process.platform !== 'linux') return null;
+  if (!hasCluster(dataDir)) return NOBODY;
+  const { uid, gid } = fs.statSync(clusterIn(dataDir));
+  return { uid, gid };
 }
 
-function initdbArguments(dataDir: string, folder: string): string[] {
+function initdbArguments(dataDir: string): string[] {
   return [
-    ...[`--pgdata=${pathOf(folder)}`, `--username=${SUPERUSER}`, '--no-instructions'],
+    ...[`--pgdata=${WORKING_FOLDER}`, `--username=${SUPERUSER}`, '--no-instructions'],
     ...['--encoding=UTF8', '--locale=C'],
     // Upper and lower case of all scripts, and sorting by code point: the same on all systems, and
     // after upgrades of their libraries.
@@ -93,11 +91,8 @@ function initdbArguments(dataDir: string, folder: string): string[] {
 function createPassword(dataDir: string): string {
   const password = passwordFileIn(dataDir);
   if (fs.existsSync(password)) return password;
-  const created = `${password}.new-${process.pid}`;
-  fs.writeFileSync(created, '');
+  fs.writeFileSync(password, randomBytes(24).toString('base64url'), { flag: 'wx' });
   const rights = ['/inheritance:r', '/grant:r', `${userInfo().username}:F`];
-  execFileSync('icacls', [created, ...rights], { stdio: 'ignore' });
-  fs.writeFileSync(created, randomBytes(24).toString('base64url'));
-  fs.renameSync(created, password);
+  execFileSync('icacls', [password, ...rights], { stdio: 'ignore' });
   return password;
 }

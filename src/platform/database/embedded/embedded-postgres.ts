@@ -1,18 +1,21 @@
-import { realpathSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { mkdirSync, realpathSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createFolder, ensureCluster, removeUnfinished } from './cluster.js';
+import { Client } from 'pg';
+import { ensureCluster } from './cluster.js';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
 import { Server } from './server.js';
-import { isAbsent, isTemporary, Session } from './session.js';
 
 const DATABASE = 'pets';
+/** The advisory lock of the server's owner: 'pets' in ASCII, and the number of earlier releases. */
+const LOCK = [0x70657473, 2];
+
 const POLL_MS = 50;
-const REATTACH_INTERVAL_MS = 500;
 /** How long another process may take to start or stop the server. */
 const START_LIMIT_MS = 60_000;
 /** The server closes the connection of a killed service within this time. */
 const PREDECESSOR_LIMIT_MS = 1000;
+const CONNECT_TIMEOUT_MS = 5000;
+const QUERY_TIMEOUT_MS = 10_000;
 
 export interface EmbeddedOptions {
   /** Created if missing. A relative path starts at the working directory. */
@@ -25,7 +28,7 @@ export interface EmbeddedOptions {
   onWait?: (() => void) | undefined;
 }
 
-/** Why this process cannot use the server yet: its owner's session, or a failure. */
+/** Why this process cannot use the server yet: the name of its owner, or a failure. */
 type Obstacle = { owner: string } | { failure: string };
 
 /**
@@ -37,22 +40,21 @@ export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Em
   const { dataDir, signal } = options;
   let database: EmbeddedDatabase | undefined;
   try {
-    createFolder(resolve(dataDir));
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const path = realpathSync(dataDir);
     const programs = await ensureCluster(path, signal);
     database = new EmbeddedDatabase(path, new Server(path, programs), options);
-    await database.attach(signal);
+    await database.attach();
     signal?.throwIfAborted();
     return database;
   } catch (error) {
     await database?.close();
     signal?.throwIfAborted();
     if (error instanceof EmbeddedDatabaseError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    const isForbidden = (error as NodeJS.ErrnoException).code === 'EACCES';
+    const { code, message } = error as NodeJS.ErrnoException;
     throw new EmbeddedDatabaseError(
-      `the embedded database in ${dataDir} cannot be used (${reason})`,
-      isForbidden ? 'run this as the user who owns the folder' : 'choose another DATA_DIR',
+      `the embedded database in ${dataDir} cannot be used (${message})`,
+      code === 'EACCES' ? 'run this as the user who owns the folder' : 'choose another DATA_DIR',
       { cause: error },
     );
   }
@@ -66,14 +68,12 @@ export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Em
  *   stays. The next process that opens the database uses it and becomes its owner.
  * - A command uses a server that another process owns. A service waits until the owner, a command,
  *   has stopped it. A second service is rejected.
+ * - If the server ends, the service that owns it ends with an uncaught error.
  * - PostgreSQL's postmaster.pid decides which of two servers that start at once wins.
  */
 export class EmbeddedDatabase {
-  private readonly closing = new AbortController();
-  /** Holds the lock. */
-  private session: Session | null = null;
-  private attached: Promise<void> = Promise.resolve();
-  private closed: Promise<void> | undefined;
+  /** Holds the lock. null: another process owns the server. */
+  private session: Client | null = null;
 
   constructor(
     private readonly dataDir: string,
@@ -85,35 +85,32 @@ export class EmbeddedDatabase {
     return { ...this.server.connection, database: DATABASE };
   }
 
-  /** Stops the server if this process owns it. Idempotent. */
-  close(): Promise<void> {
-    this.closed ??= this.end();
-    return this.closed;
-  }
-
-  private async end(): Promise<void> {
-    this.closing.abort();
-    await this.attached;
+  /** Stops the server if this process owns it. */
+  async close(): Promise<void> {
+    const { session } = this;
+    this.session = null;
+    if (session === null) return;
     // With the lock: nobody becomes the owner of a server that stops.
-    if (this.session !== null) await this.server.stop();
-    await this.session?.close();
+    await this.server.stop();
+    await session.end();
   }
 
   /** Connects to the server, starts it if necessary, and becomes its owner if it has none. */
-  async attach(signal?: AbortSignal): Promise<void> {
-    let startedAtMs = Date.now();
+  async attach(): Promise<void> {
+    const { signal, onWait } = this.options;
+    let startedAtMs = performance.now();
     let isWaiting = false;
     for (; ; await sleep(POLL_MS)) {
       signal?.throwIfAborted();
       const obstacle = await this.tryAttach();
       if (obstacle === null) return;
-      const elapsedMs = Date.now() - startedAtMs;
+      const elapsedMs = performance.now() - startedAtMs;
       if ('failure' in obstacle) {
         if (elapsedMs > START_LIMIT_MS) throw this.startError(obstacle.failure);
       } else if (obstacle.owner.startsWith('command')) {
-        if (!isWaiting) this.options.onWait?.();
+        if (!isWaiting) onWait?.();
         isWaiting = true;
-        startedAtMs = Date.now();
+        startedAtMs = performance.now();
       } else if (elapsedMs > PREDECESSOR_LIMIT_MS) {
         throw new EmbeddedDatabaseError(
           `another ${obstacle.owner.replace(/\d+/, '(process $&)')} already runs on ${this.dataDir}`,
@@ -124,21 +121,17 @@ export class EmbeddedDatabase {
   }
 
   private async tryAttach(): Promise<Obstacle | null> {
-    const { use } = this.options;
-    let session: Session | null = null;
     try {
-      session = await Session.open(this.server.connection, `${use} ${process.pid}`);
-      const { isOwner, owner } = await session.tryOwn();
-      if (isOwner) this.session = session;
-      if (isOwner || use === 'command') await session.ensureDatabase(DATABASE);
-      if (isOwner) return this.keep(session);
-      await session.close();
-      return use === 'command' ? null : { owner: owner ?? 'service' };
+      return await this.own();
     } catch (error) {
-      await session?.close();
-      if (!isAbsent(error) && !isTemporary(error)) throw error;
-      this.session = null;
-      if (!isAbsent(error)) return { failure: (error as Error).message };
+      const { message } = error as Error;
+      // The server is starting, stopping or full, or the connection broke.
+      const isLost = /^Connection terminated|is not queryable/.test(message);
+      if (isLost || hasCode(error, '57P01', '57P03', '53300', 'ECONNRESET', 'EPIPE')) {
+        return { failure: message };
+      }
+      // Nobody listens.
+      if (!hasCode(error, 'ENOENT', 'ECONNREFUSED')) throw error;
     }
     const failure = await this.server.start();
     if (failure === null) return this.tryAttach();
@@ -147,24 +140,45 @@ export class EmbeddedDatabase {
     throw this.startError(failure);
   }
 
-  private keep(session: Session): null {
-    removeUnfinished(this.dataDir);
-    session.onEnd(() => {
-      if (this.options.use === 'command' || this.closing.signal.aborted) return;
-      this.session = null;
-      this.attached = this.attachAgain();
+  /** Tries to become the owner of the server that runs. A command also uses one of another owner. */
+  private async own(): Promise<{ owner: string } | null> {
+    const { use } = this.options;
+    const session = new Client({
+      ...this.server.connection,
+      // Not the service's database, so that it can be dropped.
+      database: 'postgres',
+      application_name: `${use} ${process.pid}`,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      query_timeout: QUERY_TIMEOUT_MS,
     });
-    return null;
-  }
-
-  /** The server has crashed, or an operator has stopped it. */
-  private async attachAgain(): Promise<void> {
-    while (!this.closing.signal.aborted) {
-      try {
-        return await this.attach(this.closing.signal);
-      } catch {
-        await sleep(REATTACH_INTERVAL_MS);
-      }
+    session.on('error', () => undefined);
+    session.once('end', () => {
+      // The statements of a command fail by themselves.
+      if (this.session !== session || use === 'command') return;
+      throw new EmbeddedDatabaseError(
+        'the embedded PostgreSQL has ended',
+        'start the service again',
+      );
+    });
+    await session.connect();
+    try {
+      const { rows } = await session.query<{ isOwner: boolean; owner: string | null }>(
+        `select pg_try_advisory_lock($1, $2) as "isOwner", (
+           select application_name from pg_locks join pg_stat_activity using (pid)
+            where locktype = 'advisory' and classid = $1 and objid = $2 and granted limit 1
+         ) as owner`,
+        LOCK,
+      );
+      const { isOwner, owner } = rows[0] ?? { isOwner: false, owner: null };
+      if (!isOwner && use === 'service') return { owner: owner ?? use };
+      await session.query(`create database "${DATABASE}"`).catch((error: unknown) => {
+        // It exists (42P04), or another process creates it (23505).
+        if (!hasCode(error, '42P04', '23505')) throw error;
+      });
+      if (isOwner) this.session = session;
+      return null;
+    } finally {
+      if (this.session !== session) await session.end();
     }
   }
 
@@ -174,4 +188,8 @@ export class EmbeddedDatabase {
       'fix the cause',
     );
   }
+}
+
+function hasCode(error: unknown, ...codes: string[]): boolean {
+  return codes.includes((error as NodeJS.ErrnoException).code ?? '');
 }

