@@ -10,16 +10,14 @@ import { killOnExit } from '../bench/processes/child-processes.mjs';
 import { freePort, waitUntilListening } from '../bench/processes/ports.mjs';
 import { ROOT } from '../bench/processes/store.mjs';
 import { until } from './harness.mjs';
-import {
-  chooseServerUser,
-  giveToServerUser,
-} from '#dist/platform/database/embedded/server-user.js';
 
 const EXAMPLE = join(ROOT, 'deploy/patroni');
 const POSTGRES = '/usr/lib/postgresql';
 /** The ports in the example. */
 const PORTS = ['2379', '2380', '5432', '8008', '5000'];
 const STOP_LIMIT_MS = 20_000;
+/** PostgreSQL does not run as root. This is "nobody". */
+const USER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : null;
 const PATH = `${process.env.PATH ?? ''}:/usr/sbin`;
 
 /** @typedef {import('node:child_process').ChildProcess} ChildProcess */
@@ -38,7 +36,6 @@ class Machine {
     this.name = `db${number}`;
     this.folder = folder;
     this.data = join(folder, 'data');
-    this.user = chooseServerUser(folder);
     const ofMachine = (/** @type {string} */ file) =>
       adapt(
         readFileSync(join(EXAMPLE, file), 'utf8')
@@ -55,7 +52,7 @@ class Machine {
       .replace('/var/lib/postgresql/.pgpass-patroni', join(folder, 'pgpass'))
       .replace('/var/run/postgresql', folder);
     writeFileSync(this.config, text);
-    giveToServerUser(folder, this.user);
+    if (USER) spawnSync('chown', ['-R', `${USER.uid}:${USER.gid}`, folder]);
   }
 
   start() {
@@ -101,7 +98,7 @@ class Machine {
       detached: true,
       cwd: this.folder,
       env: this.env,
-      ...this.user,
+      ...USER,
     });
     closeSync(log);
     killOnExit(child);

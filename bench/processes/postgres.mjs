@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { clusterIn, ensureCluster, SUPERUSER } from '#dist/platform/database/embedded/cluster.js';
-import { pathOf } from '#dist/platform/database/embedded/programs.js';
+import { WORKING_FOLDER } from '#dist/platform/database/embedded/programs.js';
 import { killOnExit } from './child-processes.mjs';
 import { freePort } from './ports.mjs';
 
@@ -32,7 +32,7 @@ export async function startPostgres(folder) {
   const port = await freePort();
   const settings = Object.entries({ ...SETTINGS, port: String(port) });
   const options = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const server = spawn(join(programs.folder, 'bin/postgres'), ['-D', pathOf(cluster), ...options], {
+  const server = spawn(join(programs.folder, 'bin/postgres'), ['-D', WORKING_FOLDER, ...options], {
     cwd: cluster,
     stdio: 'ignore',
     detached: true,
