@@ -6,7 +6,6 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { EntityManager } from 'typeorm';
 import { createApp } from './app.js';
-import { ApiKey } from './access/api-key.entity.js';
 import { SystemClock } from './config/clock.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
@@ -28,7 +27,6 @@ import { flushSpans } from './tracing/spans.js';
 import { VERSION } from './config/version.js';
 
 const IDLE_CHECK_MS = 100;
-const START_WARNING_MS = 10_000;
 
 /** Connections to a database that hangs do not close. Nor does a feature whose hook never ends. */
 const CLOSE_LIMIT_MS = 1_500;
@@ -62,9 +60,11 @@ export async function runService(
   try {
     const options = { settings, clock: new SystemClock(), database, features };
     // The migrations run while Nest creates the application.
-    const schemaCurrent = makeSchemaCurrent(settings, database, log.logger).catch(rethrow);
+    const schemaCurrent = makeSchemaCurrent(settings, database, log.logger);
     const creating = createApp(options, log.logger, schemaCurrent);
-    const app = await createdUnlessStopped(creating, schemaCurrent, log.logger, stopReason);
+    // A migration in progress ends first. A provider of a feature may never be ready.
+    const stopped = Promise.all([stopReason, schemaCurrent]).then(() => null);
+    const app = await Promise.race([creating, stopped]).catch(rethrow);
     if (app === null) return false;
     let reason: string | undefined;
     app.get(ServiceMetrics).observeProcess(VERSION, log.droppedLines);
@@ -75,7 +75,6 @@ export async function runService(
         ? await demo.add(app.get(EntityManager), settings.database.dataDir)
         : undefined;
       if (demoKey) app.get(DemoKey).key = demoKey;
-      if (demoKey === undefined) await reportMissingKeys(app, log.logger);
       const address = await openListeners(app, metrics, settings, log.logger);
       // Only a person at a terminal needs the demo API key. A log must not contain it.
       if (demoKey !== undefined && process.stdout.isTTY) {
@@ -99,31 +98,6 @@ export async function runService(
     return true;
   } finally {
     await database.close();
-  }
-}
-
-/**
- * Returns the application, or null if the process has to stop first, after a migration in progress.
- * Warns while the start takes long, because a provider of a feature may never be ready.
- *
- * @throws StartError as `rethrow`
- */
-async function createdUnlessStopped(
-  creating: Promise<NestExpressApplication>,
-  schemaCurrent: Promise<void>,
-  logger: Logger,
-  stopReason: Promise<string>,
-): Promise<NestExpressApplication | null> {
-  let waitsFor = 'the migrations of the database';
-  const warning = setInterval(() => logger.warn({ waitsFor }, 'still starting'), START_WARNING_MS);
-  try {
-    await Promise.race([creating, schemaCurrent]);
-    waitsFor = 'an onModuleInit, an onApplicationBootstrap or an async provider of a feature';
-    return await Promise.race([creating, stopReason.then(() => null)]);
-  } catch (error) {
-    return rethrow(error);
-  } finally {
-    clearInterval(warning);
   }
 }
 
@@ -151,17 +125,6 @@ function rethrow(error: unknown): never {
   throw new StartError(`DATABASE_URL: ${line}${remedy ? `. ${remedy}` : ''}`, { cause: error });
 }
 
-/** Logs the command for the first API key if there is none. */
-async function reportMissingKeys(app: NestExpressApplication, logger: Logger): Promise<void> {
-  try {
-    if (await app.get(EntityManager).exists(ApiKey)) return;
-    logger.info({ command: 'pets keys issue --owner NAME --plan free' }, 'no API keys yet');
-  } catch (err) {
-    // The service can serve requests as soon as the database is available again.
-    logger.debug({ err }, 'API keys not counted');
-  }
-}
-
 /** Opens both listeners. Returns the address of the main listener. */
 async function openListeners(
   app: NestExpressApplication,
@@ -169,14 +132,15 @@ async function openListeners(
   settings: Settings,
   logger: Logger,
 ): Promise<string> {
-  const { port, host, metricsPort, metricsHost } = settings.server;
+  const { port, host, metricsPort, metricsHost, trustProxy } = settings.server;
   const { connection, dataDir } = settings.database;
   const server = app.getHttpServer();
-  if (metricsPort !== undefined) {
-    const address = { port: metricsPort, host: metricsHost };
-    await listen({ server: metrics, prefix: 'METRICS_', ...address }, logger);
+  if (metricsPort !== undefined) await listen(metrics, 'METRICS_', metricsPort, metricsHost);
+  await listen(server, '', port, host);
+  // A temporary error, such as too many open files, must not end the process.
+  for (const listener of [metrics, server]) {
+    listener.on('error', (err: unknown) => logger.error({ err }, 'connection not accepted'));
   }
-  await listen({ server, prefix: '', port, host }, logger);
   const address = addressOf(server);
   logger.info(
     {
@@ -186,7 +150,7 @@ async function openListeners(
       node: process.version,
       database: databaseTarget(connection, dataDir).description,
       redis: settings.redis !== undefined,
-      trustProxy: settings.server.trustProxy,
+      trustProxy,
     },
     'listening',
   );

@@ -52,7 +52,7 @@ describe('when the output is not a terminal', () => {
         .logs()
         .filter(({ level }) => level === INFO)
         .map(({ msg }) => msg),
-    ).toEqual(['no API keys yet', 'listening', 'request', 'stopping', 'stopped']);
+    ).toEqual(['listening', 'request', 'stopping', 'stopped']);
     for (const line of service.logs()) expect(Date.parse(String(line['time']))).toBeGreaterThan(0);
   });
 
@@ -66,11 +66,6 @@ describe('when the output is not a terminal', () => {
       trustProxy: ['10.0.0.0/8'],
     });
     expect(service.output()).not.toContain('secret');
-  });
-
-  test('without an API key, a line has the command for the first one', () => {
-    const line = service.logs().find(({ msg }) => msg === 'no API keys yet');
-    expect(line?.['command']).toMatch(/^pets keys issue --owner \S+ --plan \S+$/);
   });
 
   test('LOG_LEVEL debug adds lines', () => {
