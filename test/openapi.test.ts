@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
 import { PLAN_LIMITS } from '../src/platform/config/plans.js';
-import { isGeneric } from '../src/platform/errors/catalogue.js';
+import { PET_NOT_FOUND } from '../src/pets/pets.errors.js';
+import { SERVICE_CODES } from '../src/platform/errors/catalogue.js';
 import { ApiClient, send, type ApiResponse } from './harness/http/client.js';
 import { holdTable } from './harness/database/database-lock.js';
 import { createOwner, createPets, type TestOwner } from './harness/database/factories.js';
-import { ALL_ERRORS } from './harness/http/error-response.js';
+
 import { Description, type MediaType, type ParameterObject } from './harness/http/description.js';
 import { asResponse } from './harness/fuzz/target.js';
 import type { Schema } from './harness/http/json-schema.js';
@@ -16,7 +17,7 @@ import { RawConnection } from './harness/http/raw-connection.js';
 import { startService, type TestService } from './harness/service/service.js';
 
 /** The codes of the contract. */
-const PUBLISHED_CODES = Object.keys(ALL_ERRORS).filter((code) => !isGeneric(code));
+const PUBLISHED_CODES = [...SERVICE_CODES, PET_NOT_FOUND.code];
 
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
 

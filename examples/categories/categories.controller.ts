@@ -6,7 +6,6 @@ import {
   ApiOperation,
   ApiParam,
 } from '@nestjs/swagger';
-import { PUBLIC_MESSAGES } from '../platform/errors/public-messages.js';
 import { ApiErrors } from '../platform/http/openapi/decorators/api-errors.decorator.js';
 import { ApiPage, INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
 import { PageQuery } from '../platform/http/paging/page-query.dto.js';
@@ -37,7 +36,7 @@ export class CategoriesController {
     description: 'Returns a page of categories in ascending order of name, ignoring case.',
   })
   @ApiPage(Category, 'A page of categories.')
-  @ApiErrors({ invalid_cursor: PUBLIC_MESSAGES.invalidCursor })
+  @ApiErrors('invalid_cursor')
   listCategories(@Query() query: PageQuery): Promise<PublicCategory[]> {
     return this.categories.list(query);
   }

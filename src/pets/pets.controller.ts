@@ -2,7 +2,6 @@ import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
 import { CallerKey } from '../platform/access/caller-key.decorator.js';
 import type { CachedKey } from '../platform/access/cached-key.js';
-import { PUBLIC_MESSAGES } from '../platform/errors/public-messages.js';
 import { ApiErrors } from '../platform/http/openapi/decorators/api-errors.decorator.js';
 import { ApiPage, INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
 import { Deprecated } from '../platform/http/routing/deprecation.js';
@@ -25,7 +24,7 @@ export class PetsController {
     description: 'Returns a page of animals in ascending order of id.',
   })
   @ApiPage(Pet, 'A page of animals.')
-  @ApiErrors({ invalid_cursor: PUBLIC_MESSAGES.invalidCursor })
+  @ApiErrors('invalid_cursor')
   listPets(@Query() query: ListPetsQuery): Promise<PublicPet[]> {
     return this.pets.list(query);
   }

@@ -12,7 +12,7 @@ export const PET_NOT_FOUND = {
 export const PET_SOLD = 'The animal is already sold.';
 
 export function petNotFound(): ServiceError {
-  return new ServiceError(PET_NOT_FOUND, PET_NOT_FOUND.when);
+  return new ServiceError(PET_NOT_FOUND);
 }
 
 export function petSold(): ServiceError {

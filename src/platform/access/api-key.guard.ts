@@ -1,5 +1,4 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { databaseUnavailable, ServiceError } from '../errors/service-error.js';
 import { requestOf } from '../http/request/request-context.js';
 import { RouteMetadata } from '../http/request/route-metadata.js';
@@ -20,8 +19,8 @@ export class ApiKeyGuard implements CanActivate {
 }
 
 // The same for every request.
-const MISSING_KEY = new ServiceError('missing_api_key', PUBLIC_MESSAGES.missingApiKey);
-const INVALID_KEY = new ServiceError('invalid_api_key', PUBLIC_MESSAGES.invalidApiKey, {
+const MISSING_KEY = new ServiceError('missing_api_key');
+const INVALID_KEY = new ServiceError('invalid_api_key', undefined, {
   headers: { 'WWW-Authenticate': 'Bearer realm="pets", error="invalid_token"' },
 });
 

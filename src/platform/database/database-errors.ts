@@ -6,7 +6,6 @@ import {
   QueryRunnerProviderAlreadyReleasedError,
 } from 'typeorm';
 import { ErrorTranslator } from '../errors/error-translator.js';
-import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import {
   databaseUnavailable,
   ServiceError,
@@ -73,10 +72,12 @@ export class DatabaseErrors extends ErrorTranslator {
       return CONNECTION_CODE.test(code) ? serviceUnavailable(error) : databaseUnavailable(error);
     }
     if (error instanceof EntityNotFoundError) {
-      return new ServiceError('not_found', PUBLIC_MESSAGES.notFound, { cause: error });
+      return new ServiceError('not_found', undefined, { cause: error });
     }
     if (UNSTORABLE_VALUE.test(failureOf(error).code ?? '') || hasLoneSurrogate(error)) {
-      return new ServiceError('invalid_request', PUBLIC_MESSAGES.unstorableValue, { cause: error });
+      const message =
+        'A value of the request is out of range, too long, or contains NUL or a lone surrogate.';
+      return new ServiceError('invalid_request', message, { cause: error });
     }
     return undefined;
   }

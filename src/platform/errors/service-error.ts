@@ -1,6 +1,5 @@
 import { HttpException } from '@nestjs/common';
 import { ERRORS, type ErrorCode, type FeatureError } from './catalogue.js';
-import { PUBLIC_MESSAGES } from './public-messages.js';
 
 interface ServiceErrorOptions {
   /** The HTTP status, if it differs from the status of the code. */
@@ -27,36 +26,44 @@ export class ServiceError extends NestException {
 
   /**
    * @param error a code of the catalogue, or an error that a feature declares
-   * @param message the public message; it reveals no internals of the service
+   * @param message the public message, by default that of the error; it reveals no internals
    */
-  constructor(error: ErrorCode | FeatureError, message: string, options: ServiceErrorOptions = {}) {
+  constructor(
+    error: ErrorCode | FeatureError,
+    message?: string,
+    { headers = {}, cause, ...options }: ServiceErrorOptions = {},
+  ) {
     const { stackTraceLimit } = Error;
     // Only an internal error is logged with its stack, and capturing a stack makes rejections slow.
     if (error !== 'internal_error') Error.stackTraceLimit = 0;
-    const code = typeof error === 'string' ? error : error.code;
-    const status = options.status ?? (typeof error === 'string' ? ERRORS[error] : error).status;
-    super({ code, message, status }, status, { cause: options.cause });
+    const kind = typeof error === 'string' ? { code: error, ...ERRORS[error] } : error;
+    const { code, status, when } = { ...kind, ...options };
+    super({ code, message: message ?? when, status }, status, { cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.status = status;
-    this.headers = options.headers ?? {};
+    this.headers = headers;
   }
 }
 
 /** Returns a 503. @param message the public message */
-export function serviceUnavailable(
-  cause: unknown,
-  message: string = PUBLIC_MESSAGES.serviceUnavailable,
-): ServiceError {
+export function serviceUnavailable(cause: unknown, message?: string): ServiceError {
   return new ServiceError('service_unavailable', message, { cause });
+}
+
+/** Returns the 413 for a body of more bytes. */
+export function payloadTooLarge(maxBytes: number): ServiceError {
+  const message = `The request body must not be larger than ${maxBytes} bytes.`;
+  return new ServiceError('payload_too_large', message);
 }
 
 /** Returns the 503 for a request that exceeds a limit of the service. */
 export function serviceOverloaded(cause: unknown): ServiceError {
-  return serviceUnavailable(cause, PUBLIC_MESSAGES.serviceOverloaded);
+  return serviceUnavailable(cause, 'The service is overloaded. Try again later.');
 }
 
 /** Returns the 503 for an unavailable database. */
 export function databaseUnavailable(cause: unknown): ServiceError {
-  return serviceUnavailable(cause, PUBLIC_MESSAGES.databaseUnavailable);
+  const message = 'The service cannot reach its database at the moment. Try again later.';
+  return serviceUnavailable(cause, message);
 }

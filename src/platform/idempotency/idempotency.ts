@@ -3,18 +3,16 @@ import { parse } from 'lossless-json';
 import type { EntityManager } from 'typeorm';
 import { Clock, DAY_MS } from '../config/clock.js';
 import { Transactions } from '../database/transactions.js';
-import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
 import { ServiceError } from '../errors/service-error.js';
 import { currentRequest } from '../http/request/request-context.js';
 import { jsonText } from '../http/response/json-text.js';
 import { fingerprintOf } from './fingerprint.js';
 import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.js';
 
-const { idempotencyKeyInProgress, idempotencyKeyReused } = PUBLIC_MESSAGES;
-const IN_PROGRESS = new ServiceError('idempotency_key_in_progress', idempotencyKeyInProgress, {
+const IN_PROGRESS = new ServiceError('idempotency_key_in_progress', undefined, {
   headers: { 'Retry-After': '1' },
 });
-const REUSED = new ServiceError('idempotency_key_reused', idempotencyKeyReused);
+const REUSED = new ServiceError('idempotency_key_reused');
 
 interface IdempotentRequest extends OwnedKey {
   /** The name of the operation. An owner cannot use one key for two operations. */

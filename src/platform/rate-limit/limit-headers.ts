@@ -1,4 +1,4 @@
-import { PUBLIC_MESSAGES } from '../errors/public-messages.js';
+import { ERRORS } from '../errors/catalogue.js';
 import { ServiceError } from '../errors/service-error.js';
 import type { Response } from '../http/request/request.js';
 import type { QuotaState, RateLimitDecision } from './limit-storage.js';
@@ -36,9 +36,12 @@ export function setLimitHeaders(response: Response, decision: RateLimitDecision)
 export function limitRejection(decision: RateLimitDecision): ServiceError {
   const seconds = retryAfterSeconds(decision);
   const options = { headers: { 'Retry-After': String(seconds) } };
-  return decision.bannedUntilMs === undefined
-    ? new ServiceError('rate_limit_exceeded', PUBLIC_MESSAGES.rateLimitExceeded(seconds), options)
-    : new ServiceError('api_key_banned', PUBLIC_MESSAGES.apiKeyBanned(seconds), options);
+  const advice = `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+  if (decision.bannedUntilMs === undefined) {
+    return new ServiceError('rate_limit_exceeded', `Rate limit exceeded. ${advice}`, options);
+  }
+  const message = `${ERRORS.api_key_banned.when} ${advice}`;
+  return new ServiceError('api_key_banned', message, options);
 }
 
 /** Returns the whole seconds, at least 1, after which no window and no ban rejects the request. */

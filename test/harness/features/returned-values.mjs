@@ -52,15 +52,6 @@ const ROUTES = {
       return new StreamableFile(createReadStream('/nowhere/pets.csv'), options);
     },
   },
-  'handled-file': {
-    handle: () =>
-      new StreamableFile(createReadStream('/nowhere/pets.csv')).setErrorHandler(
-        (_error, response) => {
-          response.statusCode = 404;
-          response.send('gone');
-        },
-      ),
-  },
   redirect: { handle: () => undefined, decorators: [Redirect('/v1/values/text')] },
   sent: {
     handle: (/** @type {import('express').Response} */ response) => {

@@ -12,6 +12,7 @@ import {
   Param,
   ParseIntPipe,
   Post,
+  UnprocessableEntityException,
 } from '@nestjs/common';
 import {
   ApiConflictResponse,
@@ -53,7 +54,7 @@ class ToysController {
   /** @param {number} toyId */
   sell(toyId) {
     if (toyId === 1) throw new ConflictException('The toy is sold.');
-    if (toyId === 2) throw new ServiceError('unprocessable_entity', 'The toy is not for sale.');
+    if (toyId === 2) throw new UnprocessableEntityException('The toy is not for sale.');
     const headers = { 'Retry-After': '1' };
     throw new ServiceError('idempotency_key_in_progress', 'Try again.', { headers });
   }

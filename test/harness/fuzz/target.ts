@@ -1,6 +1,6 @@
 import { type ApiResponse } from '../http/client.js';
 import { Description, type ResponseObject } from '../http/description.js';
-import { ALL_ERRORS, type AnyCode, expectError } from '../http/error-response.js';
+import { ALL_ERRORS, expectError } from '../http/error-response.js';
 import { createOwner } from '../database/factories.js';
 import { isUncounted, PUBLIC_PATHS } from '../http/public-paths.js';
 import { RawConnection } from '../http/raw-connection.js';
@@ -161,7 +161,7 @@ function hasBody({ method }: FuzzRequest): boolean {
 
 /** Expects an Error body whose code has this status. */
 export function checkError(response: ApiResponse): void {
-  const code = (response.json as { code: AnyCode }).code;
+  const code = (response.json as { code: keyof typeof ALL_ERRORS }).code;
   expect(Object.keys(ALL_ERRORS)).toContain(code);
   const isExpectation = response.status === 417 && code === 'invalid_request';
   expectError(response, isExpectation ? 417 : ALL_ERRORS[code].status, code);

@@ -1,8 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
-import { ServiceError, serviceOverloaded } from '../../errors/service-error.js';
+import {
+  payloadTooLarge,
+  type ServiceError,
+  serviceOverloaded,
+} from '../../errors/service-error.js';
 import type { Request } from '../request/request.js';
 
 /** What a request holds at least while it waits for its body: its head and its objects. */
@@ -92,10 +95,7 @@ export class ArrivingBodies {
    * @throws ServiceError payload_too_large, or service_unavailable if it does not fit at present
    */
   reserve(request: Request, bytes: number): void {
-    if (bytes > this.maxUploadBytes) {
-      const message = PUBLIC_MESSAGES.payloadTooLarge(this.maxUploadBytes);
-      throw new ServiceError('payload_too_large', message);
-    }
+    if (bytes > this.maxUploadBytes) throw payloadTooLarge(this.maxUploadBytes);
     if (this.uploadBytes + bytes > this.maxUploadBytes * LARGEST_UPLOADS) {
       this.rejected++;
       throw serviceOverloaded('limit reached: arriving_bodies');

@@ -1,6 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { hasBody, requestOf, routeOf } from '../request/request-context.js';
 import type { Request } from '../request/request.js';
@@ -27,7 +26,8 @@ export class BodyGuard implements CanActivate {
     // The fields of an upload are a body of its handler.
     if (kinds.has(RouteParamtypes.BODY) && !takesFiles) return this.readJson(request);
     if (takesFiles && !isMultipart(request)) {
-      throw new ServiceError('unsupported_media_type', PUBLIC_MESSAGES.unsupportedUploadType);
+      const message = 'The Content-Type of an upload must be multipart/form-data.';
+      throw new ServiceError('unsupported_media_type', message);
     }
     if (['POST', 'PUT', 'PATCH'].includes(request.method)) this.reserve(request);
     return true;

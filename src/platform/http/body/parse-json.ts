@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import { parse, type ParseOptions } from 'lossless-json';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 
 const MAX_DEPTH = 32;
@@ -92,5 +91,6 @@ export function exactNumber(token: string): number | bigint {
 
 /** Returns the 400 for a body that cannot be parsed. @param problem completes "The request body …" */
 function malformedJson(problem: string, cause?: unknown): ServiceError {
-  return new ServiceError('malformed_json', PUBLIC_MESSAGES.malformedJson(problem), { cause });
+  const message = `The request body ${problem}. It must be JSON in UTF-8.`;
+  return new ServiceError('malformed_json', message, { cause });
 }

@@ -1,6 +1,5 @@
 import { MAX_BODY_BYTES } from '../../config/bounds.js';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
-import { ServiceError } from '../../errors/service-error.js';
+import { payloadTooLarge, ServiceError } from '../../errors/service-error.js';
 import { hasBody } from '../request/request-context.js';
 import type { Request } from '../request/request.js';
 import type { ArrivingBodies } from './arriving-bodies.js';
@@ -26,7 +25,8 @@ export async function readJsonBody(
 ): Promise<Buffer | undefined> {
   if (!hasBody(request)) return undefined;
   checkMediaType(request);
-  if (Number(request.headers['content-length']) > MAX_BODY_BYTES) throw payloadTooLarge();
+  if (Number(request.headers['content-length']) > MAX_BODY_BYTES)
+    throw payloadTooLarge(MAX_BODY_BYTES);
   if (request.expectsContinue) request.res?.writeContinue();
   // A small body often arrives together with the head.
   const isComplete = request.complete && request.readableLength <= MAX_BODY_BYTES;
@@ -40,13 +40,13 @@ export async function readJsonBody(
 function checkMediaType(request: Request): void {
   const { headers } = request;
   if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) {
-    throw new ServiceError('unsupported_media_type', PUBLIC_MESSAGES.unsupportedContentType);
+    throw new ServiceError('unsupported_media_type');
   }
   const coding = headers['content-encoding'] ?? '';
   if (coding === '' || coding.toLowerCase() === 'identity') return;
   // RFC 9110, section 15.5.16
   const acceptEncoding = { 'Accept-Encoding': 'identity' };
-  const message = PUBLIC_MESSAGES.unsupportedContentEncoding;
+  const message = 'The request body must not be compressed. Send it without Content-Encoding.';
   throw new ServiceError('unsupported_media_type', message, { headers: acceptEncoding });
 }
 
@@ -59,7 +59,7 @@ function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffe
     const body = arriving.add(request.callerId, end);
     function receive(chunk: Buffer): void {
       length += chunk.length;
-      if (length > MAX_BODY_BYTES) return end(payloadTooLarge());
+      if (length > MAX_BODY_BYTES) return end(payloadTooLarge(MAX_BODY_BYTES));
       chunks.push(chunk);
       arriving.resize(body, length + chunks.length * BYTES_OF_A_CHUNK);
     }
@@ -77,8 +77,4 @@ function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffe
       end(new ServiceError('invalid_request', 'The request body ended early.', { cause })),
     );
   });
-}
-
-function payloadTooLarge(): ServiceError {
-  return new ServiceError('payload_too_large', PUBLIC_MESSAGES.payloadTooLarge(MAX_BODY_BYTES));
 }

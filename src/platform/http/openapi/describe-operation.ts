@@ -79,7 +79,9 @@ export function describeOperation(
 function declaredErrors(status: number, { content, description }: ResponseObject): ErrorExample[] {
   const examples = Object.values(content?.['application/json']?.examples ?? {});
   if (examples.length > 0) return (examples as { value: ErrorExample }[]).map(({ value }) => value);
-  return [{ ...errorExample(codeOfStatus(status), description || undefined), status }];
+  return [
+    { code: codeOfStatus(status), message: description || `${STATUS_CODES[status]}.`, status },
+  ];
 }
 
 /** Describes an error response, with an example for each code. */

@@ -7,7 +7,6 @@ import { All, Controller, Get, Header, Redirect, Req, Res, VERSION_NEUTRAL } fro
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../../access/public.decorator.js';
 import { Settings } from '../../config/settings.js';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import type { Request, Response } from '../request/request.js';
 import { DemoKey } from './demo-key.js';
@@ -94,6 +93,6 @@ async function compressed(name: string): Promise<Buffer> {
 export class NoDocumentationController {
   @All([...REDIRECTS, ...DESCRIPTIONS, ...FILES])
   reject(): never {
-    throw new ServiceError('route_not_found', PUBLIC_MESSAGES.routeNotFound);
+    throw new ServiceError('route_not_found');
   }
 }

@@ -10,7 +10,7 @@ import {
 import { dump } from 'js-yaml';
 import { Clock } from '../../config/clock.js';
 import { Settings } from '../../config/settings.js';
-import { ERROR_CODES, isGeneric } from '../../errors/catalogue.js';
+import { SERVICE_CODES } from '../../errors/catalogue.js';
 import { HEADER_COMPONENTS, REQUEST_HEADERS } from '../request/headers.js';
 import { errorExample } from './decorators/api-errors.decorator.js';
 import { describeOperation, errorResponse } from './describe-operation.js';
@@ -80,8 +80,7 @@ export class InterfaceDescription {
       item[method] = describeOperation(method, operation, responses);
     }
     const declared = JSON.stringify([paths, responses]).matchAll(/"code":"(\w+)"/g);
-    const ofService = ERROR_CODES.filter((code) => !isGeneric(code));
-    const codes = new Set([...ofService, ...Array.from(declared, ([, code = '']) => code)]);
+    const codes = new Set([...SERVICE_CODES, ...Array.from(declared, ([, code = '']) => code)]);
     const { openapi, info, servers = [], security = [], components } = this.routes;
     const schemas = { ...components?.schemas, Error: errorSchema([...codes]) };
     const added = { ...components, schemas, responses, headers: HEADER_COMPONENTS };

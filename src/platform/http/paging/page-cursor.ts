@@ -1,5 +1,4 @@
 import type { Type } from '@nestjs/common';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { currentRequest } from '../request/request-context.js';
 import { propertiesOf } from '../validation/dto-rules.js';
@@ -28,7 +27,7 @@ export class PageCursor<const Columns extends readonly SortColumn[]> {
     const position = typeof cursor === 'string' ? this.parse(cursor) : undefined;
     // Writing the position again must give the same text. This checks the filters and the notation.
     if (!position || this.cursorAfter(position, query) !== cursor) {
-      throw new ServiceError('invalid_cursor', PUBLIC_MESSAGES.invalidCursor);
+      throw new ServiceError('invalid_cursor');
     }
     return position;
   }

@@ -1,7 +1,7 @@
+import { STATUS_CODES } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { codeOfStatus, ERRORS } from '../../errors/catalogue.js';
 import { ErrorTranslator } from '../../errors/error-translator.js';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError, serviceUnavailable } from '../../errors/service-error.js';
 import { responseOf } from '../request/request-context.js';
 import { sendError } from './send-json.js';
@@ -45,13 +45,14 @@ function fromHttpException(exception: HttpException): ServiceError {
     const response = exception.getResponse() as string | { message?: string | string[] };
     const set = typeof response === 'string' ? response : response.message;
     const message = Array.isArray(set) ? `${set.join('; ')}.` : set;
-    return new ServiceError(code, message || ERRORS[code].when, { status, cause: exception });
+    const when = message || `${STATUS_CODES[status] ?? 'Error'}.`;
+    return new ServiceError({ code, status, when }, undefined, { cause: exception });
   }
   const isError = status >= 500 && status <= 599;
   return internalError(exception, isError ? status : 500);
 }
 
 function internalError(cause: unknown, status = 500): ServiceError {
-  const { internalError: message } = PUBLIC_MESSAGES;
-  return new ServiceError(codeOfStatus(status), message, { status, cause });
+  const { when } = ERRORS.internal_error;
+  return new ServiceError({ code: codeOfStatus(status), status, when }, undefined, { cause });
 }

@@ -1,7 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { Settings } from '../../config/settings.js';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { serviceUnavailable } from '../../errors/service-error.js';
 import { requestOf, responseOf } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
@@ -53,5 +52,8 @@ export class ResponseDeadlineGuard implements CanActivate {
 function sendLate(response: Response): void {
   if (response.headersSent) return;
   const cause = 'response deadline: the handler has sent no response';
-  sendError(response, serviceUnavailable(cause, PUBLIC_MESSAGES.responseDeadline));
+  sendError(
+    response,
+    serviceUnavailable(cause, 'The service did not respond in time. Try again later.'),
+  );
 }

@@ -1,6 +1,5 @@
 import { All, Controller, Module, Next, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { EVERY_PATH } from '../request/request-context.js';
 import { allowedMethods } from './allowed-methods.js';
@@ -22,9 +21,13 @@ class UnmatchedController {
       return;
     }
     if (request.method !== 'OPTIONS') {
-      throw new ServiceError('method_not_allowed', PUBLIC_MESSAGES.methodNotAllowed(allow), {
-        headers: { Allow: allow },
-      });
+      throw new ServiceError(
+        'method_not_allowed',
+        `Method not allowed. Allowed methods: ${allow}.`,
+        {
+          headers: { Allow: allow },
+        },
+      );
     }
     response.status(204).setHeader('Allow', allow).end();
   }

@@ -1,12 +1,12 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import express from 'express';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import type { Request, Response } from '../request/request.js';
 import { ignoreChunks } from './ignored-input.js';
 
 /** Chunks of a body with `Transfer-Encoding: chunked`. */
 const MAX_CHUNKS = 256;
+const TOO_MANY_CHUNKS = `The request body must not have more than ${MAX_CHUNKS} chunks.`;
 
 /**
  * Creates requests and responses with Express's prototypes. Express otherwise replaces the
@@ -30,7 +30,7 @@ export function createExpressMessages(beforeHead: (response: Response) => void) 
       if (chunk === null || ++this.chunks <= MAX_CHUNKS) return super.push(chunk);
       if (this.headers['transfer-encoding'] === undefined) return super.push(chunk);
       const request = this as unknown as Request;
-      request.bodyFailure ??= new ServiceError('payload_too_large', PUBLIC_MESSAGES.tooManyChunks);
+      request.bodyFailure ??= new ServiceError('payload_too_large', TOO_MANY_CHUNKS);
       ignoreChunks(this.socket);
       // Otherwise, the end of the stream closes the connection before the response.
       request.complete = true;

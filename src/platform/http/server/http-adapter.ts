@@ -5,7 +5,6 @@ import { ExpressAdapter } from '@nestjs/platform-express';
 import { createExpressMessages } from './express-messages.js';
 import { MAX_HEAD_BYTES, MAX_HEADERS } from '../../config/bounds.js';
 import type { Settings } from '../../config/settings.js';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import type { PublicUrl } from '../routing/public-url.js';
 import { allowPrivateCaching, sendBody, sendError, sendNothing } from '../response/send-json.js';
@@ -108,8 +107,7 @@ export class HttpAdapter extends ExpressAdapter {
     if (statusCode !== undefined) response.statusCode = statusCode;
     const { req: request } = response;
     if (body instanceof StreamableFile) {
-      // A feature may have set a handler of its own.
-      if (String(body.errorHandler) === NEST_ERROR_HANDLER) body.setErrorHandler(sendStreamError);
+      body.setErrorHandler(sendStreamError);
       if (response.statusCode === 200 && !response.hasHeader('cache-control')) {
         allowPrivateCaching(response);
       }
@@ -133,7 +131,7 @@ export class HttpAdapter extends ExpressAdapter {
   /** Overrides ExpressAdapter.setNotFoundHandler, whose error has no code of its own. */
   override setNotFoundHandler(): unknown {
     return this.use(() => {
-      throw new ServiceError('route_not_found', PUBLIC_MESSAGES.routeNotFound);
+      throw new ServiceError('route_not_found');
     });
   }
 
@@ -144,16 +142,13 @@ export class HttpAdapter extends ExpressAdapter {
   }
 }
 
-/** Nest's handler of a file that cannot be read responds with 400 in plain text. */
-const NEST_ERROR_HANDLER = String(new StreamableFile(new Uint8Array()).errorHandler);
-
+/** Nest's handler of a file that cannot be read responds with 400 and the path of the file. */
 function sendStreamError(
   cause: Error,
   response: Parameters<StreamableFile['errorHandler']>[1],
 ): void {
   if (!response.headersSent) (response as Response).removeHeader('Content-Disposition');
-  const { internalError } = PUBLIC_MESSAGES;
-  sendError(response as Response, new ServiceError('internal_error', internalError, { cause }));
+  sendError(response as Response, new ServiceError('internal_error', undefined, { cause }));
 }
 
 /** A path that matches only the catch-all route. */

@@ -5,7 +5,6 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { MAX_HEADERS } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
-import { PUBLIC_MESSAGES } from '../../errors/public-messages.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { LOGGER } from '../../logging/logger.js';
 import { loggedAddress } from '../request/logged-address.js';
@@ -18,7 +17,7 @@ import { ignoreInput } from './ignored-input.js';
 import { lingerAfterResponse, lingerThenDestroy } from './lingering-close.js';
 
 // The same for every request.
-const HEADERS_TOO_LARGE = new ServiceError('headers_too_large', PUBLIC_MESSAGES.headersTooLarge);
+const HEADERS_TOO_LARGE = new ServiceError('headers_too_large');
 const INVALID_MESSAGE = invalidRequest('The request is not a valid HTTP message.');
 
 /**
@@ -156,7 +155,11 @@ const VIOLATIONS: readonly Violation[] = [
   ],
   [
     ({ headers: { expect } }) => expect !== undefined && expect.toLowerCase() !== '100-continue',
-    new ServiceError('invalid_request', PUBLIC_MESSAGES.unsupportedExpect, { status: 417 }),
+    new ServiceError(
+      'invalid_request',
+      'Unsupported Expect header. Only 100-continue is supported.',
+      { status: 417 },
+    ),
   ],
 ];
 
@@ -167,7 +170,7 @@ const PARSER_ERRORS = new Map<string | undefined, ServiceError>([
     'HPE_CHUNK_EXTENSIONS_OVERFLOW',
     new ServiceError('payload_too_large', 'The chunk extensions of the request are too large.'),
   ],
-  ['ERR_HTTP_REQUEST_TIMEOUT', new ServiceError('request_timeout', PUBLIC_MESSAGES.requestTimeout)],
+  ['ERR_HTTP_REQUEST_TIMEOUT', new ServiceError('request_timeout')],
 ]);
 
 function invalidRequest(message: string): ServiceError {

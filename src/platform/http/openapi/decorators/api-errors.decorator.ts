@@ -7,13 +7,13 @@ import { ERRORS, type ErrorCode, type FeatureError } from '../../../errors/catal
  * of codes of the catalogue. The errors of the guards and of the server need no decorator.
  */
 export function ApiErrors(
-  ...errors: readonly (FeatureError | Partial<Record<ErrorCode, string>>)[]
+  ...errors: readonly (ErrorCode | FeatureError | Partial<Record<ErrorCode, string>>)[]
 ): MethodDecorator {
-  const declared = errors.flatMap((error) =>
-    'when' in error
-      ? [{ code: error.code, message: error.when, status: error.status }]
-      : Object.entries(error).map(([code, message]) => errorExample(code, message)),
-  );
+  const declared = errors.flatMap((error) => {
+    if (typeof error === 'string') return [errorExample(error)];
+    if ('when' in error) return [{ code: error.code, message: error.when, status: error.status }];
+    return Object.entries(error).map(([code, message]) => errorExample(code, message));
+  });
   const schema = { $ref: '#/components/schemas/Error' };
   return applyDecorators(
     ...declared.map((value) =>
