@@ -101,7 +101,6 @@ test.each<[name: string, value: string, group: keyof Settings, read: object]>([
 test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['PORT', /integer from 0 to 65535/, 'x', '-1', '65536', '1.5', '0x10', ' 80', '1e3', '+80'],
   ['METRICS_PORT', /integer from 0 to 65535/, 'off', '65536'],
-  ['METRICS_PORT', /another port than PORT/, '3000'],
   [
     'PUBLIC_URL',
     /http or https address/,
@@ -116,20 +115,13 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     ...['db:5432', 'mysql://db/pets', 'postgres://db:x/pets', `${ADDRESS}?sslmode=verify-ca`],
     ...[`${ADDRESS}?SSLMODE=verify-full`, `${ADDRESS}?sslca=/ca`],
   ],
-  ['DATABASE_URL', /\(sslmode is one of disable, .*verify-full\)$/, `${ADDRESS}?sslmode=on`],
   ['DATABASE_URL', /\(ENOENT.*\)$/, `${ADDRESS}?sslmode=verify-ca&sslrootcert=/none`],
   [
-    'DATABASE_URL',
-    /\(sslrootcert is not a file with a certificate in PEM\)$/,
-    `${ADDRESS}?sslmode=require&sslrootcert=${__filename}`,
-  ],
-  [
     'REDIS_URL',
-    /redis:\/\/user:password@host:6379.*Cluster with the same protocol, user and password/,
-    ...['redis', 'redis:6379', 'http://redis', 'redis://', 'redis://redis:x', 'redis://redis:0'],
+    /redis:\/\/user:password@host:6379.*Cluster/,
+    ...['redis', 'redis:6379', 'http://redis', 'redis://', 'redis://redis:x'],
     ...['redis://redis/db', 'redis://redis/1/2', 'redis://redis?tls=true', 'redis://redis#a'],
-    ...['redis://a,b', 'redis://a,', 'redis://a,redis://b/1'],
-    ...['redis://a redis://b', 'redis://a,rediss://b', 'redis://:secret@a,redis://:other@b'],
+    ...['redis://a,b', 'redis://a,', 'redis://a redis://b'],
   ],
   [
     'REDIS_PREFIX',
@@ -143,15 +135,14 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['MAX_CONNECTIONS_PER_ADDRESS', /integer from 1 to 1000000/, '0', '1000001', 'many'],
   ['MAX_REQUESTS_IN_PROGRESS', /integer from 1 to 100000/, '0', '100001', '1e3'],
   ['MAX_UNAUTHENTICATED_REQUESTS', /integer from 1 to 100000/, '0', '100001', 'all'],
-  ['MAX_UNAUTHENTICATED_REQUESTS', /at most MAX_REQUESTS_IN_PROGRESS$/, '1001'],
   ['MAX_UNSENT_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', '1.5'],
   ['MAX_ARRIVING_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', 'none'],
   ['MAX_UPLOAD_MEBIBYTES', /integer from 1 to 1024/, '0', '1025', 'none'],
   ['DATABASE_LOOKUP_POOL_SIZE', /integer from 1 to 100/, '0', '101', 'many'],
   ['KEY_CACHE_SIZE', /integer from 1 to 10000000/, '0', '10000001', 'many'],
   ['READINESS_TIMEOUT_SECONDS', /seconds from 0.05 to 60/, '0', '61'],
-  ['MIGRATE_ON_START', /true or false/, 'yes', '1', 'TRUE'],
-  ['DOCS', /true or false/, 'yes', '1', 'TRUE'],
+  ['MIGRATE_ON_START', /one of true, false/, 'yes', '1', 'TRUE'],
+  ['DOCS', /one of true, false/, 'yes', '1', 'TRUE'],
   [
     'TRUST_PROXY',
     /number of proxies, or their addresses/,
@@ -245,21 +236,6 @@ describe('REDIS_URL', () => {
       ...{ ca: certificates, prefix: 'pets/1:', commandTimeoutMs: 250 },
     });
   });
-
-  test.each<[environment: Record<string, string>, line: string]>([
-    [{ REDIS_CA_FILE: __filename }, 'REDIS_CA_FILE is invalid: expected a certificate in PEM'],
-    [{ REDIS_CA: 'none' }, 'REDIS_CA is invalid: expected a certificate in PEM'],
-    [
-      { REDIS_CA_FILE: CERTIFICATE, REDIS_URL: 'redis://redis' },
-      'REDIS_CA_FILE is invalid: expected a value only with a REDIS_URL that begins with rediss://',
-    ],
-    [
-      { REDIS_CA: rootCertificates[0]!, REDIS_URL: 'redis://redis' },
-      'REDIS_CA is invalid: expected a value only with a REDIS_URL that begins with rediss://',
-    ],
-  ])('with a certificate is rejected under its name: %j', (environment, line) => {
-    expect(rejectionOf({ REDIS_URL: 'rediss://redis', ...environment })).toBe(line);
-  });
 });
 
 describe('DATABASE_URL', () => {
@@ -304,14 +280,6 @@ describe('DATABASE_PASSWORD', () => {
       ...{ user: 'user', database: 'pets' },
       ...expected,
     });
-  });
-
-  test('is rejected without DATABASE_URL', () => {
-    expect(rejectionOf({ DATABASE_PASSWORD: 'secret' })).toBe(
-      'DATABASE_PASSWORD is invalid: expected a value only together with DATABASE_URL',
-    );
-    const line = /^DATABASE_URL_FILE [^\n]*$/;
-    expect(rejectionOf({ DATABASE_PASSWORD: 'a', DATABASE_URL_FILE: '/none' })).toMatch(line);
   });
 });
 

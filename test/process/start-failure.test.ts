@@ -168,9 +168,7 @@ test.each<[title: string, env: () => Environment, line: RegExp]>([
     writeFileSync(join(folder, 'file'), '');
     symlinkSync('nowhere/at/all', join(folder, 'link'));
     const names = ['file', 'file/x', 'link', 'link/x'].map((name) => join(folder, name));
-    const paths = ['/proc/x', '/proc/x/y/z', '/proc/self/x', '/proc', '/sys/x', '/dev/null/x'];
-    const all = [...paths, '/dev/null', ...names];
-    // In another process, because an endless loop was the defect. It opens each and prints the error.
+    const all = ['/proc', '/sys/x', '/dev/null/x', '/dev/null', ...names];
     const open = `import { Settings } from '#dist/platform/config/settings.js';
       import { locateDatabase } from '#dist/platform/database/database-location.js';
       for (const DATA_DIR of ${JSON.stringify(all)})

@@ -6,7 +6,6 @@ export const MAX_BODY_BYTES = 102_400;
 export const MAX_HEAD_BYTES = 8_192;
 export const MAX_HEADERS = 100;
 
-const BYTES_PER_MEBIBYTE = 1_048_576;
 const CONNECTIONS = { min: 1, max: 1_000_000 };
 const REQUESTS = { min: 1, max: 100_000 };
 
@@ -15,15 +14,8 @@ export type Bounds = Readonly<ReturnType<typeof readBounds>>;
 
 export function readBounds(read: EnvironmentReader) {
   const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', 1_000, REQUESTS);
-  const maxUnauthenticatedRequests =
-    read.optionalInteger('MAX_UNAUTHENTICATED_REQUESTS', REQUESTS) ??
-    Math.ceil(maxRequestsInProgress / 2);
-  if (maxUnauthenticatedRequests > maxRequestsInProgress) {
-    read.reject('MAX_UNAUTHENTICATED_REQUESTS', 'at most MAX_REQUESTS_IN_PROGRESS');
-  }
-  const maxUnsentMebibytes = read.integer('MAX_UNSENT_MEBIBYTES', 64, { min: 1, max: 65_536 });
-  const maxArrivingMebibytes = read.integer('MAX_ARRIVING_MEBIBYTES', 32, { min: 1, max: 65_536 });
-  const maxUploadMebibytes = read.integer('MAX_UPLOAD_MEBIBYTES', 10, { min: 1, max: 1_024 });
+  const mebibytes = (name: string, fallback: number, max: number) =>
+    read.integer(name, fallback, { min: 1, max }) * 1_048_576;
   return {
     /** Client connections, if the limit of open files allows as many. */
     maxConnections: read.integer('MAX_CONNECTIONS', 10_000, CONNECTIONS),
@@ -32,13 +24,15 @@ export function readBounds(read: EnvironmentReader) {
     /** Requests in progress, over all connections. */
     maxRequestsInProgress,
     /** Requests in progress without a valid API key, or whose API key is not checked yet. */
-    maxUnauthenticatedRequests,
+    maxUnauthenticatedRequests:
+      read.optionalInteger('MAX_UNAUTHENTICATED_REQUESTS', REQUESTS) ??
+      Math.ceil(maxRequestsInProgress / 2),
     /** Bytes of unread responses to clients that read nothing at present, over all connections. */
-    maxUnsentBytes: maxUnsentMebibytes * BYTES_PER_MEBIBYTE,
+    maxUnsentBytes: mebibytes('MAX_UNSENT_MEBIBYTES', 64, 65_536),
     /** Bytes of request bodies that have arrived in part, over all connections. */
-    maxArrivingBytes: maxArrivingMebibytes * BYTES_PER_MEBIBYTE,
+    maxArrivingBytes: mebibytes('MAX_ARRIVING_MEBIBYTES', 32, 65_536),
     /** The body of an upload. */
-    maxUploadBytes: maxUploadMebibytes * BYTES_PER_MEBIBYTE,
+    maxUploadBytes: mebibytes('MAX_UPLOAD_MEBIBYTES', 10, 1_024),
     /** API keys in the cache. */
     maxCachedKeys: read.integer('KEY_CACHE_SIZE', 100_000, { min: 1, max: 10_000_000 }),
   };

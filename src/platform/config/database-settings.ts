@@ -1,15 +1,12 @@
 import { resolve } from 'node:path';
 import type { ClientConfig } from 'pg';
 import { parse, toClientConfig } from 'pg-connection-string';
-import { type EnvironmentReader, isCertificate } from './environment-reader.js';
+import type { EnvironmentReader } from './environment-reader.js';
 
 /** The TLS parameters of an address, with libpq's names. */
 const TLS_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'];
-/** libpq's values. `prefer` does not fall back to a connection without TLS. */
-const TLS_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 const TIMEOUT = { min: 0.1, max: 60 };
-const EXAMPLE = 'postgres://user:password@host:5432/database';
 
 export type DatabaseSettings = Readonly<ReturnType<typeof readDatabaseSettings>>;
 
@@ -36,42 +33,21 @@ function readConnection(read: EnvironmentReader): ClientConfig | undefined {
   const address = read.secret('DATABASE_URL');
   const password = read.secret('DATABASE_PASSWORD');
   if (address === undefined) {
-    if (read.isRejected('DATABASE_URL')) return undefined;
-    if (password !== undefined) {
-      read.reject(read.sourceOf('DATABASE_PASSWORD'), 'a value only together with DATABASE_URL');
-    }
-    if (read.text('NODE_ENV') === 'production' && read.text('DATA_DIR') === undefined) {
-      const expected = 'an address with NODE_ENV=production, or DATA_DIR for the embedded database';
-      read.reject('DATABASE_URL', expected);
-    }
-    return undefined;
+    const isSet = ['DATABASE_URL_FILE', 'DATA_DIR'].some((name) => read.text(name) !== undefined);
+    if (isSet || read.text('NODE_ENV') !== 'production') return undefined;
+    const expected = 'an address with NODE_ENV=production, or DATA_DIR for the embedded database';
+    return read.reject('DATABASE_URL', expected);
   }
   try {
-    const connection = parseAddress(address);
+    if (!/^postgres(?:ql)?:\/\//.test(address)) throw new Error('another protocol');
+    const options = parse(address, { useLibpqCompat: true });
+    const isUnknown = (name: string) => /^ssl./i.test(name) && !TLS_PARAMETERS.includes(name);
+    const unknown = Object.keys(options).find(isUnknown);
+    if (unknown !== undefined) throw new Error(`unknown parameter ${unknown}`);
     // pg reads PGPASSWORD and PGPASSFILE if there is no password.
-    return { ...connection, password: connection.password || password };
+    return { ...toClientConfig(options), password: options.password || password };
   } catch (error) {
-    const { message } = error as Error;
-    return read.reject(read.sourceOf('DATABASE_URL'), `an address such as ${EXAMPLE} (${message})`);
+    const expected = `an address such as postgres://user:password@host:5432/database (${(error as Error).message})`;
+    return read.reject('DATABASE_URL', expected);
   }
-}
-
-/** @throws Error if the address is invalid, or a file that it names cannot be read */
-function parseAddress(address: string): ClientConfig {
-  if (!/^postgres(?:ql)?:\/\//.test(address)) throw new Error('another protocol');
-  const options = parse(address, { useLibpqCompat: true });
-  const unknown = Object.keys(options).find(
-    (name) => /^ssl./i.test(name) && !TLS_PARAMETERS.includes(name),
-  );
-  if (unknown !== undefined) throw new Error(`unknown parameter ${unknown}`);
-  const { sslmode } = options as { sslmode?: string };
-  if (sslmode !== undefined && !TLS_MODES.includes(sslmode)) {
-    throw new Error(`sslmode is one of ${TLS_MODES.join(', ')}`);
-  }
-  const connection = toClientConfig(options);
-  const { ca } = Object(connection.ssl) as { ca?: string };
-  if (ca !== undefined && !isCertificate(ca)) {
-    throw new Error('sslrootcert is not a file with a certificate in PEM');
-  }
-  return connection;
 }

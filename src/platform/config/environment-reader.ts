@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -9,10 +8,7 @@ export class SettingError extends Error {
 
   /** @param invalid descriptions of valid values, by the name of the environment variable */
   constructor(invalid: ReadonlyMap<string, string>) {
-    const lines = [...invalid].map(
-      ([setting, expected]) => `${setting} is invalid: expected ${expected}`,
-    );
-    super(lines.join('\n'));
+    super([...invalid].map(([name, value]) => `${name} is invalid: expected ${value}`).join('\n'));
   }
 }
 
@@ -26,22 +22,17 @@ interface Range {
  * Collects the invalid ones, so that the operator sees all of them at once.
  */
 export class EnvironmentReader {
-  /** What is expected of each invalid variable. */
   private readonly invalid = new Map<string, string>();
 
   constructor(private readonly environment: Environment) {}
 
-  /** Marks a variable as invalid. Returns the placeholder, so that the next ones can be read. */
-  reject(name: string, expected: string): undefined;
-  reject<Value>(name: string, expected: string, placeholder: Value): Value;
-  reject(name: string, expected: string, placeholder?: unknown): unknown {
-    this.invalid.set(name, expected);
-    return placeholder;
-  }
-
-  /** Returns whether a variable, or the file that `secret` reads instead, is invalid. */
-  isRejected(name: string): boolean {
-    return this.invalid.has(name) || this.invalid.has(`${name}_FILE`);
+  /**
+   * Marks a variable, or the file that `secret` reads instead, as invalid. Returns the placeholder, so
+   * that the next ones can be read.
+   */
+  reject<Value = undefined>(name: string, expected: string, placeholder?: Value): Value {
+    this.invalid.set(this.text(`${name}_FILE`) ? `${name}_FILE` : name, expected);
+    return placeholder as Value;
   }
 
   /** @throws SettingError when a variable is invalid */
@@ -64,21 +55,14 @@ export class EnvironmentReader {
   secret(name: string): string | undefined {
     const path = this.text(`${name}_FILE`);
     if (path === undefined) return this.text(name);
-    if (this.text(name) !== undefined) {
-      return this.reject(`${name}_FILE`, `only one of ${name} and ${name}_FILE`);
-    }
+    if (this.text(name)) return this.reject(name, `only one of ${name} and ${name}_FILE`);
     try {
       const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
       if (text) return text;
     } catch {
       // As an empty file.
     }
-    return this.reject(`${name}_FILE`, 'the path of a readable file that is not empty');
-  }
-
-  /** Returns the name of the variable that `secret` reads. */
-  sourceOf(name: string): string {
-    return this.text(`${name}_FILE`) === undefined ? name : `${name}_FILE`;
+    return this.reject(name, 'the path of a readable file that is not empty');
   }
 
   integer(name: string, fallback: number, range: Range): number {
@@ -102,9 +86,7 @@ export class EnvironmentReader {
   }
 
   boolean(name: string, fallback: boolean): boolean {
-    const text = this.text(name) ?? String(fallback);
-    if (text !== 'true' && text !== 'false') return this.reject(name, 'true or false', fallback);
-    return text === 'true';
+    return this.oneOf(name, ['true', 'false'], fallback ? 'true' : 'false') === 'true';
   }
 
   oneOf<Value extends string>(name: string, values: readonly Value[], fallback: Value): Value {
@@ -118,14 +100,5 @@ export class EnvironmentReader {
   list(name: string): string[] {
     const items = this.text(name)?.split(',') ?? [];
     return items.map((item) => item.trim()).filter((item) => item !== '');
-  }
-}
-
-/** Whether a text contains a certificate in PEM. Node.js ignores other text without an error. */
-export function isCertificate(text: string): boolean {
-  try {
-    return new X509Certificate(text).raw.length > 0;
-  } catch {
-    return false;
   }
 }

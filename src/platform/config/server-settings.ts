@@ -11,13 +11,6 @@ export type ServerSettings = Readonly<ReturnType<typeof readServerSettings>>;
 export type BaseAddresses = Pick<ServerSettings, 'host' | 'port' | 'publicUrl' | 'stagingUrl'>;
 
 export function readServerSettings(read: EnvironmentReader) {
-  const settings = serverSettings(read);
-  const { port, metricsPort } = settings;
-  if (port !== 0 && port === metricsPort) read.reject('METRICS_PORT', 'another port than PORT');
-  return settings;
-}
-
-function serverSettings(read: EnvironmentReader) {
   return {
     port: read.integer('PORT', 3000, PORT),
     host: read.text('HOST') ?? '127.0.0.1',
@@ -66,17 +59,17 @@ function trustProxy(read: EnvironmentReader): number | string[] {
 }
 
 function isAddressOrSubnet(text: string): boolean {
-  const [address = '', prefix, ...rest] = text.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  if (prefix === undefined) return true;
-  return /^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128);
+  const [, address = '', prefix = '0'] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  return Number(prefix) <= (isIP(address) === 6 ? 128 : 32) && isIP(address) !== 0;
 }
 
 function corsOrigins(read: EnvironmentReader): string[] {
   const origins = read.list('CORS_ORIGINS');
   const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
   if (origins.every(isOrigin)) return origins;
-  const expected = 'origins such as https://app.example.org, comma-separated';
-  return read.reject('CORS_ORIGINS', expected, []);
+  return read.reject(
+    'CORS_ORIGINS',
+    'origins such as https://app.example.org, comma-separated',
+    [],
+  );
 }

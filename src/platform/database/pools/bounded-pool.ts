@@ -3,7 +3,6 @@ import { context } from '@opentelemetry/api';
 import pg from 'pg';
 import { describeCause } from '../../logging/error-details.js';
 import { UNTRACED } from '../../tracing/spans.js';
-import { remedyFor } from './connection-remedy.js';
 
 /** Thrown when a request needs a connection and the maximum number of requests already waits. */
 export class DatabaseQueueFullError extends Error {
@@ -19,12 +18,11 @@ export class ConnectionFailedError extends Error {
   override readonly name = 'ConnectionFailedError';
 
   constructor(cause: unknown) {
-    const reason = describeCause(cause);
     const failure =
       cause instanceof pg.DatabaseError
         ? 'The database rejected the connection'
         : 'The database cannot be reached';
-    super(`${failure}: ${reason}${remedyFor(reason)}`, { cause });
+    super(`${failure}: ${describeCause(cause)}`, { cause });
   }
 }
 
