@@ -23,7 +23,7 @@ const SETTINGS = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  max_connections: 50,
+  max_connections: 100,
   shared_buffers: '64MB',
   // Each saves a process that is not needed here.
   io_method: 'sync',
