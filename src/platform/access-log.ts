@@ -60,29 +60,23 @@ export class AccessLog implements ResponseObserver {
 
 const MAX_PATH_LENGTH = 300;
 const API_KEY = /aas_[0-9A-Za-z]{36}/g;
-const ENCODED_ASCII = /%[2-7][\da-f]/gi;
-/** Encoded once, twice, or more often. */
-const ENCODED_PERCENT = /%(?:25)+/g;
+/** Everything but the prefix of an API key. */
+const ENTROPY = /[0-9A-Za-z]{36}/;
+/** ASCII that is percent-encoded once, twice, or more often. */
+const ENCODED_ASCII = /%(?:25)*([2-7][\da-f])/gi;
 
 /**
  * Returns the path as it was sent, without the query, which can contain secrets. Bytes outside of
  * ASCII are percent-encoded, because they can be control characters of a terminal.
  */
 function loggedPath(target: string): string {
-  const query = target.indexOf('?');
-  const path = query < 0 ? target : target.slice(0, query);
-  // The logger masks API keys, but not in percent-encoding, and not a part of a key.
+  const [path = ''] = target.split('?', 1);
+  const decoded = path.replace(ENCODED_ASCII, (_, hex: string) => decodeURIComponent(`%${hex}`));
+  // The logger masks whole API keys that are not percent-encoded.
+  if (decoded !== path && ENTROPY.test(decoded)) return '***';
   const masked = path.length > MAX_PATH_LENGTH ? path.replace(API_KEY, 'aas_***') : path;
-  if (path.includes('%')) {
-    const decoded = path.replace(ENCODED_PERCENT, '%').replace(ENCODED_ASCII, decodeURIComponent);
-    const isStillEncoded = decoded.search(ENCODED_ASCII) >= 0;
-    if (isStillEncoded || decoded.search(API_KEY) >= 0) return '***';
-  }
-  return masked.slice(0, MAX_PATH_LENGTH).replace(/[^\x21-\x7e]/g, encodeByte);
-}
-
-function encodeByte(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
+  const hexOf = (byte: string): string => Buffer.from(byte, 'latin1').toString('hex').toUpperCase();
+  return masked.slice(0, MAX_PATH_LENGTH).replace(/[^\x21-\x7e]/g, (byte) => `%${hexOf(byte)}`);
 }
 
 function levelOf(route: string, status: number): 'debug' | 'info' | 'warn' | 'error' {

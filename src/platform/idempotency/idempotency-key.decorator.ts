@@ -24,9 +24,8 @@ const acceptKey = applyDecorators(
  * Passes the `Idempotency-Key` to a handler, undefined without the header, and describes the header
  * in the interface description. With a key, the handler returns the result of `Idempotency.once`.
  */
-export const IdempotencyKey = (): ParameterDecorator => (controller, name, index) => {
-  if (name === undefined)
-    throw new TypeError('@IdempotencyKey() is for the methods of controllers.');
+export const IdempotencyKey = (): ParameterDecorator => (controller, method, index) => {
+  const name = method as string;
   PassKey()(controller, name, index);
   acceptKey(controller, name, Object.getOwnPropertyDescriptor(controller, name));
 };

@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ServiceError } from '../errors/service-error.js';
 import { requestOf } from '../http/request/request-context.js';
@@ -11,8 +10,8 @@ const BARE = /^[!#-~][!-~]{0,254}$/;
 const QUOTED = /^"((?:[!#-[\]-~]|\\["\\]){1,255})"$/;
 
 /**
- * Rejects a malformed `Idempotency-Key` before the body is read. Handlers without
- * `@IdempotencyKey()` ignore the header.
+ * Rejects a malformed `Idempotency-Key` before the body is read. The bare form and the quoted form of
+ * a value are the same key. Handlers without `@IdempotencyKey()` ignore the header.
  */
 @Injectable()
 export class IdempotencyKeyGuard implements CanActivate {
@@ -20,30 +19,16 @@ export class IdempotencyKeyGuard implements CanActivate {
 
   /** @throws ServiceError invalid_request */
   canActivate(context: ExecutionContext): boolean {
-    if (!this.metadata.of(context, ACCEPTS_KEY)) return true;
     const request = requestOf(context);
-    request.idempotencyKey = readIdempotencyKey(request.headers);
-    return true;
+    // If the header is sent twice, Node joins the values with a comma and a space: malformed.
+    const header = request.headers['idempotency-key']?.toString();
+    if (header === undefined || !this.metadata.of(context, ACCEPTS_KEY)) return true;
+    request.idempotencyKey = BARE.test(header)
+      ? header
+      : QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1');
+    if (request.idempotencyKey !== undefined) return true;
+    const message =
+      'Idempotency-Key must be 1 to 255 visible ASCII characters, bare or as a quoted string, and must be sent only once.';
+    throw new ServiceError('invalid_request', message);
   }
-}
-
-/**
- * Returns the `Idempotency-Key` of a request, undefined if it has none. The bare form and the
- * quoted form of a value are the same key. If the header is sent twice, Node joins the values with a
- * comma and a space, which is malformed.
- *
- * @throws ServiceError invalid_request if the header is malformed
- */
-function readIdempotencyKey(headers: IncomingHttpHeaders): string | undefined {
-  const header = headers['idempotency-key'];
-  if (header === undefined) return undefined;
-  const text = String(header);
-  const key = BARE.test(text) ? text : QUOTED.exec(text)?.[1]?.replace(/\\(.)/g, '$1');
-  if (key === undefined) {
-    throw new ServiceError(
-      'invalid_request',
-      'Idempotency-Key must be 1 to 255 visible ASCII characters, bare or as a quoted string, and must be sent only once.',
-    );
-  }
-  return key;
 }

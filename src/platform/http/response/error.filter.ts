@@ -23,17 +23,13 @@ export class ErrorFilter implements ExceptionFilter {
 function unknownError(cause: unknown): ServiceError {
   if (cause instanceof HttpException) return fromHttpException(cause);
   // The package http-errors, which Express middleware uses, declares what the client may read.
-  const { expose, statusCode, message } = (cause ?? {}) as Partial<HttpError>;
+  const { expose, statusCode, message } = (cause ?? {}) as Partial<
+    Error & { expose: boolean; statusCode: number }
+  >;
   if (expose && statusCode !== undefined) {
     return fromHttpException(new HttpException(message ?? '', statusCode, { cause }));
   }
   return internalError(cause);
-}
-
-interface HttpError {
-  expose: boolean;
-  statusCode: number;
-  message: string;
 }
 
 /** Keeps the status, and below 500 the message that a feature, or a package that it uses, has set. */
