@@ -73,7 +73,7 @@ describe('violatedConstraint', () => {
 });
 
 const OUT_OF_RANGE =
-  'A value of the request is out of range, too long, or contains NUL or a lone surrogate.';
+  'A value of the request is invalid, out of range, too long, or contains NUL or a lone surrogate.';
 
 test.each<[string, unknown, object]>([
   [
@@ -85,7 +85,7 @@ test.each<[string, unknown, object]>([
       message: 'The service is overloaded. Try again later.',
     },
   ],
-  ...['22003', '22021', '22P05', '22001'].map((code): [string, unknown, object] => [
+  ...['22003', '22021', '22P02', '22P05', '22001'].map((code): [string, unknown, object] => [
     `SQLSTATE ${code}, a value that PostgreSQL cannot store, is 400`,
     wrapped(withCode(code)),
     { code: 'invalid_request', status: 400, message: OUT_OF_RANGE },
@@ -100,5 +100,5 @@ test.each<[string, unknown, object]>([
 });
 
 test('another error of a statement is a defect', () => {
-  expect(new DatabaseErrors().translate(wrapped(withCode('22P02')))).toBeUndefined();
+  expect(new DatabaseErrors().translate(wrapped(withCode('42601')))).toBeUndefined();
 });

@@ -29,14 +29,10 @@ const CONNECTION_MESSAGE =
 const TEMPORARY_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03)$/;
 
 /**
- * SQLSTATEs of a value that PostgreSQL cannot store: a number out of the column's range, NUL in text
- * or in a member of jsonb, and text that is too long.
+ * SQLSTATEs of a value that PostgreSQL cannot store: text that is too long or is not a value of the
+ * column's type (as jsonb with a lone surrogate), a number out of the column's range, and NUL.
  */
-const UNSTORABLE_VALUE = /^(?:22001|22003|22021|22P05)$/;
-
-const INVALID_TEXT = '22P02';
-/** How JSON.stringify writes a lone surrogate, which jsonb does not store. */
-const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
+const UNSTORABLE_VALUE = /^(?:22001|22003|22021|22P02|22P05)$/;
 
 /** What an operator can do about a statement that PostgreSQL rejects, by SQLSTATE. */
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -74,9 +70,9 @@ export class DatabaseErrors extends ErrorTranslator {
     if (error instanceof EntityNotFoundError) {
       return new ServiceError('not_found', undefined, { cause: error });
     }
-    if (UNSTORABLE_VALUE.test(failureOf(error).code ?? '') || hasLoneSurrogate(error)) {
+    if (UNSTORABLE_VALUE.test(failureOf(error).code ?? '')) {
       const message =
-        'A value of the request is out of range, too long, or contains NUL or a lone surrogate.';
+        'A value of the request is invalid, out of range, too long, or contains NUL or a lone surrogate.';
       return new ServiceError('invalid_request', message, { cause: error });
     }
     return undefined;
@@ -99,15 +95,6 @@ export function isUnavailable(error: unknown): boolean {
 /** Returns what an operator can do about a rejected statement, or undefined if nothing is known. */
 export function remedyOf(error: unknown): string | undefined {
   return REMEDIES[failureOf(error).code ?? ''];
-}
-
-/** PostgreSQL has no SQLSTATE of its own for it. */
-function hasLoneSurrogate(error: unknown): boolean {
-  if (!(error instanceof QueryFailedError) || failureOf(error).code !== INVALID_TEXT) return false;
-  const values = Object.values(error.parameters ?? []).map((value: unknown) =>
-    typeof value === 'object' ? JSON.stringify(value) : value,
-  );
-  return values.some((value) => typeof value === 'string' && LONE_SURROGATE.test(value));
 }
 
 /** Returns the name of the constraint that a statement violated, if the error says so. */
