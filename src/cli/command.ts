@@ -1,25 +1,24 @@
 import type { Command } from 'commander';
-import { resultText } from './result-text.js';
 import { jsonText } from '../platform/http/response/json-text.js';
+import { resultText } from './result-text.js';
 import type { Store, StoreOptions } from './store.js';
+
+/** The result of a command, and a note for operators, which is not printed with --json. */
+type Result = readonly [result: object, note?: string | undefined];
 
 /**
  * Adds a command with --json, on a store that is opened for it and closed afterwards.
  *
- * @param work receives the store, the arguments and the options. It returns the result, and a note
- *   for operators, which is not printed with --json
+ * @param work receives the store, the arguments and the options
  */
 export function addCommand(
   parent: Command,
   name: string,
   description: string,
-  work: (
-    store: Store,
-    ...args: never[]
-  ) => Promise<readonly [result: object, note?: string | undefined]>,
+  work: (store: Store, ...args: never[]) => Promise<Result>,
   storeOptions: StoreOptions = {},
 ): Command {
-  const command = parent.command(name).description(description).allowExcessArguments(false);
+  const command = parent.command(name).description(description);
   return command.option('--json', 'print the result as JSON').action(async (...args) => {
     // Loaded here, so that help and usage errors do not load the database's libraries.
     const { withStore } = await import('./store.js');

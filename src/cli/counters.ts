@@ -1,8 +1,13 @@
 import { Settings } from '../platform/config/settings.js';
-import type { BudgetKey, RateLimitDecision } from '../platform/rate-limit/limit-storage.js';
+import {
+  type BudgetKey,
+  ownerBudget,
+  type RateLimitDecision,
+} from '../platform/rate-limit/limit-storage.js';
+import { RedisFailure } from '../platform/rate-limit/redis/redis-failure.js';
 
 const NO_REDIS =
-  'Counters and bans cannot be read, because REDIS_URL is unset here. A service without REDIS_URL keeps them in its memory.';
+  'Counters and bans cannot be read, because REDIS_URL is unset here. They are in the memory of the service.';
 
 interface Counters {
   /** One for each API key; undefined: they cannot be read. */
@@ -19,11 +24,7 @@ export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters
   const { redis } = new Settings();
   if (!redis) return { problem: NO_REDIS };
   // Loaded here, because most commands do not need the Redis client.
-  const [{ ownerBudget }, { RedisConnection }, { RedisFailure }] = await Promise.all([
-    import('../platform/rate-limit/limit-storage.js'),
-    import('../platform/rate-limit/redis/redis-connection.js'),
-    import('../platform/rate-limit/redis/redis-failure.js'),
-  ]);
+  const { RedisConnection } = await import('../platform/rate-limit/redis/redis-connection.js');
   const connection = new RedisConnection(redis);
   try {
     await connection.open();
@@ -41,14 +42,4 @@ export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters
   } finally {
     connection.close();
   }
-}
-
-/** Returns the running windows of a decision by name, as operators see them. */
-export function usageOf({ windows }: RateLimitDecision) {
-  const entries = windows.map(({ quota: { name, limit }, used, endsAtMs }) => {
-    // null: the window starts with the next request.
-    const resetsAt = used > 0 ? new Date(endsAtMs) : null;
-    return [name, { used, limit, remaining: Math.max(0, limit - used), resetsAt }] as const;
-  });
-  return Object.fromEntries(entries);
 }

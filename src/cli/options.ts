@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { toOwnerName } from '../platform/access/administration/owner-name.js';
+import { hasKeyForm } from '../platform/access/key-format.js';
 import {
   MAX_CUSTOM_LIMIT,
   type Plan,
@@ -15,8 +15,7 @@ const MAX_DURATION_MS = 36_500 * UNIT_MS.d;
 // All parsers throw InvalidArgumentError.
 
 export function parseId(text: string): bigint {
-  const id = /^[1-9]\d{0,18}$/.test(text) ? BigInt(text) : 0n;
-  if (id > 0n && id <= MAX_ID) return id;
+  if (/^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= MAX_ID) return BigInt(text);
   throw new InvalidArgumentError('Expected the id of a key, as `pets keys list` shows it.');
 }
 
@@ -26,23 +25,23 @@ export function parseDuration(text: string): number {
   const durationMs = Number(number) * UNIT_MS[(unit ?? 's') as keyof typeof UNIT_MS];
   // NaN if the text is malformed.
   if (durationMs <= MAX_DURATION_MS) return durationMs;
-  const expected = 'Expected a duration such as 90d, 24h, 30m or 45s, at most 36500d.';
-  throw new InvalidArgumentError(expected);
+  throw new InvalidArgumentError('Expected a duration such as 90d, 24h or 30m, at most 36500d.');
 }
 
+/** Without control and format characters, which could change what a terminal shows. */
+const OWNER_NAME = /^[^\p{C}\p{Zl}\p{Zp}]{1,255}$/u;
+
 export function parseOwner(text: string): string {
-  try {
-    return toOwnerName(text);
-  } catch (error) {
-    throw new InvalidArgumentError((error as Error).message);
-  }
+  const name = text.trim();
+  if (hasKeyForm(name)) throw new InvalidArgumentError('An API key is not the name of an owner.');
+  if (OWNER_NAME.test(name)) return name;
+  throw new InvalidArgumentError('Expected 1 to 255 characters without control characters.');
 }
 
 /** Returns a parser of integers from 1 to max. */
 export function countUpTo(max: number): (text: string) => number {
   return (text) => {
-    const count = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : NaN;
-    if (count <= max) return count;
+    if (/^[1-9]\d{0,9}$/.test(text) && Number(text) <= max) return Number(text);
     throw new InvalidArgumentError(`Expected an integer from 1 to ${max}.`);
   };
 }

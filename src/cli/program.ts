@@ -11,13 +11,16 @@ const WRONG_USAGE = 2;
 /** Runs a command and prints a failure as one line. Returns the exit code. */
 export async function run(args: readonly string[]): Promise<number> {
   try {
-    await createProgram().parseAsync(args, { from: 'user' });
+    const words = args.length > 0 ? args : ['--help'];
+    await createProgram().parseAsync(words, { from: 'user' });
     return 0;
   } catch (error) {
     // The program that started this one reports a package that is missing.
     if (String((error as NodeJS.ErrnoException).code).endsWith('MODULE_NOT_FOUND')) throw error;
-    // Commander has printed the help, the version or the error.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+    if (error instanceof CommanderError) {
+      // Commander has printed the help, the version or the error.
+      return error.exitCode === 0 || error.code === 'commander.help' ? 0 : WRONG_USAGE;
+    }
     console.error(oneLine(error instanceof Error ? error.message : String(error)));
     return FAILURE;
   }
@@ -30,22 +33,14 @@ export function createProgram(): Command {
     .version(VERSION, '--version', 'print the version')
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) })
-    .showSuggestionAfterError(false)
-    .allowExcessArguments()
-    .action(showHelp);
+    .showSuggestionAfterError(false);
   const group = (name: string, description: string): Command =>
-    program.command(name).description(description).allowExcessArguments().action(showHelp);
+    program.command(name).description(description);
   addKeysCommands(group('keys', 'manage API keys'));
   addOwnersCommands(group('owners', 'manage the owners of API keys and their plans'));
   addAuditCommands(group('audit', 'show what operators changed'));
   addDatabaseCommands(group('db', 'manage the database schema and add generated animals'));
   return program;
-}
-
-function showHelp(_options: unknown, command: Command): void {
-  const [word] = command.args;
-  if (word === undefined) command.help();
-  command.error(`error: unknown command '${word}'`);
 }
 
 /** Returns a text without line ends, control characters and API keys: logs often contain it. */

@@ -8,24 +8,17 @@ export function resultText(result: object): string {
   return aligned([Object.keys(items[0]), ...items.map((item): unknown[] => Object.values(item))]);
 }
 
-function aligned(rows: readonly (readonly unknown[])[]): string {
-  const lines = rows.map((row) => row.map(cellText));
-  const widths = (lines[0] ?? []).map((_, column) =>
-    Math.max(...lines.map((line) => lengthOf(line[column] ?? ''))),
-  );
-  const padded = (cell: string, column: number) =>
-    cell + ' '.repeat((widths[column] ?? 0) - lengthOf(cell));
-  return lines.map((line) => line.map(padded).join('  ').trimEnd()).join('\n');
+function aligned(table: readonly unknown[][]): string {
+  const rows = table.map((row) => row.map(cellText));
+  const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const widths = rows[0]?.map((_, column) => width(column)) ?? [];
+  const line = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
+  return rows.map((row) => line(row).join('  ').trimEnd()).join('\n');
 }
 
 /** Returns, for example, `-`, `2026-11-20T10:00:00Z` or `{"used":3}`. */
 function cellText(value: unknown): string {
   if (value instanceof Date) return value.toISOString().replace(/\.\d+/, '');
-  if (value === null || (Array.isArray(value) && value.length === 0)) return '-';
-  if (Array.isArray(value)) return value.map(cellText).join(', ');
-  return typeof value === 'string' ? value : jsonText(value);
-}
-
-function lengthOf(text: string): number {
-  return [...text].length;
+  if (Array.isArray(value)) return value.map(cellText).join(', ') || '-';
+  return typeof value === 'string' ? value : value === null ? '-' : jsonText(value);
 }

@@ -8,7 +8,7 @@ import { EntityManager } from 'typeorm';
 import { ApiKey } from '../platform/access/api-key.entity.js';
 import { KeyAdministration } from '../platform/access/administration/key-administration.js';
 import {
-  OperatorActionsRepository,
+  listActions,
   recordAction,
 } from '../platform/access/administration/operator-actions.repository.js';
 import { OwnerAdministration } from '../platform/access/administration/owner-administration.js';
@@ -24,6 +24,7 @@ import {
   locateDatabase,
 } from '../platform/database/database-location.js';
 import { databaseTarget } from '../platform/database/database-target.js';
+import { seedAnimals } from '../pets/pets-seed.repository.js';
 import { migrate } from '../platform/database/schema/migrate.js';
 import { migrationStatus } from '../platform/database/schema/migration-status.js';
 import { APPLICATION_NAMES } from '../platform/database/pools/client-config.js';
@@ -54,22 +55,28 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
   const module = {
     module: CliModule,
     imports: [TypeOrmModule.forRoot({ ...options, entities, toRetry: () => false })],
-    providers: [KeyAdministration, OwnerAdministration, OperatorActionsRepository],
+    providers: [KeyAdministration, OwnerAdministration],
   };
   const quiet = { logger: false, abortOnError: false } as const;
   const app = await NestFactory.createApplicationContext(module, quiet);
+  const database = app.get(EntityManager);
   return {
     keys: app.get(KeyAdministration),
     owners: app.get(OwnerAdministration),
-    actions: app.get(OperatorActionsRepository),
-    database: app.get(EntityManager),
     target: databaseTarget(settings.connection, settings.dataDir),
-    close: () => app.close(),
+    audit: (owner?: string) => listActions(database, owner),
+    migrationStatus: () => migrationStatus(database),
     /** Executes all pending migrations and records it. Returns their names, oldest first. */
     migrate: () =>
       migrate(location, settings, (session, migrations) =>
         recordAction(session, 'db migrate', { migrations }),
       ),
+    seed: async (animals: number) => {
+      // Recorded first, so that an interrupted command has not added animals without a record.
+      await recordAction(database, 'db seed', { requestedAnimals: animals });
+      await seedAnimals(database, animals);
+    },
+    close: () => app.close(),
   };
 }
 
@@ -90,16 +97,13 @@ export async function withStore(
       `There is no database in ${settings.dataDir}. Set DATABASE_URL, or run \`npm start\` first.`,
     );
   }
-  const { description } = databaseTarget(settings.connection, settings.dataDir);
-  console.error(`Database: ${description}`);
+  console.error(`Database: ${databaseTarget(settings.connection, settings.dataDir).description}`);
   await withLocation(settings, async (location) => {
     const store = await createStore(location, settings);
     try {
-      if (!anySchema && (await migrationStatus(store.database)).pending.length > 0) {
+      if (!anySchema && (await store.migrationStatus()).pending.length > 0) {
         if (!location.embedded || !settings.migrateOnStart) {
-          throw new Error(
-            'The schema of the database is not up to date. Run `pets db migrate` first.',
-          );
+          throw new Error('The schema is not up to date. Run `pets db migrate` first.');
         }
         await store.migrate();
       }
@@ -127,7 +131,10 @@ async function withLocation(
   } catch (error) {
     const remedy = remedyOf(error);
     if (remedy) throw new Error(`${(error as Error).message}. ${remedy}`, { cause: error });
-    if (settings.connection !== undefined || !isDisconnected(error)) throw error;
+    // The server was stopped, or its connection broke.
+    const { code = '' } = error as { code?: string };
+    const isStopped = isUnavailable(error) && /^(?:57P|E|$)/.test(code);
+    if (!isStopped || !location?.embedded) throw error;
     throw new Error('The embedded database was stopped. Run the command again.', { cause: error });
   } finally {
     await location?.close();
@@ -135,9 +142,4 @@ async function withLocation(
     // As a shell reports it.
     if (signal.aborted) process.exit(128 + constants.signals[signal.reason as NodeJS.Signals]);
   }
-}
-
-/** Whether the server was stopped, or its connection broke. */
-function isDisconnected(error: unknown): boolean {
-  return isUnavailable(error) && /^(?:57P|E|$)/.test((error as { code?: string }).code ?? '');
 }

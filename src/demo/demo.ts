@@ -1,11 +1,14 @@
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { EntityManager } from 'typeorm';
-import { AdministrationError } from '../platform/access/administration/administration-error.js';
 import { KeyAdministration } from '../platform/access/administration/key-administration.js';
-import { readKeyFile, writeKeyFile } from './demo-key-file.js';
+import { ApiKey, statusOf } from '../platform/access/api-key.entity.js';
+import { hashKey } from '../platform/access/key-format.js';
+import { Owner } from '../platform/access/owner.entity.js';
 import { addDemoAnimals } from './demo.repository.js';
 
 export const DEMO_OWNER = 'demo';
+const PLAN = { plan: 'business', limitPerMinute: null, limitPerDay: null } as const;
 
 /**
  * Adds the demo data of the embedded database once: a few animals, and an owner with an API key.
@@ -15,28 +18,24 @@ export async function addDemo(manager: EntityManager, dataDir: string): Promise<
   const keyFile = join(dataDir, 'demo-key');
   await manager.transaction(async (transaction) => {
     if (!(await addDemoAnimals(transaction))) return;
-    const { key } = await issueKey(new KeyAdministration(transaction));
+    // An operator may have created an owner of this name, with another plan.
+    const exists = await transaction.existsBy(Owner, { name: DEMO_OWNER });
+    const keys = new KeyAdministration(transaction);
+    const { key } = await keys.issue(DEMO_OWNER, exists ? undefined : PLAN);
     // Written before the commit. If the start is interrupted here, the next one replaces it.
     await writeKeyFile(keyFile, key);
   });
-  const key = await readKeyFile(keyFile);
-  if (key === null) return null;
-  try {
-    const { status } = await new KeyAdministration(manager).inspect(key);
-    return status === 'active' || status === 'rotated' ? key : null;
-  } catch (error) {
-    if (error instanceof AdministrationError) return null;
-    throw error;
-  }
+  const key = await readFile(keyFile, 'utf8').then(
+    (text) => text.trim(),
+    () => '',
+  );
+  const record = await manager.findOneBy(ApiKey, { hash: Buffer.from(hashKey(key), 'hex') });
+  return record && /active|rotated/.test(statusOf(record, Date.now())) ? key : null;
 }
 
-async function issueKey(keys: KeyAdministration) {
-  try {
-    const plan = { plan: 'business', limitPerMinute: null, limitPerDay: null } as const;
-    return await keys.issue({ owner: DEMO_OWNER, plan });
-  } catch (error) {
-    if (!(error instanceof AdministrationError)) throw error;
-    // An operator has already created an owner of this name with a different plan.
-    return keys.issue({ owner: DEMO_OWNER });
-  }
+/** Only the user who runs the service can read the file. It is on the disk when this resolves. */
+async function writeKeyFile(path: string, key: string): Promise<void> {
+  await rm(path, { force: true });
+  // 'wx' creates the file: an existing file or link could belong to another user.
+  await writeFile(path, `${key}\n`, { mode: 0o600, flag: 'wx', flush: true });
 }

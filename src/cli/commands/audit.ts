@@ -7,6 +7,6 @@ export function addAuditCommands(audit: Command): void {
     audit,
     'list',
     'list who changed what and when, newest first',
-    async ({ actions }, { owner }: { owner?: string }) => [await actions.list(owner)],
+    async ({ audit }, { owner }: { owner?: string }) => [await audit(owner)],
   ).option('--owner <name>', 'only changes of this owner and its API keys', parseOwner);
 }

@@ -18,10 +18,7 @@ export function addDatabaseCommands(database: Command): void {
     database,
     'status',
     'list the executed migrations, newest first, and the pending ones',
-    async (store) => {
-      const schema = await import('../../platform/database/schema/migration-status.js');
-      return [await schema.migrationStatus(store.database)];
-    },
+    async (store) => [await store.migrationStatus()],
     { anySchema: true },
   );
 
@@ -29,15 +26,10 @@ export function addDatabaseCommands(database: Command): void {
     database,
     'seed',
     'add animals of varied names, categories and statuses',
-    async ({ database, target }, options: { animals: number; yes?: true }) => {
+    async ({ seed, target }, options: { animals: number; yes?: true }) => {
       const { animals } = options;
       await confirm(target, `This adds ${animals} animals to ${target.description}.`, options);
-      const { recordAction } =
-        await import('../../platform/access/administration/operator-actions.repository.js');
-      // Recorded first, so that an interrupted command has not added animals without a record.
-      await recordAction(database, 'db seed', { requestedAnimals: animals });
-      const { seedAnimals } = await import('../../pets/pets-seed.repository.js');
-      await seedAnimals(database, animals);
+      await seed(animals);
       return [{ animals }];
     },
     { create: true },

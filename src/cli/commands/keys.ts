@@ -7,7 +7,7 @@ import { limitsOf } from '../../platform/config/plans.js';
 import type { BudgetKey, RateLimitDecision } from '../../platform/rate-limit/limit-storage.js';
 import { addCommand } from '../command.js';
 import { confirm, YES_OPTION } from '../confirmation.js';
-import { readCounters, usageOf } from '../counters.js';
+import { readCounters } from '../counters.js';
 import {
   addPlanOptions,
   parseDuration,
@@ -27,12 +27,8 @@ export function addKeysCommands(keys: Command): void {
     'issue an API key, and create its owner if necessary',
     async (store, options: PlanOptions & { owner: string; expiresIn?: number }) => {
       const { owner, plan, expiresIn } = options;
-      const newKey = {
-        owner,
-        plan: plan && storedPlan({ ...options, plan }),
-        lifetimeMs: expiresIn,
-      };
-      return [issuedJson(await store.keys.issue(newKey)), STORE_KEY];
+      const newPlan = plan && storedPlan({ ...options, plan });
+      return [issuedJson(await store.keys.issue(owner, newPlan, expiresIn)), STORE_KEY];
     },
   )
     .requiredOption('--owner <name>', 'the owner of the key', parseOwner)
@@ -58,12 +54,10 @@ export function addKeysCommands(keys: Command): void {
     keys,
     'rotate',
     'replace an API key; it expires after the overlap',
-    async (store, id: bigint, { overlap }: { overlap?: number }) => {
-      const rotated = await store.keys.rotate(id, overlap);
-      const { expiresAt } = await store.keys.inspect(id);
-      const note = `${STORE_KEY}\nThe old key expires at ${expiresAt?.toISOString()}.`;
-      return [issuedJson(rotated), note];
-    },
+    async (store, id: bigint, { overlap }: { overlap?: number }) => [
+      issuedJson(await store.keys.rotate(id, overlap)),
+      STORE_KEY,
+    ],
   )
     .argument('<id>', 'the id of the key to replace', parseId)
     .option(
@@ -95,12 +89,9 @@ export function addKeysCommands(keys: Command): void {
       revoke.error('error: expected either the id of a key or --owner');
     });
 
-  addCommand(keys, 'unban', 'lift the ban of a key and its lineage', async (store, id: bigint) => {
-    const { decisions } = await readCounters([budgetKey(await store.keys.inspect(id))]);
-    const isBanned = decisions?.every(({ bannedUntilMs }) => bannedUntilMs !== undefined) ?? true;
-    const note = isBanned ? undefined : 'The key was not banned.';
-    return [keyJson(await store.keys.unban(id)), note];
-  }).argument('<id>', 'the id of the key', parseId);
+  addCommand(keys, 'unban', 'lift the ban of a key and its lineage', async (store, id: bigint) => [
+    keyJson(await store.keys.unban(id)),
+  ]).argument('<id>', 'the id of the key', parseId);
 
   addCommand(
     keys,
@@ -109,7 +100,9 @@ export function addKeysCommands(keys: Command): void {
     async (store, keyOrId: bigint | string) => {
       const key = await store.keys.inspect(keyOrId);
       const { decisions, problem } = await readCounters([budgetKey(key)]);
-      return [inspectedJson(key, decisions?.[0]), problem];
+      const { id, firstKeyId, successorId } = key;
+      const lineage = { firstKeyId: firstKeyId ?? id, successorId };
+      return [{ ...keyJson(key, decisions?.[0]), ...limitsOf(key.owner), ...lineage }, problem];
     },
   ).argument('<key-or-id>', 'the key itself or its id', (text: string) =>
     /^\d+$/.test(text) ? parseId(text) : text,
@@ -128,24 +121,8 @@ function budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: KeyRecord): B
 /** @param counters undefined: they cannot be read */
 function keyJson(key: KeyRecord, counters?: RateLimitDecision) {
   const { id, owner, hint, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
-  const status = bannedUntil(key, counters) ? 'banned' : key.status;
+  const isBanned = /active|rotated/.test(key.status) && counters?.bannedUntilMs !== undefined;
+  const status = isBanned ? 'banned' : key.status;
   const times = { createdAt, lastUsedAt, expiresAt, revokedAt };
   return { id, owner: owner.name, plan: owner.plan, hint, status, ...times };
-}
-
-function inspectedJson(key: KeyRecord, counters?: RateLimitDecision) {
-  return {
-    ...keyJson(key, counters),
-    ...limitsOf(key.owner),
-    firstKeyId: key.firstKeyId ?? key.id,
-    successorId: key.successorId,
-    bannedUntil: bannedUntil(key, counters),
-    usage: counters ? usageOf(counters) : null,
-  };
-}
-
-function bannedUntil({ status }: KeyRecord, counters?: RateLimitDecision): Date | null {
-  const isValid = status === 'active' || status === 'rotated';
-  if (!isValid || counters?.bannedUntilMs === undefined) return null;
-  return new Date(counters.bannedUntilMs);
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Owner } from '../../platform/access/owner.entity.js';
 import { limitsOf, type Plan } from '../../platform/config/plans.js';
 import { addCommand } from '../command.js';
-import { readCounters, usageOf } from '../counters.js';
+import { readCounters } from '../counters.js';
 import { addPlanOptions, parseOwner, type PlanOptions, storedPlan } from '../options.js';
 
 export function addOwnersCommands(owners: Command): void {
@@ -25,14 +25,20 @@ export function addOwnersCommands(owners: Command): void {
     'usage',
     'show how many requests the owner has used in the running minute and day',
     async (store, name: string) => {
-      const owner = await store.owners.get(name);
+      const { id: ownerId, plan, ...owner } = await store.owners.get(name);
       // No API key has the id 0, so this reads no ban.
       const noKey = { firstKeyId: 0n, unbanCount: 0 };
-      const key = { ...noKey, plan: owner.plan, ownerId: owner.id, limits: limitsOf(owner) };
+      const key = { ...noKey, plan, ownerId, limits: limitsOf({ ...owner, plan }) };
       const { decisions = [], problem } = await readCounters([key]);
       if (problem !== undefined) throw new Error(problem);
-      const [windows = {}] = decisions.map(usageOf);
-      return [{ owner: owner.name, plan: owner.plan, ...windows }];
+      const usage: Record<string, unknown> = { owner: name, plan };
+      for (const { quota, used, endsAtMs } of decisions[0]?.windows ?? []) {
+        const { limit } = quota;
+        // null: the window starts with the next request.
+        const resetsAt = used > 0 ? new Date(endsAtMs) : null;
+        usage[quota.name] = { used, limit, remaining: Math.max(0, limit - used), resetsAt };
+      }
+      return [usage];
     },
   ).argument('<name>', 'the name of the owner', parseOwner);
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { EntityManager, type FindOptionsWhere, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
@@ -8,10 +7,8 @@ import { ApiKey, type KeyStatus, statusOf } from '../api-key.entity.js';
 import { KeySecret } from '../key-cache/key-secret.entity.js';
 import { hashKey, keyHint, KeyMaker } from '../key-format.js';
 import { Owner } from '../owner.entity.js';
-import { AdministrationError } from './administration-error.js';
 import { recordAction } from './operator-actions.repository.js';
 import { lockOwner, OwnerAdministration } from './owner-administration.js';
-import { toOwnerName } from './owner-name.js';
 
 /** An API key with its owner, and its status when it was read. */
 export interface KeyRecord extends ApiKey {
@@ -23,18 +20,10 @@ export interface IssuedKey extends ApiKey {
   readonly key: string;
 }
 
-interface NewKey {
-  readonly owner: string;
-  /** Required for a new owner. For an existing owner, it must be the current plan. */
-  readonly plan?: StoredPlan | undefined;
-  /** undefined: the API key does not expire. */
-  readonly lifetimeMs?: number | undefined;
-}
-
 /**
  * The operations on API keys for operators. Each change is one transaction, is recorded with its
  * actor, and takes effect on every replica within seconds. The clock is that of the database.
- * All operations throw AdministrationError if the API key or the owner does not exist.
+ * All operations throw an Error of one line if the API key or the owner does not exist.
  */
 @Injectable()
 export class KeyAdministration {
@@ -43,22 +32,19 @@ export class KeyAdministration {
   /**
    * Issues an API key and creates its owner if the owner does not exist.
    *
-   * @throws AdministrationError if a new owner has no plan, or an existing owner a different one
+   * @param plan required for a new owner. For an existing owner, it must be the current plan
+   * @param lifetimeMs undefined: the API key does not expire
    */
-  async issue({ owner: text, plan, lifetimeMs }: NewKey): Promise<IssuedKey> {
-    const name = toOwnerName(text);
+  async issue(name: string, plan?: StoredPlan, lifetimeMs?: number): Promise<IssuedKey> {
     return this.database.transaction(async (transaction) => {
       const existing = await transaction.findOneBy(Owner, { name });
-      const owner =
-        existing ?? (plan && (await transaction.save(Owner, { ...plan, name } as Owner)));
+      const owner = existing ?? (plan && (await transaction.save(Owner, { ...plan, name })));
       if (!owner) {
-        throw new AdministrationError(
-          `The owner "${name}" does not exist. To create an owner, set --plan.`,
-        );
+        throw new Error(`The owner "${name}" does not exist. To create an owner, set --plan.`);
       }
-      const { limitPerMinute, limitPerDay } = owner;
-      if (plan && !isDeepStrictEqual(plan, { plan: owner.plan, limitPerMinute, limitPerDay })) {
-        throw new AdministrationError(
+      const columns = ['plan', 'limitPerMinute', 'limitPerDay'] as const;
+      if (plan && columns.some((column) => plan[column] !== owner[column])) {
+        throw new Error(
           `The owner "${name}" has the plan ${owner.plan} or different limits. Omit --plan, or change the plan with \`pets owners set-plan\`.`,
         );
       }
@@ -76,33 +62,27 @@ export class KeyAdministration {
   }
 
   /**
-   * Replaces an API key. The new key has the same owner, lineage and ban, and the lifetime that the
-   * old key was issued with. The old key expires after the overlap, if it does not expire earlier.
+   * Replaces an API key. The new key has the same owner, lineage, ban and lifetime. The old key
+   * expires after the overlap, if it does not expire earlier.
    *
    * @param overlapMs how long both keys are valid; 0: the old key expires at once
-   * @throws AdministrationError if the key has expired or was revoked
+   * @throws Error if the key has expired, or was revoked or rotated
    */
   async rotate(keyId: bigint, overlapMs = DAY_MS): Promise<IssuedKey> {
     return this.database.transaction(async (transaction) => {
-      const { key: old, lineage } = await lockLineage(transaction, keyId);
-      const { owner, unbanCount, successorId, status } = old;
-      if (status === 'expired' || status === 'revoked') {
-        throw new AdministrationError(
-          `The key ${keyId} is expired or revoked. ${successorId === null ? 'Issue a new one with `pets keys issue`.' : `Its successor is key ${successorId}.`}`,
+      const { key: old } = await lockLineage(transaction, keyId);
+      if (old.status !== 'active') {
+        throw new Error(
+          `The key ${keyId} is ${old.status}. ${old.successorId === null ? 'Issue a new one with `pets keys issue`.' : `Its successor is key ${old.successorId}.`}`,
         );
       }
-      // Rotation has shortened the lifetime of all keys of the lineage but the newest.
-      const [newest = old] = await transaction.find(ApiKey, {
-        where: lineage,
-        order: { id: 'DESC' },
-      });
-      const shared = { owner, unbanCount, firstKeyId: old.firstKeyId ?? keyId };
-      const issued = await insertKey(transaction, shared, lifetimeOf(newest));
+      const expiresAtMs = old.expiresAt?.getTime() ?? Infinity;
+      const lifetimeMs = expiresAtMs - old.createdAt.getTime();
+      const { owner, unbanCount, firstKeyId } = old;
+      const shared = { owner, unbanCount, firstKeyId: firstKeyId ?? keyId };
+      const issued = await insertKey(transaction, shared, old.expiresAt ? lifetimeMs : undefined);
       const { id: newKeyId, createdAt, expiresAt } = issued;
-      const endsAtMs = Math.min(
-        createdAt.getTime() + overlapMs,
-        old.expiresAt?.getTime() ?? Infinity,
-      );
+      const endsAtMs = Math.min(createdAt.getTime() + overlapMs, expiresAtMs);
       const change = { successorId: newKeyId, expiresAt: new Date(endsAtMs) };
       await transaction.update(ApiKey, { id: keyId }, change);
       const details = { newKeyId, overlapSeconds: overlapMs / 1000, expiresAt };
@@ -118,9 +98,8 @@ export class KeyAdministration {
       // Waits for keys that are issued at the same time. They are revoked too.
       if (typeof selected === 'string') await lockOwner(transaction, selected);
       for (const key of await findKeys(transaction, { ...where, revokedAt: IsNull() })) {
-        const valid = { id: key.id, revokedAt: IsNull() };
-        const { affected } = await transaction.update(ApiKey, valid, { revokedAt: () => 'now()' });
-        if (affected) await recordChange(transaction, 'keys revoke', key);
+        await transaction.update(ApiKey, { id: key.id }, { revokedAt: () => 'now()' });
+        await recordChange(transaction, 'keys revoke', key);
       }
       return findKeys(transaction, where);
     });
@@ -141,9 +120,7 @@ export class KeyAdministration {
     if (typeof key === 'bigint') return getKey(this.database, key);
     const [record] = await findKeys(this.database, { hash: hashOf(key) });
     if (record) return record;
-    throw new AdministrationError(
-      'This store did not issue this API key. It may be mistyped or truncated.',
-    );
+    throw new Error('This store did not issue this API key. It may be mistyped or truncated.');
   }
 }
 
@@ -160,13 +137,12 @@ async function findKeys(
 async function getKey(database: EntityManager, id: bigint): Promise<KeyRecord> {
   const [key] = await findKeys(database, { id });
   if (key) return key;
-  throw new AdministrationError(`The key ${id} does not exist.`);
+  throw new Error(`The key ${id} does not exist.`);
 }
 
 /** Locks the first key, as every change of the lineage does. So it includes concurrent rotations. */
 async function lockLineage(transaction: EntityManager, keyId: bigint) {
-  const { firstKeyId } = await getKey(transaction, keyId);
-  const id = firstKeyId ?? keyId;
+  const id = (await getKey(transaction, keyId)).firstKeyId ?? keyId;
   const lock = { mode: 'for_no_key_update' } as const;
   await transaction.findOne(ApiKey, { where: { id }, lock });
   return { key: await getKey(transaction, keyId), lineage: [{ id }, { firstKeyId: id }] };
@@ -175,7 +151,7 @@ async function lockLineage(transaction: EntityManager, keyId: bigint) {
 async function insertKey(
   transaction: EntityManager,
   properties: Partial<ApiKey>,
-  lifetimeMs: number | undefined,
+  lifetimeMs?: number,
 ): Promise<IssuedKey> {
   const { secret } = await transaction.findOneByOrFail(KeySecret, {});
   const key = new KeyMaker(secret).create();
@@ -184,11 +160,6 @@ async function insertKey(
   const record = { hash: hashOf(key), hint: keyHint(key), hasProof: true, createdAt, expiresAt };
   const issued = await transaction.save(transaction.create(ApiKey, { ...properties, ...record }));
   return Object.assign(issued, { key });
-}
-
-/** Returns for how long a key was issued, unless rotation has shortened that. */
-function lifetimeOf({ createdAt, expiresAt }: ApiKey): number | undefined {
-  return expiresAt ? expiresAt.getTime() - createdAt.getTime() : undefined;
 }
 
 function recordChange(

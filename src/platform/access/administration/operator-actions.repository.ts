@@ -1,7 +1,5 @@
 import { hostname, userInfo } from 'node:os';
-import { Injectable } from '@nestjs/common';
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
-import { EntityManager } from 'typeorm';
 import { queryRows, type StatementRunner } from '../../database/sql.js';
 import type { OperatorAction } from './operator-action.entity.js';
 
@@ -14,17 +12,17 @@ const LIST = `
    WHERE $1::text IS NULL OR details ->> 'owner' = $1
    ORDER BY id DESC`;
 
-/** The audit trail: who changed what, and when. SQL, because TypeORM rounds an int64 in JSON. */
-@Injectable()
-export class OperatorActionsRepository {
-  constructor(private readonly database: EntityManager) {}
-
-  /** Returns the changes, the newest first: all, or those of an owner and its API keys. */
-  async list(owner?: string): Promise<OperatorAction[]> {
-    const rows = await queryRows<{ details: string }>(this.database, LIST, [owner ?? null]);
-    const exact = (text: string) => parse(text, null, parseNumberAndBigInt);
-    return rows.map((row) => ({ ...row, details: exact(row.details) }) as OperatorAction);
-  }
+/**
+ * Returns the audit trail, the newest change first: all, or those of an owner and its API keys. In
+ * SQL, because TypeORM rounds an int64 in JSON.
+ */
+export async function listActions(
+  database: StatementRunner,
+  owner?: string,
+): Promise<OperatorAction[]> {
+  const rows = await queryRows<{ details: string }>(database, LIST, [owner ?? null]);
+  const exact = (text: string) => parse(text, null, parseNumberAndBigInt);
+  return rows.map((row) => ({ ...row, details: exact(row.details) }) as OperatorAction);
 }
 
 /**

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
 import type { StoredPlan } from '../../config/plans.js';
 import { Owner } from '../owner.entity.js';
-import { AdministrationError } from './administration-error.js';
 import { recordAction } from './operator-actions.repository.js';
 
 /** The operations on owners for operators. They work like those on API keys. */
@@ -30,12 +29,12 @@ export class OwnerAdministration {
   }
 }
 
-/** Locks an owner, also against new API keys. @throws AdministrationError if it does not exist */
+/** Locks an owner, also against new API keys. @throws Error if it does not exist */
 export async function lockOwner(transaction: EntityManager, name: string): Promise<Owner> {
   const lock = { mode: 'pessimistic_write' } as const;
   return (await transaction.findOne(Owner, { where: { name }, lock })) ?? rejectOwner(name);
 }
 
 function rejectOwner(name: string): never {
-  throw new AdministrationError(`The owner "${name}" does not exist.`);
+  throw new Error(`The owner "${name}" does not exist.`);
 }
