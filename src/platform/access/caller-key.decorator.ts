@@ -7,9 +7,6 @@ export const CallerKey = createParamDecorator(
   (_data: unknown, context: ExecutionContext): CachedKey => {
     const { caller } = requestOf(context);
     if (caller?.kind === 'key') return caller.key;
-    const handler = `${context.getClass().name}.${context.getHandler().name}`;
-    throw new Error(
-      `${handler}: a @Public() route has no @CallerKey(), because it needs no API key. Remove one of them.`,
-    );
+    throw new Error('A @Public() route has no @CallerKey(), because it needs no API key.');
   },
 );

@@ -5,8 +5,8 @@ export interface PlanLimits {
 }
 
 /**
- * All plans with their limits. null: each owner has custom limits. To add a plan, add it here and
- * write a migration: test/database/schema.test.ts then shows the constraints that it must replace.
+ * All plans with their limits. null: each owner has custom limits. A plan is also in the checks of
+ * the entity Owner, and a new one needs a migration that replaces them.
  */
 export const PLAN_LIMITS = {
   free: { perMinute: 60, perDay: 1_000 },

@@ -1,3 +1,4 @@
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../config/settings.js';
 import { LookupPool } from '../database/pools/lookup-pool.js';
@@ -64,21 +65,16 @@ export class Readiness {
     if (this.lookups.pool.isSaturated) return this.lookups.isUnreachable ? 'down' : 'up';
     // Concurrent probes share one query, because anyone can send any number of probes. It uses a
     // connection for lookups of API keys, because those that serve requests can all be busy.
-    this.databaseCheck ??= this.lookups
-      .query<{ readOnly: boolean }>(IS_READ_ONLY)
-      .then(
-        ([row]): DatabaseState => (row?.readOnly ? 'read-only' : 'up'),
-        (): DatabaseState => 'down',
-      )
-      .finally(() => (this.databaseCheck = undefined));
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<'down'>((resolve) => {
+    return (this.databaseCheck ??= Promise.race([
+      this.lookups
+        .query<{ readOnly: boolean }>(IS_READ_ONLY)
+        .then(([row]): DatabaseState => (row?.readOnly ? 'read-only' : 'up')),
       // If the process was busy, it reads a response that has arrived before it runs the immediate.
-      const late = () => setImmediate(() => resolve('down'));
-      timer = setTimeout(late, this.settings.database.readinessTimeoutMs);
-    });
-    const database = await Promise.race([this.databaseCheck, timeout]);
-    clearTimeout(timer);
-    return database;
+      delay(this.settings.database.readinessTimeoutMs, undefined, { ref: false }).then(() =>
+        setImmediate('down' as const),
+      ),
+    ])
+      .catch(() => 'down' as const)
+      .finally(() => (this.databaseCheck = undefined)));
   }
 }

@@ -13,7 +13,6 @@ export class LastUsed implements OnApplicationShutdown {
   private readonly logger = new Logger(LastUsed.name);
   /** Times of use by key id, in milliseconds since the epoch, until they are stored. */
   private readonly noted = new Map<bigint, number>();
-  private writing: Promise<void> | undefined;
 
   constructor(private readonly repository: KeyLookupRepository) {}
 
@@ -22,29 +21,21 @@ export class LastUsed implements OnApplicationShutdown {
     this.noted.set(keyId, nowMs - (nowMs % MINUTE_MS));
   }
 
-  /** Writes the collected times. If that is in progress already, only waits for its end. */
   @Interval(WRITE_INTERVAL_MS)
-  write(): Promise<void> {
-    return (this.writing ??= this.writeAll().finally(() => (this.writing = undefined)));
+  async write(): Promise<void> {
+    const uses = [...this.noted];
+    for (let start = 0; start < uses.length; start += BATCH_SIZE) {
+      const batch = uses.slice(start, start + BATCH_SIZE);
+      await this.repository.saveLastUsed(new Map(batch));
+      // A later use, noted in the meantime, stays for the next run.
+      for (const [id, atMs] of batch) if (this.noted.get(id) === atMs) this.noted.delete(id);
+    }
   }
 
   /** The last requests have ended, and the connections are still open. */
   async onApplicationShutdown(): Promise<void> {
-    try {
-      await this.writing;
-      await this.write();
-    } catch (err) {
+    await this.write().catch((err: unknown) => {
       this.logger.warn({ msg: 'the last use of API keys was not stored', err });
-    }
-  }
-
-  private async writeAll(): Promise<void> {
-    const uses = [...this.noted];
-    for (let start = 0; start < uses.length; start += BATCH_SIZE) {
-      const batch = new Map(uses.slice(start, start + BATCH_SIZE));
-      await this.repository.saveLastUsed(batch);
-      // A later use, noted in the meantime, stays for the next run.
-      for (const [id, atMs] of batch) if (this.noted.get(id) === atMs) this.noted.delete(id);
-    }
+    });
   }
 }
