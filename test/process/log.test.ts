@@ -4,14 +4,12 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { freePort } from '../harness/processes/free-port.js';
 import { until } from '../harness/run/until.js';
-import { logLines } from '../harness/service/output.js';
 import {
   type BuiltService,
   inheritedEnvironment,
@@ -112,28 +110,6 @@ test('a feature without its package ends the process with 1, and the log says wh
     ],
   ]);
 });
-
-test.each([
-  ['before the first write', ''],
-  ['during a write', 'await new Promise((resolve) => setTimeout(resolve, 10));'],
-])(
-  'process.exit %s › the log has every line, also those that a pipe cannot hold',
-  async (_when, wait) => {
-    const program = `import { createLog } from '#dist/platform/logging/logger.js';
-    const { logger } = await createLog({ level: 'info', bufferBytes: 1e6 });
-    for (let line = 0; line < 3000; line++) logger.info({ line, text: '${'x'.repeat(100)}' });
-    ${wait} process.exit(3);`;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
-      cwd: join(__dirname, '../..'),
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')]);
-    expect(code).toBe(3);
-    // The lines of a write in progress can come last.
-    const lines = logLines(printed).map(({ line }) => Number(line));
-    expect(lines.sort((a, b) => a - b)).toEqual(Array.from({ length: 3_000 }, (_, line) => line));
-  },
-);
 
 (hasTerminal ? test : test.skip)(
   'on a terminal, the start ends with the curl command, each request is one line, and ^C stops the service',

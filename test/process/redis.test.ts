@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
-import { askUntil, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
+import { limitsOf } from '../harness/rate-limit/limits.js';
 import { createCertificate, hasOpenssl } from '../harness/processes/certificate.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
@@ -39,13 +39,6 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
       rmSync(folder, { recursive: true });
     });
 
-    /** Returns only the metrics of Redis and bans. */
-    async function readMetrics(): Promise<Record<string, number>> {
-      const { text } = await send(metrics, '/metrics');
-      const lines = [...text.matchAll(/^(pets_(?:redis|bans)\S*) (\S+)$/gm)];
-      return Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]));
-    }
-
     test('counts in the database of REDIS_URL, and warns of eviction once', async () => {
       const { id, key } = await createOwner(database, { plan: 'free' });
       expect(limitsOf(await new ApiClient(service, key).get('/v1/pets')).remaining).toBe(59);
@@ -58,36 +51,16 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
       ]);
     });
 
-    test('GET /metrics has the circuit, failures and bans', async () => {
-      const limits = { perMinute: 1, perDay: 9 };
-      const { id, key, keyId } = await createOwner(database, { limits });
-      const request = () => new ApiClient(service, key).get('/v1/pets');
-      await sequentially(3, request);
-      expect(await readMetrics()).toEqual({
-        pets_redis_circuit_open: 0,
-        'pets_redis_failures_total{reason="timeout"}': 0,
-        'pets_redis_failures_total{reason="connection"}': 0,
-        'pets_redis_failures_total{reason="rejection"}': 0,
-        'pets_redis_failures_total{reason="memory"}': 0,
+    test('GET /metrics has the circuit and the failures', async () => {
+      const { text } = await send(metrics, '/metrics');
+      const lines = [...text.matchAll(/^pets_redis_(\S+) (\S+)$/gm)];
+      expect(Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]))).toEqual({
+        circuit_open: 0,
+        'failures_total{reason="timeout"}': 0,
+        'failures_total{reason="connection"}': 0,
+        'failures_total{reason="rejection"}': 0,
+        'failures_total{reason="memory"}': 0,
       });
-
-      // The log is written a little later than the response.
-      await service.waitForLog(({ msg }) => msg === 'API key banned');
-      expect(service.logs().filter(({ msg }) => msg === 'API key banned')).toEqual([
-        expect.objectContaining({ level: 40, ownerId: id, keyId }),
-      ]);
-      await redis.signal('SIGSTOP');
-      expect((await request()).status).toBe(429);
-      expect(await readMetrics()).toMatchObject({
-        pets_redis_circuit_open: 1,
-        'pets_redis_failures_total{reason="timeout"}': expect.any(Number) as number,
-      });
-      await redis.signal('SIGCONT');
-      await askUntil(
-        () => send(service, '/health/ready'),
-        ({ json }) => json.status === 'ok',
-      );
-      expect(await readMetrics()).toMatchObject({ pets_redis_circuit_open: 0 });
     });
 
     test('exits at once with 0 while Redis hangs', async () => {

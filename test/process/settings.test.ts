@@ -130,17 +130,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ],
   ['REDIS_COMMAND_TIMEOUT_SECONDS', /seconds from 0.01 to 1/, '0', '1.1', '100ms'],
   ['DATABASE_POOL_SIZE', /integer from 1 to 1000/, '0', '1001', 'many'],
-  ['DATABASE_QUEUE_SIZE', /integer from 1 to 100000/, '0', '100001', 'many'],
-  ['MAX_CONNECTIONS', /integer from 1 to 1000000/, '0', '1000001', 'many'],
-  ['MAX_CONNECTIONS_PER_ADDRESS', /integer from 1 to 1000000/, '0', '1000001', 'many'],
   ['MAX_REQUESTS_IN_PROGRESS', /integer from 1 to 100000/, '0', '100001', '1e3'],
-  ['MAX_UNAUTHENTICATED_REQUESTS', /integer from 1 to 100000/, '0', '100001', 'all'],
-  ['MAX_UNSENT_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', '1.5'],
-  ['MAX_ARRIVING_MEBIBYTES', /integer from 1 to 65536/, '0', '65537', 'none'],
-  ['MAX_UPLOAD_MEBIBYTES', /integer from 1 to 1024/, '0', '1025', 'none'],
-  ['DATABASE_LOOKUP_POOL_SIZE', /integer from 1 to 100/, '0', '101', 'many'],
-  ['KEY_CACHE_SIZE', /integer from 1 to 10000000/, '0', '10000001', 'many'],
-  ['READINESS_TIMEOUT_SECONDS', /seconds from 0.05 to 60/, '0', '61'],
   ['MIGRATE_ON_START', /one of true, false/, 'yes', '1', 'TRUE'],
   ['DOCS', /one of true, false/, 'yes', '1', 'TRUE'],
   [
@@ -158,14 +148,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ],
   ['LOG_LEVEL', /one of trace, debug, info, warn, error, fatal, silent/, 'verbose', 'INFO', '30'],
   ['SHUTDOWN_DELAY_SECONDS', /seconds from 0 to 600/, '-1', '601', '5s'],
-  ['SHUTDOWN_GRACE_SECONDS', /seconds from 0 to 600/, 'x', 'Infinity'],
   ['HEADERS_TIMEOUT_SECONDS', /seconds from 0.1 to 600/, '0', '601'],
-  ['REQUEST_TIMEOUT_SECONDS', /seconds from 0.1 to 3600/, '0', '3601'],
-  ['KEEP_ALIVE_TIMEOUT_SECONDS', /seconds from 0.1 to 3600/, '0', 'x'],
-  ['STALLED_CONNECTION_TIMEOUT_SECONDS', /seconds from 0.1 to 3600/, '0', 'x'],
-  ['DATABASE_STATEMENT_TIMEOUT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
-  ['DATABASE_POOL_WAIT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
-  ['DATABASE_LOCK_TIMEOUT_SECONDS', /seconds from 0.1 to 60/, '0', '61'],
 ])(
   '%s is rejected with one line that contains its name and the expected value',
   (name, expected, ...values) => {
@@ -177,39 +160,6 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     }
   },
 );
-
-describe('several invalid settings', () => {
-  const linesOf = (environment: Record<string, string>): string[] =>
-    rejectionOf(environment)
-      .split('\n')
-      .map((line) => line.replace(/ is invalid: expected .+$/, ''));
-
-  test('are rejected at once, with one line for each', () => {
-    expect(
-      linesOf({
-        PORT: 'x',
-        HEADERS_TIMEOUT_SECONDS: '0',
-        PUBLIC_URL: 'example.org',
-        TRUST_PROXY: 'proxy',
-        CORS_ORIGINS: '*',
-        DATABASE_URL: 'db',
-        DATABASE_POOL_SIZE: '0',
-        MIGRATE_ON_START: 'yes',
-        REDIS_PREFIX: '{a}',
-        REDIS_COMMAND_TIMEOUT_SECONDS: '2',
-        REDIS_URL_FILE: '/none',
-        BAN_SECONDS: '5m',
-        MAX_CONNECTIONS: '0',
-        LOG_LEVEL: 'loud',
-      }).sort(),
-    ).toEqual([
-      ...['BAN_SECONDS', 'CORS_ORIGINS', 'DATABASE_POOL_SIZE'],
-      ...['DATABASE_URL', 'HEADERS_TIMEOUT_SECONDS', 'LOG_LEVEL', 'MAX_CONNECTIONS'],
-      ...['MIGRATE_ON_START', 'PORT', 'PUBLIC_URL', 'REDIS_COMMAND_TIMEOUT_SECONDS'],
-      ...['REDIS_PREFIX', 'REDIS_URL_FILE', 'TRUST_PROXY'],
-    ]);
-  });
-});
 
 describe('REDIS_URL', () => {
   test.each([

@@ -190,28 +190,6 @@ describe('requests in progress get a response, and no new connection is accepted
   }
 });
 
-test('GET /health/ready › 503 when a shutdown begins while the database query runs', async () => {
-  const relay = await Relay.open(database.url);
-  const { service } = await start({
-    DATABASE_URL: relay.url,
-    READINESS_TIMEOUT_SECONDS: '20',
-    DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
-    SHUTDOWN_DELAY_SECONDS: '3',
-  });
-  expect((await send(service, '/health/ready')).status).toBe(200);
-  relay.slow(1_500);
-  const [{ now }] = (await database.query('SELECT now()')) as [{ now: Date }];
-  const ready = send(service, '/health/ready');
-  const query = `SELECT FROM pg_stat_activity
-                  WHERE datname = current_database() AND query LIKE '%transaction_read_only%' AND query_start > $1`;
-  while ((await database.query(query, [now])).length === 0) await sleep(20);
-  const stopped = stop(service);
-  await stopping(service);
-  const { status, json } = await ready;
-  expect([status, json.checks.shutdown]).toEqual([503, 'in progress']);
-  expect((await stopped).code).toBe(0);
-});
-
 test('a signal while migrations wait for a lock stops the service after the migrations', async () => {
   const empty = await createDatabase({ template: 'template0' });
   // The service waits for this lock as if another process migrated.

@@ -1,9 +1,9 @@
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
-import { Relay } from '../harness/database/relay.js';
 import { askUntil, inParallel, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
+import { metric } from '../harness/service/metrics.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 /** Longer than the default, because a busy machine can pause a process for 0.3 seconds. */
@@ -176,14 +176,6 @@ describeWithRedis('under load', () => {
     expect(changes().slice(before)).toEqual([]);
   });
 
-  it('a service that stops closes its connection to Redis', async () => {
-    const before = await redis.connections();
-    const replica = await startReplica();
-    await redis.untilConnections(before + 1);
-    await replica.close();
-    await redis.untilConnections(before);
-  });
-
   it('out of memory, owners are still counted in Redis, addresses in the process, without a 5xx', async () => {
     const { id, ask } = await newCaller(20);
     const before = changes().length;
@@ -211,8 +203,10 @@ describeWithRedis('under load', () => {
     await readinessIs('degraded');
     const { status, json } = await send(service, '/health/ready');
     expect([status, json.checks]).toMatchObject([200, { redis: 'down', database: 'up' }]);
+    expect(await metric(service, 'pets_redis_circuit_open')).toBe(1);
     await redis.start();
     await readinessIs('ok');
+    expect(await metric(service, 'pets_redis_circuit_open')).toBe(0);
   });
 });
 
@@ -232,40 +226,5 @@ describeWithRedis('Redis is unavailable at start', () => {
     await service.waitForLog(({ msg }) => msg === 'Counting rate limits in Redis again');
     expect(changes().at(-1)).toBe('30 Counting rate limits in Redis again');
     expect(limitsOf(await ask()).remaining).toBe(4);
-  });
-});
-
-describeWithRedis('Redis fails over behind one address', () => {
-  let master: RedisServer;
-
-  beforeAll(async () => {
-    [redis, master] = await Promise.all([startRedis(), startRedis()]);
-  });
-  afterAll(() => Promise.all([stop(), master.close()]));
-
-  it('the service counts in the new master, although the old one keeps the connection', async () => {
-    const relay = await Relay.open(redis.url);
-    service = await startReplica(relay.url.replace(/\/$/, ''));
-    const { ask } = await newCaller(100);
-    expect(limitsOf(await ask()).remaining).toBe(99);
-    relay.redirect(master.url);
-    await redis.client.replicaof('127.0.0.1', master.port);
-    await ask();
-    await readinessIs('ok');
-    await ask();
-    expect(await master.client.keys('aas:{owner:*}')).toHaveLength(1);
-  });
-});
-
-describeWithRedis('Redis is set to evict', () => {
-  beforeAll(() => start({ args: ['--maxmemory-policy', 'allkeys-lru'] }));
-  afterAll(stop);
-
-  it('the log contains one warning, however often the service connects', async () => {
-    await redis.client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    // A new connection sends INFO before it is used for counters.
-    await service.waitForLog(({ msg }) => msg === 'Counting rate limits in Redis again');
-    const warnings = service.logs().filter(({ msg = '' }) => msg.startsWith('Redis evicts'));
-    expect(warnings).toHaveLength(1);
   });
 });

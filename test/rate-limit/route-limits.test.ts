@@ -2,10 +2,8 @@ import { unknownKey } from '../harness/database/api-keys.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
-import { featureFile, useStore } from '../harness/http/store.js';
-import { describeWithRedisClock, startRedis } from '../harness/processes/redis.js';
+import { useStore } from '../harness/http/store.js';
 import { limitsOf, rateLimitHeaders, sequentially } from '../harness/rate-limit/limits.js';
-import { START_MS, startService, type TestService } from '../harness/service/service.js';
 
 const THROTTLED = '/v1/reports/monthly';
 
@@ -162,28 +160,5 @@ describe.each(['/v1/plain/open', '/v1/open/open'])('GET %s with @Public()', (pat
       expect(response.status).toBe(200);
       expect(limitsOf(response).remaining).toBe(remaining - 1 - index);
     }
-  });
-});
-
-describeWithRedisClock('GET of a route with @Throttle() and REDIS_URL', () => {
-  it('429 over the limit, counted over two replicas in the hash of the owner', async () => {
-    const redis = await startRedis({ nowMs: START_MS });
-    const options = {
-      database: store.database,
-      env: { REDIS_URL: redis.url },
-      features: featureFile('throttled-routes'),
-    };
-    const replicas: TestService[] = [await startService(options), await startService(options)];
-    const limits = { perMinute: 10, perDay: 100 };
-    const { id, key } = await createOwner(store.database, { limits });
-    const statuses: number[] = [];
-    for (const replica of [...replicas, ...replicas]) {
-      statuses.push((await new ApiClient(replica, key).get(THROTTLED)).status);
-    }
-    expect(statuses).toEqual([200, 200, 429, 429]);
-    const fields = ['minute', 'day', 'route:GET reports/monthly'];
-    expect(await redis.client.hkeys(`aas:{owner:${id}}`)).toEqual(expect.arrayContaining(fields));
-    for (const replica of replicas) await replica.close();
-    await redis.close();
   });
 });

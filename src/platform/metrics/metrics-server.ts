@@ -1,24 +1,17 @@
 import { createServer, type Server } from 'node:http';
-import type { Socket } from 'node:net';
 import { register } from 'prom-client';
 
-/** Scrapers need one or two. Each uses an open file and memory that the main listener needs. */
-const MAX_CONNECTIONS = 32;
-/** A scrape takes milliseconds. */
+/** A scrape takes milliseconds. Also closes a connection whose client sends or reads nothing. */
 const TIMEOUT_MS = 2_000;
+/** Scrapers need one or two. Each uses an open file that the main listener needs. */
+const MAX_CONNECTIONS = 256;
 
 /**
- * Returns the metrics listener, which sends the text that `read` returns. It is separate, so that callers of the API cannot reach it. Each
- * connection serves one request. A new connection over the limit closes the oldest one, so that
- * connections that send or read nothing do not keep a scraper out.
+ * Returns the metrics listener, which sends the text that `read` returns. It is separate, so that
+ * callers of the API cannot reach it. Each connection serves one request.
  */
 export function createMetricsServer(read: () => Promise<string>): Server {
-  const options = {
-    requestTimeout: TIMEOUT_MS,
-    headersTimeout: TIMEOUT_MS,
-    connectionsCheckingInterval: TIMEOUT_MS,
-  };
-  const server = createServer(options, (request, response) => {
+  const server = createServer((request, response) => {
     response.setHeader('Connection', 'close');
     response.setHeader('X-Content-Type-Options', 'nosniff');
     if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
@@ -30,14 +23,6 @@ export function createMetricsServer(read: () => Promise<string>): Server {
       () => response.writeHead(500).end(),
     );
   });
-  // Also closes a connection whose client does not read.
-  server.timeout = TIMEOUT_MS;
-  const open = new Set<Socket>();
-  server.on('connection', (socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-    const [oldest] = open;
-    if (open.size > MAX_CONNECTIONS) oldest?.destroy();
-  });
-  return server;
+  server.maxConnections = MAX_CONNECTIONS;
+  return server.setTimeout(TIMEOUT_MS);
 }

@@ -4,13 +4,12 @@ import { EventsModule } from '../events/events.module.js';
 import { HealthModule } from '../health/health.module.js';
 import { RateLimitModule } from '../rate-limit/rate-limit.module.js';
 import { CallerMetrics } from './caller-metrics.js';
-import { ReadinessMetrics } from './readiness-metrics.js';
 import { ResourceMetrics } from './resource-metrics.js';
 import { ServiceMetrics } from './service-metrics.js';
 
 @Module({
   imports: [AuthModule, EventsModule, HealthModule, RateLimitModule],
-  providers: [ServiceMetrics, CallerMetrics, ReadinessMetrics, ResourceMetrics],
+  providers: [ServiceMetrics, CallerMetrics, ResourceMetrics],
   exports: [ServiceMetrics],
 })
 export class MetricsModule {}

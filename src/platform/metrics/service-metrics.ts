@@ -3,10 +3,6 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, register, Registry } 
 import { routeOf } from '../http/request/request-context.js';
 import type { Request, Response } from '../http/request/request.js';
 
-const DURATION_BUCKETS_SECONDS = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5,
-];
-
 /** Callers can invent methods. As OpenTelemetry specifies, all others share one label. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -23,7 +19,7 @@ export class ServiceMetrics {
     name: 'http_server_request_duration_seconds',
     help: 'Time from the end of a request head to the end of its response',
     labelNames: ['http_request_method', 'http_route', 'http_response_status_code'],
-    buckets: DURATION_BUCKETS_SECONDS,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers: [this.registry],
   });
 
