@@ -31,7 +31,7 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
 
   constructor(
     settings: Settings,
-    private readonly connections: Connections,
+    connections: Connections,
     private readonly bodies: ArrivingBodies,
     private readonly pool: BoundedPool,
     private readonly authenticator: Authenticator,
@@ -79,7 +79,7 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
     }
     const bound = this.exceededBound(request);
     if (bound) {
-      this.reject(request, response, bound);
+      this.reject(response, bound);
       return;
     }
     request.isInProgress = true;
@@ -109,9 +109,8 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
     return hasRoom ? undefined : 'requests_in_progress';
   }
 
-  private reject(request: Request, response: Response, bound: keyof Overload['shed']): void {
+  private reject(response: Response, bound: keyof Overload['shed']): void {
     this.shed[bound]++;
-    response.once('close', () => this.connections.pauseReading(request));
     sendError(response, serviceOverloaded(`limit reached: ${bound}`));
   }
 }

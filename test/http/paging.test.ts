@@ -35,12 +35,10 @@ describe('PageCursor', () => {
   const byId = new PageCursor('bigint');
 
   it('reads every position that it writes, with the same filters', async () => {
-    const all = new PageCursor('bigint', 'integer', 'double', 'text', 'uuid', 'timestamp');
+    const all = new PageCursor('bigint', 'text', 'uuid', 'timestamp');
     const bound = (date: string) => new Date(`${date}Z`);
     const position = fc.tuple(
       fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
-      fc.integer(),
-      fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0),
       fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\0', '')),
       fc.uuid(),
       fc.date({
@@ -68,8 +66,6 @@ describe('PageCursor', () => {
       ['1:', '1,2,3:'],
     ],
     [['bigint'], ['1', '1,2:', '9223372036854775808:', '-9223372036854775809:']],
-    [['integer'], ['2147483648:', '-2147483649:', '1.5:', '1e1:', ':']],
-    [['double'], ['Infinity:', 'NaN:', 'x:']],
     [['text'], ['%00:', '%E0:', '%61:', ':']],
     [['uuid'], ['x:', '0b7c2f6e5a0e4f0e9a556c1d3c1a7f42:']],
     [['timestamp'], ['253402300800000:', '-62135596800001:', 'NaN:']],
@@ -80,10 +76,10 @@ describe('PageCursor', () => {
     }
   });
 
-  it('reads integers and timestamps at their limits', () => {
-    const limits = new PageCursor('integer', 'integer', 'timestamp', 'timestamp');
-    const text = '2147483647,-2147483648,253402300799999,-62135596800000:';
-    expect(limits.positionOf(query({ cursor: encoded(text) }))).toHaveLength(4);
+  it('reads timestamps at their limits', () => {
+    const limits = new PageCursor('timestamp', 'timestamp');
+    const text = '253402300799999,-62135596800000:';
+    expect(limits.positionOf(query({ cursor: encoded(text) }))).toHaveLength(2);
   });
 
   it('has no position without a cursor, and 400 invalid_cursor for one that is not text', () => {

@@ -7,8 +7,6 @@ interface Notation {
   parse: (text: string) => unknown;
 }
 
-const INT32_MIN = -(2 ** 31);
-const INT32_MAX = 2 ** 31 - 1;
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 const FIRST_TIMESTAMP_MS = Date.parse('0001-01-01T00:00:00Z');
 const LAST_TIMESTAMP_MS = Date.parse('9999-12-31T23:59:59.999Z');
@@ -16,18 +14,6 @@ const LAST_TIMESTAMP_MS = Date.parse('9999-12-31T23:59:59.999Z');
 /** The types of sort columns by their names in PostgreSQL. A sort column is never null. */
 export const SORT_COLUMNS = {
   bigint: { write: String, parse: parseInt64 },
-  integer: {
-    write: String,
-    parse: (text) => {
-      const value = Number(text);
-      const isInt32 = Number.isInteger(value) && value >= INT32_MIN && value <= INT32_MAX;
-      return isInt32 ? value : undefined;
-    },
-  },
-  double: {
-    write: String,
-    parse: (text) => (Number.isFinite(Number(text)) ? Number(text) : undefined),
-  },
   text: { write: writeText, parse: parseText },
   uuid: { write: String, parse: (text) => (UUID.test(text) ? text : undefined) },
   /** In milliseconds: a column with microseconds would skip or repeat rows. */

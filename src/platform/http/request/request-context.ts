@@ -27,8 +27,8 @@ export class RequestContext implements NestMiddleware {
   use(request: Request, response: Response, next: NextFunction): void {
     request.receivedAt = performance.now();
     request.id = requestId(request.headers['x-request-id']);
-    request.traceId =
-      traceId(request.headers['traceparent']) ?? trace.getActiveSpan()?.spanContext().traceId;
+    const [, traceId] = TRACE_PARENT.exec(String(request.headers['traceparent'])) ?? [];
+    request.traceId = traceId ?? trace.getActiveSpan()?.spanContext().traceId;
     // Read now, because a disconnected socket has no address.
     request.clientAddress = clientAddress(request);
     response.setHeader('X-Request-Id', request.id);
@@ -78,25 +78,9 @@ export function hasBody(request: Request): boolean {
   return (length !== undefined && !/^0+$/.test(length)) || 'transfer-encoding' in request.headers;
 }
 
-/** Returns the decoded path of a URL without its query, undefined when it cannot be decoded. */
-export function decodedPath(url: string): string | undefined {
-  const query = url.indexOf('?');
-  const path = query < 0 ? url : url.slice(0, query);
-  if (!path.includes('%')) return path;
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Returns the address that limits per client apply to: an IPv4 address or an IPv6 /64 network. */
 export function clientNetwork(address: string | undefined): string {
   return address === undefined ? 'unknown' : normalizeIp(address, IPV6_NETWORK_BITS);
-}
-
-function traceId(header: string | string[] | undefined): string | undefined {
-  return typeof header === 'string' ? TRACE_PARENT.exec(header)?.[1] : undefined;
 }
 
 /** Returns the client's address, from `X-Forwarded-For` as far as TRUST_PROXY allows. */

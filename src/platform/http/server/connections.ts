@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
@@ -26,8 +25,6 @@ export interface ResponseObserver {
 const CHECK_INTERVAL_MS = 500;
 /** Open files for everything except client connections and connections to the database. */
 const RESERVED_FILES = 96;
-/** Random, so that the clients do not return all at once. */
-const SHED_PAUSE_MS = { min: 400, max: 900 };
 
 /**
  * Tracks the connections of the main listener and enforces their limits. A connection has one
@@ -115,21 +112,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
     return this.bySocket.get(socket)?.response?.req;
   }
 
-  /**
-   * Stops reading from the connection of a shed request for a time, so that a client that ignores
-   * `Retry-After` costs little. Other clients share the connections of trusted proxies.
-   */
-  pauseReading({ socket }: Request): void {
-    if (socket.destroyed || this.isTrustedProxy(socket.remoteAddress ?? '')) return;
-    socket.pause();
-    const resume = (): void => {
-      clearTimeout(timer);
-      socket.off('close', resume).resume();
-    };
-    const timer = setTimeout(resume, randomInt(SHED_PAUSE_MS.min, SHED_PAUSE_MS.max)).unref();
-    socket.once('close', resume);
-  }
-
   /** Closes the connections on which no byte has arrived yet. */
   closeUnused(): void {
     for (const { socket } of this.idle) if (socket.bytesRead === 0) socket.destroy();
@@ -137,13 +119,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
 
   closeAll(): void {
     for (const socket of this.bySocket.keys()) socket.destroy();
-  }
-
-  /** Whether an address belongs to a proxy, which many clients share. */
-  private isTrustedProxy(address: string): boolean {
-    const express = this.host.httpAdapter.getInstance<Express>();
-    const trusts = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
-    return trusts(address, 0);
   }
 
   private end(response: Response): void {
@@ -160,8 +135,10 @@ export class Connections implements NestMiddleware, OnModuleInit {
     const { remoteAddress = '' } = socket;
     const address = clientNetwork(remoteAddress);
     const sameAddress = this.byAddress.get(address) ?? new Set();
-    const isProxy = this.isTrustedProxy(remoteAddress);
-    const maxOfAddress = isProxy ? Infinity : this.maxConnectionsPerAddress;
+    const express = this.host.httpAdapter.getInstance<Express>();
+    // Many clients share the address of a trusted proxy.
+    const isProxy = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
+    const maxOfAddress = isProxy(remoteAddress, 0) ? Infinity : this.maxConnectionsPerAddress;
     // The address first: a client over its own limit must not close connections of others.
     const hasRoom =
       remoteAddress !== '' &&
@@ -212,20 +189,17 @@ export class Connections implements NestMiddleware, OnModuleInit {
     if (sameAddress?.size === 0) this.byAddress.delete(address);
   }
 
+  /** Closes the oldest connections until the responses of the others are within the limit. */
   private boundUnsentBytes(): void {
-    let unsentBytes = 0;
-    const unsent: { socket: Socket; bytes: number }[] = [];
-    for (const { socket, response } of this.bySocket.values()) {
-      // What this process buffers until the client reads it.
-      const bytes = (response ?? socket).writableLength;
-      if (bytes === 0) continue;
-      unsentBytes += bytes;
-      unsent.push({ socket, bytes });
-    }
-    // Closes the oldest until the others are within the limit.
+    // What this process buffers until the client reads it.
+    const unsent = Array.from(this.bySocket.values(), ({ socket, response }) => ({
+      socket,
+      bytes: (response ?? socket).writableLength,
+    })).filter(({ bytes }) => bytes > 0);
+    let total = unsent.reduce((sum, { bytes }) => sum + bytes, 0);
     for (const { socket, bytes } of unsent) {
-      if (unsentBytes <= this.maxUnsentBytes) break;
-      unsentBytes -= bytes;
+      if (total <= this.maxUnsentBytes) break;
+      total -= bytes;
       this.closed.unsent_responses++;
       socket.destroy();
     }

@@ -9,7 +9,7 @@ import { ServiceError } from '../../errors/service-error.js';
 import type { PublicUrl } from '../routing/public-url.js';
 import { allowPrivateCaching, sendBody, sendError, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
-import { decodedPath, hasBody } from '../request/request-context.js';
+import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
@@ -166,5 +166,10 @@ const SCHEME_AND_AUTHORITY = /^https?:\/\/[^/?#]+/i;
 function routableUrl(target: string): string {
   const url = target.startsWith('/') ? target : target.replace(SCHEME_AND_AUTHORITY, '') || '/';
   if (!ORIGIN_FORM.test(url)) return UNROUTABLE;
-  return url.includes('%') && decodedPath(url) === undefined ? UNROUTABLE : url;
+  try {
+    if (url.includes('%')) decodeURIComponent(url.split('?', 1)[0] ?? '');
+    return url;
+  } catch {
+    return UNROUTABLE;
+  }
 }
