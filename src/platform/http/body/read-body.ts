@@ -53,7 +53,6 @@ function checkMediaType(request: Request): void {
 function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
-  const startedAt = performance.now();
   request.waitsForBody = true;
   return new Promise<Buffer>((resolve, reject) => {
     const body = arriving.add(request.callerId, end);
@@ -66,7 +65,6 @@ function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffe
     function end(error?: ServiceError): void {
       request.off('data', receive);
       request.waitsForBody = false;
-      request.bodyMs = performance.now() - startedAt;
       arriving.remove(body);
       if (error) reject(error);
       else resolve(Buffer.concat(chunks));
