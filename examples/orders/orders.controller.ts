@@ -8,9 +8,9 @@ import { INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js
 import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
 import { IdempotencyKey } from '../platform/idempotency/idempotency-key.decorator.js';
 import { NewOrder } from './dto/new-order.dto.js';
-import { PET_NOT_FOUND, PET_SOLD } from '../pets/pets.errors.js';
+import { PET_NOT_FOUND } from '../pets/pets.errors.js';
 import { Order, type PublicOrder } from './order.entity.js';
-import { ORDER_NOT_FOUND, orderNotFound } from './orders.errors.js';
+import { ORDER_NOT_FOUND, orderNotFound, PET_SOLD } from './orders.errors.js';
 import { OrdersService } from './orders.service.js';
 
 @Controller({ path: 'orders', version: '1' })

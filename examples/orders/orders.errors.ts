@@ -1,8 +1,13 @@
 import { ServiceError } from '../platform/errors/service-error.js';
 
-/** The public message, also used by the interface description. */
+// The public messages, also used by the interface description.
 export const ORDER_NOT_FOUND = 'You have no order with this identifier.';
+export const PET_SOLD = 'The animal is already sold.';
 
 export function orderNotFound(): ServiceError {
   return new ServiceError('not_found', ORDER_NOT_FOUND);
+}
+
+export function petSold(): ServiceError {
+  return new ServiceError('conflict', PET_SOLD);
 }

@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { EventsModule } from '../platform/events/events.module.js';
 import { IdempotencyModule } from '../platform/idempotency/idempotency.module.js';
-import { PetsModule } from '../pets/pets.module.js';
 import { OrderConfirmations } from './order-confirmations.js';
 import { Order } from './order.entity.js';
 import { OrdersController } from './orders.controller.js';
@@ -11,7 +10,7 @@ import { OrdersService } from './orders.service.js';
 import { SalesService } from './sales.service.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Order]), EventsModule, IdempotencyModule, PetsModule],
+  imports: [TypeOrmModule.forFeature([Order]), EventsModule, IdempotencyModule],
   controllers: [OrdersController],
   providers: [OrdersService, SalesService, OrderConfirmations, OrdersRepository],
 })

@@ -10,6 +10,9 @@ const FIND = `SELECT ${COLUMNS} FROM orders WHERE id = $1 AND owner_id = $2`;
 
 const INSERT = `INSERT INTO orders (pet_id, owner_id) VALUES ($1, $2) RETURNING ${COLUMNS}`;
 
+/** Waits for another transaction that changes the animal, and then sees its status. */
+const MARK_SOLD = `UPDATE pets SET status = 'sold' WHERE id = $1 AND status <> 'sold' RETURNING id`;
+
 const CONFIRM =
   'UPDATE orders SET confirmed_at = $2 WHERE id = $1 AND confirmed_at IS NULL RETURNING id';
 
@@ -28,6 +31,11 @@ export class OrdersRepository {
     const rows = await queryRows<PublicOrder>(transaction, INSERT, [petId, ownerId]);
     const [order] = rows as [PublicOrder];
     return order;
+  }
+
+  /** Returns whether there was an animal with this id that was not sold. */
+  async markSold(petId: bigint, transaction: EntityManager): Promise<boolean> {
+    return (await queryRows(transaction, MARK_SOLD, [petId])).length > 0;
   }
 
   /** Returns whether the order was not confirmed before. */

@@ -10,6 +10,5 @@ import { PetsService } from './pets.service.js';
   imports: [TypeOrmModule.forFeature([Pet]), IdempotencyModule],
   controllers: [PetsController],
   providers: [PetsService, PetsRepository],
-  exports: [PetsService],
 })
 export class PetsModule {}

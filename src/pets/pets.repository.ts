@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { PipelinedStatements } from '../platform/database/pipelining/pipelined-statements.js';
-import { queryRows } from '../platform/database/sql.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
 import type { PetStatus } from './pet-status.js';
@@ -26,10 +25,6 @@ const FIND = `SELECT ${COLUMNS} FROM pets WHERE id = $1`;
 const INSERT = `
   INSERT INTO pets (name, category_id, status, created_by_key_id)
   VALUES ($1, $2, $3, $4) RETURNING ${COLUMNS}`;
-
-/** Waits for another transaction that changes the animal, and then sees its status. */
-const MARK_SOLD = `
-  UPDATE pets SET status = 'sold' WHERE id = $1 AND status <> 'sold' RETURNING ${COLUMNS}`;
 
 type Columns = [id: bigint, name: string, categoryId: bigint, status: PetStatus];
 
@@ -64,16 +59,5 @@ export class PetsRepository {
     const rows = await this.statements.insert(INSERT, values, toPet, transaction);
     const [pet] = rows as [PublicPet];
     return pet;
-  }
-
-  /** Returns the animal, or null if there is none with this id that is not sold. */
-  async markSold(id: bigint, transaction: EntityManager): Promise<PublicPet | null> {
-    const [pet] = await queryRows<PublicPet>(transaction, MARK_SOLD, [id]);
-    return pet ?? null;
-  }
-
-  /** Returns whether the animal exists, as the transaction sees it. */
-  async exists(id: bigint, transaction: EntityManager): Promise<boolean> {
-    return (await queryRows(transaction, FIND, [id])).length > 0;
   }
 }

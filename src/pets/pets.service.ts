@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import type { CachedKey } from '../platform/access/cached-key.js';
 import { PageCursor } from '../platform/http/paging/page-cursor.js';
 import { Idempotency } from '../platform/idempotency/idempotency.js';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
-import { petNotFound, petSold } from './pets.errors.js';
+import { petNotFound } from './pets.errors.js';
 import { PetsRepository } from './pets.repository.js';
 
 const BY_ID = new PageCursor('bigint');
@@ -45,15 +44,5 @@ export class PetsService {
     const pet = await this.pets.findById(id);
     if (!pet) throw petNotFound();
     return pet;
-  }
-
-  /**
-   * Marks an animal as sold, as part of a transaction of another feature. @throws ServiceError
-   * pet_not_found, or conflict if the animal is sold
-   */
-  async markSold(id: bigint, transaction: EntityManager): Promise<PublicPet> {
-    const pet = await this.pets.markSold(id, transaction);
-    if (pet) return pet;
-    throw (await this.pets.exists(id, transaction)) ? petSold() : petNotFound();
   }
 }
