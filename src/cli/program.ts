@@ -27,7 +27,7 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 /** Returns all commands. They throw CommanderError instead of ending the process. */
-export function createProgram(): Command {
+function createProgram(): Command {
   const program = new Command('pets')
     .description('Manage the API keys, owners and database of the animal adoption store.')
     .version(VERSION, '--version', 'print the version')

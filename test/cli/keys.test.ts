@@ -294,15 +294,16 @@ describe('keys revoke', () => {
     expect(await statuses()).toEqual([[1, 'active']]);
   });
 
-  test.each([
-    ['another name', () => 'pets', 1],
-    ['the name of the database', () => database.name, 0],
-  ])('when the operator types %s', async (_what, typed, exitCode) => {
+  test('when the operator types the name of the database', async () => {
     await insertKey();
-    const { code, screen } = await runInTerminal(cli, ['keys', 'revoke', '1'], `${typed()}\r`);
+    const { code, screen } = await runInTerminal(
+      cli,
+      ['keys', 'revoke', '1'],
+      `${database.name}\r`,
+    );
     expect(screen).toContain(`This revokes key 1 of acme in ${database.name} on `);
-    expect(code).toBe(exitCode);
-    expect(await statuses()).toEqual([[1, code === 0 ? 'revoked' : 'active']]);
+    expect(code).toBe(0);
+    expect(await statuses()).toEqual([[1, 'revoked']]);
   });
 });
 

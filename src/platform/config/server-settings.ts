@@ -7,9 +7,6 @@ const SHUTDOWN = { min: 0, max: 600 };
 
 export type ServerSettings = Readonly<ReturnType<typeof readServerSettings>>;
 
-/** The addresses of the API. The URLs have no version segment and no trailing slash. */
-export type BaseAddresses = Pick<ServerSettings, 'host' | 'port' | 'publicUrl' | 'stagingUrl'>;
-
 export function readServerSettings(read: EnvironmentReader) {
   return {
     port: read.integer('PORT', 3000, PORT),

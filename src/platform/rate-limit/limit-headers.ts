@@ -7,7 +7,7 @@ import type { QuotaState, RateLimitDecision } from './limit-storage.js';
  * Returns the headers `X-RateLimit-*` for one window (`Reset` is a Unix time in seconds), and those
  * of draft-ietf-httpapi-ratelimit-headers for all windows.
  */
-export function limitHeaders(decision: RateLimitDecision): [name: string, value: string][] {
+function limitHeaders(decision: RateLimitDecision): [name: string, value: string][] {
   const windows = reportedWindows(decision);
   const window = windows.reduce(moreRestrictive);
   // During a ban, the headers show the per-minute limit, which is the first quota.
@@ -45,7 +45,7 @@ export function limitRejection(decision: RateLimitDecision): ServiceError {
 }
 
 /** Returns the whole seconds, at least 1, after which no window and no ban rejects the request. */
-export function retryAfterSeconds(decision: RateLimitDecision): number {
+function retryAfterSeconds(decision: RateLimitDecision): number {
   const { endsAtMs } = reportedWindows(decision).reduce(moreRestrictive);
   return Math.max(1, wholeSeconds(endsAtMs - decision.nowMs));
 }

@@ -16,7 +16,7 @@ const SHARE_OF_A_CALLER = 1 / 8;
 const LARGEST_UPLOADS = 8;
 
 /** A request that waits for its body. */
-export interface ArrivingBody {
+interface ArrivingBody {
   readonly callerId: string;
   /** At least 24 KB. */
   bytes: number;
