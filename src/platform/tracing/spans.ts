@@ -47,6 +47,8 @@ export async function traceStatement<Result>(
 
 /** Exports the spans that wait for it, if an SDK is registered. */
 export async function flushSpans(): Promise<void> {
-  interface Provider { getDelegate?: () => { forceFlush?: () => Promise<void> } }
+  interface Provider {
+    getDelegate?: () => { forceFlush?: () => Promise<void> };
+  }
   await (trace.getTracerProvider() as Provider).getDelegate?.().forceFlush?.();
 }

@@ -63,7 +63,9 @@ async function run(command, url) {
  * @param {(dataSource: DataSource) => Promise<Result>} work
  */
 async function withEntities(location, settings, work) {
-  const options = /** @type {DataSourceOptions} */ (dataSourceOptions(location.connection, settings));
+  const options = /** @type {DataSourceOptions} */ (
+    dataSourceOptions(location.connection, settings)
+  );
   const dataSource = new DataSource({ ...options, entities: await allEntities() });
   await dataSource.initialize();
   try {

@@ -78,7 +78,11 @@ async function serve(socket) {
     const { nowMs, job } = JSON.parse(line);
     if (nowMs !== undefined) clock.set(nowMs);
     if (job !== undefined) send(socket, await runJob(app, job));
-    else send(socket, nowMs === undefined ? { metrics: await app.get(ServiceMetrics).text() } : { nowMs });
+    else
+      send(
+        socket,
+        nowMs === undefined ? { metrics: await app.get(ServiceMetrics).text() } : { nowMs },
+      );
   }
   await app.close();
   socket.end();

@@ -53,6 +53,7 @@ function checkMediaType(request: Request): void {
 function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
+  const startedAt = performance.now();
   request.waitsForBody = true;
   return new Promise<Buffer>((resolve, reject) => {
     const body = arriving.add(request.callerId, end);
@@ -65,6 +66,7 @@ function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffe
     function end(error?: ServiceError): void {
       request.off('data', receive);
       request.waitsForBody = false;
+      request.bodyMs = performance.now() - startedAt;
       arriving.remove(body);
       if (error) reject(error);
       else resolve(Buffer.concat(chunks));

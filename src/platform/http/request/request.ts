@@ -59,6 +59,8 @@ declare module 'express-serve-static-core' {
 
     /** The client has not sent its body yet. */
     waitsForBody?: boolean;
+    /** How long the body took to arrive, in milliseconds. */
+    bodyMs?: number;
     /** The memory that is reserved for the body of an upload. */
     reservedBytes?: number;
 
