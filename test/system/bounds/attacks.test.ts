@@ -89,7 +89,6 @@ test('requests on new connections that are reset at once leave nothing behind', 
   await untilMetric(service, 'pets_connections', (value) => value === 0);
   await untilMetric(service, 'pets_requests_in_progress', (value) => value === 0);
   await expectServed();
-  expect((await send(service, '/docs')).status).toBe(200);
 });
 
 test('5,000 connections that pipeline 16 requests each: within the memory of a container', async () => {
@@ -114,22 +113,6 @@ test('thousands of bodies of 100 KiB, each one byte short: 503 for bodies over t
   await expectServed();
   expect(await metric(service, 'pets_arriving_body_bytes')).toBeLessThanOrEqual(32 * MEBIBYTE);
   expectMemory();
-});
-
-test('1,000 connections that flood: a new connection gets its response', async () => {
-  const opened = await openMany(1_000);
-  const request = requestHead('GET /v1/pets');
-  for (const socket of opened) {
-    socket.on('data', () => socket.write(request));
-    socket.write(request);
-  }
-  await untilMetric(
-    service,
-    'pets_shed_total{bound="unauthenticated_requests"}',
-    (value) => value > 0,
-  );
-  for (let probe = 0; probe < 5; probe++) await expectServed();
-  for (const socket of opened) socket.destroy();
 });
 
 test('slow readers of the documentation open no file', async () => {
