@@ -193,19 +193,6 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   };
 }
 
-/** Makes a replica of a Cluster the master. On a busy machine, Redis gives up after five seconds. */
-export async function failOverTo({ client }: RedisServer): Promise<void> {
-  for (let attempts = 1; ; attempts++) {
-    // Rejected if the replica has become the master in the meantime.
-    await client.call('CLUSTER', 'FAILOVER').catch(() => undefined);
-    try {
-      return await waitForReply(client, ['ROLE'], /^master/, 6_000);
-    } catch (error) {
-      if (attempts === 3) throw error;
-    }
-  }
-}
-
 /** Sends a command until its reply has an expected form. @throws Error after the time limit */
 export async function waitForReply(
   client: Redis,
