@@ -39,8 +39,7 @@ const FOR_FEATURES = [
   ...['errors', 'idempotency', 'events', 'http/validation', 'http/paging'],
   ...['http/openapi/decorators', 'database/database-errors', 'database/sql'],
   ...['database/transactions', 'database/pipelining/pipelined-statements', 'database/migrations'],
-  ...['http/routing/deprecation', 'http/routing/use-middleware', 'http/request/response-deadline'],
-  ...['http/response/handler-result', 'access/caller', 'access/cached-key', 'config/clock'],
+  ...['http/routing/deprecation', 'access/caller', 'access/cached-key', 'config/clock'],
   ...['access/caller-key\\.decorator', 'access/public\\.decorator', 'config/settings'],
 ];
 

@@ -1,7 +1,6 @@
 // @ts-check
 // Routes that wait for something other than the database.
 import { Controller, Get, Res, ServiceUnavailableException } from '@nestjs/common';
-import { ResponseDeadline } from '#dist/platform/http/response/response-deadline.js';
 import { decorate, feature } from './decorate.mjs';
 
 const NEVER = new Promise(() => undefined);
@@ -13,12 +12,6 @@ class SlowController {
   forgotten() {
     return undefined;
   }
-  patient() {
-    return new Promise((resolve) => setTimeout(resolve, 1_500, {}));
-  }
-  short() {
-    return NEVER;
-  }
   upstream() {
     throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
   }
@@ -29,8 +22,6 @@ class SlowController {
 decorate(SlowController, 'slow', Get('slow'));
 decorate(SlowController, 'forgotten', Get('forgotten'));
 Res()(SlowController.prototype, 'forgotten', 0);
-decorate(SlowController, 'patient', Get('patient'), ResponseDeadline(20_000));
-decorate(SlowController, 'short', Get('short'), ResponseDeadline(50));
 decorate(SlowController, 'upstream', Get('upstream'));
 decorate(SlowController, 'payments', Get('payments'));
 Controller({ path: 'slow', version: '1' })(SlowController);
