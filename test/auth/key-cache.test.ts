@@ -44,7 +44,7 @@ function asks(key: string): () => Promise<ApiResponse> {
 
 /** The number of lookups of the key. Every lookup contains its hash. */
 function lookUps(key: string): number {
-  return relay.timesSent(Buffer.from(hashKey(key), 'hex'));
+  return relay.timesSent(Buffer.from(hashKey(key)));
 }
 
 const live = (): Promise<ApiResponse> => store.anonymous.get('/health/live');
@@ -86,13 +86,6 @@ describe('GET /v1/nothing within five seconds after a change, for every key of t
   test('a change during a lookup in progress that began five seconds ago', async () => {
     const owner = await createOwner(store.database, { plan: 'free' });
     const ask = asks(owner.key);
-    // A connection that is opened later would get no response.
-    const connections = `SELECT FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'pets lookups'`;
-    while ((await store.query(connections)).length < 2) {
-      const others = [await createOwner(store.database), await createOwner(store.database)];
-      await Promise.all(others.map(({ key }) => asks(key)()));
-    }
     relay.hold();
     const found = relay.untilReceived(Buffer.from('free'));
     const first = ask();

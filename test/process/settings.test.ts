@@ -47,7 +47,6 @@ test('every setting has a default', () => {
       connection: undefined,
       poolSize: 10,
       queueSize: 500,
-      lookupPoolSize: 2,
       poolWaitMs: 2_000,
       statementTimeoutMs: 2_000,
       lockTimeoutMs: 2_000,

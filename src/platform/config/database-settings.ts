@@ -17,8 +17,6 @@ export function readDatabaseSettings(read: EnvironmentReader) {
     poolSize: read.integer('DATABASE_POOL_SIZE', 10, { min: 1, max: 1000 }),
     /** Calls that may wait for a connection. */
     queueSize: read.integer('DATABASE_QUEUE_SIZE', 500, { min: 1, max: 100_000 }),
-    /** Connections for lookups of API keys and readiness. */
-    lookupPoolSize: read.integer('DATABASE_LOOKUP_POOL_SIZE', 2, { min: 1, max: 100 }),
     poolWaitMs: read.seconds('DATABASE_POOL_WAIT_SECONDS', 2, TIMEOUT),
     statementTimeoutMs: read.seconds('DATABASE_STATEMENT_TIMEOUT_SECONDS', 2, TIMEOUT),
     lockTimeoutMs: read.seconds('DATABASE_LOCK_TIMEOUT_SECONDS', 2, TIMEOUT),

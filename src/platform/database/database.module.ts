@@ -1,4 +1,4 @@
-import { type DynamicModule, Global, Module } from '@nestjs/common';
+import { type DynamicModule, Global, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { Settings } from '../config/settings.js';
@@ -7,12 +7,12 @@ import { BoundedPool } from './pools/bounded-pool.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseErrors } from './database-errors.js';
 import { DatabaseLocation } from './database-location.js';
-import { LookupPool } from './pools/lookup-pool.js';
+import { DatabaseProbe } from './pools/database-probe.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
 import { EntityCheck } from './schema/entity-check.js';
 import { Transactions } from './transactions.js';
 
-/** The connections of all modules: those that serve requests, and those for lookups. */
+/** The connections of all modules. */
 @Global()
 @Module({})
 export class DatabaseModule {
@@ -20,9 +20,9 @@ export class DatabaseModule {
     const providers = [
       { provide: DatabaseLocation, useValue: location },
       { provide: ErrorTranslator, useClass: DatabaseErrors },
-      { provide: BoundedPool, inject: [DataSource], useFactory: poolOf },
+      { provide: BoundedPool, inject: [DataSource, DatabaseProbe], useFactory: openPool },
       EntityCheck,
-      LookupPool,
+      DatabaseProbe,
       PipelinedStatements,
       Transactions,
     ];
@@ -42,7 +42,15 @@ export class DatabaseModule {
   }
 }
 
-/** Returns the pool of the connections that serve requests. TypeORM closes it. */
-function poolOf({ driver }: DataSource): BoundedPool {
-  return (driver as unknown as { master: BoundedPool }).master;
+/** Returns the pool of the connections that serve requests, all open. TypeORM closes it. */
+async function openPool({ driver }: DataSource, probe: DatabaseProbe): Promise<BoundedPool> {
+  // First, in case the server allows fewer connections.
+  await probe.state();
+  const { master: pool } = driver as unknown as { master: BoundedPool };
+  const failure = await pool.open();
+  if (failure) {
+    const message = `Only ${pool.options.max} database connections: ${failure.message}`;
+    new Logger(DatabaseModule.name).warn(message);
+  }
+  return pool;
 }

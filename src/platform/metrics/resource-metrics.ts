@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { BoundedPool } from '../database/pools/bounded-pool.js';
-import { LookupPool } from '../database/pools/lookup-pool.js';
 import { EventDelivery } from '../events/event-delivery.js';
 import { Readiness } from '../health/readiness.js';
 import { Connections } from '../http/server/connections.js';
@@ -13,7 +12,6 @@ export class ResourceMetrics {
     metrics: ServiceMetrics,
     readiness: Readiness,
     pool: BoundedPool,
-    { pool: lookups }: LookupPool,
     connections: Connections,
     { attempts }: EventDelivery,
   ) {
@@ -57,16 +55,6 @@ export class ResourceMetrics {
       'db_client_connection_pending_requests',
       'Calls that wait for a connection of the pool. A call sends up to eight statements',
       () => pool.waitingCount,
-    );
-    metrics.gauge(
-      'pets_key_lookups_pending',
-      'Lookups of API keys that wait for a connection',
-      () => lookups.waitingCount,
-    );
-    metrics.counter(
-      'pets_key_lookups_rejected_total',
-      'Lookups of API keys that failed because the queue was full',
-      () => lookups.rejected,
     );
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../config/clock.js';
 import { Settings } from '../../config/settings.js';
-import { LookupPool } from '../../database/pools/lookup-pool.js';
+import { DatabaseProbe } from '../../database/pools/database-probe.js';
 import type { CachedKey } from '../cached-key.js';
 import { KeyLookupRepository } from './key-lookup.repository.js';
 
@@ -11,6 +11,8 @@ const REFRESH_AFTER_MS = 2_000;
 const MAX_AGE_MS = 4_000;
 /** While the database is unreachable, the last known state may be used until this age. */
 const MAX_AGE_UNREACHABLE_MS = 600_000;
+/** How long requests do not wait for a lookup after the database was unreachable. */
+const DOWN_FOR_MS = 3_000;
 
 /** A result of a lookup is as old as the lookup. `startedAtMs` is on the monotonic clock. */
 interface Lookup<Result> {
@@ -26,12 +28,14 @@ interface Lookup<Result> {
 export class KeyCache {
   private readonly entries = new Map<string, Lookup<CachedKey>>();
   private readonly lookups = new Map<string, Lookup<Promise<CachedKey | null>>>();
+  /** When the database was unreachable, on the monotonic clock, unless a lookup has succeeded since. */
+  private downAtMs = -Infinity;
   /** Cache hits, queries, and uses of older states while the database was unreachable. */
   readonly statistics = { hits: 0, queries: 0, stale: 0 };
 
   constructor(
     private readonly repository: KeyLookupRepository,
-    private readonly pool: LookupPool,
+    private readonly database: DatabaseProbe,
     private readonly clock: Clock,
     private readonly settings: Settings,
   ) {}
@@ -63,15 +67,16 @@ export class KeyCache {
   async get(hash: string): Promise<CachedKey | null> {
     const entry = this.entries.get(hash);
     const lookup = this.lookUp(hash);
-    const mayUse = ({ startedAtMs }: Lookup<CachedKey>): boolean =>
-      this.clock.monotonicMs() - startedAtMs <= MAX_AGE_UNREACHABLE_MS && this.pool.isUnreachable;
-    if (!entry || !mayUse(entry)) {
+    if (this.clock.monotonicMs() - this.downAtMs > DOWN_FOR_MS) {
       try {
         return await lookup;
       } catch (error) {
-        if (!entry || !mayUse(entry)) throw error;
+        if (!entry || (await this.database.state()) !== 'down') throw error;
+        this.downAtMs = this.clock.monotonicMs();
       }
     }
+    if (!entry || this.clock.monotonicMs() - entry.startedAtMs > MAX_AGE_UNREACHABLE_MS)
+      return lookup;
     this.statistics.stale++;
     return entry.result;
   }
@@ -85,6 +90,7 @@ export class KeyCache {
     const lookup = { startedAtMs, result: this.repository.findByHash(hash) };
     this.lookups.set(hash, lookup);
     const end = (key?: CachedKey | null): void => {
+      if (key !== undefined) this.downAtMs = -Infinity;
       // A later lookup has replaced this one.
       if (this.lookups.get(hash) !== lookup) return;
       this.lookups.delete(hash);

@@ -38,18 +38,10 @@ type ConnectCallback = Parameters<pg.Pool['connect']>[0];
 /** pg's connection pool, with a bound for the queue of calls that wait for a connection. */
 export class BoundedPool extends pg.Pool {
   readonly maxWaiting: number;
-  /** How often `connect` failed because the queue was full. */
-  rejected = 0;
-  /** When a connection was last returned without an error, by `performance.now()`. */
-  respondedAtMs = -Infinity;
 
   constructor(config: BoundedPoolConfig) {
     super(config);
     this.maxWaiting = config.maxWaiting;
-    // pg passes `undefined` when a connection is returned in order.
-    this.on('release', (error: unknown) => {
-      if (!error) this.respondedAtMs = performance.now();
-    });
   }
 
   /**
@@ -86,7 +78,6 @@ export class BoundedPool extends pg.Pool {
       return promisify((done: ConnectCallback) => this.connect(done))() as Promise<pg.PoolClient>;
     }
     if (this.isSaturated) {
-      this.rejected++;
       callback(new DatabaseQueueFullError(this.maxWaiting), undefined, () => undefined);
       return;
     }

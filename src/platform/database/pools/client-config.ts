@@ -10,7 +10,7 @@ export const CLIENT_TIMEOUT_MARGIN_MS = 250;
 /** The `application_name` of each kind of connection, as pg_stat_activity shows it. */
 export const APPLICATION_NAMES = {
   requests: 'pets',
-  lookups: 'pets lookups',
+  probes: 'pets probes',
   commands: 'pets cli',
   migrations: 'pets migrations',
 } as const;
@@ -21,8 +21,6 @@ export interface ConnectionUse {
   /** The number of connections. */
   poolSize?: number;
   statementTimeoutMs?: number;
-  /** PostgreSQL's settings of each session, in addition to its time limits. */
-  sessionSettings?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -37,14 +35,12 @@ export function connectionConfig(
     applicationName = APPLICATION_NAMES.requests,
     poolSize = settings.poolSize,
     statementTimeoutMs = settings.statementTimeoutMs,
-    sessionSettings,
   }: ConnectionUse = {},
 ): BoundedPoolConfig & PgClientConfig {
   const serverSettings = {
     statement_timeout: statementTimeoutMs,
     lock_timeout: settings.lockTimeoutMs,
     idle_in_transaction_session_timeout: 2 * statementTimeoutMs,
-    ...sessionSettings,
   };
   return {
     ...connection,

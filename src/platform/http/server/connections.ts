@@ -57,7 +57,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
     { bounds, database }: Settings,
     private readonly host: HttpAdapterHost,
   ) {
-    const files = openFilesLimit() - RESERVED_FILES - database.poolSize - database.lookupPoolSize;
+    const files = openFilesLimit() - RESERVED_FILES - database.poolSize;
     // Over this limit, the operating system would reject every new connection.
     this.maxConnections = Math.max(1, Math.min(bounds.maxConnections, files));
     this.maxConnectionsPerAddress =

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { holdPets, holdTable } from '../harness/database/database-lock.js';
+import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
+import { type Store, useStore } from '../harness/http/store.js';
+import { limitsOf, SECOND_MS } from '../harness/rate-limit/limits.js';
+
+const ask = ({ service }: Store, key: string, path = '/v1/nothing'): Promise<ApiResponse> =>
+  new ApiClient(service, key).get(path);
+
+const revoke = (store: Store, ownerId: string) =>
+  store.query('UPDATE api_keys SET revoked_at = now() WHERE owner_id = $1', [ownerId]);
+
+/** Expects 503 with the limits of the address. The request is not counted. */
+async function expectUnavailable(store: Store, response: ApiResponse): Promise<void> {
+  expectError(response, 503, 'service_unavailable');
+  expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  const { remaining } = limitsOf(await store.anonymous.get('/v1/nothing'));
+  expect(limitsOf(response)).toMatchObject({ limit: 300, remaining: remaining + 1 });
+}
+
+/** The database responds all the time, only not in time to what needs the locked table. */
+describe('while the database is overloaded', () => {
+  const store = useStore({
+    env: {
+      DATABASE_POOL_SIZE: '1',
+      DATABASE_POOL_WAIT_SECONDS: '0.3',
+      DATABASE_STATEMENT_TIMEOUT_SECONDS: '1',
+    },
+  });
+
+  test('GET /v1/nothing › 503, not the last known state, and 200 for a probe: every connection is busy', async () => {
+    expect((await ask(store, store.owner.key)).status).toBe(404);
+    const lock = await holdPets(store.database);
+    const waiting = store.api.get('/v1/pets');
+    await lock.waitedFor();
+    await store.service.advance(5 * SECOND_MS);
+    const [ready, response] = await Promise.all([
+      store.anonymous.get('/health/ready'),
+      ask(store, store.owner.key),
+    ]);
+    expect(ready.status).toBe(200);
+    await lock.release();
+    await expectUnavailable(store, response);
+    await waiting;
+    expect((await ask(store, store.owner.key)).status).toBe(404);
+  });
+
+  test('GET /v1/nothing › 503, not the last known state: the server cancels the lookup', async () => {
+    expect((await ask(store, store.owner.key)).status).toBe(404);
+    const lock = await holdTable(store.database, 'api_keys', 'ACCESS EXCLUSIVE');
+    await store.service.advance(5 * SECOND_MS);
+    await expectUnavailable(store, await ask(store, store.owner.key));
+    await lock.release();
+    expect((await ask(store, store.owner.key)).status).toBe(404);
+  });
+});
+
+describe('with a server that allows four connections', () => {
+  const role = `limited_${randomBytes(6).toString('hex')}`;
+  const store = useStore(async (database) => {
+    await database.query(`CREATE ROLE ${role} LOGIN PASSWORD 'limited'`);
+    await database.query(`GRANT ALL ON ALL TABLES IN SCHEMA public TO ${role}`);
+    await database.query(`ALTER ROLE ${role} CONNECTION LIMIT 4`);
+    const url = new URL(database.url);
+    [url.username, url.password] = [role, 'limited'];
+    const env = { MIGRATE_ON_START: 'false', DATABASE_POOL_SIZE: '5' };
+    return { database: { ...database, url: url.href }, env };
+  });
+
+  test('GET and POST /v1/pets › a burst gets 200 and 201 on the connections that the start has opened', async () => {
+    const warning = await store.service.waitForLog(({ level }) => Number(level) >= 40);
+    expect(warning).toMatchObject({
+      msg: expect.stringMatching(/^Only 3 database connections: .*too many connections/),
+    });
+    const burst = Array.from({ length: 100 }, (_, index) =>
+      index % 2
+        ? store.api.get('/v1/pets')
+        : store.api.post('/v1/pets', { name: 'a', categoryId: 1 }),
+    );
+    const statuses = new Set((await Promise.all(burst)).map(({ status }) => status));
+    expect([...statuses].sort()).toEqual([200, 201]);
+    await revoke(store, store.owner.id);
+    await store.service.advance(5 * SECOND_MS);
+    expectError(await store.api.get('/v1/pets'), 401, 'invalid_api_key');
+    await store.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+  });
+});
