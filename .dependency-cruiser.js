@@ -19,7 +19,7 @@ const ALLOWED = {
   'http/response': ['config', 'errors', 'http/request'],
   'http/paging': ['config', 'errors', 'http/request', 'http/response', 'http/validation'],
   http: [
-    ...['config', 'errors', 'logging'],
+    ...['config', 'errors', 'logging', 'rate-limit/rate-limiter'],
     ...['caller', 'cached-key', 'public\\.decorator'].map((f) => `access/${f}`),
   ],
   access: ['config', 'database', 'errors', 'logging', 'http/request'],

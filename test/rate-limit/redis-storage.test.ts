@@ -119,7 +119,7 @@ describeWithRedisClock('counters in Redis', () => {
     const { storage, setClock } = await create();
     for (let time = 0; time < 3; time++) await storage.decide(banned('a'), 'consume');
     setClock(START_MS - HOUR_MS);
-    expect(await storage.decide(banned('a'), 'consume')).toEqual({
+    expect(await storage.decide(banned('a'), 'consume')).toMatchObject({
       allowed: true,
       nowMs: START_MS - HOUR_MS,
       windows: [
@@ -127,7 +127,7 @@ describeWithRedisClock('counters in Redis', () => {
         { quota: banned('a').quotas[1], used: 1, endsAtMs: START_MS - HOUR_MS + DAY_MS },
       ],
     });
-    expect(await storage.decide(banned('a'), 'consume')).not.toHaveProperty('banBegins');
+    expect(await storage.decide(banned('a'), 'consume')).toMatchObject({ banBegins: false });
     expect(await storage.decide(banned('a'), 'consume')).toMatchObject({
       banBegins: true,
       bannedUntilMs: START_MS - HOUR_MS + 300_000,

@@ -121,7 +121,7 @@ function budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: KeyRecord): B
 /** @param counters undefined: they cannot be read */
 function keyJson(key: KeyRecord, counters?: RateLimitDecision) {
   const { id, owner, hint, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
-  const isBanned = /active|rotated/.test(key.status) && counters?.bannedUntilMs !== undefined;
+  const isBanned = /active|rotated/.test(key.status) && Boolean(counters?.bannedUntilMs);
   const status = isBanned ? 'banned' : key.status;
   const times = { createdAt, lastUsedAt, expiresAt, revokedAt };
   return { id, owner: owner.name, plan: owner.plan, hint, status, ...times };

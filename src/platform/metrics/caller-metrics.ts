@@ -22,7 +22,12 @@ export class CallerMetrics {
     metrics.counter(
       'pets_limit_decisions_total',
       'Rate limit decisions, by plan and outcome',
-      () => Object.fromEntries(decisions),
+      () =>
+        Object.fromEntries(
+          Object.entries(decisions).flatMap(([plan, outcomes]) =>
+            Object.entries(outcomes).map(([outcome, count]) => [`${plan} ${outcome}`, count]),
+          ),
+        ),
       ['plan', 'outcome'],
     );
     if (!circuit) return;

@@ -17,17 +17,17 @@ const MAX_ADDRESSES = 200_000;
 /** A difference between the clocks that changes by more shows that the wall clock was set. */
 const CLOCK_SET_MS = 100;
 
-/** Returns when the active ban ends, or undefined if there is none. */
+/** Returns when the active ban ends, 0 without one. */
 export function endOfBan(
-  { unbanCount }: BanPolicy,
+  ban: BanPolicy | undefined,
   rejections: Rejections | undefined,
   nowMs: number,
-): number | undefined {
-  if (!rejections || rejections.unbanCount < unbanCount) return undefined;
-  return rejections.bannedUntilMs > nowMs ? rejections.bannedUntilMs : undefined;
+): number {
+  if (!ban || !rejections || rejections.unbanCount < ban.unbanCount) return 0;
+  return rejections.bannedUntilMs > nowMs ? rejections.bannedUntilMs : 0;
 }
 
-/** Of the windows of all requests, or of one route: `used` and the end of each. Objects take more. */
+/** `used` and the end of each window of a budget. Objects would take more memory. */
 type Windows = number[];
 
 /**
@@ -40,6 +40,8 @@ export class InProcessStorage extends LimitStorage {
     owner: new ExpiringMap<Windows>(endOfWindows),
     address: new ExpiringMap<Windows>(endOfWindows, MAX_ADDRESSES),
   };
+  /** The index in Windows, by the id of the quota. */
+  private readonly places = new Map<string, number>();
   /** By lineage. */
   private readonly rejections = new ExpiringMap<Rejections>(endOfRejections);
   override readonly circuit = undefined;
@@ -55,27 +57,26 @@ export class InProcessStorage extends LimitStorage {
   }
 
   override peekLocal({ kind, id, quotas, ban }: Budget): RateLimitDecision {
-    const nowMs = this.monotonicMs() + this.offsetMs;
-    const windows = quotas.map((quota, index): QuotaState => {
-      const [key, at] = place(id, quota, index);
-      const stored = this.windows[kind].get(key);
-      const endsAtMs = (stored?.[at + 1] ?? 0) + this.offsetMs;
-      return endsAtMs > nowMs
-        ? { quota, used: stored?.[at] ?? 0, endsAtMs }
+    const monotonicMs = this.monotonicMs();
+    const nowMs = monotonicMs + this.offsetMs;
+    const stored = this.windows[kind].get(id);
+    const windows = quotas.map((quota): QuotaState => {
+      const place = this.placeOf(quota);
+      const endMs = stored?.[place + 1] ?? 0;
+      return endMs > monotonicMs
+        ? { quota, used: stored?.[place] ?? 0, endsAtMs: endMs + this.offsetMs }
         : { quota, used: 0, endsAtMs: nowMs + quota.lengthMs };
     });
-    const rejections = ban && this.rejections.get(ban.lineageId);
-    const endOfBanMs = ban && endOfBan(ban, rejections, nowMs - this.offsetMs);
-    const bannedUntilMs = endOfBanMs && endOfBanMs + this.offsetMs;
-    return bannedUntilMs === undefined
-      ? { allowed: windows.every(({ used, quota }) => used < quota.limit), nowMs, windows }
-      : { allowed: false, nowMs, windows, bannedUntilMs };
+    const endMs = ban ? endOfBan(ban, this.rejections.get(ban.lineageId), monotonicMs) : 0;
+    const allowed = endMs === 0 && windows.every(({ used, quota }) => used < quota.limit);
+    const bannedUntilMs = endMs && endMs + this.offsetMs;
+    return { allowed, nowMs, windows, bannedUntilMs, banBegins: false };
   }
 
   /** Replaces the state of a budget by its state in Redis, to continue from if Redis fails. */
   setState(budget: Budget, { windows }: RateLimitDecision, rejections?: Rejections): void {
     const nowMs = this.monotonicMs();
-    for (const [index, state] of windows.entries()) this.setWindow(budget, index, nowMs, state);
+    this.setWindows(budget, windows, nowMs);
     if (!budget.ban) return;
     const state = rejections && {
       ...rejections,
@@ -94,46 +95,54 @@ export class InProcessStorage extends LimitStorage {
     return nowMs;
   }
 
+  private placeOf({ id }: Quota): number {
+    let place = this.places.get(id);
+    if (place === undefined) this.places.set(id, (place = 2 * this.places.size));
+    return place;
+  }
+
   /** @param nowMs on the monotonic clock */
-  private setWindow({ kind, id }: Budget, index: number, nowMs: number, state: QuotaState): void {
-    const [key, at] = place(id, state.quota, index);
-    let stored = this.windows[kind].get(key);
+  private setWindows(
+    { kind, id }: Budget,
+    windows: RateLimitDecision['windows'],
+    nowMs: number,
+  ): void {
+    let stored = this.windows[kind].get(id);
     // A window starts with its first request.
-    if (!stored && state.used === 0) return;
-    if (!stored) this.windows[kind].set(key, (stored = [0, 0, 0, 0]), nowMs);
-    stored[at] = state.used;
-    stored[at + 1] = state.used > 0 ? state.endsAtMs - this.offsetMs : 0;
+    if (!stored && windows.every(({ used }) => used === 0)) return;
+    if (!stored) this.windows[kind].set(id, (stored = []), nowMs);
+    for (const { quota, used, endsAtMs } of windows) {
+      const place = this.placeOf(quota);
+      stored[place] = used;
+      stored[place + 1] = used > 0 ? endsAtMs - this.offsetMs : 0;
+    }
   }
 
   private count(budget: Budget): RateLimitDecision {
-    const before = this.peekLocal(budget);
-    const nowMs = before.nowMs - this.offsetMs;
-    if (before.allowed) {
-      const windows = before.windows.map(({ quota, used, endsAtMs }, index): QuotaState => {
-        const state = { quota, used: used + 1, endsAtMs };
-        this.setWindow(budget, index, nowMs, state);
-        return state;
-      });
-      return { ...before, windows };
+    const decision = this.peekLocal(budget);
+    const nowMs = decision.nowMs - this.offsetMs;
+    if (decision.allowed) {
+      for (const window of decision.windows) window.used++;
+      this.setWindows(budget, decision.windows, nowMs);
     }
-    if (!budget.ban || before.bannedUntilMs !== undefined) return before;
+    if (decision.allowed || !budget.ban || decision.bannedUntilMs > 0) return decision;
     const endMs = this.countRejection(budget.ban, nowMs);
-    if (endMs === undefined) return before;
-    return { ...before, bannedUntilMs: endMs + this.offsetMs, banBegins: true };
+    if (endMs === 0) return decision;
+    return { ...decision, bannedUntilMs: endMs + this.offsetMs, banBegins: true };
   }
 
-  /** Returns the end of the ban that the rejection starts, or undefined. */
+  /** Returns the end of the ban that the rejection starts, or 0. */
   private countRejection(
     { lineageId, unbanCount, afterRejections, lengthMs }: BanPolicy,
     nowMs: number,
-  ): number | undefined {
-    if (afterRejections === 0 || lengthMs === 0) return undefined;
+  ): number {
+    if (afterRejections === 0 || lengthMs === 0) return 0;
     let rejections = this.rejections.get(lineageId);
     if (!rejections || rejections.unbanCount < unbanCount || rejections.windowEndsAtMs <= nowMs) {
       rejections = { count: 0, windowEndsAtMs: nowMs + MINUTE_MS, bannedUntilMs: 0, unbanCount };
       this.rejections.set(lineageId, rejections, nowMs);
     }
-    if (++rejections.count < afterRejections) return undefined;
+    if (++rejections.count < afterRejections) return 0;
     rejections.bannedUntilMs = nowMs + lengthMs;
     // After the ban, counting restarts.
     rejections.windowEndsAtMs = 0;
@@ -141,13 +150,8 @@ export class InProcessStorage extends LimitStorage {
   }
 }
 
-/** Returns the key of a window, and its place in Windows. Ids contain no space. */
-function place(id: string, { route }: Quota, index: number): [key: string, at: number] {
-  return route === undefined ? [id, 2 * index] : [`${id} ${route}`, 0];
-}
-
 function endOfWindows(windows: Windows): number {
-  return Math.max(windows[1] ?? 0, windows[3] ?? 0);
+  return Math.max(...windows.filter((_, index) => index % 2 === 1));
 }
 
 function endOfRejections({ windowEndsAtMs, bannedUntilMs }: Rejections): number {

@@ -3,12 +3,21 @@ import { DAY_MS, MINUTE_MS } from '../config/clock.js';
 import type { Circuit } from './redis/circuit.js';
 
 /** A fixed window of a budget. It starts with the first request that is counted in it. */
-export interface Quota {
-  readonly name: 'minute' | 'day' | 'route';
-  readonly limit: number;
-  readonly lengthMs: number;
-  /** The route whose requests a 'route' window counts. The other windows count all requests. */
-  readonly route?: string;
+export class Quota {
+  /** minute, day or route */
+  readonly name: string;
+  /** Its item of `RateLimit-Policy`. */
+  readonly policy: string;
+
+  /** @param id `minute` or `day`; or `route:` and the route whose requests the window counts */
+  constructor(
+    readonly id: string,
+    readonly limit: number,
+    readonly lengthMs: number,
+  ) {
+    [this.name = ''] = id.split(':', 1);
+    this.policy = `"${this.name}";q=${limit};w=${lengthMs / 1000}`;
+  }
 }
 
 /** When rejected requests lead to a ban. */
@@ -57,8 +66,8 @@ export function ownerBudget(
     plan,
     id: ownerId.toString(),
     quotas: [
-      { name: 'minute', limit: limits.perMinute, lengthMs: MINUTE_MS },
-      { name: 'day', limit: limits.perDay, lengthMs: DAY_MS },
+      new Quota('minute', limits.perMinute, MINUTE_MS),
+      new Quota('day', limits.perDay, DAY_MS),
     ],
     ban: { lineageId: firstKeyId.toString(), unbanCount, ...banPolicy },
   };
@@ -67,7 +76,7 @@ export function ownerBudget(
 /** The state of one window of a budget. */
 export interface QuotaState {
   readonly quota: Quota;
-  readonly used: number;
+  used: number;
   /** Milliseconds since the epoch. For a window that has not started: one length from now. */
   readonly endsAtMs: number;
 }
@@ -78,9 +87,10 @@ export interface RateLimitDecision {
   /** The storage's time, in milliseconds since the epoch. */
   readonly nowMs: number;
   readonly windows: readonly QuotaState[];
-  readonly bannedUntilMs?: number;
+  /** The end of the ban, 0 without one. */
+  readonly bannedUntilMs: number;
   /** The rejection of this request started the ban. */
-  readonly banBegins?: boolean;
+  readonly banBegins: boolean;
 }
 
 /** Whether a decision counts the request, or its rejection. */

@@ -1,13 +1,23 @@
-import { type CanActivate, type ExecutionContext, Injectable, Logger } from '@nestjs/common';
+import {
+  type CanActivate,
+  type ExecutionContext,
+  Injectable,
+  Logger,
+  RequestMethod,
+} from '@nestjs/common';
+import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/internal';
 import { loggedCaller } from '../access/authenticator.js';
 import { SKIP_THROTTLE } from '../access/public.decorator.js';
+import { MINUTE_MS } from '../config/clock.js';
 import { requestOf, responseOf } from '../http/request/request-context.js';
 import { RouteMetadata } from '../http/request/route-metadata.js';
-import type { Request } from '../http/request/request.js';
-import { limitRejection, setLimitHeaders } from './limit-headers.js';
-import type { Budget, RateLimitDecision } from './limit-storage.js';
+import { reportDecision } from './limit-headers.js';
+import { Quota } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
-import { routeQuota } from './route-limit.js';
+
+// The metadata of `@Throttle()`: a prefix, which the package does not export, and the name of a throttler.
+const LIMIT = 'THROTTLER:LIMITdefault';
+const TTL = 'THROTTLER:TTLdefault';
 
 /**
  * Counts the request for its caller, sets the rate limit headers, and rejects requests over the
@@ -36,23 +46,31 @@ export class PlanThrottlerGuard implements CanActivate {
     request.callerId = budget.id;
     const isSkipped = this.metadata.of(context, SKIP_THROTTLE) === true;
     const isCounted = !(isSkipped || caller.reason === 'unavailable');
-    const quota = routeQuota(context, this.metadata);
+    const quota = this.routeQuota(context);
     const decision = await (isCounted
       ? this.limiter.consume(quota ? { ...budget, quotas: [...budget.quotas, quota] } : budget)
       : this.limiter.peek(budget));
-    setLimitHeaders(responseOf(context), decision);
-    if (decision.banBegins) this.logBan(request, budget, decision);
-    if (isCounted && !decision.allowed) throw limitRejection(decision);
+    const rejection = reportDecision(responseOf(context), decision);
+    if (decision.banBegins) {
+      const bannedUntil = new Date(decision.bannedUntilMs).toISOString();
+      const { plan } = budget;
+      this.logger.warn({ msg: 'API key banned', ...loggedCaller(request), plan, bannedUntil });
+    }
+    if (isCounted && rejection) throw rejection;
     return true;
   }
 
-  private logBan(
-    request: Request,
-    { plan }: Budget,
-    { bannedUntilMs = 0 }: RateLimitDecision,
-  ): void {
-    const bannedUntil = new Date(bannedUntilMs).toISOString();
-    const msg = 'API key banned';
-    this.logger.warn({ msg, requestId: request.id, ...loggedCaller(request), plan, bannedUntil });
+  /** Returns the limit of `@Throttle()`. The handler's decorator takes precedence. */
+  private routeQuota(context: ExecutionContext): Quota | undefined {
+    const limit = this.metadata.of<number>(context, LIMIT);
+    if (limit === undefined) return undefined;
+    const [method, path, prefix] = [
+      Reflect.getMetadata(METHOD_METADATA, context.getHandler()) as RequestMethod,
+      Reflect.getMetadata(PATH_METADATA, context.getHandler()) as string | string[],
+      Reflect.getMetadata(PATH_METADATA, context.getClass()) as string | string[],
+    ];
+    // Two handlers cannot have the same method and path, so each has a window of its own.
+    const id = `route:${RequestMethod[method]} ${String(prefix)}/${String(path)}`;
+    return new Quota(id, limit, this.metadata.of<number>(context, TTL) ?? MINUTE_MS);
   }
 }

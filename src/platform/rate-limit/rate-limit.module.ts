@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
-import { AddressLimits } from '../http/request/address-limits.js';
 import { InProcessStorage } from './in-process-storage.js';
 import { LimitStorage } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
@@ -10,10 +9,9 @@ import { RateLimiter } from './rate-limiter.js';
 @Module({
   providers: [
     RateLimiter,
-    { provide: AddressLimits, useExisting: RateLimiter },
     { provide: LimitStorage, useFactory: createStorage, inject: [Settings, Clock] },
   ],
-  exports: [AddressLimits, RateLimiter, LimitStorage],
+  exports: [RateLimiter, LimitStorage],
 })
 export class RateLimitModule {}
 

@@ -4,31 +4,40 @@ import { MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import type { ServiceError } from '../errors/service-error.js';
 import { clientNetwork } from '../http/request/request-context.js';
-import { AddressLimits } from '../http/request/address-limits.js';
 import type { Response } from '../http/request/request.js';
-import { limitRejection, setLimitHeaders } from './limit-headers.js';
-import { type Budget, LimitStorage, ownerBudget, type RateLimitDecision } from './limit-storage.js';
+import { reportDecision } from './limit-headers.js';
+import {
+  type Budget,
+  LimitStorage,
+  ownerBudget,
+  Quota,
+  type RateLimitDecision,
+} from './limit-storage.js';
 
 /** The budgets of callers, and the decisions on their requests. */
 @Injectable()
-export class RateLimiter extends AddressLimits {
-  /** The number of decisions by plan and outcome, as in "free allowed". */
-  readonly decisions = new Map<string, number>();
+export class RateLimiter {
+  /** The number of decisions, by plan and outcome. */
+  readonly decisions: Record<string, Record<string, number>> = {};
   /** Cached keys are immutable, so each has one budget. */
   private readonly ownerBudgets = new WeakMap<CachedKey, Budget>();
+
+  private readonly addressQuotas: readonly Quota[];
 
   constructor(
     private readonly storage: LimitStorage,
     private readonly settings: Settings,
   ) {
-    super();
+    const { anonymousRequestsPerMinute } = settings.limits;
+    this.addressQuotas = [new Quota('minute', anonymousRequestsPerMinute, MINUTE_MS)];
   }
 
   /** Counts one request, or rejects it. */
   async consume(budget: Budget): Promise<RateLimitDecision> {
     const decision = await this.storage.decide(budget, 'consume');
-    const name = `${budget.plan} ${outcomeOf(decision)}`;
-    this.decisions.set(name, (this.decisions.get(name) ?? 0) + 1);
+    const counts = (this.decisions[budget.plan] ??= {});
+    const outcome = outcomeOf(decision);
+    counts[outcome] = (counts[outcome] ?? 0) + 1;
     return decision;
   }
 
@@ -36,17 +45,17 @@ export class RateLimiter extends AddressLimits {
     return this.storage.decide(budget, 'peek');
   }
 
-  override async consumeForAddress(
+  /** Counts a request for an address, and sets the headers. Returns the 429 if it is over the limit. */
+  async consumeForAddress(
     address: string | undefined,
     response: Response,
   ): Promise<ServiceError | undefined> {
-    const decision = await this.consume(this.addressBudget(address));
-    setLimitHeaders(response, decision);
-    return decision.allowed ? undefined : limitRejection(decision);
+    return reportDecision(response, await this.consume(this.addressBudget(address)));
   }
 
-  override reportForAddress(address: string | undefined, response: Response): void {
-    setLimitHeaders(response, this.storage.peekLocal(this.addressBudget(address)));
+  /** Sets the headers for an address without a count, from the memory of this process. */
+  reportForAddress(address: string | undefined, response: Response): void {
+    reportDecision(response, this.storage.peekLocal(this.addressBudget(address)));
   }
 
   /** Returns the budget of an API key's owner, with the ban policy of the API key. */
@@ -62,18 +71,13 @@ export class RateLimiter extends AddressLimits {
 
   /** Returns the budget of a client address. IPv6 addresses of one /64 share a budget. */
   addressBudget(address: string | undefined): Budget {
-    const limit = this.settings.limits.anonymousRequestsPerMinute;
-    return {
-      kind: 'address',
-      plan: 'anonymous',
-      id: clientNetwork(address),
-      quotas: [{ name: 'minute', limit, lengthMs: MINUTE_MS }],
-    };
+    const { addressQuotas: quotas } = this;
+    return { kind: 'address', plan: 'anonymous', id: clientNetwork(address), quotas };
   }
 }
 
 function outcomeOf({ allowed, windows, bannedUntilMs }: RateLimitDecision): string {
   if (allowed) return 'allowed';
-  if (bannedUntilMs !== undefined) return 'banned';
+  if (bannedUntilMs > 0) return 'banned';
   return windows.findLast(({ used, quota }) => used >= quota.limit)?.quota.name ?? 'minute';
 }

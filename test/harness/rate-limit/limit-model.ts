@@ -1,8 +1,8 @@
-import type {
-  BanPolicy,
-  Budget,
+import {
+  type BanPolicy,
+  type Budget,
   Quota,
-  RateLimitDecision,
+  type RateLimitDecision,
 } from '../../../src/platform/rate-limit/limit-storage.js';
 import { DAY_MS, MINUTE_MS } from './limits.js';
 
@@ -16,32 +16,28 @@ export class LimitModel {
   consume({ kind, id, quotas, ban }: Budget, nowMs: number): RateLimitDecision {
     const log = listOf(this.counted, `${kind} ${id}`);
     const windows = quotas.map((quota) => ({ quota, ...windowOf(log, quota, nowMs) }));
-    const route = quotas.find((quota) => quota.route !== undefined)?.route;
-    let bannedUntilMs = ban && this.bannedUntil(ban, nowMs);
-    if (bannedUntilMs === undefined && windows.every(({ quota, used }) => used < quota.limit)) {
+    const route = quotas.find(({ name }) => name === 'route')?.id;
+    let bannedUntilMs = ban ? this.bannedUntil(ban, nowMs) : 0;
+    if (bannedUntilMs === 0 && windows.every(({ quota, used }) => used < quota.limit)) {
       log.push({ atMs: nowMs, route });
       return {
         allowed: true,
         nowMs,
         windows: windows.map((window) => ({ ...window, used: window.used + 1 })),
+        bannedUntilMs,
+        banBegins: false,
       };
     }
     let banBegins = false;
-    if (ban && bannedUntilMs === undefined) {
+    if (ban && bannedUntilMs === 0) {
       listOf(this.rejected, ban.lineageId).push({ atMs: nowMs, policy: ban });
       bannedUntilMs = this.bannedUntil(ban, nowMs);
-      banBegins = bannedUntilMs !== undefined;
+      banBegins = bannedUntilMs > 0;
     }
-    return {
-      allowed: false,
-      nowMs,
-      windows,
-      ...(bannedUntilMs !== undefined && { bannedUntilMs }),
-      ...(banBegins && { banBegins }),
-    };
+    return { allowed: false, nowMs, windows, bannedUntilMs, banBegins };
   }
 
-  private bannedUntil({ lineageId, unbanCount }: BanPolicy, nowMs: number): number | undefined {
+  private bannedUntil({ lineageId, unbanCount }: BanPolicy, nowMs: number): number {
     let minuteEndsAtMs = 0;
     let count = 0;
     let untilMs = 0;
@@ -56,7 +52,7 @@ export class LimitModel {
         minuteEndsAtMs = 0;
       }
     }
-    return untilMs > nowMs ? untilMs : undefined;
+    return untilMs > nowMs ? untilMs : 0;
   }
 }
 
@@ -68,13 +64,13 @@ interface CountedRequest {
 
 function windowOf(
   log: CountedRequest[],
-  { lengthMs, route: counted }: Quota,
+  { id, name, lengthMs }: Quota,
   nowMs: number,
 ): { used: number; endsAtMs: number } {
   let endsAtMs = 0;
   let used = 0;
   for (const { atMs, route } of log) {
-    if (counted !== undefined && route !== counted) continue;
+    if (name === 'route' && route !== id) continue;
     if (atMs >= endsAtMs) {
       endsAtMs = atMs + lengthMs;
       used = 0;
@@ -92,15 +88,13 @@ function listOf<Item>(lists: Map<string, Item[]>, key: string): Item[] {
 
 /** Returns the quotas of the windows of a minute and a day. */
 export function quotas(perMinute: number, perDay: number): Quota[] {
-  return [
-    { name: 'minute', limit: perMinute, lengthMs: MINUTE_MS },
-    { name: 'day', limit: perDay, lengthMs: DAY_MS },
-  ];
+  return [new Quota('minute', perMinute, MINUTE_MS), new Quota('day', perDay, DAY_MS)];
 }
 
 /** Adds the window of a route. */
 export function withRoute(budget: Budget, route: string, limit: number, lengthMs: number): Budget {
-  return { ...budget, quotas: [...budget.quotas, { name: 'route', limit, lengthMs, route }] };
+  const quota = new Quota(`route:${route}`, limit, lengthMs);
+  return { ...budget, quotas: [...budget.quotas, quota] };
 }
 
 /** Returns the budget of an owner with these limits. */

@@ -7,8 +7,8 @@ import { MAX_HEADERS } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { LOGGER } from '../../logging/logger.js';
+import { RateLimiter } from '../../rate-limit/rate-limiter.js';
 import { loggedAddress } from '../request/logged-address.js';
-import { AddressLimits } from '../request/address-limits.js';
 import { requestId } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 import { sendError } from '../response/send-json.js';
@@ -30,7 +30,7 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
 
   constructor(
     private readonly host: HttpAdapterHost,
-    private readonly limits: AddressLimits,
+    private readonly limiter: RateLimiter,
     private readonly connections: Connections,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly settings: Settings,
@@ -74,7 +74,7 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
 
   private async reject(request: Request, response: Response, error: ServiceError): Promise<void> {
     const { remoteAddress } = request.socket;
-    const rejection = await this.limits.consumeForAddress(remoteAddress, response);
+    const rejection = await this.limiter.consumeForAddress(remoteAddress, response);
     // What follows may be a part of this message.
     response.setHeader('Connection', 'close');
     sendError(response, rejection ?? error);

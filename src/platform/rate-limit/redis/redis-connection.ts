@@ -67,7 +67,7 @@ export class RedisConnection {
         ...[mode, quotas.length, unbanCount, afterRejections, lengthMs],
         ...quotas.map(({ limit }) => limit),
         ...quotas.map((quota) => quota.lengthMs),
-        ...quotas.map(({ name, route }) => (route === undefined ? name : `route:${route}`)),
+        ...quotas.map((quota) => quota.id),
         ...(ban ? [`ban:${ban.lineageId}`] : []),
       );
     const reply = await this.withTimeout(context.with(UNTRACED, run));
@@ -77,13 +77,12 @@ export class RedisConnection {
       return { quota, used, endsAtMs };
     });
     const rejections = parseRejections(numbers.slice(2 * quotas.length));
-    const bannedUntilMs = ban && endOfBan(ban, rejections, nowMs);
     const decision: RateLimitDecision = {
       allowed: outcome === 1,
       nowMs,
       windows,
-      ...(bannedUntilMs !== undefined && { bannedUntilMs }),
-      ...(outcome === 2 && { banBegins: true }),
+      bannedUntilMs: endOfBan(ban, rejections, nowMs),
+      banBegins: outcome === 2,
     };
     return { decision, rejections };
   }

@@ -6,6 +6,7 @@ import {
   type Budget,
   type LimitMode,
   LimitStorage,
+  Quota,
   type RateLimitDecision,
 } from '../limit-storage.js';
 import { Circuit } from './circuit.js';
@@ -17,7 +18,7 @@ const PROBE_BUDGET: Budget = {
   kind: 'owner',
   plan: 'none',
   id: 'none',
-  quotas: [{ name: 'minute', limit: 1, lengthMs: MINUTE_MS }],
+  quotas: [new Quota('minute', 1, MINUTE_MS)],
 };
 
 const SAFE_POLICY = 'noeviction';
