@@ -25,7 +25,7 @@ const store = useStore(async (database) => {
     LOG_LEVEL: 'trace',
     TRUST_PROXY: '1',
   };
-  return { database: { ...database, url: relay.url }, env, features: 'uncounted-routes' };
+  return { database: { ...database, url: relay.url }, env, features: 'limited-routes' };
 });
 
 type Ask = (key?: string, path?: string) => Promise<ApiResponse>;

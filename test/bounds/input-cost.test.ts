@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import fc from 'fast-check';
-import type { Measured } from '../harness/processes/measure-input.mjs';
+import type { Measured } from '../harness/features/measure-input.js';
 import { holds } from '../harness/fuzz/property.js';
+import { featureFile } from '../harness/http/store.js';
 
 const MAX_BYTES = 102_400;
 const MAX_VALUES = 10_000;
@@ -67,7 +67,7 @@ let measuring: ChildProcess;
 let outcomes: string[] = [];
 
 // In a process of its own: the globals of Jest's are slow.
-beforeAll(() => (measuring = fork(join(__dirname, '../harness/processes/measure-input.mjs'))));
+beforeAll(() => (measuring = fork(featureFile('measure-input'))));
 afterAll(() => measuring.kill());
 
 async function expectFast(dto: string, create: (salt: number) => string): Promise<void> {

@@ -8,7 +8,7 @@ import { featureFile } from '../harness/http/store.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 import { type Environment, startService, type TestService } from '../harness/service/service.js';
 
-/** Of the response of harness/features/large-responses.mjs. */
+/** Of the response of harness/features/slow.ts. */
 const LARGE_BYTES = 16_777_216;
 const LIMIT_SECONDS = 2;
 /** The service promises the limit plus five seconds. The rest is for a busy machine. */
@@ -28,11 +28,12 @@ afterEach(() => {
 const start = (env: Environment = {}): Promise<TestService> =>
   startService({
     database,
-    features: featureFile('large-responses'),
+    features: featureFile('slow'),
     env: { STALLED_CONNECTION_TIMEOUT_SECONDS: String(LIMIT_SECONDS), ...env },
   });
 
-const large = (path = '/v1/large'): string => requestHead(`GET ${path}`, key, 'Connection: close');
+const large = (path = '/v1/slow/large'): string =>
+  requestHead(`GET ${path}`, key, 'Connection: close');
 
 /** Opens connections that read nothing until they are resumed. */
 function openPaused({ port }: TestService, bytes: string, count = 1): Promise<Socket[]> {
@@ -85,7 +86,7 @@ test('clients that never read a response, whatever they have sent after it, are 
 
 test('GET › 200, and a client that ends its side within a further request is not logged as an error', async () => {
   const service = await start();
-  const [socket] = (await openPaused(service, requestHead('GET /v1/large', key))) as [Socket];
+  const [socket] = (await openPaused(service, requestHead('GET /v1/slow/large', key))) as [Socket];
   await once(socket.resume(), 'data');
   socket.pause().end(requestHead('POST /v1/pets', key, 'Content-Length: 9'));
   await untilMetric(service, 'pets_shed_total{bound="pipelined_requests"}', (value) => value === 1);
@@ -104,7 +105,7 @@ test('a client that reads a byte now and then is disconnected within the stall l
 
 test('a client that reads slowly but steadily gets everything', async () => {
   const service = await start();
-  const [socket] = (await openPaused(service, large('/v1/large/stream'))) as [Socket];
+  const [socket] = (await openPaused(service, large('/v1/slow/large-stream'))) as [Socket];
   let bytes = 0;
   // For about twice the stall limit.
   const read = setInterval(() => {

@@ -6,13 +6,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
+import { featureFile } from '../harness/http/store.js';
 import {
   inheritedEnvironment,
   startService,
   type TestService,
 } from '../harness/service/service.js';
 
-const features = join(__dirname, '../harness/features/events.mjs');
+const features = featureFile('events');
 const POLL_MS = 20;
 
 const database = useDatabase();

@@ -1,8 +1,8 @@
-import { join } from 'node:path';
 import { ApiClient, send, type RequestOptions } from '../harness/http/client.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
 import { createOwner, createPets } from '../harness/database/factories.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
+import { featureFile } from '../harness/http/store.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 const LISTED = 'https://app.example.org';
@@ -44,7 +44,7 @@ describe('with CORS_ORIGINS', () => {
   beforeAll(async () => {
     service = await startService({
       env: { CORS_ORIGINS: `${LISTED}, ${OTHER_LISTED}` },
-      features: join(__dirname, '../harness/features/any-method.mjs'),
+      features: featureFile('responses'),
     });
     client = new ApiClient(service, (await createOwner(service.database)).key);
     petPath = `/v1/pets/${(await createPets(service.database, 1))[0]}`;
@@ -88,9 +88,9 @@ describe('with CORS_ORIGINS', () => {
   });
 
   test('204 for a preflight at a route for all methods, whose handler does not run', async () => {
-    const response = await preflight('/v1/any-method', LISTED);
+    const response = await preflight('/v1/values/any-method', LISTED);
     expect([response.status, response.text]).toEqual([204, '']);
-    expect((await client.get('/v1/any-method')).text).toBe('{}');
+    expect((await client.get('/v1/values/any-method')).text).toBe('{}');
   });
 
   test('OPTIONS without Access-Control-Request-Method is not a preflight', async () => {

@@ -4,43 +4,61 @@ import { useStore } from '../harness/http/store.js';
 const store = useStore({ features: 'enhancers', env: { ANONYMOUS_REQUESTS_PER_MINUTE: '2' } });
 
 describe('APP_GUARD, APP_INTERCEPTOR, APP_PIPE and APP_FILTER of a feature', () => {
-  test('APP_INTERCEPTOR › every route passes it, and its result is serialized', async () => {
+  it('are global: every route passes the interceptor, and the promises of the store hold', async () => {
     const pet = { name: 'Frank', categoryId: 1, status: 'available' };
-    const key = { 'Idempotency-Key': 'a' };
-    const created = [
-      await store.api.post('/v1/pets', pet, key),
-      await store.api.post('/v1/pets', pet, key),
+    const responses = [
+      await store.api.post('/v1/pets', pet, { 'Idempotency-Key': 'a' }),
+      await store.api.post('/v1/pets', pet, { 'Idempotency-Key': 'a' }),
+      await store.api.get('/v1/pets/1'),
     ];
-    for (const { status, json } of created) expect([status, json]).toMatchObject([201, pet]);
-    const list = await store.api.get('/v1/pets?limit=1');
-    expect([list.status, list.json]).toMatchObject([200, [pet]]);
-    await store.api.post('/v1/pets', { name: 'Large', categoryId: 2 });
-    expect((await store.api.get('/v1/pets?limit=1')).headers.link).toContain('rel="next"');
-    const toy = await store.api.get('/v1/toys');
-    expect(toy.json).toEqual({ name: 'Rope' });
-    for (const { headers } of [...created, list, toy]) {
+    expect(responses.map(({ status }) => status)).toEqual([201, 201, 200]);
+    for (const { json, headers } of responses) {
+      expect(json).toEqual({ id: 1, ...pet });
       expect(headers).toMatchObject({ 'x-every-route': 'yes' });
     }
   });
 
-  test('APP_GUARD › 403 after the checks of the platform: 401 without a key, then 429', async () => {
+  it('guard › 403 after the checks of the platform: 401 without a key, then 429', async () => {
     const stop = { 'X-Stop': 'yes' };
-    const { status, headers, json } = await store.api.get('/v1/pets', stop);
-    // BaseExceptionFilter of NestJS sends it.
-    expect([status, json]).toMatchObject([403, { message: 'Forbidden resource' }]);
-    expectRateLimitHeaders({ status, headers, text: '' });
-    expectError(await store.anonymous.get('/v1/pets', stop), 401, 'missing_api_key');
-    expectError(await store.anonymous.get('/v1/toys', stop), 401, 'missing_api_key');
-    expectError(await store.anonymous.get('/v1/toys', stop), 429, 'rate_limit_exceeded');
+    const rejected = await store.api.get('/v1/pets', stop);
+    expect(rejected.json).toEqual({
+      code: 'forbidden',
+      message: 'Forbidden resource',
+      status: 403,
+    });
+    expectRateLimitHeaders(rejected);
+    for (const path of ['/v1/pets', '/v1/wares/a']) {
+      expectError(await store.anonymous.get(path, stop), 401, 'missing_api_key');
+    }
+    expectError(await store.anonymous.get('/v1/wares/a', stop), 429, 'rate_limit_exceeded');
   });
 
-  test('APP_FILTER › what it catches, and the ErrorFilter of the platform the rest', async () => {
-    const teapot = await store.api.get('/v1/toys/teapot');
+  it('filter › sends a response for its exceptions, the platform for all others', async () => {
+    const teapot = await store.api.get('/v1/wares/teapot');
     expect([teapot.status, teapot.json]).toEqual([418, { caught: true }]);
-    const conflict = await store.api.get('/v1/toys/conflict');
+    const conflict = await store.api.get('/v1/wares/conflict');
     expect(expectError(conflict, 409, 'conflict')).toBe('The pipe rejects it.');
-    expectError(await store.api.get('/v1/toys/defect'), 500, 'internal_error');
     expectError(await store.api.get('/v1/pets/0'), 404, 'pet_not_found');
     expectError(await store.api.get('/v1/nope'), 404, 'route_not_found');
   });
+});
+
+test('middleware of a feature, before the guards › its rejections have the rate limit headers', async () => {
+  const reject = (how: string) => store.api.get('/v1/wares/a', { 'X-Reject': how });
+  expect(expectError(await reject('exception'), 403, 'forbidden')).toBe('Not from here.');
+  expectError(await reject('private'), 500, 'internal_error');
+  const own = await reject('response');
+  expect([own.status, own.json]).toEqual([403, { own: true }]);
+  expectRateLimitHeaders(own);
+  expect((await reject('nothing')).headers['ratelimit-policy']).toContain('"day"');
+});
+
+test('each log line of a feature has the id of its request, after any kind of wait', async () => {
+  const wares = Array.from({ length: 40 }, (_, index) => `ware-${index}`);
+  const lines = () => store.service.logs().filter(({ msg }) => msg === 'sold');
+  await Promise.all(
+    wares.map((ware) => store.api.get(`/v1/wares/sold/${ware}`, { 'X-Request-Id': ware })),
+  );
+  await store.service.waitForLog(() => lines().length === 3 * wares.length);
+  for (const { ware, requestId } of lines()) expect(requestId).toBe(ware);
 });

@@ -3,13 +3,13 @@ import { useStore } from '../harness/http/store.js';
 
 /** The response deadline is 0.7 s. */
 const env = { DATABASE_POOL_WAIT_SECONDS: '0.1', DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.1' };
-const store = useStore({ features: 'slow-routes', env });
+const store = useStore({ features: 'slow', env });
 
 const UNAVAILABLE = 'The service is unavailable at the moment. Try again later.';
 const LATE = 'The service did not respond in time. Try again later.';
 
 test.concurrent.each([
-  ['slow', 'a handler that waits for something', LATE],
+  ['never', 'a handler that waits for something', LATE],
   ['forgotten', 'a handler that does not use its @Res()', LATE],
   ['upstream', 'a connection to another service that breaks', UNAVAILABLE],
   ['payments', 'an exception of the feature', UNAVAILABLE],

@@ -9,6 +9,7 @@ import pg from 'pg';
 import { send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { freePort } from '../harness/processes/free-port.js';
+import { featureFile } from '../harness/http/store.js';
 import { until } from '../harness/run/until.js';
 import {
   type BuiltService,
@@ -96,7 +97,7 @@ test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
 
 test('a feature without its package ends the process with 1, and the log says which one', async () => {
   const options = ['--import', pathToFileURL(join(HARNESS, 'service/add-features.mjs')).href];
-  const features = pathToFileURL(join(HARNESS, 'features/missing-package.mjs')).href;
+  const features = pathToFileURL(featureFile('missing-package')).href;
   const env = { DATABASE_URL: database.url, TEST_FEATURES: features };
   const service = spawnBuiltService(env, MAIN, [process.execPath, ...options]);
   const [code] = (await once(service.process, 'close')) as [number];

@@ -8,7 +8,7 @@ import { limitsOf, rateLimitHeaders, sequentially } from '../harness/rate-limit/
 const THROTTLED = '/v1/reports/monthly';
 
 const store = useStore({
-  features: ['throttled-routes', 'uncounted-routes'],
+  features: 'limited-routes',
   env: { ANONYMOUS_REQUESTS_PER_MINUTE: '50' },
 });
 

@@ -42,7 +42,7 @@ export function useStore(
   return store;
 }
 
-/** Returns the path of a file in test/harness/features. */
+/** Returns the path of a file of test/harness/features, compiled by the set-up of the test run. */
 export function featureFile(name: string): string {
-  return join(__dirname, `../features/${name}.mjs`);
+  return join(__dirname, '../../../reports/features', `${name}.js`);
 }

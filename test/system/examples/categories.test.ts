@@ -3,7 +3,7 @@ import { useDatabase } from '../../harness/database/database.js';
 import { holdTable } from '../../harness/database/database-lock.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { expectDeclaredSchema } from '../../harness/database/schema.js';
-import { compileExample, type Example, migrateExample } from '../../harness/features/examples.js';
+import { exampleOf, migrateExample } from '../../harness/features/examples.js';
 import { ApiClient, type ApiResponse } from '../../harness/http/client.js';
 import { Description } from '../../harness/http/description.js';
 import { expectError, expectRateLimitHeaders } from '../../harness/http/error-response.js';
@@ -12,13 +12,12 @@ import { startService, type TestService } from '../../harness/service/service.js
 const PATH = '/v1/categories';
 const migration = new CreateCategories1796083200000();
 
-let example: Example;
+const example = exampleOf('categories');
 const database = useDatabase();
 let service: TestService;
 let client: ApiClient;
 
 beforeAll(async () => {
-  example = await compileExample('categories');
   await migrateExample(migration, database);
   service = await startService({
     database,

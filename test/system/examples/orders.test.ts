@@ -2,7 +2,7 @@ import { CreateOrders1796169600000 } from '../../../examples/orders/179616960000
 import { useDatabase } from '../../harness/database/database.js';
 import { createOwner, createPets, type TestOwner } from '../../harness/database/factories.js';
 import { expectDeclaredSchema } from '../../harness/database/schema.js';
-import { compileExample, type Example, migrateExample } from '../../harness/features/examples.js';
+import { exampleOf, migrateExample } from '../../harness/features/examples.js';
 import { ApiClient, type ApiResponse } from '../../harness/http/client.js';
 import { Description } from '../../harness/http/description.js';
 import { expectError } from '../../harness/http/error-response.js';
@@ -10,7 +10,7 @@ import { startService, type TestService } from '../../harness/service/service.js
 
 const PATH = '/v1/orders';
 
-let example: Example;
+const example = exampleOf('orders');
 const database = useDatabase();
 let service: TestService;
 let owner: TestOwner;
@@ -18,7 +18,6 @@ let client: ApiClient;
 let petId: number;
 
 beforeAll(async () => {
-  example = await compileExample('orders');
   await migrateExample(new CreateOrders1796169600000(), database);
   service = await startService({ database, features: example.modules });
 }, 120_000);

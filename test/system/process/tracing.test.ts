@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
 import { createOwner, createPets } from '../../harness/database/factories.js';
 import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
+import { featureFile } from '../../harness/http/store.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../../harness/processes/redis.js';
 import { type BuiltService, startBuiltService } from '../../harness/service/service.js';
 
@@ -67,7 +68,7 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
       DATABASE_URL: database.url,
       REDIS_URL: redis.url,
       TRUST_PROXY: '1',
-      TEST_FEATURES: url('features/events.mjs'),
+      TEST_FEATURES: pathToFileURL(featureFile('events')).href,
       TEST_SPANS: join(folder, 'spans'),
       TEST_HANDLER_TIMEOUT_MS: '30000',
     };

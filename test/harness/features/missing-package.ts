@@ -1,14 +1,13 @@
-// @ts-check
 // A feature that needs a package which is not installed, as a gateway needs its adapter.
+import { Module, type OnModuleInit } from '@nestjs/common';
 import { loadAdapter } from '@nestjs/core/helpers/load-adapter.js';
-import { feature } from './decorate.mjs';
 
-class Gateway {
+@Module({})
+class Gateway implements OnModuleInit {
   async onModuleInit() {
     await loadAdapter('@nestjs/platform-ws', 'WebSockets', () => {
       throw new Error('not installed');
     });
   }
 }
-
-export default [feature({ providers: [Gateway] })];
+export default [Gateway];

@@ -1,0 +1,98 @@
+// An AppModule with a guard, an interceptor, a pipe, a filter and middleware, as in the documentation of NestJS, and a
+// service that logs.
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type ArgumentsHost,
+  Catch,
+  ConflictException,
+  Controller,
+  type ExceptionFilter,
+  type ExecutionContext,
+  ForbiddenException,
+  Get,
+  ImATeapotException,
+  Logger,
+  type MiddlewareConsumer,
+  Module,
+  Param,
+  type NestInterceptor,
+} from '@nestjs/common';
+import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import type { NextFunction, Request, Response } from 'express';
+import { EntityManager } from 'typeorm';
+import { PipelinedStatements } from '#dist/platform/database/pipelining/pipelined-statements.js';
+
+@Controller('wares')
+class WaresController {
+  private readonly logger = new Logger('Wares');
+
+  constructor(
+    private readonly manager: EntityManager,
+    private readonly statements: PipelinedStatements,
+  ) {}
+
+  /** Logs after each kind of wait. */
+  @Get('sold/:ware')
+  async sell(@Param('ware') ware: string) {
+    await this.statements.read('SELECT $1::int', [1], (columns) => columns);
+    this.logger.log({ msg: 'sold', ware, after: 'statement' });
+    await this.manager.transaction((inner) => inner.query('SELECT 1'));
+    this.logger.log({ msg: 'sold', ware, after: 'transaction' });
+    await delay(1);
+    this.logger.log({ msg: 'sold', ware, after: 'timer' });
+  }
+
+  @Get(':ware')
+  find(@Param('ware') ware: string) {
+    return { ware };
+  }
+}
+
+const guard = {
+  canActivate: (context: ExecutionContext) =>
+    context.switchToHttp().getRequest<Request>().headers['x-stop'] === undefined,
+};
+const interceptor: NestInterceptor = {
+  intercept(context, next) {
+    context.switchToHttp().getResponse<Response>().setHeader('X-Every-Route', 'yes');
+    return next.handle();
+  },
+};
+const pipe = {
+  transform(value: unknown) {
+    if (value === 'conflict') throw new ConflictException('The pipe rejects it.');
+    if (value === 'teapot') throw new ImATeapotException('No coffee.');
+    return value;
+  },
+};
+@Catch(ImATeapotException)
+class TeapotFilter implements ExceptionFilter {
+  catch(_exception: unknown, host: ArgumentsHost) {
+    host.switchToHttp().getResponse<Response>().status(418).json({ caught: true });
+  }
+}
+
+function middleware(request: Request, response: Response, next: NextFunction): void {
+  const rejection = request.headers['x-reject'];
+  if (rejection === 'exception') throw new ForbiddenException('Not from here.');
+  if (rejection === 'response') response.status(403).json({ own: true });
+  else if (rejection === 'private') {
+    next(Object.assign(new Error('secret'), { expose: false, status: 502 }));
+  } else next();
+}
+
+@Module({
+  controllers: [WaresController],
+  providers: [
+    { provide: APP_GUARD, useValue: guard },
+    { provide: APP_INTERCEPTOR, useValue: interceptor },
+    { provide: APP_PIPE, useValue: pipe },
+    { provide: APP_FILTER, useClass: TeapotFilter },
+  ],
+})
+class WaresFeature {
+  configure(consumer: MiddlewareConsumer) {
+    consumer.apply(middleware).forRoutes('{*path}');
+  }
+}
+export default [WaresFeature];

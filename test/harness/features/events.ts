@@ -1,0 +1,91 @@
+// A feature that publishes events, and handlers that behave as the payload says.
+import { Body, Controller, Injectable, Module, Post } from '@nestjs/common';
+import { IsString } from 'class-validator';
+import { EntityManager } from 'typeorm';
+import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
+import type { CachedKey } from '#dist/platform/access/cached-key.js';
+import { Transactions } from '#dist/platform/database/transactions.js';
+import { EventsModule } from '#dist/platform/events/events.module.js';
+import { Events } from '#dist/platform/events/events.js';
+import { OnOutboxEvent } from '#dist/platform/events/on-outbox-event.decorator.js';
+import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
+import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
+import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
+
+const EXACT = 9007199254740993n;
+
+class NewOrder {
+  @IsString()
+  id!: string;
+
+  @IsString()
+  mode!: string;
+}
+
+@Controller('orders')
+class OrdersController {
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly idempotency: Idempotency,
+    private readonly events: Events,
+    private readonly manager: EntityManager,
+  ) {}
+
+  @Post()
+  create(
+    @Body() order: NewOrder,
+    @CallerKey() { ownerId }: CachedKey,
+    @IdempotencyKey() key?: string,
+  ) {
+    const publish = (transaction: EntityManager) => this.publish(transaction, order);
+    if (order.mode === 'no-transaction') return publish(this.manager);
+    if (key === undefined) return this.transactions.run(publish);
+    const request = { ownerId, key, operation: 'createOrder', content: order };
+    return this.idempotency.once(request, publish);
+  }
+
+  private async publish(transaction: EntityManager, { id, mode }: NewOrder) {
+    const event = mode === 'no-handler' ? 'order.deleted' : 'order.created';
+    await this.events.publish(transaction, event, { id, mode, exact: EXACT });
+    if (mode === 'rollback') throw new Error('The order is rejected.');
+    return { id };
+  }
+}
+
+const timeoutMs = Number(process.env['TEST_HANDLER_TIMEOUT_MS'] ?? 1_000);
+
+@Injectable()
+class OrderHandlers {
+  constructor(private readonly manager: EntityManager) {}
+
+  @OnOutboxEvent('order.created', { maxAttempts: 3, timeoutMs })
+  async handle({ id, mode, exact }: NewOrder & { exact: bigint }, signal: AbortSignal) {
+    if (exact !== EXACT) throw new Error(`inexact: ${exact}`);
+    const [{ attempt }] = await this.manager.query(
+      `INSERT INTO handled (order_id, attempt)
+       SELECT $1, count(*) + 1 FROM handled WHERE order_id = $1 RETURNING attempt`,
+      [id],
+    );
+    if (mode === 'fail' || (mode === 'fail-once' && attempt === 1)) {
+      throw new Error('The warehouse is closed.');
+    }
+    if (mode === 'hang' || (mode === 'hang-once' && attempt === 1)) {
+      await new Promise((_resolve, reject) =>
+        signal.addEventListener('abort', () => reject(new Error('aborted'))),
+      );
+    }
+  }
+
+  @OnOutboxEvent('order.created')
+  async audit({ id }: NewOrder) {
+    await this.manager.query('INSERT INTO audited VALUES ($1)', [id]);
+  }
+}
+
+@Module({
+  imports: [EventsModule, IdempotencyModule],
+  controllers: [OrdersController],
+  providers: [OrderHandlers],
+})
+class OrdersFeature {}
+export default [OrdersFeature];

@@ -1,0 +1,88 @@
+// Operations with an idempotency key, behind interceptors.
+import {
+  Body,
+  Controller,
+  HttpCode,
+  Module,
+  type NestInterceptor,
+  Param,
+  Post,
+  UseInterceptors,
+} from '@nestjs/common';
+import { IsString } from 'class-validator';
+import { map } from 'rxjs';
+import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
+import type { CachedKey } from '#dist/platform/access/cached-key.js';
+import { ServiceError } from '#dist/platform/errors/service-error.js';
+import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
+import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
+import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
+
+class NewNote {
+  @IsString()
+  text!: string;
+
+  @IsString()
+  author!: string;
+}
+
+const VALUES = {
+  large: 2n ** 80n,
+  int64: 9223372036854775807n,
+  double: 0.1234567890123456,
+  far: 1e21,
+  text: '12345678901234567890 \u2028 🐈',
+  date: new Date('2027-01-01T00:00:00Z'),
+  missing: undefined,
+  list: [undefined, -0, [9007199254740993n]],
+};
+
+let runs = 0;
+let conflicts = 0;
+const WORKS: Readonly<Record<string, () => unknown>> = {
+  created: () => ({ run: ++runs, ...VALUES }),
+  nothing: () => undefined,
+  null: () => null,
+  conflict: () => {
+    if (conflicts++ === 0) throw new ServiceError('conflict', 'The note is being edited.');
+    return {};
+  },
+};
+
+const envelope: NestInterceptor = {
+  intercept: (_context, next) =>
+    next.handle().pipe(map((data?: { int64: bigint }) => ({ data, type: typeof data?.int64 }))),
+};
+
+@Controller('notes')
+class NotesController {
+  constructor(private readonly idempotency: Idempotency) {}
+
+  @Post('create/:work')
+  create(
+    @Body() note: NewNote,
+    @CallerKey() { ownerId }: CachedKey,
+    @Param('work') work: string,
+    @IdempotencyKey() key?: string,
+  ) {
+    const run = () => Promise.resolve(WORKS[work]?.());
+    if (key === undefined) return run();
+    return this.idempotency.once({ ownerId, key, operation: work, content: note }, run);
+  }
+
+  @Post('enveloped/:work')
+  @HttpCode(202)
+  @UseInterceptors(envelope)
+  enveloped(
+    @Body() note: NewNote,
+    @CallerKey() caller: CachedKey,
+    @Param('work') work: string,
+    @IdempotencyKey() key?: string,
+  ) {
+    return this.create(note, caller, work, key);
+  }
+}
+
+@Module({ imports: [IdempotencyModule], controllers: [NotesController] })
+class NotesFeature {}
+export default [NotesFeature];

@@ -1,0 +1,129 @@
+// Handlers that return each kind of value, send the response themselves, or fail.
+import { createReadStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import {
+  All,
+  ConflictException,
+  Controller,
+  Get,
+  Header,
+  HttpCode,
+  HttpException,
+  Module,
+  Param,
+  ParseIntPipe,
+  Post,
+  Query,
+  Res,
+  StreamableFile,
+} from '@nestjs/common';
+import type { Response } from 'express';
+import { of } from 'rxjs';
+
+const HTML = '<script>alert("x")</script>';
+const SECRET = 'secret of the inside';
+
+const VALUES: Readonly<Record<string, () => unknown>> = {
+  text: () => HTML,
+  empty: () => '',
+  number: () => 1.5,
+  boolean: () => false,
+  bigint: () => 9007199254740993n,
+  null: () => null,
+  array: () => [1n, 'a'],
+  object: () => ({ id: 9223372036854775807n }),
+  promise: () => Promise.resolve('later'),
+  observable: () => of('first', 'last'),
+  nothing: () => undefined,
+};
+
+@Controller('values')
+class ValuesController {
+  @Get('csv')
+  @Header('Content-Type', 'text/csv')
+  csv() {
+    return 'a,b\n';
+  }
+
+  @Get('no-csv')
+  @Header('Content-Type', 'text/csv')
+  noCsv() {
+    throw new ConflictException('No sales.');
+  }
+
+  @Get('no-content')
+  @HttpCode(204)
+  noContent() {
+    return { ignored: true };
+  }
+
+  @Get('file')
+  file() {
+    return new StreamableFile(Readable.from(['a,b\n']), { type: 'text/csv' });
+  }
+
+  @Get('missing-file')
+  missingFile() {
+    return new StreamableFile(createReadStream('/nowhere/pets.csv'), { disposition: 'attachment' });
+  }
+
+  @Get('sent')
+  sent(@Res() response: Response) {
+    response.type('html').send(HTML);
+  }
+
+  @Get('written')
+  written(@Res() response: Response) {
+    response.writeHead(418, { 'Content-Type': 'text/plain' }).end('short');
+  }
+
+  @All('any-method')
+  anyMethod() {
+    return {};
+  }
+
+  @Get(':name')
+  get(@Param('name') name: string) {
+    return VALUES[name]?.();
+  }
+
+  @Post(':name')
+  post(@Param('name') name: string) {
+    return this.get(name);
+  }
+}
+
+const FAILURES: Readonly<Record<string, () => unknown>> = {
+  error: () => {
+    throw new TypeError(`Cannot read properties of undefined (${SECRET})`);
+  },
+  rejection: () => Promise.reject(new Error(SECRET)),
+  text: () => {
+    // eslint-disable-next-line @typescript-eslint/only-throw-error -- as careless code does
+    throw SECRET;
+  },
+  unprintable: () => ({
+    toJSON() {
+      throw new Error(SECRET);
+    },
+  }),
+};
+
+@Controller('failing')
+class FailingController {
+  @Get(':kind')
+  @Header('ETag', '"of-what-did-not-come"')
+  fail(@Param('kind') kind: string) {
+    return FAILURES[kind]?.();
+  }
+
+  /** Throws an exception of NestJS with this status and response. */
+  @Get('exceptions/:status')
+  failWith(@Param('status', ParseIntPipe) status: number, @Query('response') response: string) {
+    throw new HttpException(JSON.parse(response) as string | object, status);
+  }
+}
+
+@Module({ controllers: [ValuesController, FailingController] })
+class ResponsesFeature {}
+export default [ResponsesFeature];

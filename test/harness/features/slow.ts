@@ -1,0 +1,54 @@
+// Routes that wait for something other than the database, or whose responses are larger than the buffers of a connection.
+import { Readable } from 'node:stream';
+import {
+  Controller,
+  Get,
+  Module,
+  Res,
+  ServiceUnavailableException,
+  StreamableFile,
+} from '@nestjs/common';
+
+const NEVER = new Promise(() => undefined);
+const LARGE_BYTES = 16_777_216;
+const TEXT = 'x'.repeat(LARGE_BYTES - 2);
+const CHUNK = Buffer.alloc(65_536, 'x');
+
+@Controller('slow')
+class SlowController {
+  @Get('never')
+  never() {
+    return NEVER;
+  }
+
+  @Get('forgotten')
+  forgotten(@Res() _response: unknown) {
+    return undefined;
+  }
+
+  @Get('upstream')
+  upstream() {
+    throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' });
+  }
+
+  @Get('payments')
+  payments() {
+    throw new ServiceUnavailableException('The payment provider is unavailable.');
+  }
+
+  @Get('large')
+  large() {
+    return TEXT;
+  }
+
+  @Get('large-stream')
+  largeStream() {
+    return new StreamableFile(
+      Readable.from(Array.from({ length: LARGE_BYTES / CHUNK.length + 1 }, () => CHUNK)),
+    );
+  }
+}
+
+@Module({ controllers: [SlowController] })
+class SlowFeature {}
+export default [SlowFeature];

@@ -1,0 +1,86 @@
+import type { ApiResponse } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
+import { useStore } from '../harness/http/store.js';
+
+const MEBIBYTE = 1_048_576;
+const MULTIPART = 'Content-Type: multipart/form-data; boundary=b';
+const store = useStore({ features: 'bodies', env: { MAX_UPLOAD_MEBIBYTES: '1' } });
+
+const post = (path: string, bytes: number) =>
+  store.api.send(path, { method: 'POST', body: Buffer.alloc(bytes, 'a') });
+
+/** Sends a request without its body. */
+const exchange = (request: string, key: string, ...headers: string[]) =>
+  RawConnection.exchange(store.service, requestHead(request, key, ...headers));
+
+async function upload(bytes: number, title?: string): Promise<ApiResponse> {
+  const form = new FormData();
+  if (title !== undefined) form.set('title', title);
+  form.set('file', new Blob(['a'.repeat(bytes)]), 'a.txt');
+  const request = new Request('http://localhost', { method: 'POST', body: form });
+  const headers = { 'Content-Type': String(request.headers.get('content-type')) };
+  const body = Buffer.from(await request.arrayBuffer());
+  return store.api.send('/v1/photos', { method: 'POST', headers, body });
+}
+
+describe.each(['/v1/raw-bodies/req', '/v1/raw-bodies/decorator', '/v1/photos'])(
+  'POST %s, which reads the request as a stream',
+  (path) => {
+    it('413 over MAX_UPLOAD_MEBIBYTES, 400 without a Content-Length, 401 before the body', async () => {
+      const { key } = store.owner;
+      const large = await exchange(`POST ${path}`, key, MULTIPART, 'Content-Length: 1048577');
+      expect(expectError(large, 413, 'payload_too_large')).toContain(String(MEBIBYTE));
+      const chunked = [MULTIPART, 'Transfer-Encoding: chunked'];
+      expectError(await exchange(`POST ${path}`, key, ...chunked), 400, 'invalid_request');
+      expectError(await exchange(`POST ${path}`, 'none', ...chunked), 401, 'invalid_api_key');
+    });
+  },
+);
+
+test('POST to a route that reads the request › 201, also without an API key if it is @Public()', async () => {
+  for (const path of ['req', 'decorator']) {
+    expect((await post(`/v1/raw-bodies/${path}`, MEBIBYTE)).json).toEqual({ bytes: MEBIBYTE });
+  }
+  const open = await store.anonymous.send('/v1/raw-bodies/public', { method: 'POST', body: 'abc' });
+  expect([open.status, open.json]).toEqual([201, { bytes: 3 }]);
+});
+
+test('POST to a route with FileInterceptor › 201, larger than a JSON body; 400, 413 and 415', async () => {
+  const { status, json } = await upload(500_000, 'Rope');
+  expect([status, json]).toEqual([201, { title: 'Rope', name: 'a.txt', size: 500_000 }]);
+  expect(expectError(await upload(10), 400, 'invalid_request')).toContain('title');
+  const { json: error } = await upload(700_000, 'Rope');
+  expect(error).toEqual({ code: 'payload_too_large', message: 'File too large', status: 413 });
+  const other = await store.api.post('/v1/photos', { title: 'Rope' });
+  expect(expectError(other, 415, 'unsupported_media_type')).toContain('multipart/form-data');
+});
+
+test('POST of a file › 503 while other uploads take all the room, and none of it after they have ended', async () => {
+  const headers = [MULTIPART, `Content-Length: ${MEBIBYTE}`, 'Expect: 100-continue'];
+  const head = requestHead('POST /v1/photos', store.owner.key, ...headers);
+  const slow = await Promise.all(
+    Array.from({ length: 8 }, () => RawConnection.open(store.service, head)),
+  );
+  for (const connection of slow) expect((await connection.response()).status).toBe(100);
+  expectError(await upload(10, 'Rope'), 503, 'service_unavailable');
+  for (const connection of slow) connection.close();
+  let status = 503;
+  while (status === 503) ({ status } = await upload(10, 'Rope'));
+  expect(status).toBe(201);
+});
+
+test.each([
+  ['404 for an unknown path', 'POST /v1/nothing', 404],
+  ['405 for another method', 'PUT /v1/pets', 405],
+  ['204 for OPTIONS', 'OPTIONS /v1/pets', 204],
+])('%s, whatever body the request announces', async (_title, request, status) => {
+  for (const headers of [
+    [MULTIPART, 'Transfer-Encoding: chunked'],
+    [MULTIPART, 'Content-Length: 1000000000'],
+    ['Content-Type: text/plain', 'Content-Encoding: gzip', 'Content-Length: 1000000000'],
+    ['Content-Type: application/json', 'Transfer-Encoding: chunked'],
+  ]) {
+    expect((await exchange(request, store.owner.key, ...headers)).status).toBe(status);
+  }
+});
