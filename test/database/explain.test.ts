@@ -135,7 +135,6 @@ async function positions(status: PetStatus | undefined): Promise<bigint[]> {
 const EVENLY_SPREAD = `(ARRAY['available', 'pending', 'sold'])[1 + number % 3]`;
 
 describe.each([
-  ['with statuses evenly spread', EVENLY_SPREAD],
   [
     'with 98 % available',
     `CASE number % 100 WHEN 0 THEN 'pending' WHEN 50 THEN 'sold' ELSE 'available' END`,
@@ -164,7 +163,7 @@ describe.each([
   });
 });
 
-describe.each([0, 1, 50])('a plan that the service made for %i animals', (animals) => {
+describe.each([0, 50])('a plan that the service made for %i animals', (animals) => {
   const list = (pets: PetsRepository): Promise<unknown> => pets.list(0n, 21);
   const listSold = (pets: PetsRepository): Promise<unknown> => pets.list(0n, 21, 'sold');
   const find = (pets: PetsRepository): Promise<unknown> => pets.findById(BigInt(ANIMALS / 2));
@@ -180,16 +179,12 @@ describe.each([0, 1, 50])('a plan that the service made for %i animals', (animal
 
   afterAll(close);
 
-  it('holds for 30,000', async () => {
+  it('holds for 30,000, and is the only one', async () => {
     expect(await brokenPromises()).toEqual([]);
     expect(await explain(find)).toMatchObject({ 'Node Type': 'Index Scan', 'Actual Rows': 1 });
-  });
-
-  it('is the only one', async () => {
     const { rows } = await client.query<{ custom: number }>(
       `SELECT custom_plans::int AS custom FROM pg_prepared_statements WHERE name LIKE 'explained%'`,
     );
-
     expect(rows).toEqual([{ custom: 0 }, { custom: 0 }, { custom: 0 }]);
   });
 });

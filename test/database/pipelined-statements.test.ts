@@ -1,207 +1,141 @@
-import { setImmediate as nextTick, setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
-import {
-  BoundedPool,
-  DatabaseQueueFullError,
-} from '../../src/platform/database/pools/bounded-pool.js';
+import { BoundedPool } from '../../src/platform/database/pools/bounded-pool.js';
+import { PgClient, type PgClientConfig } from '../../src/platform/database/pipelining/pg-client.js';
 import { PipelinedStatements } from '../../src/platform/database/pipelining/pipelined-statements.js';
 import type { Parameter } from '../../src/platform/database/pipelining/statement-batch.js';
-import {
-  connectionOf,
-  PgClient,
-  type PgClientConfig,
-} from '../../src/platform/database/pipelining/pg-client.js';
 import { useDatabase } from '../harness/database/database.js';
 
 const MAX_TOGETHER = 8;
-const WHO = 'SELECT pg_backend_pid() AS pid, $1::int AS number';
+const DIVISION_BY_ZERO = { status: 'rejected', reason: { code: '22012' } };
 
 const database = useDatabase();
 let pool: BoundedPool;
 let statements: PipelinedStatements;
 
-beforeEach(() => openPool({}));
+beforeEach(() => openPool());
 afterEach(() => pool.end());
 
-function openPool(config: PgClientConfig & Omit<pg.PoolConfig, 'Client'>): void {
+function openPool(config: PgClientConfig & Omit<pg.PoolConfig, 'Client'> = {}): void {
+  const connectionString = database.url;
   pool = new BoundedPool({
-    connectionString: database.url,
-    Client: PgClient,
-    max: 4,
-    maxWaiting: 1_000,
-    connectionTimeoutMillis: 5_000,
-    ...config,
+    ...{ connectionString, Client: PgClient, max: 4, maxWaiting: 1_000, ...config },
   });
   pool.on('error', () => undefined);
   statements = new PipelinedStatements(pool);
 }
 
-const who = (number: number): Promise<{ pid: number; number: number }[]> =>
-  statements.read(WHO, [number], ([pid, asked]: [number, number]) => ({ pid, number: asked }));
-
-const columnsOf = (sql: string, values: readonly Parameter[]): Promise<unknown[][]> =>
+const read = (sql: string, ...values: readonly Parameter[]): Promise<unknown[][]> =>
   statements.read(sql, values, (columns) => columns);
-
-const whoAre = async (count: number): Promise<{ pid: number; number: number }[]> =>
+/** Reads the number and the process of the connection. */
+const who = (number: number) => read('SELECT $1::int, pg_backend_pid()', number);
+const whoAre = async (count: number): Promise<unknown[][]> =>
   (await Promise.all(Array.from({ length: count }, (_, number) => who(number)))).flat();
+const divide = () => read('SELECT 1 / $1::int', 0);
+const sleep = () => read('SELECT pg_sleep($1)', 5);
+const succeedsWith = (number: number) => ({
+  status: 'fulfilled',
+  value: [[number, expect.any(Number)]],
+});
+
+async function expectUnavailable(...reads: Promise<unknown>[]): Promise<void> {
+  for (const result of await Promise.allSettled(reads)) {
+    expect(result.status === 'rejected' && isUnavailable(result.reason)).toBe(true);
+  }
+}
 
 describe('reads of one event-loop tick', () => {
-  it('share a connection, and each gets its own rows', async () => {
-    const responses = await whoAre(MAX_TOGETHER);
+  it.each([MAX_TOGETHER, 2 * MAX_TOGETHER + 1])(
+    'share a connection, at most eight of them, and each gets its own rows: %i',
+    async (count) => {
+      const rows = await whoAre(count);
+      expect(rows.map(([number]) => number)).toEqual([...Array(count).keys()]);
+      const connections = Math.ceil(count / MAX_TOGETHER);
+      expect(new Set(rows.map(([, pid]) => pid)).size).toBe(connections);
+      expect(pool).toMatchObject({ totalCount: connections, idleCount: connections });
+    },
+  );
 
-    expect(responses.map(({ number }) => number)).toEqual([...Array(MAX_TOGETHER).keys()]);
-    expect(new Set(responses.map(({ pid }) => pid)).size).toBe(1);
-    expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
-  });
-
-  it('fail with the newest ones when the queue for a connection is full', async () => {
-    const bounded = new BoundedPool({
-      connectionString: database.url,
-      Client: PgClient,
-      max: 1,
-      maxWaiting: 1,
-    });
-    statements = new PipelinedStatements(bounded);
-    const busy = await bounded.connect();
-    const oldest = Array.from({ length: MAX_TOGETHER }, (_, number) => who(number));
-    await nextTick();
-
-    await expect(who(MAX_TOGETHER)).rejects.toThrow(DatabaseQueueFullError);
-    busy.release();
-
-    expect((await Promise.all(oldest)).flat()).toHaveLength(MAX_TOGETHER);
-    await bounded.end();
-  });
-
-  it('use another connection for more than eight', async () => {
-    const responses = await whoAre(2 * MAX_TOGETHER + 1);
-
-    expect(new Set(responses.map(({ pid }) => pid)).size).toBe(3);
-  });
-
-  it('share a connection with later ones that wait', async () => {
-    openPool({ max: 1 });
-    const busy = await pool.connect();
-    const reads = [];
-    for (let number = 0; number < 3; number++) {
-      reads.push(columnsOf('SELECT now()::text, $1::int', [number]));
-      await nextTick();
-    }
-    busy.release();
-
-    const rows = (await Promise.all(reads)).flat();
-
-    expect(rows.map(([, number]) => number)).toEqual([0, 1, 2]);
-    // now() is the time at which the transaction began.
-    expect(new Set(rows.map(([startedAt]) => startedAt)).size).toBe(1);
-  });
-
-  it('fail separately', async () => {
-    const [{ pid } = { pid: 0 }] = await who(0);
-    const [before, failure, after] = await Promise.allSettled([
-      who(1),
-      columnsOf('SELECT 1 / $1::int AS number', [0]),
-      who(2),
-    ]);
-
-    expect([before, after]).toMatchObject([
-      { status: 'fulfilled', value: [{ number: 1 }] },
-      { status: 'fulfilled', value: [{ number: 2 }] },
-    ]);
-    expect(failure).toMatchObject({ status: 'rejected', reason: { code: '22012' } });
+  it('fail separately, and leave the connection open', async () => {
+    const [[, pid] = []] = await who(0);
+    const results = await Promise.allSettled([who(1), divide(), who(2)]);
+    expect(results).toMatchObject([succeedsWith(1), DIVISION_BY_ZERO, succeedsWith(2)]);
     // Otherwise, callers could force reconnects.
-    const pids = await database.query<{ pid: number }>(
+    const rows = await database.query<{ pid: number }>(
       'SELECT pid FROM pg_stat_activity WHERE datname = current_database()',
     );
-    expect(pids.map((row) => row.pid)).toContain(pid);
-    expect(await whoAre(2)).toMatchObject([{ number: 0 }, { number: 1 }]);
+    expect(rows.map((row) => row.pid)).toContain(pid);
   });
 
-  it('are prepared again if the server skipped them', async () => {
-    await pool.end();
-    openPool({ max: 1 });
-    const [failure, skipped] = await Promise.allSettled([
-      columnsOf('SELECT 1 / $1::int AS number', [0]),
-      who(1),
-    ]);
-
-    expect(failure.status).toBe('rejected');
-    expect(skipped).toMatchObject({ status: 'fulfilled', value: [{ number: 1 }] });
-    expect(await who(2)).toMatchObject([{ number: 2 }]);
+  it('are prepared again if the server skipped them, or could not prepare them', async () => {
+    const results = await Promise.allSettled([divide(), who(1)]);
+    expect(results).toMatchObject([DIVISION_BY_ZERO, succeedsWith(1)]);
+    const sql = 'SELECT number FROM made_later WHERE number = $1';
+    await expect(read(sql, 1)).rejects.toMatchObject({ code: '42P01' });
+    await database.query('CREATE TABLE made_later AS SELECT 1 AS number');
+    expect(await read(sql, 1)).toEqual([[1]]);
   });
 
   it('fail together when the server has cancelled one', async () => {
     openPool({ statement_timeout: 200 });
-    const results = await Promise.allSettled([
-      who(1),
-      columnsOf('SELECT pg_sleep($1)', [5]),
-      who(2),
-    ]);
-
-    for (const result of results) {
-      expect(result).toMatchObject({ status: 'rejected', reason: { code: '57014' } });
-    }
+    const results = await Promise.allSettled([who(1), sleep(), who(2)]);
+    const cancelled = { status: 'rejected', reason: { code: '57014' } };
+    expect(results).toMatchObject([cancelled, cancelled, cancelled]);
     expect(pool.totalCount).toBe(0);
   });
 
-  it('get one ReadyForQuery, after the last of them', async () => {
-    await who(0);
-    const seen: string[] = [];
-    pool.once('acquire', (client) => {
-      const connection = connectionOf(client);
-      for (const name of ['commandComplete', 'readyForQuery']) {
-        connection.on(name, () => seen.push(name));
-      }
-    });
-    await whoAre(3);
-
-    // The first one is for the plan settings.
-    expect(seen).toEqual([...Array<string>(4).fill('commandComplete'), 'readyForQuery']);
+  it('fail together when their connection breaks', async () => {
+    const [[, pid] = []] = await who(0);
+    const failures = expectUnavailable(sleep(), who(1));
+    const sleeping = `SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event = 'PgSleep'`;
+    while ((await database.query(sleeping, [pid])).length === 0);
+    await database.query('SELECT pg_terminate_backend($1)', [pid]);
+    await failures;
+    expect(await whoAre(1)).toHaveLength(1);
   });
 
-  it('fail together when their connection breaks', async () => {
-    const [{ pid } = { pid: 0 }] = await who(0);
-    const slow = [columnsOf('SELECT pg_sleep($1)', [5]), who(1)];
-    const settled = Promise.allSettled(slow);
-    await delay(50);
-    await database.query('SELECT pg_terminate_backend($1)', [pid]);
-
-    for (const result of await settled) {
-      expect(result.status).toBe('rejected');
-      expect(result.status === 'rejected' && isUnavailable(result.reason)).toBe(true);
+  it('fail together when a response is late, the first of a connection too, which is closed', async () => {
+    openPool({ responseTimeoutMs: 200 });
+    for (let time = 0; time < 2; time++) {
+      const startedAt = performance.now();
+      await expectUnavailable(sleep(), who(1));
+      expect(performance.now() - startedAt).toBeLessThan(1_000);
+      expect(await whoAre(1)).toHaveLength(1);
     }
-    expect(await who(2)).toMatchObject([{ number: 2 }]);
+  });
+
+  it('are planned once, by an index, and leave the settings of their connection as they were', async () => {
+    openPool({ max: 1 });
+    const settings = `SELECT current_setting('plan_cache_mode'), current_setting('enable_seqscan') WHERE $1`;
+    const defaults = `SELECT current_setting('plan_cache_mode') AS mode, current_setting('enable_seqscan') AS scan`;
+    for (let time = 0; time < 2; time++) {
+      const [result] = await Promise.allSettled([read(settings, 't'), divide()]);
+      expect(result).toMatchObject({ value: [['force_generic_plan', 'off']] });
+      expect((await pool.query(defaults)).rows).toEqual([{ mode: 'auto', scan: 'on' }]);
+    }
   });
 });
 
 describe('inserts', () => {
-  const XACT = 'pg_current_xact_id()::text';
-
-  const insert = (table: string, number: number): Promise<unknown[][]> =>
-    statements.insert(
-      `INSERT INTO ${table} VALUES ($1::int) RETURNING number, ${XACT}`,
-      [number],
-      (columns) => columns,
-    );
+  const insert = (table: string, number: number): Promise<unknown[][]> => {
+    const sql = `INSERT INTO ${table} VALUES ($1::int) RETURNING number, pg_current_xact_id()::text`;
+    return statements.insert(sql, [number], (columns) => columns);
+  };
   const numbersIn = async (table: string): Promise<unknown[]> =>
-    (await columnsOf(`SELECT number FROM ${table} WHERE $1 ORDER BY number`, ['t'])).flat();
+    (await read(`SELECT number FROM ${table} WHERE $1 ORDER BY number`, 't')).flat();
 
   it('of one event-loop tick are one transaction', async () => {
     await database.query('CREATE TABLE together (number int)');
     const inserted = await Promise.all([1, 2, 3].map((number) => insert('together', number)));
-
     expect(inserted.flat().map(([number]) => number)).toEqual([1, 2, 3]);
     expect(new Set(inserted.flat().map(([, transaction]) => transaction)).size).toBe(1);
     expect(await numbersIn('together')).toEqual([1, 2, 3]);
-    expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
   });
 
   it.each([0, 1, 2])('fail separately, and the others are inserted once: %i', async (failing) => {
     await database.query('CREATE TABLE positive (number int CHECK (number > 0))');
     const numbers = [1, 2, 3].map((number, index) => (index === failing ? -number : number));
     const results = await Promise.allSettled(numbers.map((number) => insert('positive', number)));
-
     expect(results).toMatchObject(
       numbers.map((number) =>
         number < 0
@@ -214,160 +148,72 @@ describe('inserts', () => {
   });
 
   it('succeed when they are committed, not before', async () => {
-    await database.query(
-      'CREATE TABLE single (number int CONSTRAINT once UNIQUE DEFERRABLE INITIALLY DEFERRED)',
-    );
+    const constraint = 'CONSTRAINT once UNIQUE DEFERRABLE INITIALLY DEFERRED';
+    await database.query(`CREATE TABLE single (number int ${constraint})`);
     const results = await Promise.allSettled([1, 2, 1].map((number) => insert('single', number)));
-
     // An error at the commit belongs to no single statement.
-    for (const result of results) {
-      expect(result).toMatchObject({ status: 'rejected', reason: { constraint: 'once' } });
-    }
+    const failed = { status: 'rejected', reason: { constraint: 'once' } };
+    expect(results).toMatchObject([failed, failed, failed]);
     expect(await numbersIn('single')).toEqual([]);
   });
 
   it('share no connection with reads and do not delay them', async () => {
     const order: string[] = [];
+    const slow = statements.insert('SELECT pg_sleep($1)', [0.3], (columns) => columns);
     await Promise.all([
-      statements
-        .insert('SELECT pg_sleep($1)', [0.3], (columns) => columns)
-        .then(() => order.push('insert')),
+      slow.then(() => order.push('insert')),
       who(1).then(() => order.push('read')),
     ]);
-
     expect(order).toEqual(['read', 'insert']);
-    expect(pool.totalCount).toBe(2);
   });
-
-  it('that fail leave their connection open', async () => {
-    const failure = statements.insert('SELECT 1 / $1::int', [0], (columns) => columns);
-
-    await expect(failure).rejects.toMatchObject({ code: '22012' });
-    expect(pool.totalCount).toBe(1);
-  });
-});
-
-describe('a connection with a response in progress', () => {
-  it('is closed when the response is late, with all statements that wait on it', async () => {
-    openPool({ responseTimeoutMs: 200 });
-    await who(0);
-    const startedAt = performance.now();
-
-    const results = await Promise.allSettled([columnsOf('SELECT pg_sleep($1)', [5]), who(1)]);
-
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
-    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-    expect(results.every((result) => isUnavailable((result as PromiseRejectedResult).reason))).toBe(
-      true,
-    );
-    expect(await who(2)).toMatchObject([{ number: 2 }]);
-  });
-
-  it('has the full time for each statement', async () => {
-    openPool({ responseTimeoutMs: 400, max: 1 });
-
-    for (let number = 0; number < 4; number++) {
-      await columnsOf('SELECT pg_sleep($1)', [0.2]);
-    }
-
-    expect(await who(1)).toMatchObject([{ number: 1 }]);
-  });
-});
-
-it('rejects each read when no connection is available', async () => {
-  openPool({ connectionTimeoutMillis: 200, max: 1 });
-  const holder = await pool.connect();
-
-  const results = await Promise.allSettled([who(1), who(2)]);
-
-  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
-  expect(isUnavailable((results[1] as PromiseRejectedResult).reason)).toBe(true);
-  holder.release();
 });
 
 describe('the columns of a read', () => {
-  it('are parsed by their types, the first time and the next', async () => {
+  it('are exact, the first time and the next', async () => {
     const sql = `SELECT $1::bigint, $2::int, $3::text, $4::text, $1::bigint + 1 = 9223372036854775807,
                         now(), '', 1::bigint`;
     for (let time = 0; time < 2; time++) {
-      const rows = await columnsOf(sql, [9223372036854775806n, 7, '🐈\nZoë', null]);
-
       const date = expect.any(Date) as Date;
-      expect(rows).toEqual([[9223372036854775806n, 7, '🐈\nZoë', null, true, date, '', 1n]]);
+      expect(await read(sql, 9223372036854775806n, 7, '🐈\nZoë', null)).toEqual([
+        [9223372036854775806n, 7, '🐈\nZoë', null, true, date, '', 1n],
+      ]);
     }
-  });
-
-  it('are exact', async () => {
     const digits = '0 -1 999999999999999 1000000000000000 9007199254740993 9223372036854775807';
     const numbers = digits.split(' ').flatMap((text) => [BigInt(text), -BigInt(text)]);
     for (const number of [...numbers, -9_223_372_036_854_775_808n]) {
-      expect(await columnsOf('SELECT $1::bigint', [number])).toEqual([[number]]);
+      expect(await read('SELECT $1::bigint', number)).toEqual([[number]]);
     }
   });
 
   it('are complete when the server sends them in several pieces', async () => {
     const sql =
       "SELECT number, repeat('ä', number::int * 40) FROM generate_series(1, $1::bigint) AS number";
-    const [rows, again] = await Promise.all([columnsOf(sql, [500n]), columnsOf(sql, [500n])]);
-
-    expect(rows).toHaveLength(500);
-    for (const [index, [number, text]] of rows.entries()) {
-      expect(number).toBe(BigInt(index + 1));
-      expect(text).toBe('ä'.repeat((index + 1) * 40));
-    }
-    expect(again).toEqual(rows);
-  });
-
-  it('are described once per connection and statement', async () => {
-    openPool({ max: 1 });
-    const described: string[] = [];
-    pool.on('connect', (client) => {
-      connectionOf(client).on('rowDescription', () => described.push('once'));
-    });
-
-    const first = await who(1);
-    const next = await Promise.all([who(2), who(3), columnsOf('SELECT $1::text', ['x'])]);
-    const last = await Promise.all([who(4), columnsOf('SELECT $1::text', ['y'])]);
-
-    // One is of the plan settings.
-    expect(described).toHaveLength(3);
-    expect(first[0]?.number).toBe(1);
-    expect(next).toMatchObject([[{ number: 2 }], [{ number: 3 }], [['x']]]);
-    expect(last).toMatchObject([[{ number: 4 }], [['y']]]);
-  });
-
-  it('are described each time without prepared statements', async () => {
-    openPool({});
-    pool.on('connect', (client) => Object.assign(client, { preparesStatements: false }));
-
-    for (const number of [1, 2]) expect(await who(number)).toMatchObject([{ number }]);
-    expect((await whoAre(3)).map(({ number }) => number)).toEqual([0, 1, 2]);
-    expect(await columnsOf('SELECT name FROM pg_prepared_statements WHERE $1', ['t'])).toEqual([]);
-  });
-
-  it('that the row mapper rejects fail only their read', async () => {
-    const results = await Promise.allSettled([
-      who(1),
-      statements.read(WHO, [2], () => {
-        throw new Error('no row');
-      }),
-      who(3),
+    const expected = Array.from({ length: 500 }, (_, index) => [
+      BigInt(index + 1),
+      'ä'.repeat((index + 1) * 40),
     ]);
-
-    expect(results).toMatchObject([
-      { status: 'fulfilled', value: [{ number: 1 }] },
-      { status: 'rejected', reason: { message: 'no row' } },
-      { status: 'fulfilled', value: [{ number: 3 }] },
-    ]);
-    expect(await who(4)).toMatchObject([{ number: 4 }]);
+    const results = await Promise.all([read(sql, 500n), read(sql, 500n)]);
+    expect(results).toEqual([expected, expected]);
   });
 });
 
-it('prepares a statement again after preparing it has failed', async () => {
-  openPool({ max: 1 });
-  const sql = 'SELECT number FROM made_later WHERE number = $1';
-  await expect(columnsOf(sql, [1])).rejects.toMatchObject({ code: '42P01' });
-  await database.query('CREATE TABLE made_later AS SELECT 1 AS number');
+describe('a connection', () => {
+  const LIMIT = 'SHOW lock_timeout';
+  const PREPARED = `SELECT name FROM pg_prepared_statements WHERE statement LIKE '%::int, pg%'`;
 
-  expect(await columnsOf(sql, [1])).toEqual([[1]]);
+  it.each([
+    ['to the server has the settings of its session and prepares a statement once', false],
+    ['to a pooler changes no settings and prepares nothing', true],
+  ])('%s', async (_, isPooler) => {
+    openPool({ max: 1 });
+    const client = (await pool.connect()) as unknown as PgClient & { release(): void };
+    // A pooler reports a process number of its own.
+    if (isPooler) Object.assign(client, { processID: 1 });
+    await client.startSession({ lock_timeout: 1234 });
+    expect((await client.query(LIMIT)).rows).toEqual([{ lock_timeout: isPooler ? '0' : '1234ms' }]);
+    client.release();
+    for (const number of [1, 2]) expect((await who(number))[0]?.[0]).toBe(number);
+    expect((await whoAre(3)).map(([number]) => number)).toEqual([0, 1, 2]);
+    expect((await pool.query(PREPARED)).rows).toHaveLength(isPooler ? 0 : 1);
+  });
 });

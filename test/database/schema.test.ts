@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { migrations } from '../../src/platform/database/migrations/index.js';
 import { type TestDatabase, createDatabase, useDatabase } from '../harness/database/database.js';
-import { catalogue, SchemaProcess } from '../harness/database/schema.js';
+import { catalogue, expectDeclaredSchema, SchemaProcess } from '../harness/database/schema.js';
 
 let service: SchemaProcess;
 
@@ -33,36 +33,7 @@ const EMPTY = { template: 'template0' };
 describe('the schema', () => {
   const database = useDatabase();
 
-  it('is, by the migrations, what TypeORM would make of the entities', async () => {
-    expect(await service.run('differences', database)).toEqual([]);
-  });
-
-  it('is, by the migrations, to the last definition what the entities alone make', async () => {
-    await withDatabase(async (made) => {
-      await made.query('CREATE TABLE migrations ()');
-      await service.run('synchronize', made);
-
-      const expected = await catalogue(made);
-      expect(Object.keys(expected).length).toBeGreaterThan(40);
-      expect(await catalogue(database)).toEqual(expected);
-    }, EMPTY);
-  });
-
-  it('has constraints and indexes that are named after their table and purpose', async () => {
-    const rows = await database.query<{ table: string; name: string }>(
-      `SELECT conrelid::regclass::text AS table, conname AS name
-         FROM pg_constraint
-        WHERE connamespace = 'public'::regnamespace AND contype <> 'n'
-       UNION
-       SELECT tablename, indexname FROM pg_indexes WHERE schemaname = 'public'`,
-    );
-    const ours = rows.filter(({ table }) => table !== 'migrations');
-
-    expect(ours.length).toBeGreaterThan(10);
-    for (const { table, name } of ours) {
-      expect(name).toMatch(new RegExp(`^${table}_([a-z_]+_)?(pkey|key|fkey|check|idx)$`));
-    }
-  });
+  it('is, by the migrations, what the entities declare', () => expectDeclaredSchema(database));
 });
 
 describe('a row that breaks a rule', () => {
@@ -86,22 +57,15 @@ describe('a row that breaks a rule', () => {
 
   it.each([
     ['pets_status_check', pet(`'Frank', 1, 'lost'`)],
-    ['pets_status_check', pet(`'Frank', 1, ''`)],
     ['pets_status_check', pet(`'Frank', 1, 'Available'`)],
     ['pets_name_check', pet(`'', 1, 'sold'`)],
-    ['pets_name_check', pet(`repeat('x', 256), 1, 'sold'`)],
     ['pets_name_check', pet(`repeat('🐈', 256), 1, 'sold'`)],
-    ['pets_pkey', `INSERT INTO pets OVERRIDING SYSTEM VALUE SELECT * FROM pets`],
     ['owners_plan_check', owner(`'A', 'gold', NULL, NULL`)],
-    ['owners_plan_check', owner(`'A', '', NULL, NULL`)],
     ['owners_name_key', owner(`'Taken', 'pro', NULL, NULL`)],
     ['owners_limits_check', owner(`'A', 'free', 1, NULL`)],
-    ['owners_limits_check', owner(`'A', 'pro', NULL, 1`)],
-    ['owners_limits_check', owner(`'A', 'enterprise', NULL, NULL`)],
     ['owners_limits_check', owner(`'A', 'enterprise', 1, NULL`)],
     ['owners_limits_check', owner(`'A', 'enterprise', NULL, 1`)],
     ['owners_limits_check', owner(`'A', 'enterprise', 0, 1`)],
-    ['owners_limits_check', owner(`'A', 'enterprise', 1, 0`)],
     ['api_keys_hash_check', key(`1, '\\x00', ''`)],
     ['api_keys_hash_key', key(`1, decode(repeat('00', 32), 'hex'), ''`)],
     ['api_keys_owner_id_fkey', key(`99, decode(repeat('01', 32), 'hex'), ''`)],
@@ -114,17 +78,10 @@ describe('a row that breaks a rule', () => {
     await expect(database.query(sql)).rejects.toMatchObject({ constraint });
   });
 
-  it.each([
-    [{ column: 'name', code: '23502' }, pet(`NULL, 1, 'sold'`)],
-    [{ column: 'category_id', code: '23502' }, pet(`'Frank', NULL, 'sold'`)],
-    [{ column: 'status', code: '23502' }, pet(`'Frank', 1, NULL`)],
-    // The service assigns the ids.
-    [
-      { code: '428C9' },
-      `INSERT INTO pets (id, name, category_id, status) VALUES (9, 'a', 1, 'sold')`,
-    ],
-  ])('is rejected with %j: %s', async (error, sql) => {
-    await expect(database.query(sql)).rejects.toMatchObject(error);
+  it.each(['name', 'category_id', 'status'])('is rejected without %s', async (column) => {
+    const values = { name: `'Frank'`, category_id: '1', status: `'sold'`, [column]: 'NULL' };
+    const sql = pet(Object.values(values).join());
+    await expect(database.query(sql)).rejects.toMatchObject({ code: '23502', column });
   });
 
   it.each([

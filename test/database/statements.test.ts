@@ -3,21 +3,23 @@ import { createPets } from '../harness/database/factories.js';
 import type { ApiResponse } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { type Store, useStore } from '../harness/http/store.js';
-import type { Environment } from '../harness/service/service.js';
+import { limitsOf } from '../harness/rate-limit/limits.js';
+import { metric, untilMetric } from '../harness/service/metrics.js';
 
-let ids: string[];
+const PET = { name: 'Frank', categoryId: 1 };
+const UNREACHABLE = 'The service cannot reach its database at the moment. Try again later.';
+const OVERLOADED = 'The service is overloaded. Try again later.';
 
-function open(env: Environment): Store {
-  const store = useStore({ env: { DATABASE_POOL_WAIT_SECONDS: '0.5', ...env } });
+function open(seconds: Record<string, string>, size: Record<string, string> = {}): Store {
+  const env = Object.entries(seconds).map(([name, value]) => [`DATABASE_${name}_SECONDS`, value]);
+  const store = useStore({ env: { ...Object.fromEntries(env), ...size } });
   beforeAll(async () => {
-    ids = await createPets(store.database, 3);
+    await createPets(store.database, 3);
     // From here on the key is known.
     expect((await store.api.get('/v1/pets')).status).toBe(200);
   });
   return store;
 }
-
-const idsOf = ({ json }: ApiResponse): string[] => json.map(({ id }: { id: number }) => String(id));
 
 /** Makes every statement on animals wait for as long as the work takes. */
 async function whileAnimalsAreLocked(
@@ -32,22 +34,13 @@ async function whileAnimalsAreLocked(
   }
 }
 
-/** Returns the service's statements that wait for a lock in the server. */
-const waiting = ({ query }: Store) =>
-  query(
-    `SELECT pid FROM pg_stat_activity
-      WHERE datname = current_database() AND application_name = 'pets' AND wait_event_type = 'Lock'`,
-  );
-
-function expectUnavailable(response: ApiResponse): void {
-  expect(expectError(response, 503, 'service_unavailable')).toBe(
-    'The service cannot reach its database at the moment. Try again later.',
-  );
+function expectUnavailable(response: ApiResponse, message = UNREACHABLE): void {
+  expect(expectError(response, 503, 'service_unavailable')).toBe(message);
   expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
 }
 
 describe('when a statement does not work', () => {
-  const store = open({ DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.3' });
+  const store = open({ STATEMENT_TIMEOUT: '0.3', POOL_WAIT: '0.5' });
 
   it.each([
     ['GET', '/v1/pets'],
@@ -58,21 +51,17 @@ describe('when a statement does not work', () => {
     '%s %s › 503 when it takes too long, 500 without internal details when it can never succeed',
     async (method, path) => {
       const request = (): Promise<ApiResponse> =>
-        method === 'GET'
-          ? store.api.get(path)
-          : store.api.post(path, { name: 'Frank', categoryId: 7 });
+        method === 'GET' ? store.api.get(path) : store.api.post(path, PET);
       await whileAnimalsAreLocked(store, async () => {
         expectUnavailable(await request());
-
-        // The server has given it up, too.
-        expect(await waiting(store)).toEqual([]);
+        const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database()
+          AND application_name = 'pets' AND wait_event_type = 'Lock'`;
+        expect(await store.query(waiting)).toEqual([]);
       });
       expect((await request()).status).toBeLessThan(300);
-
       await store.query('ALTER TABLE pets RENAME COLUMN category_id TO category');
       const response = await request();
       await store.query('ALTER TABLE pets RENAME COLUMN category TO category_id');
-
       expect(expectError(response, 500, 'internal_error')).toBe(
         'The service failed to handle the request.',
       );
@@ -85,22 +74,18 @@ describe('when a statement does not work', () => {
 });
 
 describe('when the only connection is at work', () => {
-  const store = open({
-    DATABASE_POOL_SIZE: '1',
-    DATABASE_POOL_WAIT_SECONDS: '0.3',
-    DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
-    DATABASE_LOCK_TIMEOUT_SECONDS: '2',
-  });
+  const store = open(
+    { STATEMENT_TIMEOUT: '20', POOL_WAIT: '0.3', LOCK_TIMEOUT: '2' },
+    { DATABASE_POOL_SIZE: '1' },
+  );
 
   it('GET /v1/pets › 503 to who waits too long for it, 200 to who has it', async () => {
     let first: Promise<ApiResponse> | undefined;
     await whileAnimalsAreLocked(store, async (lock) => {
       first = store.api.get('/v1/pets');
       await lock.waitedFor();
-
       expectUnavailable(await store.api.get('/v1/pets'));
     });
-
     expect((await first)?.status).toBe(200);
   });
 
@@ -111,16 +96,48 @@ describe('when the only connection is at work', () => {
       await store.query(
         `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'pets'::regclass AND NOT granted`,
       );
-
       expectUnavailable(await response);
     });
-
-    expect(idsOf(await store.api.get('/v1/pets'))).toEqual(ids);
+    expect((await store.api.get('/v1/pets')).json).toHaveLength(3);
   });
 
   it('GET /v1/pets › 503 when it does not get a lock in time', async () => {
     await whileAnimalsAreLocked(store, async () =>
       expectUnavailable(await store.api.get('/v1/pets')),
     );
+  });
+});
+
+describe('while the only connection is busy and the queue is full', () => {
+  const store = open(
+    { STATEMENT_TIMEOUT: '20', POOL_WAIT: '20', LOCK_TIMEOUT: '20' },
+    { DATABASE_POOL_SIZE: '1', DATABASE_QUEUE_SIZE: '2' },
+  );
+
+  test('GET and POST /v1/pets › 503 at once with the limits of the address, 200 for those that wait', async () => {
+    const { api, service } = store;
+    const connections = (state: string) => `db_client_connection_count{state="${state}"}`;
+    await untilMetric(service, connections('idle'), (count) => count === 1);
+    const lock = await holdPets(store.database);
+    const waiting: Promise<ApiResponse>[] = [api.get('/v1/pets')];
+    await lock.waitedFor();
+    // Eight statements share a call that waits for the connection, and two calls may wait.
+    for (let count = 0; count < 9; count++) waiting.push(api.get('/v1/pets'));
+    await untilMetric(service, 'db_client_connection_pending_requests', (count) => count === 2);
+    expect(await metric(service, connections('used'))).toBe(1);
+    for (const rejected of [
+      await api.get('/v1/pets'),
+      await api.post('/v1/pets', PET),
+      await api.post('/v1/pets', PET, { 'Idempotency-Key': 'k' }),
+    ]) {
+      expectUnavailable(rejected, OVERLOADED);
+      expect(rejected.headers['ratelimit-policy']).toBe('"minute";q=300;w=60');
+      expect(rejected.headers['x-ratelimit-remaining']).toBe('300');
+    }
+    expect(await metric(service, 'pets_shed_total{bound="database_queue"}')).toBe(3);
+    await lock.release();
+    for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
+    // The first request, the ten and this one. No shed request was counted.
+    expect(limitsOf(await api.get('/v1/pets')).remaining).toBe(1_000_000 - 12);
   });
 });

@@ -73,8 +73,11 @@ export async function catalogue(
   );
 }
 
-/** Expects a database to have, by its migrations, the schema that the entities of a folder declare. */
-export async function expectDeclaredSchema(database: TestDatabase, folder: string): Promise<void> {
+/**
+ * Expects a database to have, by its migrations, the schema that the entities declare: those of the
+ * build and of a folder.
+ */
+export async function expectDeclaredSchema(database: TestDatabase, folder = ''): Promise<void> {
   const service = new SchemaProcess({ ENTITIES: folder });
   const declared = await createDatabase({ template: 'template0' });
   try {

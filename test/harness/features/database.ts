@@ -1,12 +1,9 @@
 // A feature that uses the database as a team's own code might.
-import { Controller, Get, Module, Param, ParseEnumPipe, ParseIntPipe, Post } from '@nestjs/common';
-import { EntityManager } from 'typeorm';
+import { Controller, Module, Param, ParseEnumPipe, ParseIntPipe, Post } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { queryRows } from '#dist/platform/database/sql.js';
 import { Transactions } from '#dist/platform/database/transactions.js';
 
-const PLAN_SETTINGS = `
-  SELECT current_setting('plan_cache_mode') AS "planCacheMode",
-         current_setting('enable_seqscan') AS "enableSeqscan"`;
 const SELL = "UPDATE pets SET status = 'sold' WHERE id = $1 AND status <> 'sold'";
 
 const THEN = {
@@ -23,10 +20,7 @@ const NAMES = { done: 'done', fails: 'fails', hangs: 'hangs' } as const;
 
 @Controller('database')
 class DatabaseController {
-  constructor(
-    private readonly manager: EntityManager,
-    private readonly transactions: Transactions,
-  ) {}
+  constructor(private readonly transactions: Transactions) {}
 
   /** Returns whether the transaction sees its change. */
   @Post('sales/:id/:then')
@@ -39,15 +33,6 @@ class DatabaseController {
       await THEN[then](transaction);
       return (await queryRows(transaction, 'SELECT status FROM pets WHERE id = $1', [id]))[0];
     });
-  }
-
-  /** Returns the settings that a query and a transaction have. */
-  @Get('plan-settings')
-  async planSettings() {
-    return {
-      repository: await this.manager.query(PLAN_SETTINGS),
-      transaction: await this.manager.transaction((inner) => inner.query(PLAN_SETTINGS)),
-    };
   }
 }
 
