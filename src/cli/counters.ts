@@ -4,7 +4,7 @@ import {
   ownerBudget,
   type RateLimitDecision,
 } from '../platform/rate-limit/limit-storage.js';
-import { RedisFailure } from '../platform/rate-limit/redis/redis-failure.js';
+import { RedisFailure } from '../platform/rate-limit/redis/circuit.js';
 
 const NO_REDIS =
   'Counters and bans cannot be read, because REDIS_URL is unset here. They are in the memory of the service.';

@@ -25,12 +25,8 @@ export class AccessLog implements ResponseObserver {
 
   onClose(request: Request, response: Response): void {
     const durationMs = performance.now() - request.receivedAt;
-    this.log(request, response, durationMs);
     this.metrics.observeResponse(request, response, durationMs);
-  }
-
-  private log(request: Request, response: Response, durationMs: number): void {
-    const { failure } = request;
+    const { failure, idempotencyKey } = request;
     const route = routeOf(request);
     const status = response.statusCode;
     const level = levelOf(route, failure?.status ?? status);
@@ -49,7 +45,7 @@ export class AccessLog implements ResponseObserver {
         ownerId: caller?.ownerId,
         keyId: caller?.keyId,
         clientAddress: loggedAddress(request.clientAddress, this.settings.logging.clientAddress),
-        replayed: response.hasHeader('idempotent-replayed') || undefined,
+        replayed: (idempotencyKey && response.hasHeader('idempotent-replayed')) || undefined,
         aborted: response.writableFinished ? undefined : true,
         ...(failure && failure.status >= 500 && causeOf(failure)),
       },
@@ -59,6 +55,8 @@ export class AccessLog implements ResponseObserver {
 }
 
 const MAX_PATH_LENGTH = 300;
+/** Visible ASCII without percent-encoding, in which the logger masks API keys. */
+const PLAIN_PATH = /^[!-$&-~]{1,300}$/;
 const API_KEY = /aas_[0-9A-Za-z]{36}/g;
 /** Everything but the prefix of an API key. */
 const ENTROPY = /[0-9A-Za-z]{36}/;
@@ -71,6 +69,7 @@ const ENCODED_ASCII = /%(?:25)*([2-7][\da-f])/gi;
  */
 function loggedPath(target: string): string {
   const [path = ''] = target.split('?', 1);
+  if (PLAIN_PATH.test(path)) return path;
   const decoded = path.replace(ENCODED_ASCII, (_, hex: string) => decodeURIComponent(`%${hex}`));
   // The logger masks whole API keys that are not percent-encoded.
   if (decoded !== path && ENTROPY.test(decoded)) return '***';

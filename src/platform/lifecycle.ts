@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Type } from '@nestjs/common';
@@ -19,7 +20,6 @@ import { DemoKey } from './http/openapi/demo-key.js';
 import { addressOf } from './http/routing/public-url.js';
 import { Connections } from './http/server/connections.js';
 import type { HttpAdapter } from './http/server/http-adapter.js';
-import { listen } from './listeners.js';
 import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
@@ -27,6 +27,16 @@ import { flushSpans } from './tracing/spans.js';
 import { VERSION } from './config/version.js';
 
 const IDLE_CHECK_MS = 100;
+
+/** Connections to accept. With Node's default of 511, the system drops some of a burst. */
+const LISTEN_BACKLOG = 4_096;
+
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'this user has no permission to open it',
+  EADDRINUSE: 'it is in use; set another port',
+  EADDRNOTAVAIL: 'it is not an address of this computer',
+  ENOTFOUND: 'the name cannot be resolved',
+};
 
 /** Connections to a database that hangs do not close. Nor does a feature whose hook never ends. */
 const CLOSE_LIMIT_MS = 1_500;
@@ -155,6 +165,31 @@ async function openListeners(
     'listening',
   );
   return address;
+}
+
+/**
+ * Makes the server listen.
+ *
+ * @param prefix of its settings PORT and HOST
+ * @throws StartError that says which setting to change
+ */
+async function listen(
+  server: Server,
+  prefix: '' | 'METRICS_',
+  port: number,
+  host: string,
+): Promise<void> {
+  server.listen({ port, host, backlog: LISTEN_BACKLOG });
+  try {
+    await once(server, 'listening');
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    const isPort = code === 'EACCES' || code === 'EADDRINUSE';
+    const problem = isPort
+      ? `PORT: cannot listen on port ${port}`
+      : `HOST: cannot listen on ${host}`;
+    throw new StartError(`${prefix}${problem} (${REASONS[code] ?? code})`, { cause });
+  }
 }
 
 /** Reports not ready for the delay, then completes requests in progress in the grace period. */

@@ -71,16 +71,15 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
 
   use(request: Request, response: Response, next: NextFunction): void {
     const sendsBody = hasBody(request);
-    // No guard lets it pass, so that nothing reads the body.
-    if (sendsBody && !this.acceptsBody(request)) ignoreInput(request);
-    if (isHealthProbe(request)) {
-      next();
-      return;
+    if (sendsBody && !this.authenticator.hasValidKey(request)) {
+      // No guard lets it pass, so that nothing reads the body.
+      if (!this.publicRoutes.matches(request)) ignoreInput(request);
     }
+    if (isHealthProbe(request)) return next();
     const bound = this.exceededBound(request);
     if (bound) {
-      this.reject(response, bound);
-      return;
+      this.shed[bound]++;
+      return sendError(response, serviceOverloaded(`limit reached: ${bound}`));
     }
     request.isInProgress = true;
     this.inProgress++;
@@ -95,10 +94,6 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
     request.isInProgress = false;
   }
 
-  private acceptsBody(request: Request): boolean {
-    return this.authenticator.hasValidKey(request) || this.publicRoutes.matches(request);
-  }
-
   private exceededBound(request: Request): keyof Overload['shed'] | undefined {
     if (this.pool.isSaturated) return 'database_queue';
     const { maxRequestsInProgress, maxUnauthenticatedRequests } = this.bounds;
@@ -107,10 +102,5 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
     if (!this.authenticator.hasValidKey(request)) return 'unauthenticated_requests';
     const hasRoom = inProgress < maxRequestsInProgress || this.bodies.rejectOldest();
     return hasRoom ? undefined : 'requests_in_progress';
-  }
-
-  private reject(response: Response, bound: keyof Overload['shed']): void {
-    this.shed[bound]++;
-    sendError(response, serviceOverloaded(`limit reached: ${bound}`));
   }
 }

@@ -2,7 +2,7 @@ import { Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { IsPublic } from './access/public.decorator.js';
 import type { Request } from './http/request/request.js';
-import type { RouteLayer } from './http/routing/allowed-methods.js';
+import type { RouteLayer } from './http/routing/unmatched.controller.js';
 
 const IS_PUBLIC = Symbol('public');
 

@@ -6,7 +6,7 @@ export const PUBLIC_PATHS: readonly string[] = [
   '/docs',
   '/docs/',
   '/docs/favicon-32x32.png',
-  '/docs/page.css',
+  '/docs/index.css',
   '/docs/start-swagger-ui.js',
   '/docs/swagger-ui-bundle.js',
   '/docs/swagger-ui.css',

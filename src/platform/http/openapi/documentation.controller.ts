@@ -10,12 +10,17 @@ import { Settings } from '../../config/settings.js';
 import { ServiceError } from '../../errors/service-error.js';
 import type { Request, Response } from '../request/request.js';
 import { DemoKey } from './demo-key.js';
-import { docsPage, PAGE_CSS } from './docs-page.js';
 import { InterfaceDescription } from './interface-description.js';
 
 const { resolve } = createRequire(import.meta.url);
-const PACKAGE_FILES = ['favicon-32x32.png', 'swagger-ui.css', 'swagger-ui-bundle.js'];
-const FILES = [...PACKAGE_FILES, 'start-swagger-ui.js', 'page.css'].map((name) => `docs/${name}`);
+const START = 'start-swagger-ui.js';
+const FILES = [
+  'favicon-32x32.png',
+  'index.css',
+  'swagger-ui.css',
+  'swagger-ui-bundle.js',
+  START,
+].map((name) => `docs/${name}`);
 const DESCRIPTIONS = ['openapi.json', 'openapi.yaml'];
 const REDIRECTS = ['/', 'docs{/}'];
 /** Swagger UI's style sheet has `data:` icons, and the page sends requests to the base addresses. */
@@ -80,10 +85,29 @@ export class DocumentationController {
 }
 
 async function compressed(name: string): Promise<Buffer> {
-  const path = PACKAGE_FILES.includes(name)
-    ? resolve(`swagger-ui-dist/${name}`)
-    : new URL(`./browser/${name}`, import.meta.url);
-  return promisify(gzip)(name === 'page.css' ? PAGE_CSS : await readFile(path));
+  const isOurs = name === START;
+  const url = new URL(`./browser/${name}`, import.meta.url);
+  return promisify(gzip)(await readFile(isOurs ? url : resolve(`swagger-ui-dist/${name}`)));
+}
+
+/** Returns the page. Its URLs are relative to /docs, so that a proxy can add a path prefix. */
+function docsPage(demoKey = ''): string {
+  const notice = demoKey
+    ? 'The demo API key of this service is filled in. Open an operation and select Execute.'
+    : 'Every operation needs an API key. The operator of this service issues one with <code>pets keys issue</code>. Select Authorize and paste it.';
+  return `<!doctype html>
+<html lang="en">
+  <meta charset="utf-8">
+  <meta name="viewport" content="width=device-width, initial-scale=1">
+  <title>Animal Adoption Store Service: interface</title>
+  <link rel="icon" href="docs/favicon-32x32.png">
+  <link rel="stylesheet" href="docs/swagger-ui.css">
+  <link rel="stylesheet" href="docs/index.css">
+  <header class="swagger-ui"><p class="wrapper">${notice}</p></header>
+  <main id="swagger-ui" data-key="${demoKey}"></main>
+  <script src="docs/swagger-ui-bundle.js"></script>
+  <script type="module" src="docs/start-swagger-ui.js"></script>
+</html>`;
 }
 
 /** Takes the place of DocumentationController with `DOCS=false`. */

@@ -1,8 +1,9 @@
 import { All, Controller, Module, Next, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
+import { PATH_METADATA } from '@nestjs/common/internal';
 import { ApiExcludeController } from '@nestjs/swagger';
+import type { IRoute } from 'express';
 import { ServiceError } from '../../errors/service-error.js';
 import { EVERY_PATH } from '../request/request-context.js';
-import { allowedMethods } from './allowed-methods.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 
 /**
@@ -14,24 +15,42 @@ import type { NextFunction, Request, Response } from '../request/request.js';
 class UnmatchedController {
   @All(EVERY_PATH)
   respond(@Req() request: Request, @Res() response: Response, @Next() next: NextFunction): void {
-    const methods = allowedMethods(request);
-    const allow = methods.join(', ');
-    if (methods.length === 0) {
-      next();
-      return;
-    }
+    const allow = allowedMethods(request).join(', ');
+    if (allow === '') return next();
+    response.setHeader('Allow', allow);
     if (request.method !== 'OPTIONS') {
-      throw new ServiceError(
-        'method_not_allowed',
-        `Method not allowed. Allowed methods: ${allow}.`,
-        {
-          headers: { Allow: allow },
-        },
-      );
+      const message = `Method not allowed. Allowed methods: ${allow}.`;
+      throw new ServiceError('method_not_allowed', message);
     }
-    response.status(204).setHeader('Allow', allow).end();
+    response.status(204).end();
   }
 }
 
 @Module({ controllers: [UnmatchedController] })
 export class UnmatchedModule {}
+
+/** The properties of an Express router layer that this file reads. */
+export interface RouteLayer {
+  route?: IRoute & { methods: Record<string, boolean> };
+  match(path: string): boolean;
+}
+
+/**
+ * Returns the methods of all routes at the request's path for `Allow` (RFC 9110, section 10.2.1).
+ * Empty when no route matches. It reads the router of Express, which has the routes of all modules.
+ */
+function allowedMethods(request: Request): string[] {
+  const { stack } = request.app.router as unknown as { stack: RouteLayer[] };
+  const methods = new Set<string>();
+  for (const layer of stack) {
+    const { path, methods: served = {}, stack: [first] = [] } = layer.route ?? {};
+    // NestJS copies the metadata of a handler. Middleware of a feature has none.
+    const isRoute =
+      first && path !== EVERY_PATH && Reflect.hasMetadata(PATH_METADATA, first.handle);
+    if (!isRoute || !layer.match(request.path)) continue;
+    for (const method of Object.keys(served)) methods.add(method.toUpperCase());
+  }
+  if (methods.size === 0) return [];
+  if (methods.has('GET')) methods.add('HEAD');
+  return [...methods.add('OPTIONS')];
+}

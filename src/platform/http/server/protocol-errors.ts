@@ -19,6 +19,9 @@ import { lingerAfterResponse, lingerThenDestroy } from './lingering-close.js';
 // The same for every request.
 const HEADERS_TOO_LARGE = new ServiceError('headers_too_large');
 const INVALID_MESSAGE = invalidRequest('The request is not a valid HTTP message.');
+const INVALID_HOST = invalidRequest(
+  'The request must have one Host header with a host name or address, and an optional port.',
+);
 
 /**
  * Sends the errors of the HTTP protocol, which Node's HTTP server would send without rate limit
@@ -57,17 +60,14 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
 
   /** Rejects a request which the parser accepts but the service does not. */
   use(request: Request, response: Response, next: NextFunction): void {
-    const error = VIOLATIONS.find(([isViolatedBy]) => isViolatedBy(request))?.[1];
+    const error = violationOf(request);
     // After an Upgrade header, Node's parser does not report that the body ends early.
     if (request.headers.upgrade !== undefined) {
       request.socket.once('end', () => {
         if (!request.complete) this.onMalformed(request.socket, INVALID_MESSAGE);
       });
     }
-    if (!error) {
-      next();
-      return;
-    }
+    if (!error) return next();
     ignoreInput(request);
     this.reject(request, response, error).catch(next);
   }
@@ -85,10 +85,7 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
     if (this.malformed.has(socket)) return;
     this.malformed.add(socket);
     const request = this.connections.requestOf(socket);
-    if (!request) {
-      void this.sendOnSocket(socket, error);
-      return;
-    }
+    if (!request) return void this.sendOnSocket(socket, error);
     // The error is in the body, or in a message that the client sent before the response.
     if (!request.complete) {
       // It rejects the request only if the service reads the body. The stream ends without an
@@ -119,49 +116,29 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
   }
 }
 
-type Violation = [isViolatedBy: (request: Request) => boolean, error: ServiceError];
-
-/** What the parser accepts and the service does not. The first one that applies is sent. */
-const VIOLATIONS: readonly Violation[] = [
+/** Returns the error of a request that the parser accepts and the service does not. */
+function violationOf(request: Request): ServiceError | undefined {
+  const { rawHeaders, httpVersion, method, headers } = request;
+  const { 'transfer-encoding': coding, expect } = headers;
   // The list has a name and a value for each header.
-  [({ rawHeaders }) => rawHeaders.length > 2 * MAX_HEADERS, HEADERS_TOO_LARGE],
-  [
-    ({ httpVersion }) => httpVersion !== '1.1' && httpVersion !== '1.0',
-    invalidRequest('The service supports HTTP/1.1 and HTTP/1.0.'),
-  ],
+  if (rawHeaders.length > 2 * MAX_HEADERS) return HEADERS_TOO_LARGE;
   // The parser accepts methods of RTSP, for which no route and no guard would run.
-  [
-    ({ method }) => !METHODS.includes(method),
-    invalidRequest('The method is not a method of HTTP.'),
-  ],
-  [
-    hasInvalidHost,
-    invalidRequest(
-      'The request must have one Host header with a host name or address, and an optional port.',
-    ),
-  ],
+  if ((httpVersion !== '1.1' && httpVersion !== '1.0') || !METHODS.includes(method)) {
+    return invalidRequest('The service supports HTTP/1.1 and HTTP/1.0, with the methods of HTTP.');
+  }
+  if (hasInvalidHost(request)) return INVALID_HOST;
   // Otherwise, the end of the body is ambiguous (RFC 9112, sections 6.1 and 6.3).
-  [
-    ({ headers: { 'transfer-encoding': coding }, httpVersion }) =>
-      coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0'),
-    invalidRequest(
-      'Unsupported Transfer-Encoding header. Only chunked is supported, and only in HTTP/1.1.',
-    ),
-  ],
+  if (coding !== undefined && (coding.toLowerCase() !== 'chunked' || httpVersion === '1.0')) {
+    return invalidRequest('The only supported Transfer-Encoding is chunked, in HTTP/1.1.');
+  }
   // After an Upgrade header, Node's parser does not report an invalid chunk.
-  [
-    ({ headers }) => headers.upgrade !== undefined && 'transfer-encoding' in headers,
-    invalidRequest('A request with an Upgrade header must have a Content-Length.'),
-  ],
-  [
-    ({ headers: { expect } }) => expect !== undefined && expect.toLowerCase() !== '100-continue',
-    new ServiceError(
-      'invalid_request',
-      'Unsupported Expect header. Only 100-continue is supported.',
-      { status: 417 },
-    ),
-  ],
-];
+  if (coding !== undefined && headers.upgrade !== undefined) {
+    return invalidRequest('A request with an Upgrade header must have a Content-Length.');
+  }
+  if (expect === undefined || expect.toLowerCase() === '100-continue') return undefined;
+  const message = 'Unsupported Expect header. Only 100-continue is supported.';
+  return new ServiceError('invalid_request', message, { status: 417 });
+}
 
 /** The errors of Node's parser and its timeouts, by their code. Any other is INVALID_MESSAGE. */
 const PARSER_ERRORS = new Map<string | undefined, ServiceError>([

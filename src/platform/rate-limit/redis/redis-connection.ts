@@ -7,7 +7,7 @@ import { endOfBan } from '../in-process-storage.js';
 import type { Budget, LimitMode, RateLimitDecision } from '../limit-storage.js';
 import { LIMIT_SCRIPTS } from './limit-script.js';
 import { CONNECT_TIMEOUT_MS, createRedisClient } from './redis-client.js';
-import { RedisFailure } from './redis-failure.js';
+import { RedisFailure } from './circuit.js';
 
 const NO_BAN = { unbanCount: 0, afterRejections: 0, lengthMs: 0 };
 

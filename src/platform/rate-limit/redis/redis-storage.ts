@@ -9,9 +9,8 @@ import {
   Quota,
   type RateLimitDecision,
 } from '../limit-storage.js';
-import { Circuit } from './circuit.js';
 import { RedisConnection } from './redis-connection.js';
-import { RedisFailure } from './redis-failure.js';
+import { Circuit, RedisFailure } from './circuit.js';
 
 /** The budget that probes read until a command for another budget has failed. */
 const PROBE_BUDGET: Budget = {
