@@ -23,5 +23,6 @@ export default {
   },
   modulePathIgnorePatterns: ['<rootDir>/.data/', '<rootDir>/reports/'],
   maxWorkers: 2,
+  maxConcurrency: 25,
   testTimeout: 30_000,
 };

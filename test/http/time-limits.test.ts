@@ -1,85 +1,112 @@
-import { ApiClient } from '../harness/http/client.js';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expectError } from '../harness/http/error-response.js';
-import { createOwner } from '../harness/database/factories.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
-import { startService, type TestService } from '../harness/service/service.js';
+import { useStore } from '../harness/http/store.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
 /** The limit of these tests, the server's check interval, and a margin. */
-const LATEST_MS = 300 + 1_000 + 1_500;
+const LATEST_MS = 1_000 + 1_000 + 1_500;
+const BYTE_INTERVAL_MS = 250;
 
-let service: TestService;
-let key: string;
-
-beforeAll(async () => {
-  service = await startService({
-    env: {
-      HEADERS_TIMEOUT_SECONDS: '0.3',
-      REQUEST_TIMEOUT_SECONDS: '0.3',
-      KEEP_ALIVE_TIMEOUT_SECONDS: '0.3',
-      ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
-    },
-  });
-  ({ key } = await createOwner(service.database));
+const store = useStore({
+  env: {
+    HEADERS_TIMEOUT_SECONDS: '1',
+    REQUEST_TIMEOUT_SECONDS: '1',
+    KEEP_ALIVE_TIMEOUT_SECONDS: '0.3',
+    ANONYMOUS_REQUESTS_PER_MINUTE: '1000000',
+  },
 });
-afterAll(() => service.close());
 
-const head = (...headers: string[]): string => requestHead('POST /v1/pets', key, ...headers);
-const BODY = ['Content-Type: application/json', `Content-Length: ${PET.length}`];
-
-test.concurrent.each<[title: string, limit: 'address' | 'owner', bytes: () => string]>([
-  ['no byte', 'address', () => ''],
-  ['half a request line', 'address', () => 'GET /v1/pe'],
-  ['half a head', 'address', () => requestHead('POST /v1/pets').slice(0, -2)],
-  ['a head without its body', 'owner', () => head(...BODY)],
-  ['half a body', 'owner', () => head(...BODY) + PET.slice(0, 9)],
-  [
-    'half a chunk',
-    'owner',
-    () => `${head('Content-Type: application/json', 'Transfer-Encoding: chunked')}9\r\n{"`,
-  ],
-  ['no body after 100 Continue', 'owner', () => head(...BODY, 'Expect: 100-continue')],
-])('408 request_timeout: %s', async (_title, limit, bytes) => {
-  const startedAt = performance.now();
-  const connection = await RawConnection.open(service, bytes());
-  let response = await connection.response();
-  if (response.status === 100) response = await connection.response();
-  expectError(response, 408, 'request_timeout');
-  expect(performance.now() - startedAt).toBeLessThan(LATEST_MS);
-  // Counted once: for the owner if the API key was read, otherwise for the address.
-  expect(response.headers['ratelimit-policy']).toContain(
-    limit === 'owner' ? '"day"' : '"minute";q=1000000;w=60',
+const get = (version: string) => requestHead(`GET /v1/pets HTTP/${version}`, store.owner.key);
+const create = (version: string, ...headers: string[]): string =>
+  requestHead(
+    `POST /v1/pets HTTP/${version}`,
+    store.owner.key,
+    'Content-Type: application/json',
+    ...headers,
   );
-  expect(response.headers['connection']).toBe('close');
-  await connection.serverEnd();
-});
+const LENGTH = `Content-Length: ${PET.length}`;
+const chunked = (): string => create('1.1', 'Transfer-Encoding: chunked');
+const HEADER = `X-A: ${'b'.repeat(100)}`;
 
-test('408 for a client that sends a byte now and then', async () => {
-  const connection = await RawConnection.open(service, 'GET /v1/pets HTTP/1.1\r\n');
-  const drip = setInterval(() => connection.write('X-A: b\r\n'), 50);
-  expectError(await connection.response(), 408, 'request_timeout');
-  clearInterval(drip);
-  connection.close();
+/** Where a client stops sending, or sends one byte now and then. */
+const SLOW: [title: string, limit: 'address' | 'owner', atOnce: () => string, later: string[]][] = [
+  ['in a request line', 'address', () => '', Array.from('GET /v1/pets?a=bbbbbbbbb HTTP/1.1')],
+  ['in a header', 'address', () => get('1.1').slice(0, -2), Array.from(HEADER)],
+  ['in a header of HTTP/1.0', 'address', () => get('1.0').slice(0, -2), Array.from(HEADER)],
+  ['in empty lines before a request', 'address', () => '', Array.from('\r\n'.repeat(100))],
+  ['in a body', 'owner', () => create('1.1', LENGTH), Array.from(PET)],
+  ['in a body of HTTP/1.0', 'owner', () => create('1.0', LENGTH), Array.from(PET)],
+  [
+    'in a body after 100',
+    'owner',
+    () => create('1.1', LENGTH, 'Expect: 100-continue'),
+    Array.from(PET),
+  ],
+  ['in a chunk', 'owner', () => `${chunked()}1f\r\n`, Array.from(PET)],
+  ['in chunks of one byte', 'owner', chunked, Array.from(PET, (byte) => `1\r\n${byte}\r\n`)],
+  ['in a chunk extension', 'owner', () => `${chunked()}1;`, Array.from('a'.repeat(100))],
+  ['in trailers', 'owner', () => `${chunked()}1\r\n{\r\n0\r\nX-A: `, Array.from('b'.repeat(100))],
+];
+
+describe.each([
+  ['that stops', 0],
+  ['that sends one byte now and then', BYTE_INTERVAL_MS],
+])('a client %s', (_how, intervalMs) => {
+  test.concurrent.each(SLOW)(
+    '408 and the end of the connection %s, while others get 200',
+    async (_title, limit, atOnce, later) => {
+      const startedAt = performance.now();
+      const connection = await RawConnection.open(store.service, atOnce());
+      let next = 0;
+      const drip = setInterval(() => {
+        if (intervalMs > 0 && connection.socket.writable) connection.write(later[next++] ?? '');
+      }, intervalMs);
+      const over = new AbortController();
+      const closed = (async () => {
+        let response = await connection.response();
+        if (response.status === 100) response = await connection.response();
+        clearInterval(drip);
+        await connection.serverEnd();
+        return response;
+      })().finally(() => over.abort());
+      closed.catch(() => undefined);
+      while (!over.signal.aborted) {
+        expect((await store.api.get('/v1/pets')).status).toBe(200);
+        await delay(100);
+      }
+      const response = await closed;
+      expectError(response, 408, 'request_timeout');
+      expect(performance.now() - startedAt).toBeLessThan(LATEST_MS);
+      expect(response.headers['connection']).toBe('close');
+      // Counted once: for the owner if the API key was read, otherwise for the address.
+      expect(response.headers['ratelimit-policy']).toContain(
+        limit === 'owner' ? '"day"' : '"minute";q=1000000;w=60',
+      );
+      // The limit closed the connection before the request ended.
+      expect(next).toBeLessThan(later.length);
+    },
+  );
 });
 
 test('401 before a slow body has arrived', async () => {
-  const connection = await RawConnection.open(
-    service,
-    requestHead('POST /v1/pets', undefined, ...BODY) + PET.slice(0, 9),
-  );
+  const head = requestHead('POST /v1/pets', undefined, 'Content-Type: application/json', LENGTH);
+  const connection = await RawConnection.open(store.service, head + PET.slice(0, 9));
   expectError(await connection.response(), 401, 'missing_api_key');
   await connection.serverEnd();
 });
 
 test('a kept-alive connection closes without a response when no request follows', async () => {
-  const connection = await RawConnection.open(service, requestHead('POST /v1/pets'));
+  const connection = await RawConnection.open(store.service, requestHead('POST /v1/pets'));
   expect((await connection.response()).headers).toMatchObject({ connection: 'keep-alive' });
   await connection.serverEnd();
 });
 
 test('1,000 idle connections do not block other clients, and are closed', async () => {
-  const idle = await Promise.all(Array.from({ length: 1_000 }, () => RawConnection.open(service)));
-  expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+  const idle = await Promise.all(
+    Array.from({ length: 1_000 }, () => RawConnection.open(store.service)),
+  );
+  expect((await store.api.get('/v1/pets')).status).toBe(200);
   const responses = await Promise.all(idle.map((connection) => connection.response()));
   expect(responses.every(({ status }) => status === 408)).toBe(true);
   await Promise.all(idle.map((connection) => connection.serverEnd()));
