@@ -10,7 +10,7 @@ import { traceStatement } from '../../tracing/spans.js';
 import { isUnavailable } from '../database-errors.js';
 import { BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.js';
 import type { PgClient } from './pg-client.js';
-import type { Parameter, RowMapper } from './statement-batch.js';
+import type { Parameter } from './statement-batch.js';
 
 /** More statements per batch save nothing, and a slow one delays the others. */
 const MAX_BATCH_SIZE = 8;
@@ -24,12 +24,14 @@ export const LASTING_PLANS = `
   SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
          set_config('enable_seqscan', 'off', true)`;
 
+/** Builds a row from its columns, in the order of the statement. The caller knows their types. */
+type RowMapper<Row> = (columns: never) => Row;
+
 interface Statement {
-  sql: string;
-  values: readonly Parameter[];
-  toRow: RowMapper<unknown>;
-  resolve: (rows: unknown[]) => void;
-  reject: (error: unknown) => void;
+  readonly sql: string;
+  readonly values: readonly Parameter[];
+  readonly resolve: (rows: unknown[][]) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /**
@@ -56,8 +58,13 @@ export class PipelinedStatements {
    * @param toRow builds a row from its columns, in the order of the statement
    * @throws the error of the pool, the server (see `isUnavailable`) or `toRow`
    */
-  read<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
-    return traceStatement(sql, () => this.reads.add(sql, values, toRow));
+  async read<Row>(
+    sql: string,
+    values: readonly Parameter[],
+    toRow: RowMapper<Row>,
+  ): Promise<Row[]> {
+    const rows = await traceStatement(sql, () => this.reads.add(sql, values));
+    return rows.map((columns) => toRow(columns as never));
   }
 
   /**
@@ -67,22 +74,22 @@ export class PipelinedStatements {
    *
    * @param transaction inserts the rows as part of this transaction instead
    */
-  insert<Row>(
+  async insert<Row>(
     sql: string,
     values: readonly Parameter[],
     toRow: RowMapper<Row>,
     transaction?: EntityManager,
   ): Promise<Row[]> {
-    return traceStatement(sql, async () => {
-      if (!transaction) return this.inserts.add(sql, values, toRow);
+    const rows = await traceStatement(sql, async () => {
+      if (!transaction) return this.inserts.add(sql, values);
       const client = (await transaction.queryRunner?.connect()) as PgClient;
-      const statement = client.statement(sql, values, toRow);
+      const statement = client.statement(sql, values);
       await new Promise<void>((resolve, reject) => {
         client.run([statement], (error) => (error ? reject(error) : resolve()));
       });
-      if (statement.failure) throw statement.failure;
       return statement.rows;
     });
+    return rows.map((columns) => toRow(columns as never));
   }
 }
 
@@ -99,9 +106,10 @@ class BatchQueue {
     private readonly settings?: string,
   ) {}
 
-  add<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
+  /** Resolves to the columns of each row. */
+  add(sql: string, values: readonly Parameter[]): Promise<unknown[][]> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ sql, values, toRow, resolve, reject } as Statement);
+      this.waiting.push({ sql, values, resolve, reject });
       if (this.isScheduled) return;
       this.isScheduled = true;
       setImmediate(() => this.requestConnections());
@@ -126,40 +134,30 @@ class BatchQueue {
   }
 
   private run(client: PoolClient & PgClient, batch: readonly Statement[]): void {
-    const statements = batch.map(({ sql, values, toRow }) => client.statement(sql, values, toRow));
+    const statements = batch.map(({ sql, values }) => client.statement(sql, values));
     // The batch reports a broken connection. Without a listener, the event would end the process.
     client.on('error', ignore);
-    const { settings: sql } = this;
-    const settings = sql === undefined ? [] : [client.statement(sql, [], ignore)];
+    const settings = this.settings === undefined ? [] : [client.statement(this.settings, [])];
     client.run([...settings, ...statements], (error, failed) => {
       client.removeListener('error', ignore);
-      const isOwn = failed !== undefined && error !== null && !isUnavailable(error);
+      // The server rejected one statement: the others were rolled back and run again.
+      const isOne = statements.some((one) => one === failed) && !isUnavailable(error);
       // Otherwise, a caller whose values the server rejects could force reconnects.
-      client.release(isOwn ? undefined : (error ?? undefined));
-      if (error) return this.fail(batch, error, isOwn ? statements.indexOf(failed) : -1);
-      for (const [index, { rows, failure }] of statements.entries()) {
-        if (failure) batch[index]?.reject(failure);
-        else batch[index]?.resolve(rows);
+      client.release(isOne ? undefined : (error ?? undefined));
+      for (const [index, statement] of batch.entries()) {
+        if (isOne && statements[index] !== failed) this.runAlone(statement);
+        else if (error) statement.reject(error);
+        else statement.resolve(statements[index]?.rows ?? []);
       }
     });
   }
 
-  /**
-   * @param failed the index of the statement that the server rejected: the others were rolled back
-   *   and run again. -1 if the server is unavailable
-   */
-  private fail(batch: readonly Statement[], error: Error, failed: number): void {
-    for (const [index, statement] of batch.entries()) {
-      if (failed < 0 || index === failed) {
-        statement.reject(error);
-        continue;
-      }
-      // Alone, so that a statement that always fails does not fail the same others again.
-      this.pool.connect((failure, client) => {
-        if (client) this.run(client as PoolClient & PgClient, [statement]);
-        else statement.reject(failure);
-      });
-    }
+  /** So that a statement that always fails does not fail the same others again. */
+  private runAlone(statement: Statement): void {
+    this.pool.connect((error, client) => {
+      if (client) this.run(client as PoolClient & PgClient, [statement]);
+      else statement.reject(error);
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-// Runs several statements as one transaction with one round trip, and builds their rows.
+// Runs several statements as one transaction with one round trip, and parses their rows.
 // It saves system calls, commits, column descriptions and pg's result objects
 // (docs/performance.md). It relies on pg's undocumented protocol for submitted queries (`submit`,
 // `handle…`), on undocumented members of its Connection, and on PostgreSQL's pipelining. If an
@@ -9,15 +9,9 @@ import pg from 'pg';
 /** The values that a statement accepts. */
 export type Parameter = string | number | bigint | null;
 
-/** Builds a row from its columns, in the order of the statement. The caller knows their types. */
-export type RowMapper<Row> = (columns: never) => Row;
-
 type TypeId = Parameters<typeof pg.types.getTypeParser>[0];
 
 type ColumnParser = (text: string) => unknown;
-
-/** The column parsers of a connection's prepared statements, by statement name. */
-export type PreparedColumns = Map<string, readonly ColumnParser[]>;
 
 /** Members of pg's Connection that its types omit. */
 interface Connection {
@@ -61,33 +55,32 @@ function parseInt8(text: string): bigint {
 }
 
 /** One execution of a statement. Its columns are described once per connection. */
-export class PreparedStatement<Row> {
-  readonly rows: Row[] = [];
-  /** The error of the row mapper. */
-  failure: Error | null = null;
+export class PreparedStatement {
+  /** The columns of each row. */
+  readonly rows: unknown[][] = [];
   private parsers: readonly ColumnParser[] = [];
 
   /**
-   * @param prepared of the connection
-   * @param name of the prepared statement, derived from the text; undefined: not to be prepared
+   * @param prepared the column parsers of the connection's prepared statements, by statement name
+   * @param name derived from the text; undefined: not to be prepared
    */
   constructor(
-    private readonly prepared: PreparedColumns,
+    readonly prepared: Map<string, readonly ColumnParser[]>,
     readonly name: string | undefined,
     readonly text: string,
     private readonly values: readonly Parameter[],
-    private readonly toRow: RowMapper<Row>,
   ) {}
 
   /** Sends the statement without a Sync message. The server responds after the next Sync. */
   send(connection: Connection): void {
     const { name, text, values } = this;
+    const { parsedStatements, submittedNamedStatements } = connection;
     let parsers: readonly ColumnParser[] | undefined;
-    if (name !== undefined && isPrepared(connection, name)) {
+    if (name !== undefined && (name in parsedStatements || name in submittedNamedStatements)) {
       parsers = this.prepared.get(name);
     } else {
       connection.parse({ name, text });
-      if (name !== undefined) connection.submittedNamedStatements[name] = text;
+      if (name !== undefined) submittedNamedStatements[name] = text;
     }
     connection.bind({ statement: name, values, valueMapper: toText });
     if (parsers) this.parsers = parsers;
@@ -102,12 +95,7 @@ export class PreparedStatement<Row> {
 
   addRow({ fields }: DataRow): void {
     const { parsers } = this;
-    try {
-      const columns = fields.map((text, index) => (text === null ? null : parsers[index]?.(text)));
-      this.rows.push(this.toRow(columns as never));
-    } catch (error) {
-      this.failure = error as Error;
-    }
+    this.rows.push(fields.map((text, index) => (text === null ? null : parsers[index]?.(text))));
   }
 }
 
@@ -117,7 +105,7 @@ export class PreparedStatement<Row> {
  *
  * @param failed the statement that the server rejected; undefined if the error concerns all of them
  */
-export type BatchDone = (error: Error | null, failed?: PreparedStatement<unknown>) => void;
+export type BatchDone = (error: Error | null, failed?: PreparedStatement) => void;
 
 /**
  * Statements that are sent in one write and form one transaction. The server commits once. When a
@@ -130,7 +118,7 @@ export class StatementBatch {
 
   /** @param callback pg looks for this name */
   constructor(
-    private readonly statements: readonly PreparedStatement<unknown>[],
+    private readonly statements: readonly PreparedStatement[],
     readonly callback: BatchDone,
   ) {}
 
@@ -176,10 +164,6 @@ export class StatementBatch {
     const isOfStatement = error instanceof pg.DatabaseError;
     this.callback(error, isOfStatement ? this.statements[this.current] : undefined);
   }
-}
-
-function isPrepared(connection: Connection, name: string): boolean {
-  return name in connection.parsedStatements || name in connection.submittedNamedStatements;
 }
 
 function toText(value: Parameter): string | null {
