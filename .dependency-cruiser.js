@@ -12,7 +12,7 @@ const ALLOWED = {
   logging: ['config', 'http/request'],
   tracing: ['config', 'logging'],
   database: ['config', 'errors', 'logging', 'tracing'],
-  'http/request': ['config', 'errors', 'logging', 'access/caller', 'access/cached-key'],
+  'http/request': ['config', 'errors', 'logging', 'access/caller'],
   'http/body': ['config', 'errors', 'http/request', 'http/response'],
   'http/validation': ['config', 'errors', 'http/request'],
   'http/routing': ['config', 'errors', 'http/request'],
@@ -20,12 +20,12 @@ const ALLOWED = {
   'http/paging': ['config', 'errors', 'http/request', 'http/response', 'http/validation'],
   http: [
     ...['config', 'errors', 'logging', 'rate-limit/rate-limiter'],
-    ...['caller', 'cached-key', 'public\\.decorator'].map((f) => `access/${f}`),
+    ...['caller', 'public\\.decorator'].map((f) => `access/${f}`),
   ],
   access: ['config', 'database', 'errors', 'logging', 'http/request'],
   'rate-limit': [
     ...['config', 'errors', 'logging', 'tracing', 'http/request'],
-    ...['caller', 'cached-key', 'authenticator', 'public\\.decorator'].map((f) => `access/${f}`),
+    ...['caller', 'authenticator', 'public\\.decorator'].map((f) => `access/${f}`),
   ],
   idempotency: ['config', 'database', 'errors', 'http'],
   events: ['config', 'database', 'errors', 'logging', 'tracing', 'http'],
@@ -33,15 +33,6 @@ const ALLOWED = {
 
 /** Any feature. A rule that compares two features captures the name as $1. */
 const FEATURE = '^src/(?!(?:platform|cli|demo)/)([^/]+)/';
-
-/** What a feature may import of the platform. */
-const FOR_FEATURES = [
-  ...['errors', 'idempotency', 'events', 'http/validation', 'http/paging'],
-  ...['http/openapi/decorators', 'database/database-errors', 'database/sql'],
-  ...['database/transactions', 'database/pipelining/pipelined-statements', 'database/migrations'],
-  ...['http/routing/deprecation', 'access/caller', 'access/cached-key', 'config/clock'],
-  ...['access/caller-key\\.decorator', 'access/public\\.decorator', 'config/settings'],
-];
 
 /**
  * @param {string} name
@@ -64,7 +55,7 @@ export default {
     rule('platform-imports-no-feature', '^src/platform/', '^src/(?!platform/)'),
     rule('feature', FEATURE, '^src/', [
       ...['^src/$1/', `${FEATURE}[^/]+\\.(?:module|service|errors)\\.ts$`],
-      ...['index', ...FOR_FEATURES].map(platform),
+      platform('index'),
     ]),
     rule('demo-and-cli-import-no-http', '^src/(?:demo|cli)/', '^src/platform/http/', [
       platform('http/response/json-text'),

@@ -55,6 +55,8 @@ export default defineConfig(
       'prefer-const': 'error',
       'object-shorthand': 'error',
       '@typescript-eslint/no-floating-promises': 'error',
+      // It would ask for the `!` that another rule forbids.
+      '@typescript-eslint/non-nullable-type-assertion-style': 'off',
       '@typescript-eslint/no-misused-promises': 'error',
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/prefer-readonly': 'error',

@@ -6,10 +6,7 @@ import {
   ApiOperation,
   ApiParam,
 } from '@nestjs/swagger';
-import { ApiErrors } from '../platform/http/openapi/decorators/api-errors.decorator.js';
-import { ApiPage, INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
-import { PageQuery } from '../platform/http/paging/page-query.dto.js';
-import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
+import { ApiErrors, ApiPage, INT64, Int64Pipe, PageQuery } from '#platform';
 import { CATEGORY_NAME_TAKEN, CATEGORY_NOT_FOUND, categoryNotFound } from './categories.errors.js';
 import { CategoriesService } from './categories.service.js';
 import { Category, type PublicCategory } from './category.entity.js';

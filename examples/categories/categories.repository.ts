@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { violatedConstraint } from '../platform/database/database-errors.js';
-import { queryRows } from '../platform/database/sql.js';
+import { queryRows, violatedConstraint } from '#platform';
 import { categoryNameTaken } from './categories.errors.js';
 import type { PublicCategory } from './category.entity.js';
 import type { CategoryChanges } from './dto/category-changes.dto.js';

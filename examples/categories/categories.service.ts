@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PageCursor } from '../platform/http/paging/page-cursor.js';
-import type { PageQuery } from '../platform/http/paging/page-query.dto.js';
+import { PageCursor, type PageQuery } from '#platform';
 import { categoryNotFound } from './categories.errors.js';
 import { CategoriesRepository } from './categories.repository.js';
 import type { PublicCategory } from './category.entity.js';

@@ -1,6 +1,6 @@
 import { ApiHideProperty, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
-import { INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
+import { INT64 } from '#platform';
 
 /** A category of animals. */
 @ApiSchema({ description: 'A category of animals.' })

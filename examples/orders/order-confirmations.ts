@@ -1,6 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Clock } from '../platform/config/clock.js';
-import { OnOutboxEvent } from '../platform/events/on-outbox-event.decorator.js';
+import { Clock, OnOutboxEvent } from '#platform';
 import { ORDER_CREATED, type OrderCreated } from './order-created.js';
 import { OrdersRepository } from './orders.repository.js';
 
@@ -17,7 +16,7 @@ export class OrderConfirmations {
   /** An event can arrive twice. The second one finds a confirmed order and changes nothing. */
   @OnOutboxEvent(ORDER_CREATED)
   async confirm({ orderId }: OrderCreated): Promise<void> {
-    const isNew = await this.orders.confirm(orderId, this.clock.now());
-    if (isNew) this.logger.log({ msg: 'order confirmed', orderId: orderId.toString() });
+    const isNew = await this.orders.confirm(BigInt(orderId), this.clock.now());
+    if (isNew) this.logger.log({ msg: 'order confirmed', orderId });
   }
 }

@@ -2,5 +2,6 @@
 export const ORDER_CREATED = 'order.created';
 
 export interface OrderCreated {
-  orderId: bigint;
+  /** An int64 as text, because JSON.stringify rejects a bigint. */
+  orderId: string;
 }

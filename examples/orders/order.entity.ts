@@ -1,6 +1,6 @@
 import { ApiHideProperty, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Column, Entity, ForeignKey, PrimaryGeneratedColumn, Unique } from 'typeorm';
-import { INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
+import { INT64 } from '#platform';
 
 /** The sale of an animal. */
 @ApiSchema({ description: 'The sale of an animal.' })

@@ -1,12 +1,7 @@
 import { Body, Controller, Get, Param, Post } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
 import { Throttle } from '@nestjs/throttler';
-import { CallerKey } from '../platform/access/caller-key.decorator.js';
-import type { CachedKey } from '../platform/access/cached-key.js';
-import { ApiErrors } from '../platform/http/openapi/decorators/api-errors.decorator.js';
-import { INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
-import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
-import { IdempotencyKey } from '../platform/idempotency/idempotency-key.decorator.js';
+import { ApiErrors, Caller, IdempotencyKey, INT64, Int64Pipe } from '#platform';
 import { NewOrder } from './dto/new-order.dto.js';
 import { PET_NOT_FOUND } from '../pets/pets.errors.js';
 import { Order, type PublicOrder } from './order.entity.js';
@@ -28,10 +23,10 @@ export class OrdersController {
   @ApiErrors(PET_NOT_FOUND, { conflict: PET_SOLD })
   createOrder(
     @Body() order: NewOrder,
-    @CallerKey() key: CachedKey,
+    @Caller() caller: Caller,
     @IdempotencyKey() idempotencyKey?: string,
   ): Promise<PublicOrder> {
-    return this.orders.add(order, key, idempotencyKey);
+    return this.orders.add(order, caller, idempotencyKey);
   }
 
   @Get(':orderId')
@@ -49,8 +44,8 @@ export class OrdersController {
   @ApiErrors({ not_found: ORDER_NOT_FOUND })
   getOrder(
     @Param('orderId', new Int64Pipe(orderNotFound)) orderId: bigint,
-    @CallerKey() key: CachedKey,
+    @Caller() caller: Caller,
   ): Promise<PublicOrder> {
-    return this.orders.get(orderId, key);
+    return this.orders.get(orderId, caller);
   }
 }

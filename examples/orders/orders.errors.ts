@@ -1,4 +1,4 @@
-import { ServiceError } from '../platform/errors/service-error.js';
+import { ServiceError } from '#platform';
 
 // The public messages, also used by the interface description.
 export const ORDER_NOT_FOUND = 'You have no order with this identifier.';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { queryRows } from '../platform/database/sql.js';
+import { queryRows } from '#platform';
 import type { PublicOrder } from './order.entity.js';
 
 /** The columns that callers may see. */
@@ -27,15 +27,15 @@ export class OrdersRepository {
     return order ?? null;
   }
 
-  async insert(petId: bigint, ownerId: bigint, transaction: EntityManager): Promise<PublicOrder> {
-    const rows = await queryRows<PublicOrder>(transaction, INSERT, [petId, ownerId]);
+  async insert(petId: bigint, ownerId: bigint): Promise<PublicOrder> {
+    const rows = await queryRows<PublicOrder>(this.manager, INSERT, [petId, ownerId]);
     const [order] = rows as [PublicOrder];
     return order;
   }
 
   /** Returns whether there was an animal with this id that was not sold. */
-  async markSold(petId: bigint, transaction: EntityManager): Promise<boolean> {
-    return (await queryRows(transaction, MARK_SOLD, [petId])).length > 0;
+  async markSold(petId: bigint): Promise<boolean> {
+    return (await queryRows(this.manager, MARK_SOLD, [petId])).length > 0;
   }
 
   /** Returns whether the order was not confirmed before. */

@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-import type { CachedKey } from '../platform/access/cached-key.js';
-import { Transactions } from '../platform/database/transactions.js';
-import { Idempotency } from '../platform/idempotency/idempotency.js';
+import { DataSource } from 'typeorm';
+import { type Caller, Idempotency } from '#platform';
 import type { NewOrder } from './dto/new-order.dto.js';
 import type { PublicOrder } from './order.entity.js';
 import { orderNotFound } from './orders.errors.js';
@@ -15,7 +13,7 @@ export class OrdersService {
   constructor(
     private readonly orders: OrdersRepository,
     private readonly sales: SalesService,
-    private readonly transactions: Transactions,
+    private readonly dataSource: DataSource,
     private readonly idempotency: Idempotency,
   ) {}
 
@@ -25,10 +23,9 @@ export class OrdersService {
    * @throws ServiceError pet_not_found; conflict if the animal is sold; idempotency_key_reused or
    *   idempotency_key_in_progress
    */
-  add(order: NewOrder, { ownerId }: CachedKey, idempotencyKey?: string): Promise<PublicOrder> {
-    const sell = (transaction: EntityManager): Promise<PublicOrder> =>
-      this.sales.sell(order.petId, ownerId, transaction);
-    if (idempotencyKey === undefined) return this.transactions.run(sell);
+  add(order: NewOrder, { ownerId }: Caller, idempotencyKey?: string): Promise<PublicOrder> {
+    const sell = (): Promise<PublicOrder> => this.sales.sell(order.petId, ownerId);
+    if (idempotencyKey === undefined) return this.dataSource.transaction(sell);
     return this.idempotency.once(
       { ownerId, key: idempotencyKey, operation: 'createOrder', content: order },
       sell,
@@ -36,7 +33,7 @@ export class OrdersService {
   }
 
   /** Returns an order of the caller. @throws ServiceError not_found */
-  async get(id: bigint, { ownerId }: CachedKey): Promise<PublicOrder> {
+  async get(id: bigint, { ownerId }: Caller): Promise<PublicOrder> {
     const order = await this.orders.findOf(ownerId, id);
     if (!order) throw orderNotFound();
     return order;

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { PETS_NAME_LENGTH } from '../platform/database/migrations/1795132800000-create-store.js';
-import { IsText } from '../platform/http/validation/property-rules.js';
+import { IsText } from '#platform';
+import { PETS_NAME_LENGTH } from './migrations/1795132800001-create-pets.js';
 
 /** Validates and describes an animal's name. */
 export function PetName(): PropertyDecorator {

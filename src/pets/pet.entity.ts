@@ -1,7 +1,7 @@
 import { ApiHideProperty, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
-import { PETS_NAME_CHECK } from '../platform/database/migrations/1795132800000-create-store.js';
-import { INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
+import { INT64 } from '#platform';
+import { PETS_NAME_CHECK } from './migrations/1795132800001-create-pets.js';
 import { PetName } from './pet-name.js';
 import { PET_STATUSES, type PetStatus } from './pet-status.js';
 

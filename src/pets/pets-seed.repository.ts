@@ -1,4 +1,4 @@
-import { queryRows, type StatementRunner } from '../platform/database/sql.js';
+import { queryRows, type StatementRunner } from '#platform';
 
 const BATCH = 50_000;
 

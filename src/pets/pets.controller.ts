@@ -1,12 +1,14 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam } from '@nestjs/swagger';
-import { CallerKey } from '../platform/access/caller-key.decorator.js';
-import type { CachedKey } from '../platform/access/cached-key.js';
-import { ApiErrors } from '../platform/http/openapi/decorators/api-errors.decorator.js';
-import { ApiPage, INT64 } from '../platform/http/openapi/decorators/api-page.decorator.js';
-import { Deprecated } from '../platform/http/routing/deprecation.js';
-import { Int64Pipe } from '../platform/http/validation/int64.pipe.js';
-import { IdempotencyKey } from '../platform/idempotency/idempotency-key.decorator.js';
+import {
+  ApiErrors,
+  ApiPage,
+  Caller,
+  Deprecated,
+  IdempotencyKey,
+  INT64,
+  Int64Pipe,
+} from '#platform';
 import { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import { NewPet } from './dto/new-pet.dto.js';
 import { Pet, type PublicPet } from './pet.entity.js';
@@ -38,10 +40,10 @@ export class PetsController {
   @ApiCreatedResponse({ type: Pet, description: 'The animal with its assigned id.' })
   createPet(
     @Body() pet: NewPet,
-    @CallerKey() key: CachedKey,
+    @Caller() caller: Caller,
     @IdempotencyKey() idempotencyKey?: string,
   ): Promise<PublicPet> {
-    return this.pets.add(pet, key, idempotencyKey);
+    return this.pets.add(pet, caller, idempotencyKey);
   }
 
   @Get(':petId')

@@ -1,5 +1,4 @@
-import type { FeatureError } from '../platform/errors/catalogue.js';
-import { ServiceError } from '../platform/errors/service-error.js';
+import { type FeatureError, ServiceError } from '#platform';
 
 /** The code and the public message, also used by the interface description. */
 export const PET_NOT_FOUND = {

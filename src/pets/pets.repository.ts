@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-import { PipelinedStatements } from '../platform/database/pipelining/pipelined-statements.js';
+import { PipelinedStatements } from '#platform';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
 import type { PetStatus } from './pet-status.js';
@@ -49,14 +48,10 @@ export class PetsRepository {
     return pet ?? null;
   }
 
-  /** Adds an animal with an API key, as part of the transaction, if any. */
-  async insert(
-    { name, categoryId, status }: NewPet,
-    keyId: bigint,
-    transaction?: EntityManager,
-  ): Promise<PublicPet> {
+  /** Adds an animal with an API key. */
+  async insert({ name, categoryId, status }: NewPet, keyId: bigint): Promise<PublicPet> {
     const values = [name, categoryId, status, keyId];
-    const rows = await this.statements.insert(INSERT, values, toPet, transaction);
+    const rows = await this.statements.insert(INSERT, values, toPet);
     const [pet] = rows as [PublicPet];
     return pet;
   }

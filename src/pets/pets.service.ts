@@ -1,7 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { CachedKey } from '../platform/access/cached-key.js';
-import { PageCursor } from '../platform/http/paging/page-cursor.js';
-import { Idempotency } from '../platform/idempotency/idempotency.js';
+import { type Caller, Idempotency, PageCursor } from '#platform';
 import type { ListPetsQuery } from './dto/list-pets-query.dto.js';
 import type { NewPet } from './dto/new-pet.dto.js';
 import type { PublicPet } from './pet.entity.js';
@@ -30,12 +28,12 @@ export class PetsService {
    * Adds an animal. Requests with the same idempotency key add it once. @throws ServiceError
    * idempotency_key_reused or idempotency_key_in_progress
    */
-  add(pet: NewPet, key: CachedKey, idempotencyKey?: string): Promise<PublicPet> {
-    if (idempotencyKey === undefined) return this.pets.insert(pet, key.id);
+  add(pet: NewPet, { keyId, ownerId }: Caller, idempotencyKey?: string): Promise<PublicPet> {
+    if (idempotencyKey === undefined) return this.pets.insert(pet, keyId);
     const content = [pet.name, pet.categoryId, pet.status];
     return this.idempotency.once(
-      { ownerId: key.ownerId, key: idempotencyKey, operation: 'createPet', content },
-      (transaction) => this.pets.insert(pet, key.id, transaction),
+      { ownerId, key: idempotencyKey, operation: 'createPet', content },
+      () => this.pets.insert(pet, keyId),
     );
   }
 

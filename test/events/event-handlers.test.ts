@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { Injectable, Module, Scope, type Type } from '@nestjs/common';
 import { DiscoveryModule, NestFactory } from '@nestjs/core';
+import { EntityManager } from 'typeorm';
 import { Events } from '../../src/platform/events/events.js';
 import { OnOutboxEvent } from '../../src/platform/events/on-outbox-event.decorator.js';
 
@@ -11,7 +12,10 @@ async function handlersOf(...modules: Type[][]): Promise<Events['handlers']> {
     class Feature {}
     return Feature;
   });
-  @Module({ imports: [DiscoveryModule, ...imports], providers: [Events] })
+  @Module({
+    imports: [DiscoveryModule, ...imports],
+    providers: [Events, { provide: EntityManager, useValue: {} }],
+  })
   class App {}
   const app = await NestFactory.createApplicationContext(App, {
     logger: false,

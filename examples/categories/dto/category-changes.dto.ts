@@ -1,6 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { IsOptionalMember, IsText } from '../../platform/http/validation/property-rules.js';
+import { IsOptionalMember, IsText } from '#platform';
 
 /** The body of `PATCH /v1/categories/{categoryId}`. A missing property stays as it is. */
 @ApiSchema({ description: 'Changes of a category. A missing property stays as it is.' })

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
-import { IsText } from '../../platform/http/validation/property-rules.js';
+import { IsText } from '#platform';
 
 /** The body of `POST /v1/categories`. */
 @ApiSchema({ description: 'A category to add.' })

@@ -1,6 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { INT64 } from '../../platform/http/openapi/decorators/api-page.decorator.js';
-import { IsInt64 } from '../../platform/http/validation/property-rules.js';
+import { INT64, IsInt64 } from '#platform';
 
 /** The body of `POST /v1/orders`. */
 @ApiSchema({ description: 'An animal to buy.' })

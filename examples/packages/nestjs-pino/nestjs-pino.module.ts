@@ -1,7 +1,7 @@
 import { Controller, Get, Module, NotFoundException } from '@nestjs/common';
 import { InjectPinoLogger, LoggerModule, PinoLogger } from 'nestjs-pino';
 import type { Logger } from 'pino';
-import { LOGGER } from '../platform/logging/logger.js';
+import { LOGGER } from '#platform';
 
 @Controller('notes')
 export class NotesController {

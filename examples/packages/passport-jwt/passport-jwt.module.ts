@@ -2,7 +2,7 @@ import { Controller, Get, Injectable, Module, Post, Req, UseGuards } from '@nest
 import { JwtModule, JwtService } from '@nestjs/jwt';
 import { AuthGuard, PassportModule, PassportStrategy } from '@nestjs/passport';
 import { ExtractJwt, Strategy } from 'passport-jwt';
-import { Public } from '../platform/access/public.decorator.js';
+import { Public } from '#platform';
 
 const SECRET = 'for this example only, at least 32 characters';
 

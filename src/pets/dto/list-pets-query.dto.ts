@@ -1,6 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { PageQuery } from '../../platform/http/paging/page-query.dto.js';
-import { IsOneOf, IsOptionalMember } from '../../platform/http/validation/property-rules.js';
+import { IsOneOf, IsOptionalMember, PageQuery } from '#platform';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 
 /** The query parameters of the list. */

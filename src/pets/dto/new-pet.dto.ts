@@ -1,6 +1,5 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { INT64 } from '../../platform/http/openapi/decorators/api-page.decorator.js';
-import { IsInt64, IsOneOf } from '../../platform/http/validation/property-rules.js';
+import { INT64, IsInt64, IsOneOf } from '#platform';
 import { PetName } from '../pet-name.js';
 import { PET_STATUSES, type PetStatus } from '../pet-status.js';
 

@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../config/clock.js';
 import type { Request } from '../http/request/request.js';
-import type { CachedKey } from './cached-key.js';
-import type { Caller } from './caller.js';
+import type { IdentifiedCaller, KeyState } from './caller.js';
 import { IssuedKeys } from './key-cache/issued-keys.js';
 import { KeyCache } from './key-cache/key-cache.js';
 import { LastUsed } from './key-cache/last-used.js';
@@ -11,8 +10,8 @@ import { hashKey, hasKeyForm } from './key-format.js';
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
 const SCHEME = /^bearer(?: +|$)/i;
 
-const MISSING: Caller = { kind: 'anonymous', reason: 'missing' };
-const INVALID: Caller = { kind: 'anonymous', reason: 'invalid' };
+const MISSING: IdentifiedCaller = { kind: 'anonymous', reason: 'missing' };
+const INVALID: IdentifiedCaller = { kind: 'anonymous', reason: 'invalid' };
 
 /** Identifies the caller of a request. */
 @Injectable()
@@ -38,7 +37,7 @@ export class Authenticator {
    * Returns the caller of a request, without a promise if a query is not needed. Never rejects: an
    * unidentified caller is anonymous. Only an API key that the store has issued causes a query.
    */
-  identify(request: Request): Caller | Promise<Caller> {
+  identify(request: Request): IdentifiedCaller | Promise<IdentifiedCaller> {
     const hash = this.issuedHash(request);
     if (hash === '') return bearerToken(request) === '' ? MISSING : INVALID;
     const key = this.cache.getFresh(hash);
@@ -56,7 +55,7 @@ export class Authenticator {
     return this.cache.peek(hash) || this.issuedKeys.has(token, hash) ? hash : '';
   }
 
-  private async lookUp(hash: string): Promise<Caller> {
+  private async lookUp(hash: string): Promise<IdentifiedCaller> {
     try {
       return this.callerWith(await this.cache.get(hash));
     } catch (cause) {
@@ -64,16 +63,16 @@ export class Authenticator {
     }
   }
 
-  private callerWith(key: CachedKey | null): Caller {
+  private callerWith(key: KeyState | null): IdentifiedCaller {
     const nowMs = this.clock.now();
     if (!key) return INVALID;
     if (!isUsable(key, nowMs)) return { kind: 'anonymous', reason: 'invalid', rejectedKey: key };
-    this.lastUsed.note(key.id, nowMs);
+    this.lastUsed.note(key.keyId, nowMs);
     return { kind: 'key', key };
   }
 }
 
-function isUsable({ revoked, expiresAtMs }: CachedKey, nowMs: number): boolean {
+function isUsable({ revoked, expiresAtMs }: KeyState, nowMs: number): boolean {
   return !revoked && (expiresAtMs === undefined || nowMs < expiresAtMs);
 }
 
@@ -86,5 +85,5 @@ function bearerToken({ headers: { authorization = '' } }: Request): string {
 /** Returns the owner and the API key of a request, as the log shows them. */
 export function loggedCaller({ caller }: Request) {
   const key = caller?.kind === 'key' ? caller.key : caller?.rejectedKey;
-  return key && { ownerId: key.ownerId.toString(), keyId: key.id.toString() };
+  return key && { ownerId: key.ownerId.toString(), keyId: key.keyId.toString() };
 }

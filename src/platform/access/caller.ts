@@ -1,4 +1,24 @@
-import type { CachedKey } from './cached-key.js';
+import type { Plan, PlanLimits } from '../config/plans.js';
+
+/** Who sends a request: an API key and its owner. */
+export interface Caller {
+  readonly keyId: bigint;
+  readonly ownerId: bigint;
+  /** The owner's name, as operators gave it. */
+  readonly owner: string;
+  readonly plan: Plan;
+}
+
+/** The cached state of an API key. Immutable; a refresh replaces the object. */
+export interface KeyState extends Caller {
+  readonly limits: PlanLimits;
+  /** The first key of the rotation lineage. A ban applies to the lineage. */
+  readonly firstKeyId: bigint;
+  readonly unbanCount: number;
+  /** Milliseconds since the epoch; undefined: the API key does not expire. */
+  readonly expiresAtMs: number | undefined;
+  readonly revoked: boolean;
+}
 
 /** A caller without a valid API key, identified by its address only. */
 export interface AnonymousCaller {
@@ -9,10 +29,10 @@ export interface AnonymousCaller {
    */
   reason: 'missing' | 'invalid' | 'unavailable';
   /** The expired or revoked API key, for the log. */
-  rejectedKey?: CachedKey;
+  rejectedKey?: KeyState;
   /** Why the lookup failed. */
   cause?: unknown;
 }
 
 /** The caller of a request: with a valid API key, or anonymous. */
-export type Caller = { kind: 'key'; key: CachedKey; reason?: undefined } | AnonymousCaller;
+export type IdentifiedCaller = { kind: 'key'; key: KeyState; reason?: undefined } | AnonymousCaller;

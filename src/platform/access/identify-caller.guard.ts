@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { requestOf } from '../http/request/request-context.js';
 import { RouteMetadata } from '../http/request/route-metadata.js';
 import { Authenticator } from './authenticator.js';
-import type { Caller } from './caller.js';
+import type { IdentifiedCaller } from './caller.js';
 import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
 
 /** Identifies the caller of a request by its API key. It rejects no request. */
@@ -18,7 +18,7 @@ export class IdentifyCallerGuard implements CanActivate {
     const isUncounted = this.metadata.of(context, SKIP_THROTTLE);
     if (isUncounted && this.metadata.of(context, IsPublic)) return true;
     const request = requestOf(context);
-    const proceedAs = (caller: Caller): boolean => {
+    const proceedAs = (caller: IdentifiedCaller): boolean => {
       request.caller = caller;
       return true;
     };

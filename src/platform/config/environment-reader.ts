@@ -102,3 +102,18 @@ export class EnvironmentReader {
     return items.map((item) => item.trim()).filter((item) => item !== '');
   }
 }
+
+/**
+ * Returns settings from the variables of the environment.
+ *
+ * @throws SettingError that describes every invalid one. At the start, the process prints it and ends
+ */
+export function readSettings<Result>(
+  settings: (read: EnvironmentReader) => Result,
+  environment: Environment = process.env,
+): Result {
+  const read = new EnvironmentReader(environment);
+  const result = settings(read);
+  read.requireValid();
+  return result;
+}

@@ -1,9 +1,14 @@
+import { fileURLToPath } from 'node:url';
 import pg, { type ClientConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { DatabaseSettings } from '../config/database-settings.js';
-import { migrations } from './migrations/index.js';
 import { BoundedPool } from './pools/bounded-pool.js';
 import { connectionConfig, type ConnectionUse } from './pools/client-config.js';
+
+/** The migrations of the platform and of the features, in the build. */
+const MIGRATIONS = ['platform/database', '*'].map((folder) =>
+  fileURLToPath(new URL(`../../../dist/${folder}/migrations/*.js`, import.meta.url)),
+);
 
 /** Returns TypeORM's options for a connection pool of the service. Every wait in it is bounded. */
 export function dataSourceOptions(
@@ -18,7 +23,7 @@ export function dataSourceOptions(
     // Generated UUIDs are gen_random_uuid(), which PostgreSQL has without the extension.
     uuidExtension: 'pgcrypto',
     installExtensions: false,
-    migrations,
+    migrations: MIGRATIONS,
     extra: connectionConfig(connection, settings, use),
   };
 }

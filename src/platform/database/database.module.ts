@@ -1,6 +1,6 @@
 import { type DynamicModule, Global, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Settings } from '../config/settings.js';
 import { ErrorTranslator } from '../errors/error-translator.js';
 import { BoundedPool } from './pools/bounded-pool.js';
@@ -10,7 +10,8 @@ import { DatabaseLocation } from './database-location.js';
 import { DatabaseProbe } from './pools/database-probe.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
 import { EntityCheck } from './schema/entity-check.js';
-import { Transactions } from './transactions.js';
+import { CLIENT_TIMEOUT_MARGIN_MS } from './pools/client-config.js';
+import { StoreDataSource } from './store-data-source.js';
 
 /** The connections of all modules. */
 @Global()
@@ -24,16 +25,22 @@ export class DatabaseModule {
       EntityCheck,
       DatabaseProbe,
       PipelinedStatements,
-      Transactions,
     ];
     return {
       module: DatabaseModule,
       imports: [
-        TypeOrmModule.forRoot({
-          ...dataSourceOptions(location.connection, settings),
-          autoLoadEntities: true,
-          // The process exits with one line if the server is unreachable. A supervisor restarts it.
-          toRetry: () => false,
+        TypeOrmModule.forRootAsync({
+          useFactory: () => ({
+            ...dataSourceOptions(location.connection, settings),
+            autoLoadEntities: true,
+            // The process exits with one line if the server is unreachable. A supervisor restarts it.
+            toRetry: () => false,
+          }),
+          // A whole transaction has the time limit of one statement.
+          dataSourceFactory: (options) => {
+            const limitMs = settings.statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS;
+            return Promise.resolve(new StoreDataSource(options as DataSourceOptions, limitMs));
+          },
         }),
       ],
       providers,

@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { MINUTE_MS, SECOND_MS } from '../config/clock.js';
-import { parsePayload } from './event-payload.js';
 import { type EventHandler, Events } from './events.js';
 import { type ClaimedEvent, EventsRepository } from './events.repository.js';
 
@@ -73,7 +72,7 @@ export class EventDelivery implements OnModuleDestroy {
         throw new Error('The last attempt was interrupted.');
       const signal = AbortSignal.any([stop, timeout]);
       await Promise.race([
-        handler.handle(parsePayload(event.payload), signal),
+        handler.handle(JSON.parse(event.payload), signal),
         once(timeout, 'abort').then(() => timeout.throwIfAborted()),
       ]);
     } catch (err) {

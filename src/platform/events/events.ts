@@ -1,8 +1,8 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
-import type { EntityManager } from 'typeorm';
+import { EntityManager } from 'typeorm';
+import { openTransaction } from '../database/store-data-source.js';
 import { StartError } from '../errors/start-error.js';
-import { payloadText } from './event-payload.js';
 import { type EventSubscription, ON_OUTBOX_EVENT } from './on-outbox-event.decorator.js';
 import { OutboxEvent } from './outbox-event.entity.js';
 
@@ -18,7 +18,10 @@ export interface EventHandler extends EventSubscription {
 export class Events implements OnModuleInit {
   readonly handlers: EventHandler[] = [];
 
-  constructor(private readonly discovery: DiscoveryService) {}
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly manager: EntityManager,
+  ) {}
 
   /** @throws StartError for a handler without an instance, or with the id of another one */
   onModuleInit(): void {
@@ -41,20 +44,19 @@ export class Events implements OnModuleInit {
   }
 
   /**
-   * Publishes an event when the transaction commits. If it is rolled back, there is no event.
+   * Publishes an event when the open transaction commits. If it is rolled back, there is no event.
    *
-   * @param transaction of `Transactions.run` or `Idempotency.once`
-   * @param payload plain data: JSON and bigints
+   * @param payload JSON: text for an int64
    * @throws Error outside of a transaction, and for an event without a handler
    */
-  async publish(transaction: EntityManager, event: string, payload: unknown): Promise<void> {
-    if (transaction.queryRunner?.isTransactionActive !== true) {
+  async publish(event: string, payload: unknown): Promise<void> {
+    if (!openTransaction()) {
       throw new Error(`The event ${event} is published outside of a transaction.`);
     }
     const handlers = this.handlers.filter((handler) => handler.event === event);
     if (handlers.length === 0) throw new Error(`No provider has @OnOutboxEvent('${event}').`);
-    const row = { event, payload: payloadText(payload) };
-    await transaction.insert(
+    const row = { event, payload: JSON.stringify(payload) };
+    await this.manager.insert(
       OutboxEvent,
       handlers.map(({ id }) => ({ ...row, handler: id })),
     );

@@ -18,7 +18,7 @@ export class OutboxEvent {
   @Column('text')
   handler!: string;
 
-  /** JSON, see event-payload.ts. */
+  /** JSON. */
   @Column('text')
   payload!: string;
 

@@ -42,25 +42,23 @@ export class IdempotencyRepository {
    * or 'locked', without waiting, if another transaction holds the lock.
    */
   async lockAndFind(
-    transaction: EntityManager,
     { ownerId, key }: OwnedKey,
     nowMs: number,
   ): Promise<StoredResponse | null | 'locked'> {
     const values = [lockOf({ ownerId, key }), ownerId, key, new Date(nowMs)];
     type Row = { locked: boolean } & (StoredResponse | { response: null });
-    const [row] = (await queryRows<Row>(transaction, LOCK_AND_FIND, values)) as [Row];
+    const [row] = (await queryRows<Row>(this.manager, LOCK_AND_FIND, values)) as [Row];
     if (!row.locked) return 'locked';
     return row.response === null ? null : row;
   }
 
   /** Returns false, and stores nothing, if a response is stored. */
   async save(
-    transaction: EntityManager,
     { ownerId, key, fingerprint, response, expiresAt }: IdempotencyRecord,
     nowMs: number,
   ): Promise<boolean> {
     const values = [ownerId, key, fingerprint, response, expiresAt, new Date(nowMs)];
-    return (await queryRows(transaction, SAVE, values)).length > 0;
+    return (await queryRows(this.manager, SAVE, values)).length > 0;
   }
 
   /** Deletes up to `limit` expired records that no other replica deletes. Returns their number. */

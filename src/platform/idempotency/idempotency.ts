@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { parse } from 'lossless-json';
-import type { EntityManager } from 'typeorm';
+import { EntityManager } from 'typeorm';
 import { Clock, DAY_MS } from '../config/clock.js';
-import { Transactions } from '../database/transactions.js';
 import { ServiceError } from '../errors/service-error.js';
 import { currentRequest } from '../http/request/request-context.js';
 import { jsonText } from '../http/response/json-text.js';
@@ -29,7 +28,7 @@ interface IdempotentRequest extends OwnedKey {
 export class Idempotency {
   constructor(
     private readonly repository: IdempotencyRepository,
-    private readonly transactions: Transactions,
+    private readonly manager: EntityManager,
     private readonly clock: Clock,
   ) {}
 
@@ -38,8 +37,8 @@ export class Idempotency {
    * returns it instead, and the response has the header `Idempotent-Replayed`. If the work throws,
    * the transaction is rolled back.
    *
-   * @param work runs its statements with the given manager and returns the body of the response, or
-   *   undefined for a response without a body
+   * @param work returns the body of the response, or undefined for a response without a body. All
+   *   that it does in the database is part of the transaction
    * @returns the result as plain JSON values, so that the first response and its replays are alike:
    *   decorators of its classes, such as `@Exclude()`, do not apply
    * @throws ServiceError idempotency_key_in_progress, without waiting, while a replica handles the
@@ -47,23 +46,23 @@ export class Idempotency {
    */
   async once<Result>(
     { operation, content, ...owned }: IdempotentRequest,
-    work: (transaction: EntityManager) => Promise<Result>,
+    work: () => Promise<Result>,
   ): Promise<Result> {
     const fingerprint = fingerprintOf(operation, content);
-    const text = await this.transactions.run(async (transaction) => {
+    const text = await this.manager.transaction(async () => {
       const nowMs = this.clock.now();
-      const first = await this.repository.lockAndFind(transaction, owned, nowMs);
+      const first = await this.repository.lockAndFind(owned, nowMs);
       if (first === 'locked') throw IN_PROGRESS;
       if (first) {
         if (!first.fingerprint.equals(fingerprint)) throw REUSED;
         currentRequest()?.res?.setHeader('Idempotent-Replayed', 'true');
         return first.response;
       }
-      const result = await work(transaction);
+      const result = await work();
       const response = result === undefined ? '' : jsonText(result);
       const record = { ...owned, fingerprint, response, expiresAt: new Date(nowMs + DAY_MS) };
       // Another request stored its response in the meantime: this transaction is rolled back.
-      if (!(await this.repository.save(transaction, record, nowMs))) throw IN_PROGRESS;
+      if (!(await this.repository.save(record, nowMs))) throw IN_PROGRESS;
       return response;
     });
     return valueOf(text) as Result;

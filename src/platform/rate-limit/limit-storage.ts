@@ -1,4 +1,4 @@
-import type { CachedKey } from '../access/cached-key.js';
+import type { KeyState } from '../access/caller.js';
 import { DAY_MS, MINUTE_MS } from '../config/clock.js';
 import type { Circuit } from './redis/circuit.js';
 
@@ -54,7 +54,7 @@ export interface Budget {
 }
 
 /** The properties of an API key that determine the budget of its owner and its bans. */
-export type BudgetKey = Omit<CachedKey, 'id' | 'expiresAtMs' | 'revoked'>;
+export type BudgetKey = Omit<KeyState, 'keyId' | 'owner' | 'expiresAtMs' | 'revoked'>;
 
 /** Returns the budget of an API key's owner, with the ban policy of the API key. */
 export function ownerBudget(

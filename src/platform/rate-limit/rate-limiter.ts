@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { CachedKey } from '../access/cached-key.js';
+import type { KeyState } from '../access/caller.js';
 import { MINUTE_MS } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import type { ServiceError } from '../errors/service-error.js';
@@ -20,7 +20,7 @@ export class RateLimiter {
   /** The number of decisions, by plan and outcome. */
   readonly decisions: Record<string, Record<string, number>> = {};
   /** Cached keys are immutable, so each has one budget. */
-  private readonly ownerBudgets = new WeakMap<CachedKey, Budget>();
+  private readonly ownerBudgets = new WeakMap<KeyState, Budget>();
 
   private readonly addressQuotas: readonly Quota[];
 
@@ -59,7 +59,7 @@ export class RateLimiter {
   }
 
   /** Returns the budget of an API key's owner, with the ban policy of the API key. */
-  ownerBudget(key: CachedKey): Budget {
+  ownerBudget(key: KeyState): Budget {
     let budget = this.ownerBudgets.get(key);
     if (!budget) {
       const { banAfterRejections = key.limits.perMinute, banMs } = this.settings.limits;

@@ -1,4 +1,4 @@
-import { CreateCategories1796083200000 } from '../../../examples/categories/1796083200000-create-categories.js';
+import { CreateCategories1796083200000 } from '../../../examples/categories/migrations/1796083200000-create-categories.js';
 import { useDatabase } from '../../harness/database/database.js';
 import { holdTable } from '../../harness/database/database-lock.js';
 import { createOwner } from '../../harness/database/factories.js';

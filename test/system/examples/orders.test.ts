@@ -1,4 +1,4 @@
-import { CreateOrders1796169600000 } from '../../../examples/orders/1796169600000-create-orders.js';
+import { CreateOrders1796169600000 } from '../../../examples/orders/migrations/1796169600000-create-orders.js';
 import { useDatabase } from '../../harness/database/database.js';
 import { createOwner, createPets, type TestOwner } from '../../harness/database/factories.js';
 import { expectDeclaredSchema } from '../../harness/database/schema.js';
@@ -74,7 +74,7 @@ describe('POST /v1/orders', () => {
     await database.query(
       `INSERT INTO outbox_events (event, payload, handler)
        VALUES ('order.created', $1, 'OrderConfirmations.confirm')`,
-      [JSON.stringify({ orderId: `$${id}` })],
+      [JSON.stringify({ orderId: `${id}` })],
     );
     const pending = 'SELECT FROM outbox_events';
     while ((await database.query(pending)).length > 0);

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Clock } from '../../config/clock.js';
 import { Settings } from '../../config/settings.js';
 import { DatabaseProbe } from '../../database/pools/database-probe.js';
-import type { CachedKey } from '../cached-key.js';
+import type { KeyState } from '../caller.js';
 import { KeyLookupRepository } from './key-lookup.repository.js';
 
 /** A state of this age is refreshed in the background. */
@@ -26,8 +26,8 @@ interface Lookup<Result> {
  */
 @Injectable()
 export class KeyCache {
-  private readonly entries = new Map<string, Lookup<CachedKey>>();
-  private readonly lookups = new Map<string, Lookup<Promise<CachedKey | null>>>();
+  private readonly entries = new Map<string, Lookup<KeyState>>();
+  private readonly lookups = new Map<string, Lookup<Promise<KeyState | null>>>();
   /** When the database was unreachable, on the monotonic clock, unless a lookup has succeeded since. */
   private downAtMs = -Infinity;
   /** Cache hits, queries, and uses of older states while the database was unreachable. */
@@ -41,12 +41,12 @@ export class KeyCache {
   ) {}
 
   /** Returns the cached state of an API key of any age. Does not count as a use. */
-  peek(hash: string): CachedKey | undefined {
+  peek(hash: string): KeyState | undefined {
     return this.entries.get(hash)?.result;
   }
 
   /** Returns the state of an API key if it is cached and at most four seconds old. */
-  getFresh(hash: string): CachedKey | undefined {
+  getFresh(hash: string): KeyState | undefined {
     const entry = this.entries.get(hash);
     if (!entry) return undefined;
     const ageMs = this.clock.monotonicMs() - entry.startedAtMs;
@@ -64,7 +64,7 @@ export class KeyCache {
    *
    * @throws the error of the lookup
    */
-  async get(hash: string): Promise<CachedKey | null> {
+  async get(hash: string): Promise<KeyState | null> {
     const entry = this.entries.get(hash);
     const lookup = this.lookUp(hash);
     if (this.clock.monotonicMs() - this.downAtMs > DOWN_FOR_MS) {
@@ -82,14 +82,14 @@ export class KeyCache {
   }
 
   /** Joins a lookup in progress, if it began recently, or starts one. */
-  private lookUp(hash: string): Promise<CachedKey | null> {
+  private lookUp(hash: string): Promise<KeyState | null> {
     const startedAtMs = this.clock.monotonicMs();
     const current = this.lookups.get(hash);
     if (current && startedAtMs - current.startedAtMs <= MAX_AGE_MS) return current.result;
     this.statistics.queries++;
     const lookup = { startedAtMs, result: this.repository.findByHash(hash) };
     this.lookups.set(hash, lookup);
-    const end = (key?: CachedKey | null): void => {
+    const end = (key?: KeyState | null): void => {
       if (key !== undefined) this.downAtMs = -Infinity;
       // A later lookup has replaced this one.
       if (this.lookups.get(hash) !== lookup) return;
@@ -101,7 +101,7 @@ export class KeyCache {
     return lookup.result;
   }
 
-  private store(hash: string, startedAtMs: number, key: CachedKey | null): void {
+  private store(hash: string, startedAtMs: number, key: KeyState | null): void {
     this.entries.delete(hash);
     if (!key) return;
     this.entries.set(hash, { startedAtMs, result: key });

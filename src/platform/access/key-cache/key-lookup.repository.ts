@@ -3,10 +3,10 @@ import { limitsOf, type Plan } from '../../config/plans.js';
 import { EntityManager } from 'typeorm';
 import { PipelinedStatements } from '../../database/pipelining/pipelined-statements.js';
 import { queryRows } from '../../database/sql.js';
-import type { CachedKey } from '../cached-key.js';
+import type { KeyState } from '../caller.js';
 
 const FIND_BY_HASH = `
-  SELECT key.id, key.owner_id, owner.plan, owner.limit_per_minute, owner.limit_per_day,
+  SELECT key.id, key.owner_id, owner.name, owner.plan, owner.limit_per_minute, owner.limit_per_day,
          coalesce(key.first_key_id, key.id), key.unban_count, key.expires_at,
          key.revoked_at IS NOT NULL
     FROM api_keys AS key
@@ -21,12 +21,13 @@ const SAVE_LAST_USED = `
    WHERE key.id = used.id AND (key.last_used_at IS NULL OR key.last_used_at < used.at)`;
 
 type Limit = number | null;
-type Columns = [bigint, bigint, Plan, Limit, Limit, bigint, number, Date | null, boolean];
+type Columns = [bigint, bigint, string, Plan, Limit, Limit, bigint, number, Date | null, boolean];
 
-function toKey(columns: Columns): CachedKey {
+function toKey(columns: Columns): KeyState {
   const [
-    id,
+    keyId,
     ownerId,
+    owner,
     plan,
     limitPerMinute,
     limitPerDay,
@@ -37,7 +38,7 @@ function toKey(columns: Columns): CachedKey {
   ] = columns;
   const limits = limitsOf({ plan, limitPerMinute, limitPerDay });
   const expiresAtMs = expiresAt?.getTime();
-  return { id, ownerId, plan, limits, firstKeyId, unbanCount, expiresAtMs, revoked };
+  return { keyId, ownerId, owner, plan, limits, firstKeyId, unbanCount, expiresAtMs, revoked };
 }
 
 /** The queries on API keys for serving requests. */
@@ -49,7 +50,7 @@ export class KeyLookupRepository {
   ) {}
 
   /** Returns the state of the API key with this SHA-256 in hex, or null if it does not exist. */
-  async findByHash(hash: string): Promise<CachedKey | null> {
+  async findByHash(hash: string): Promise<KeyState | null> {
     const [key] = await this.statements.read(FIND_BY_HASH, [hash], toKey);
     return key ?? null;
   }

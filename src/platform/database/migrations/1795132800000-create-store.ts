@@ -1,9 +1,5 @@
 import type { QueryRunner } from 'typeorm';
 
-/** In characters. The store also reads it. Never change it: a change needs a migration of its own. */
-export const PETS_NAME_LENGTH = { min: 1, max: 255 };
-export const PETS_NAME_CHECK = `char_length(name) BETWEEN ${PETS_NAME_LENGTH.min} AND ${PETS_NAME_LENGTH.max}`;
-
 /**
  * Default privileges can let the role of the service write every new table
  * (deploy/postgres/roles.sql). Only the owner of the tables changes what operators manage, and the
@@ -29,7 +25,7 @@ const RESTRICT_OTHER_ROLES = `
   END
   $$`;
 
-/** Owners, their keys, what operators did, and the animals. */
+/** Owners, their keys, and what operators did. */
 export class CreateStore1795132800000 {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
@@ -71,20 +67,6 @@ export class CreateStore1795132800000 {
         action       text        NOT NULL,
         details      jsonb       NOT NULL
       )`);
-    // No foreign key on created_by_key_id: keys are never deleted, and the check would lock the row
-    // of a busy key at every insert.
-    await runner.query(`
-      CREATE TABLE pets (
-        id                bigint      GENERATED ALWAYS AS IDENTITY CONSTRAINT pets_pkey PRIMARY KEY,
-        name              text        NOT NULL
-          CONSTRAINT pets_name_check CHECK (${PETS_NAME_CHECK}),
-        category_id       bigint      NOT NULL,
-        status            text        NOT NULL COLLATE "C"
-          CONSTRAINT pets_status_check CHECK (status IN ('available', 'pending', 'sold')),
-        created_at        timestamptz NOT NULL DEFAULT now(),
-        created_by_key_id bigint
-      )`);
-    await runner.query('CREATE INDEX pets_status_id_idx ON pets (status, id)');
     await runner.query(RESTRICT_OTHER_ROLES);
   }
 }

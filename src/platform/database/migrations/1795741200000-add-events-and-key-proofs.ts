@@ -14,7 +14,7 @@ const GRANT_TO_SERVICE = `
     END LOOP;
     FOR other IN
       SELECT DISTINCT acl.grantee::regrole::text FROM pg_class, aclexplode(relacl) AS acl
-       WHERE pg_class.oid = to_regclass('pets') AND acl.privilege_type = 'INSERT'
+       WHERE pg_class.oid = to_regclass('idempotency_keys') AND acl.privilege_type = 'INSERT'
          AND acl.grantee NOT IN (0, relowner)
     LOOP
       EXECUTE format('GRANT SELECT ON key_secret TO %s', other);

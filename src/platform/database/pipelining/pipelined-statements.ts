@@ -5,10 +5,10 @@
 // statement.
 import { Inject, Injectable } from '@nestjs/common';
 import type { Pool, PoolClient } from 'pg';
-import type { EntityManager } from 'typeorm';
 import { traceStatement } from '../../tracing/spans.js';
 import { isUnavailable } from '../database-errors.js';
 import { BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.js';
+import { openTransaction } from '../store-data-source.js';
 import type { PgClient } from './pg-client.js';
 import type { Parameter } from './statement-batch.js';
 
@@ -39,7 +39,8 @@ interface Statement {
  *
  * Statements that wait for a connection at the same time share it and one transaction
  * (docs/decisions/0002). If the server rejects one of them, only this one fails, and the others
- * run again. If the server is unavailable or late, all of them fail.
+ * run again. If the server is unavailable or late, all of them fail. In a transaction, a statement is
+ * part of it instead.
  */
 @Injectable()
 export class PipelinedStatements {
@@ -63,7 +64,7 @@ export class PipelinedStatements {
     values: readonly Parameter[],
     toRow: RowMapper<Row>,
   ): Promise<Row[]> {
-    const rows = await traceStatement(sql, () => this.reads.add(sql, values));
+    const rows = await traceStatement(sql, () => run(this.reads, sql, values));
     return rows.map((columns) => toRow(columns as never));
   }
 
@@ -71,24 +72,13 @@ export class PipelinedStatements {
    * Runs an INSERT and returns its rows after the commit. Inserts share batches only with inserts,
    * so that reads do not wait for the disk. The table must have no foreign key and no unique
    * constraint on the inserted values: with those, transactions of several inserts could deadlock.
-   *
-   * @param transaction inserts the rows as part of this transaction instead
    */
   async insert<Row>(
     sql: string,
     values: readonly Parameter[],
     toRow: RowMapper<Row>,
-    transaction?: EntityManager,
   ): Promise<Row[]> {
-    const rows = await traceStatement(sql, async () => {
-      if (!transaction) return this.inserts.add(sql, values);
-      const client = (await transaction.queryRunner?.connect()) as PgClient;
-      const statement = client.statement(sql, values);
-      await new Promise<void>((resolve, reject) => {
-        client.run([statement], (error) => (error ? reject(error) : resolve()));
-      });
-      return statement.rows;
-    });
+    const rows = await traceStatement(sql, () => run(this.inserts, sql, values));
     return rows.map((columns) => toRow(columns as never));
   }
 }
@@ -159,6 +149,17 @@ class BatchQueue {
       else statement.reject(error);
     });
   }
+}
+
+async function run(queue: BatchQueue, sql: string, values: readonly Parameter[]) {
+  const transaction = openTransaction();
+  if (!transaction) return queue.add(sql, values);
+  const client = (await transaction.connect()) as PgClient;
+  const statement = client.statement(sql, values);
+  await new Promise<void>((resolve, reject) => {
+    client.run([statement], (error) => (error ? reject(error) : resolve()));
+  });
+  return statement.rows;
 }
 
 function ignore(): void {

@@ -41,12 +41,14 @@ type DataRow = Message<string | null>;
 /** An integer with at most this many digits is exact as a number. */
 const MAX_EXACT_DIGITS = 15;
 
-/** Parses int8 into an exact bigint, and all other types as pg does. */
+/** Parses int8 into an exact bigint, leaves a date as text, and parses all other types as pg does. */
 export const columnTypes = {
-  getTypeParser: (type: TypeId, format?: 'text' | 'binary'): ColumnParser =>
-    type === pg.types.builtins.INT8 && format !== 'binary'
-      ? parseInt8
-      : (pg.types.getTypeParser(type, format) as ColumnParser),
+  getTypeParser: (type: TypeId, format?: 'text' | 'binary'): ColumnParser => {
+    if (type === pg.types.builtins.INT8 && format !== 'binary') return parseInt8;
+    // pg would return a moment that depends on the time zone of the process.
+    if (type === pg.types.builtins.DATE) return String;
+    return pg.types.getTypeParser(type, format) as ColumnParser;
+  },
 } satisfies pg.CustomTypesConfig;
 
 /** Creating a bigint from a number saves CPU time on lists (docs/performance.md). */

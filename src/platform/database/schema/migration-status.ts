@@ -1,10 +1,13 @@
-import { migrations } from '../migrations/index.js';
+import type { DataSource } from 'typeorm';
 import type { StatementRunner } from '../sql.js';
 
 /** Returns the names of the executed migrations, newest first, and of those that are not executed. */
-export async function migrationStatus(database: StatementRunner) {
+export async function migrationStatus(database: StatementRunner & { dataSource: DataSource }) {
   const executed = await executedMigrations(database);
-  const pending = migrations.map(nameOf).filter((name) => !executed.includes(name));
+  const all = database.dataSource.migrations.map(
+    ({ name, constructor }) => name ?? constructor.name,
+  );
+  const pending = all.filter((name) => !executed.includes(name)).sort(byTime);
   return { executed, pending };
 }
 
@@ -20,7 +23,5 @@ export async function executedMigrations(database: StatementRunner): Promise<str
   return rows.map(({ name }) => name);
 }
 
-/** Returns the name by which TypeORM records a migration. */
-function nameOf(Migration: (typeof migrations)[number]): string {
-  return new Migration().name ?? Migration.name;
-}
+/** The name of a migration ends with its time. TypeORM executes them in this order. */
+const byTime = (a: string, b: string): number => Number(a.slice(-13)) - Number(b.slice(-13));

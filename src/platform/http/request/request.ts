@@ -1,4 +1,4 @@
-import type { Caller } from '../../access/caller.js';
+import type { IdentifiedCaller } from '../../access/caller.js';
 import type { ServiceError } from '../../errors/service-error.js';
 
 /** What the steps of a request add to Express's request, in the order of the steps. */
@@ -38,7 +38,7 @@ declare module 'express-serve-static-core' {
     // Set by IdentifyCallerGuard:
 
     /** Undefined on routes that need no caller. */
-    caller?: Caller;
+    caller?: IdentifiedCaller;
 
     // Set by PlanThrottlerGuard:
 

@@ -1,0 +1,21 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { requestOf } from '../http/request/request-context.js';
+import type { Caller as RequestCaller } from './caller.js';
+
+export type Caller = RequestCaller;
+
+/** A parameter of a handler: who sends the request. Not on `@Public()` routes. */
+export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext) =>
+  callerOf(context),
+);
+
+/**
+ * Returns who sends the request, for guards and interceptors.
+ *
+ * @throws Error on a `@Public()` route, which needs no API key
+ */
+export function callerOf(context: ExecutionContext): Caller {
+  const { caller } = requestOf(context);
+  if (caller?.kind === 'key') return caller.key;
+  throw new Error('A @Public() route has no caller, because it needs no API key.');
+}

@@ -1,0 +1,91 @@
+import { ClsServiceManager } from 'nestjs-cls';
+import {
+  DataSource,
+  type DataSourceOptions,
+  EntityManager,
+  type EntityTarget,
+  type ObjectLiteral,
+  type QueryRunner,
+  type Repository,
+} from 'typeorm';
+import type { PgClient } from './pipelining/pg-client.js';
+
+/** The key of the open transaction in the AsyncLocalStorage. */
+const OPEN_TRANSACTION = Symbol('open transaction');
+
+/** Returns the connection of the transaction that the calling code runs in, undefined outside of one. */
+export function openTransaction(): QueryRunner | undefined {
+  const runner = ClsServiceManager.getClsService().get<QueryRunner | undefined>(OPEN_TRANSACTION);
+  // What the work of a transaction started and did not await runs after it.
+  return runner?.isReleased ? undefined : runner;
+}
+
+/**
+ * TypeORM's DataSource, whose transactions are joined by all code that runs in them: injected
+ * repositories and managers, query builders, and other transactions, which become savepoints. With
+ * TypeORM's own, only what uses the manager of the transaction would be part of it.
+ */
+export class StoreDataSource extends DataSource {
+  /** @param transactionLimitMs the time limit of a transaction. Then its connection is closed */
+  constructor(
+    options: DataSourceOptions,
+    readonly transactionLimitMs: number,
+  ) {
+    super(options);
+  }
+
+  override createEntityManager(runner?: QueryRunner): EntityManager {
+    return runner ? super.createEntityManager(runner) : new StoreManager(this);
+  }
+
+  override query<Result>(sql: string, values?: unknown[], runner = openTransaction()) {
+    return super.query<Result>(sql, values, runner);
+  }
+}
+
+type Work<Result> = (manager: EntityManager) => Promise<Result>;
+
+type IsolationLevel = Parameters<QueryRunner['startTransaction']>[0];
+
+/** The manager and the repositories that modules inject. */
+class StoreManager extends EntityManager {
+  declare readonly dataSource: StoreDataSource;
+
+  constructor(dataSource: StoreDataSource) {
+    super(dataSource);
+    Object.defineProperty(this, 'queryRunner', { get: openTransaction });
+  }
+
+  override transaction<Result>(
+    isolation: IsolationLevel | Work<Result>,
+    isolatedWork?: Work<Result>,
+  ): Promise<Result> {
+    const work = typeof isolation === 'function' ? isolation : isolatedWork;
+    if (!work) throw new TypeError('A transaction needs a function that does its work.');
+    const isNested = openTransaction() !== undefined;
+    const run: Work<Result> = (manager) => (isNested ? work(manager) : this.runOpen(manager, work));
+    return typeof isolation === 'string'
+      ? super.transaction(isolation, run)
+      : super.transaction(run);
+  }
+
+  /** TypeORM would keep the first one for later calls, with the connection of this transaction. */
+  override getRepository<Entity extends ObjectLiteral>(
+    target: EntityTarget<Entity>,
+  ): Repository<Entity> {
+    return openTransaction()?.manager.getRepository(target) ?? super.getRepository(target);
+  }
+
+  private async runOpen<Result>(manager: EntityManager, work: Work<Result>): Promise<Result> {
+    const runner = manager.queryRunner as QueryRunner;
+    const connection = (await runner.connect()) as PgClient;
+    const limit = setTimeout(() => connection.abandon(), this.dataSource.transactionLimitMs);
+    const cls = ClsServiceManager.getClsService();
+    try {
+      const context = { ...cls.get<object | undefined>(), [OPEN_TRANSACTION]: runner };
+      return await cls.runWith(context, () => work(manager));
+    } finally {
+      clearTimeout(limit);
+    }
+  }
+}

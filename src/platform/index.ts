@@ -1,0 +1,86 @@
+// Everything that a feature may use of the platform, imported as `#platform`. A change of an export
+// that breaks a feature is a major version.
+
+// --- Who sends a request ---------------------------------------------------------------------------
+
+/** The owner, the plan and the API key of a request: `add(@Caller() caller: Caller)`. */
+export { Caller } from './access/caller.decorator.js';
+/** The same in a guard or an interceptor: `callerOf(context).plan`. */
+export { callerOf } from './access/caller.decorator.js';
+/** A route or a controller that needs no API key. */
+export { Public } from './access/public.decorator.js';
+
+// --- Input -----------------------------------------------------------------------------------------
+
+/** A property that is an int64. The DTO holds it as a bigint: `@IsInt64() categoryId!: bigint`. */
+export { IsInt64 } from './http/validation/property-rules.js';
+/** An integer in a query: `@IsIntegerParameter(1, 9) rooms!: number`. */
+export { IsIntegerParameter } from './http/validation/property-rules.js';
+/** One of the given strings: `@IsOneOf(['red', 'blue']) color!: string`. */
+export { IsOneOf } from './http/validation/property-rules.js';
+/** A property that may be missing, but not null. */
+export { IsOptionalMember } from './http/validation/property-rules.js';
+/** A string with a number of Unicode code points: `@IsText(1, 255) name!: string`. */
+export { IsText } from './http/validation/property-rules.js';
+/** An int64 in a path: `@Param('toyId', new Int64Pipe(toyNotFound)) toyId: bigint`. */
+export { Int64Pipe } from './http/validation/int64.pipe.js';
+
+// --- Lists -----------------------------------------------------------------------------------------
+
+/** The query parameters `limit` and `cursor`. A subclass adds filters. */
+export { PageQuery } from './http/paging/page-query.dto.js';
+/** The sort order of a list: `new PageCursor('text', 'bigint')`. It reads cursors and makes pages. */
+export { PageCursor } from './http/paging/page-cursor.js';
+
+// --- The interface description, in addition to the decorators of `@nestjs/swagger` ------------------
+
+/** The errors that an operation itself sends: `@ApiErrors(TOY_NOT_FOUND, { conflict: 'Sold.' })`. */
+export { ApiErrors } from './http/openapi/decorators/api-errors.decorator.js';
+/** A response with a page: `@ApiPage(Toy, 'A page of toys.')`. */
+export { ApiPage } from './http/openapi/decorators/api-page.decorator.js';
+/** The schema of an int64: `@ApiProperty({ ...INT64, description: '…' })`. */
+export { INT64 } from './http/openapi/decorators/api-page.decorator.js';
+/** An operation with a date from which the response is 410. */
+export { Deprecated } from './http/routing/deprecation.js';
+
+// --- Errors ----------------------------------------------------------------------------------------
+
+/** The error that a service throws: `throw new ServiceError(TOY_NOT_FOUND)`. */
+export { ServiceError } from './errors/service-error.js';
+/** An error that a feature declares, with its code, status and public message. */
+export type { FeatureError } from './errors/catalogue.js';
+
+// --- Database, in addition to TypeORM ----------------------------------------------------------------
+
+/** The rows of a statement of one's own: `await queryRows<Toy>(manager, SQL, [id])`. */
+export { queryRows } from './database/sql.js';
+/** What runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
+export type { StatementRunner } from './database/sql.js';
+/** The name of the constraint that an insert or an update violates. */
+export { violatedConstraint } from './database/database-errors.js';
+/** Several statements in one round trip, for measured cases. */
+export { PipelinedStatements } from './database/pipelining/pipelined-statements.js';
+
+// --- Retries and events ------------------------------------------------------------------------------
+
+/** Executes a request once, however often it is sent with the same key. */
+export { Idempotency } from './idempotency/idempotency.js';
+/** The `Idempotency-Key` of a request: `add(@IdempotencyKey() key?: string)`. */
+export { IdempotencyKey } from './idempotency/idempotency-key.decorator.js';
+/** The module of `Idempotency`. */
+export { IdempotencyModule } from './idempotency/idempotency.module.js';
+/** Publishes events that are committed with a change and delivered afterwards. */
+export { Events } from './events/events.js';
+/** A method that handles an event: `@OnOutboxEvent('order.created')`. */
+export { OnOutboxEvent } from './events/on-outbox-event.decorator.js';
+/** The module of `Events`. */
+export { EventsModule } from './events/events.module.js';
+
+// --- Surroundings ------------------------------------------------------------------------------------
+
+/** The time, which tests set: `clock.now()`, in milliseconds since the epoch. */
+export { Clock } from './config/clock.js';
+/** The settings of a feature: `readSettings((read) => ({ url: read.text('TOYS_URL') }))`. */
+export { readSettings } from './config/environment-reader.js';
+/** The token of the pino logger of the process, for packages that need one. */
+export { LOGGER } from './logging/logger.js';
