@@ -6,183 +6,10 @@ import { StoreDataSource } from '../../src/platform/database/store-data-source.j
 import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { PipelinedStatements } from '../../src/platform/database/pipelining/pipelined-statements.js';
-import { columnTypes } from '../../src/platform/database/pipelining/statement-batch.js';
 import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
 import { createPets } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
-
-const AMPLE_MS = 10_000;
-
-const poolOf = ({ driver }: StoreDataSource) => (driver as unknown as { master: Pool }).master;
-
-const database = useDatabase();
-const sources: StoreDataSource[] = [];
-
-async function dataSourceWith(limitMs: number): Promise<StoreDataSource> {
-  const options = { Client: PgClient, types: columnTypes, connectionTimeoutMillis: AMPLE_MS };
-  const source = new StoreDataSource(
-    { type: 'postgres', url: database.url, poolSize: 1, extra: options },
-    limitMs,
-  );
-  sources.push(source);
-  return source.initialize();
-}
-
-let store: StoreDataSource;
-let hasty: StoreDataSource;
-
-beforeAll(async () => {
-  store = await dataSourceWith(AMPLE_MS);
-  hasty = await dataSourceWith(100);
-  closeBeforeDatabases(() => Promise.all(sources.map((source) => source.destroy())));
-  await database.query('CREATE TABLE notes (text text)');
-});
-
-// The next transaction would fail if the only connection were not returned, or were broken.
-afterEach(async () => {
-  await database.query('TRUNCATE notes');
-  await store.transaction((transaction) => transaction.query('SELECT txid_current()'));
-});
-
-const notes = () => database.query('SELECT text FROM notes');
-const NOTE = 'INSERT INTO notes VALUES ($1)';
-
-const failureOf = (transaction: Promise<unknown>): Promise<unknown> =>
-  transaction.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-
-describe('a transaction', () => {
-  it('commits when its work is done, and returns what that does', async () => {
-    const result = await store.transaction(async (transaction) => {
-      await transaction.query(NOTE, ['kept']);
-      return 'done';
-    });
-
-    expect(result).toBe('done');
-    expect(await notes()).toEqual([{ text: 'kept' }]);
-  });
-
-  it('rolls back when its work fails, and throws that failure', async () => {
-    const failure = new Error('no');
-    const transaction = store.transaction(async (manager) => {
-      await manager.query(NOTE, ['lost']);
-      throw failure;
-    });
-
-    expect(await failureOf(transaction)).toBe(failure);
-    expect(await notes()).toEqual([]);
-  });
-
-  it('is rolled back when it takes too long, even if each statement is fast', async () => {
-    const startedAt = performance.now();
-    const transaction = hasty.transaction(async (manager) => {
-      await manager.query(NOTE, ['lost']);
-      while (performance.now() - startedAt < AMPLE_MS) await manager.query('SELECT pg_sleep(0.05)');
-    });
-
-    expect(isUnavailable(await failureOf(transaction))).toBe(true);
-    expect(performance.now() - startedAt).toBeLessThan(AMPLE_MS / 2);
-    expect(await notes()).toEqual([]);
-  });
-
-  it.each([
-    ['that is done', () => Promise.resolve('done')],
-    ['that fails', () => Promise.reject(new Error('no'))],
-  ])('leaves its deadline to no later use of its connection: one %s', async (_how, end) => {
-    const processOf = async (manager: EntityManager): Promise<number> => {
-      const [{ pid }] = await manager.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
-      return pid;
-    };
-    let first: number | undefined;
-    await failureOf(
-      hasty.transaction(async (manager) => {
-        first = await processOf(manager);
-        return end();
-      }),
-    );
-    // Longer than the deadline of the first one.
-    await delay(150);
-
-    expect(await hasty.transaction(processOf)).toBe(first);
-  });
-
-  it.each([
-    ['between two statements', [NOTE]],
-    ['before the commit', []],
-  ])('fails as the database being away when its connection breaks %s', async (_when, rest) => {
-    const transaction = store.transaction(async (manager) => {
-      await manager.query(NOTE, ['lost']);
-      const [{ pid }] = await manager.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
-      await database.query('SELECT pg_terminate_backend($1, 5000)', [pid]);
-      while (!manager.queryRunner?.isReleased) await new Promise(setImmediate);
-      for (const statement of rest) await manager.query(statement, ['lost']);
-    });
-
-    expect(isUnavailable(await failureOf(transaction))).toBe(true);
-    expect(await notes()).toEqual([]);
-  });
-
-  it('fails as the database being away when its connection breaks during a statement', async () => {
-    const transaction = store.transaction(async (manager) => {
-      await manager.query(NOTE, ['lost']);
-      await manager.query('SELECT pg_terminate_backend(pg_backend_pid())');
-    });
-
-    expect(isUnavailable(await failureOf(transaction))).toBe(true);
-    expect(await notes()).toEqual([]);
-  });
-});
-
-describe('what runs in a transaction', () => {
-  it('joins it: the injected manager, query builders, statements of the data source and pipelined ones', async () => {
-    const statements = new PipelinedStatements(poolOf(store));
-    const count = 'SELECT count(*)::int AS count FROM notes';
-    const transaction = store.transaction(async () => {
-      await store.manager.query(NOTE, ['one']);
-      await store.query(NOTE, ['two']);
-      await statements.insert(NOTE, ['three'], () => undefined);
-      const builder = store.manager.createQueryBuilder().select('count(*)::int', 'count');
-      const [own] = await store.query<[object]>(count);
-      const [read] = await statements.read(count, [], ([number]: [number]) => number);
-      expect([own, read, await builder.from('notes', 'notes').getRawOne()]).toEqual([
-        { count: 3 },
-        3,
-        { count: 3 },
-      ]);
-      throw new Error('no');
-    });
-
-    expect(await failureOf(transaction)).toEqual(new Error('no'));
-    expect(await notes()).toEqual([]);
-  });
-
-  it('joins it as another transaction, which can fail alone', async () => {
-    await store.transaction(async () => {
-      await store.transaction(() => store.query(NOTE, ['kept']));
-      const inner = store.transaction(async () => {
-        await store.query(NOTE, ['lost']);
-        throw new Error('no');
-      });
-      expect(await failureOf(inner)).toEqual(new Error('no'));
-    });
-
-    expect(await notes()).toEqual([{ text: 'kept' }]);
-  });
-
-  it('does not join it after its end', async () => {
-    let later: () => Promise<unknown> = () => Promise.resolve();
-    await store.transaction((manager) => {
-      later = AsyncResource.bind(() => store.query(NOTE, ['later']));
-      return manager.query('SELECT 1');
-    });
-    await later();
-
-    expect(await notes()).toEqual([{ text: 'later' }]);
-  });
-});
 
 describe('POST /v1/… of a feature that runs a transaction', () => {
   const store = useStore({
@@ -204,5 +31,104 @@ describe('POST /v1/… of a feature that runs a transaction', () => {
     if (status === 201) expect(response).toMatchObject({ status, json: { status: 'sold' } });
     else expectError(response, status, status === 500 ? 'internal_error' : 'service_unavailable');
     expect(pet.status === 'sold').toBe(status === 201);
+  });
+});
+
+describe('a transaction', () => {
+  const database = useDatabase();
+  let store: StoreDataSource;
+  let hasty: StoreDataSource;
+  beforeAll(async () => {
+    const options = { type: 'postgres', url: database.url, extra: { Client: PgClient } } as const;
+    store = await new StoreDataSource({ ...options, poolSize: 1 }, 10_000).initialize();
+    hasty = await new StoreDataSource({ ...options, poolSize: 1 }, 100).initialize();
+    closeBeforeDatabases(() => Promise.all([store.destroy(), hasty.destroy()]));
+  });
+  beforeEach(() => database.query('DROP TABLE IF EXISTS notes; CREATE TABLE notes (text text)'));
+
+  const NOTE = 'INSERT INTO notes VALUES ($1)';
+  const notes = () => database.query('SELECT text FROM notes');
+  const failureOf = (transaction: Promise<unknown>): Promise<unknown> =>
+    transaction.catch((error: unknown) => error);
+  const processOf = async (manager: EntityManager): Promise<number> => {
+    const [{ pid }] = await manager.query<[{ pid: number }]>('SELECT pg_backend_pid() AS pid');
+    return pid;
+  };
+
+  it.each([
+    ['that is done', () => Promise.resolve()],
+    ['that fails', () => Promise.reject(new Error('no'))],
+  ])('leaves its deadline to no later use of its connection: one %s', async (_how, end) => {
+    let first: number | undefined;
+    const work = async (manager: EntityManager): Promise<void> => {
+      first = await processOf(manager);
+      await end();
+    };
+    await failureOf(hasty.transaction(work));
+    // Longer than the deadline.
+    await delay(150);
+    expect(await hasty.transaction(processOf)).toBe(first);
+  });
+
+  it.each(['between two statements', 'before the commit', 'during a statement'])(
+    'fails as the database being unavailable when its connection breaks %s',
+    async (when) => {
+      const transaction = store.transaction(async (manager) => {
+        await manager.query(NOTE, ['lost']);
+        const pid = await processOf(manager);
+        const end = 'SELECT pg_terminate_backend($1, 5000)';
+        await (when === 'during a statement'
+          ? manager.query(end, [pid])
+          : database.query(end, [pid]));
+        while (!manager.queryRunner?.isReleased) await new Promise(setImmediate);
+        if (when === 'between two statements') await manager.query('SELECT 1');
+      });
+      expect(isUnavailable(await failureOf(transaction))).toBe(true);
+      expect(await notes()).toEqual([]);
+    },
+  );
+
+  it('is joined by the injected manager, query builders, and pipelined statements', async () => {
+    const { master } = store.driver as unknown as { master: Pool };
+    const statements = new PipelinedStatements(master);
+    const count = 'SELECT count(*)::int AS count FROM notes';
+    const transaction = store.transaction(async () => {
+      await store.manager.query(NOTE, ['one']);
+      await store.query(NOTE, ['two']);
+      await statements.insert(NOTE, ['three'], () => undefined);
+      const builder = store.manager.createQueryBuilder().select('count(*)::int', 'count');
+      const [own] = await store.query<[object]>(count);
+      const [read] = await statements.read(count, [], ([number]: [number]) => ({ count: number }));
+      const built = await builder.from('notes', 'notes').getRawOne<object>();
+      expect([own, read, built]).toEqual([{ count: 3 }, { count: 3 }, { count: 3 }]);
+      throw new Error('no');
+    });
+
+    expect(await failureOf(transaction)).toEqual(new Error('no'));
+    expect(await notes()).toEqual([]);
+  });
+
+  it('is joined by another transaction, which can fail alone', async () => {
+    await store.transaction(async () => {
+      await store.transaction(() => store.query(NOTE, ['kept']));
+      const inner = store.transaction('SERIALIZABLE', async () => {
+        await store.query(NOTE, ['lost']);
+        throw new Error('no');
+      });
+      expect(await failureOf(inner)).toEqual(new Error('no'));
+    });
+
+    expect(await notes()).toEqual([{ text: 'kept' }]);
+  });
+
+  it('is not joined after its end', async () => {
+    let later: () => Promise<unknown> = () => Promise.resolve();
+    await store.transaction((manager) => {
+      later = AsyncResource.bind(() => store.query(NOTE, ['later']));
+      return manager.query('SELECT 1');
+    });
+    await later();
+
+    expect(await notes()).toEqual([{ text: 'later' }]);
   });
 });

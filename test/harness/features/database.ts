@@ -1,8 +1,7 @@
 // A feature that uses the database as a team's own code might.
 import { Controller, Module, Param, ParseEnumPipe, ParseIntPipe, Post } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
-import { queryRows } from '#dist/platform/database/sql.js';
-import { Transactions } from '#dist/platform/database/transactions.js';
+import { DataSource, EntityManager } from 'typeorm';
+import { queryRows } from '#platform';
 
 const SELL = "UPDATE pets SET status = 'sold' WHERE id = $1 AND status <> 'sold'";
 
@@ -20,7 +19,10 @@ const NAMES = { done: 'done', fails: 'fails', hangs: 'hangs' } as const;
 
 @Controller('database')
 class DatabaseController {
-  constructor(private readonly transactions: Transactions) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly manager: EntityManager,
+  ) {}
 
   /** Returns whether the transaction sees its change. */
   @Post('sales/:id/:then')
@@ -28,8 +30,8 @@ class DatabaseController {
     @Param('id', ParseIntPipe) id: number,
     @Param('then', new ParseEnumPipe(NAMES)) then: keyof typeof THEN,
   ) {
-    return this.transactions.run(async (transaction) => {
-      await queryRows(transaction, SELL, [id]);
+    return this.dataSource.transaction(async (transaction) => {
+      await queryRows(this.manager, SELL, [id]);
       await THEN[then](transaction);
       return (await queryRows(transaction, 'SELECT status FROM pets WHERE id = $1', [id]))[0];
     });

@@ -2,17 +2,17 @@
 import { Body, Controller, Injectable, Module, Post } from '@nestjs/common';
 import { IsString } from 'class-validator';
 import { EntityManager } from 'typeorm';
-import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
-import type { CachedKey } from '#dist/platform/access/cached-key.js';
-import { Transactions } from '#dist/platform/database/transactions.js';
-import { EventsModule } from '#dist/platform/events/events.module.js';
-import { Events } from '#dist/platform/events/events.js';
-import { OnOutboxEvent } from '#dist/platform/events/on-outbox-event.decorator.js';
-import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
-import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
-import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
+import {
+  Caller,
+  Events,
+  EventsModule,
+  Idempotency,
+  IdempotencyKey,
+  IdempotencyModule,
+  OnOutboxEvent,
+} from '#platform';
 
-const EXACT = 9007199254740993n;
+const EXACT = '9007199254740993';
 
 class NewOrder {
   @IsString()
@@ -25,28 +25,23 @@ class NewOrder {
 @Controller('orders')
 class OrdersController {
   constructor(
-    private readonly transactions: Transactions,
     private readonly idempotency: Idempotency,
     private readonly events: Events,
     private readonly manager: EntityManager,
   ) {}
 
   @Post()
-  create(
-    @Body() order: NewOrder,
-    @CallerKey() { ownerId }: CachedKey,
-    @IdempotencyKey() key?: string,
-  ) {
-    const publish = (transaction: EntityManager) => this.publish(transaction, order);
-    if (order.mode === 'no-transaction') return publish(this.manager);
-    if (key === undefined) return this.transactions.run(publish);
+  create(@Body() order: NewOrder, @Caller() { ownerId }: Caller, @IdempotencyKey() key?: string) {
+    const publish = () => this.publish(order);
+    if (order.mode === 'no-transaction') return publish();
+    if (key === undefined) return this.manager.transaction(publish);
     const request = { ownerId, key, operation: 'createOrder', content: order };
     return this.idempotency.once(request, publish);
   }
 
-  private async publish(transaction: EntityManager, { id, mode }: NewOrder) {
+  private async publish({ id, mode }: NewOrder) {
     const event = mode === 'no-handler' ? 'order.deleted' : 'order.created';
-    await this.events.publish(transaction, event, { id, mode, exact: EXACT });
+    await this.events.publish(event, { id, mode, exact: EXACT });
     if (mode === 'rollback') throw new Error('The order is rejected.');
     return { id };
   }
@@ -59,7 +54,7 @@ class OrderHandlers {
   constructor(private readonly manager: EntityManager) {}
 
   @OnOutboxEvent('order.created', { maxAttempts: 3, timeoutMs })
-  async handle({ id, mode, exact }: NewOrder & { exact: bigint }, signal: AbortSignal) {
+  async handle({ id, mode, exact }: NewOrder & { exact: string }, signal: AbortSignal) {
     if (exact !== EXACT) throw new Error(`inexact: ${exact}`);
     const [{ attempt }] = await this.manager.query(
       `INSERT INTO handled (order_id, attempt)

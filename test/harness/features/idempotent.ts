@@ -11,12 +11,7 @@ import {
 } from '@nestjs/common';
 import { IsString } from 'class-validator';
 import { map } from 'rxjs';
-import { CallerKey } from '#dist/platform/access/caller-key.decorator.js';
-import type { CachedKey } from '#dist/platform/access/cached-key.js';
-import { ServiceError } from '#dist/platform/errors/service-error.js';
-import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
-import { IdempotencyModule } from '#dist/platform/idempotency/idempotency.module.js';
-import { Idempotency } from '#dist/platform/idempotency/idempotency.js';
+import { Caller, Idempotency, IdempotencyKey, IdempotencyModule, ServiceError } from '#platform';
 
 class NewNote {
   @IsString()
@@ -61,7 +56,7 @@ class NotesController {
   @Post('create/:work')
   create(
     @Body() note: NewNote,
-    @CallerKey() { ownerId }: CachedKey,
+    @Caller() { ownerId }: Caller,
     @Param('work') work: string,
     @IdempotencyKey() key?: string,
   ) {
@@ -75,7 +70,7 @@ class NotesController {
   @UseInterceptors(envelope)
   enveloped(
     @Body() note: NewNote,
-    @CallerKey() caller: CachedKey,
+    @Caller() caller: Caller,
     @Param('work') work: string,
     @IdempotencyKey() key?: string,
   ) {
