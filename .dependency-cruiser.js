@@ -16,10 +16,10 @@ const ALLOWED = {
   'http/body': ['config', 'errors', 'http/request', 'http/response'],
   'http/validation': ['config', 'errors', 'http/request'],
   'http/routing': ['config', 'errors', 'http/request'],
-  'http/response': ['config', 'errors', 'http/request'],
+  'http/response': ['config', 'errors', 'http/request', 'database/database-errors'],
   'http/paging': ['config', 'errors', 'http/request', 'http/response', 'http/validation'],
   http: [
-    ...['config', 'errors', 'logging', 'rate-limit/rate-limiter'],
+    ...['config', 'errors', 'logging', 'rate-limit/rate-limiter', 'database/database-errors'],
     ...['caller', 'public\\.decorator'].map((f) => `access/${f}`),
   ],
   access: ['config', 'database', 'errors', 'logging', 'http/request'],

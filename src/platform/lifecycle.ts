@@ -201,10 +201,11 @@ async function drain(
   app.get(Readiness).beginShutdown();
   adapter.endConnections();
   await delay(shutdownDelayMs);
-  const closed = new Promise<void>((resolve) => app.getHttpServer().close(() => resolve()));
+  const server = app.getHttpServer();
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const connections = app.get(Connections);
   const idleCheck = setInterval(() => {
-    adapter.closeIdleConnections();
+    server.closeIdleConnections();
     connections.closeUnused();
   }, IDLE_CHECK_MS);
   const grace = setTimeout(() => connections.closeAll(), shutdownGraceMs);

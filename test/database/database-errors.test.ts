@@ -8,7 +8,7 @@ import {
   ConnectionFailedError,
   DatabaseQueueFullError,
 } from '../../src/platform/database/pools/bounded-pool.js';
-import { DatabaseErrors } from '../../src/platform/database/database-errors.js';
+import { translateDatabaseError } from '../../src/platform/database/database-errors.js';
 
 /** An error as pg throws it. */
 const withCode = (code: string): Error => Object.assign(new Error('failed'), { code });
@@ -56,14 +56,13 @@ test.each<[result: object | undefined, errors: unknown[]]>([
     ],
   ],
 ])('an error of the database is translated to %j', (expected, errors) => {
-  const translate = (error: unknown) => new DatabaseErrors().translate(error);
   for (const error of errors) {
     for (const thrown of [error, wrapped(error as Error)]) {
       // TypeORM wraps only errors of pg.
       if (thrown !== error && error instanceof EntityNotFoundError) continue;
       if (thrown !== error && error instanceof DatabaseQueueFullError) continue;
-      if (expected === undefined) expect(translate(thrown)).toBeUndefined();
-      else expect(translate(thrown)).toMatchObject(expected);
+      if (expected === undefined) expect(translateDatabaseError(thrown)).toBeUndefined();
+      else expect(translateDatabaseError(thrown)).toMatchObject(expected);
     }
   }
 });

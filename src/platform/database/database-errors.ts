@@ -1,11 +1,9 @@
-import { Injectable } from '@nestjs/common';
 import {
   EntityNotFoundError,
   QueryFailedError,
   QueryRunnerAlreadyReleasedError,
   QueryRunnerProviderAlreadyReleasedError,
 } from 'typeorm';
-import { ErrorTranslator } from '../errors/error-translator.js';
 import {
   databaseUnavailable,
   ServiceError,
@@ -56,27 +54,24 @@ interface DatabaseFailure {
 
 /**
  * Translates temporary failures of the database into 503, a value that it cannot store into 400, and
- * a row that TypeORM's `…OrFail` methods do not find into 404. All other errors are defects.
+ * a row that TypeORM's `…OrFail` methods do not find into 404. Returns undefined for all other errors.
  */
-@Injectable()
-export class DatabaseErrors extends ErrorTranslator {
-  override translate(error: unknown): ServiceError | undefined {
-    if (error instanceof DatabaseQueueFullError) return serviceOverloaded(error);
-    if (isUnavailable(error)) {
-      // Connections to other services break with the same codes.
-      const { code = '' } = error as DatabaseFailure;
-      return CONNECTION_CODE.test(code) ? serviceUnavailable(error) : databaseUnavailable(error);
-    }
-    if (error instanceof EntityNotFoundError) {
-      return new ServiceError('not_found', undefined, { cause: error });
-    }
-    if (UNSTORABLE_VALUE.test(failureOf(error).code ?? '')) {
-      const message =
-        'A value of the request is invalid, out of range, too long, or contains NUL or a lone surrogate.';
-      return new ServiceError('invalid_request', message, { cause: error });
-    }
-    return undefined;
+export function translateDatabaseError(error: unknown): ServiceError | undefined {
+  if (error instanceof DatabaseQueueFullError) return serviceOverloaded(error);
+  if (isUnavailable(error)) {
+    // Connections to other services break with the same codes.
+    const { code = '' } = error as DatabaseFailure;
+    return CONNECTION_CODE.test(code) ? serviceUnavailable(error) : databaseUnavailable(error);
   }
+  if (error instanceof EntityNotFoundError) {
+    return new ServiceError('not_found', undefined, { cause: error });
+  }
+  if (UNSTORABLE_VALUE.test(failureOf(error).code ?? '')) {
+    const message =
+      'A value of the request is invalid, out of range, too long, or contains NUL or a lone surrogate.';
+    return new ServiceError('invalid_request', message, { cause: error });
+  }
+  return undefined;
 }
 
 /**

@@ -2,10 +2,8 @@ import { type DynamicModule, Global, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Settings } from '../config/settings.js';
-import { ErrorTranslator } from '../errors/error-translator.js';
 import { BoundedPool } from './pools/bounded-pool.js';
 import { dataSourceOptions } from './data-source-options.js';
-import { DatabaseErrors } from './database-errors.js';
 import { DatabaseLocation } from './database-location.js';
 import { DatabaseProbe } from './pools/database-probe.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
@@ -20,7 +18,6 @@ export class DatabaseModule {
   static forRoot(location: DatabaseLocation, { database: settings }: Settings): DynamicModule {
     const providers = [
       { provide: DatabaseLocation, useValue: location },
-      { provide: ErrorTranslator, useClass: DatabaseErrors },
       { provide: BoundedPool, inject: [DataSource, DatabaseProbe], useFactory: openPool },
       EntityCheck,
       DatabaseProbe,

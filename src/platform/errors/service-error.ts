@@ -2,8 +2,6 @@ import { HttpException } from '@nestjs/common';
 import { ERRORS, type ErrorCode, type FeatureError } from './catalogue.js';
 
 interface ServiceErrorOptions {
-  /** The HTTP status, if it differs from the status of the code. */
-  status?: number;
   /** Headers of the error response. */
   headers?: Readonly<Record<string, string>>;
   /** The internal cause. It is logged and never sent. */
@@ -31,13 +29,13 @@ export class ServiceError extends NestException {
   constructor(
     error: ErrorCode | FeatureError,
     message?: string,
-    { headers = {}, cause, ...options }: ServiceErrorOptions = {},
+    { headers = {}, cause }: ServiceErrorOptions = {},
   ) {
     const { stackTraceLimit } = Error;
     // Only an internal error is logged with its stack, and capturing a stack makes rejections slow.
     if (error !== 'internal_error') Error.stackTraceLimit = 0;
     const kind = typeof error === 'string' ? { code: error, ...ERRORS[error] } : error;
-    const { code, status, when } = { ...kind, ...options };
+    const { code, status, when } = kind;
     super({ code, message: message ?? when, status }, status, { cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.code = code;

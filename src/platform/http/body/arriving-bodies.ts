@@ -38,7 +38,6 @@ export class ArrivingBodies {
   private readonly maxUploadBytes: number;
   private readonly maxBytes: number;
   private readonly maxBytesOfCaller: number;
-  private readonly bytesByCaller = new Map<string, number>();
   /** Longest waiting first. */
   private readonly waiting = new Set<ArrivingBody>();
 
@@ -64,10 +63,9 @@ export class ArrivingBodies {
   /** Counts the bytes of a body that have arrived. Rejects the longest waiting ones over a bound. */
   resize(body: ArrivingBody, bytes: number): void {
     if (bytes <= body.bytes || !this.waiting.has(body)) return;
-    this.hold(body, bytes);
-    while ((this.bytesByCaller.get(body.callerId) ?? 0) > this.maxBytesOfCaller) {
-      this.rejectOldest(body.callerId);
-    }
+    this.bytes += bytes - body.bytes;
+    body.bytes = bytes;
+    while (this.bytesOf(body.callerId) > this.maxBytesOfCaller) this.rejectOldest(body.callerId);
     while (this.bytes > this.maxBytes) this.rejectOldest();
   }
 
@@ -85,8 +83,7 @@ export class ArrivingBodies {
 
   /** Counts a request no longer. */
   remove(body: ArrivingBody): void {
-    if (!this.waiting.delete(body)) return;
-    this.hold(body, 0);
+    if (this.waiting.delete(body)) this.bytes -= body.bytes;
   }
 
   /**
@@ -108,12 +105,10 @@ export class ArrivingBodies {
     this.uploadBytes -= reservedBytes;
   }
 
-  private hold(body: ArrivingBody, bytes: number): void {
-    const more = bytes - body.bytes;
-    const ofCaller = (this.bytesByCaller.get(body.callerId) ?? 0) + more;
-    body.bytes = bytes;
-    this.bytes += more;
-    if (ofCaller > 0) this.bytesByCaller.set(body.callerId, ofCaller);
-    else this.bytesByCaller.delete(body.callerId);
+  /** At most a few thousand requests can wait. */
+  private bytesOf(callerId: string): number {
+    let bytes = 0;
+    for (const body of this.waiting) if (body.callerId === callerId) bytes += body.bytes;
+    return bytes;
   }
 }

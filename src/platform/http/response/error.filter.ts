@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import { codeOfStatus, ERRORS } from '../../errors/catalogue.js';
-import { ErrorTranslator } from '../../errors/error-translator.js';
+import { translateDatabaseError } from '../../database/database-errors.js';
 import { ServiceError, serviceUnavailable } from '../../errors/service-error.js';
 import { responseOf } from '../request/request-context.js';
 import { sendError } from './send-json.js';
@@ -9,13 +9,11 @@ import { sendError } from './send-json.js';
 /** Sends every exception as an Error. Only the log line of the request contains the cause. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(private readonly translator: ErrorTranslator) {}
-
   catch(exception: unknown, host: ArgumentsHost): void {
     const error =
       exception instanceof ServiceError
         ? exception
-        : (this.translator.translate(exception) ?? unknownError(exception));
+        : (translateDatabaseError(exception) ?? unknownError(exception));
     sendError(responseOf(host), error);
   }
 }

@@ -82,10 +82,6 @@ export class HttpAdapter extends ExpressAdapter {
     this.endsConnections = true;
   }
 
-  closeIdleConnections(): void {
-    (this.httpServer as http.Server).closeIdleConnections();
-  }
-
   private completeHead(response: Response): void {
     const { req: request } = response;
     this.beforeHead?.(request, response);

@@ -136,8 +136,8 @@ function violationOf(request: Request): ServiceError | undefined {
     return invalidRequest('A request with an Upgrade header must have a Content-Length.');
   }
   if (expect === undefined || expect.toLowerCase() === '100-continue') return undefined;
-  const message = 'Unsupported Expect header. Only 100-continue is supported.';
-  return new ServiceError('invalid_request', message, { status: 417 });
+  const when = 'Unsupported Expect header. Only 100-continue is supported.';
+  return new ServiceError({ code: 'invalid_request', status: 417, when });
 }
 
 /** The errors of Node's parser and its timeouts, by their code. Any other is INVALID_MESSAGE. */

@@ -17,20 +17,15 @@ export function validationMessage(errors: readonly ValidationError[]): string {
   return `${listed.join('; ')}.`;
 }
 
-/** Follows the message of a rule for numbers. A larger integer is a bigint. */
-const SAFE_RANGE = ` from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
-
 function messagesOf(error: ValidationError, parentPath: string): string[] {
   const { property, constraints, children = [] } = error;
   const path = parentPath + property;
-  const [[name, message] = []] = Object.entries(constraints ?? {});
+  const [message] = Object.values(constraints ?? {});
   if (message === undefined) {
     const nested = children.flatMap((child) => messagesOf(child, `${path}.`));
     return nested.length > 0 ? nested : [`${path} is invalid`];
   }
-  const isTooLarge = [error.value].flat().some((value) => typeof value === 'bigint');
-  const range = isTooLarge && (name === 'isInt' || name === 'isNumber') ? SAFE_RANGE : '';
-  const rule = message.replace(EACH, '').replace(`${property} `, '') + range;
+  const rule = message.replace(EACH, '').replace(`${property} `, '');
   if (error.value === undefined) return [`${path} is required and ${rule}`];
   return [message.startsWith(EACH) ? `each item of ${path} ${rule}` : `${path} ${rule}`];
 }

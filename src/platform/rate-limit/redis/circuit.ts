@@ -41,8 +41,8 @@ export class Circuit {
   /** Closes the circuit if a first probe succeeds. */
   async start(): Promise<void> {
     const failure = await this.failureOfProbe();
-    if (failure) void this.probeUntilClosed(failure);
-    else this.isOpen = false;
+    this.isOpen = false;
+    if (failure) this.open(failure);
   }
 
   /** Ends probing. After this, the state does not change and nothing is logged. */

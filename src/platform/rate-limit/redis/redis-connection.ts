@@ -96,10 +96,8 @@ export class RedisConnection {
   private withTimeout<Value>(reply: Promise<Value>): Promise<Value> {
     return new Promise((resolve, reject) => {
       // A reply that arrived while this process was busy is read before the immediate runs.
-      const timer = setTimeout(
-        () => setImmediate(() => reject(new RedisFailure('timeout'))),
-        this.settings.commandTimeoutMs,
-      );
+      const expire = (): void => reject(new RedisFailure('timeout'));
+      const timer = setTimeout(setImmediate, this.settings.commandTimeoutMs, expire);
       reply.then(
         (value) => {
           clearTimeout(timer);
