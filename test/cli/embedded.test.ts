@@ -1,14 +1,15 @@
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Cli, resultOf } from '../harness/processes/command.js';
 import {
   EmbeddedUser,
   endUsers,
   makeCluster,
+  makeFolder,
   type Opened,
   processesOf,
   query,
+  removeFolders,
 } from '../harness/processes/embedded-user.js';
 import { until } from '../harness/run/until.js';
 
@@ -23,34 +24,39 @@ const seeding = (opened: Opened): Promise<void> =>
     return (await query(opened, sql)).length > 0;
   }, 20_000);
 
+afterAll(async () => {
+  await endUsers();
+  removeFolders();
+});
+
+// In this order: each test continues with what the one before has left.
 describe('a command on the embedded database while no service runs', () => {
   let dataDir: string;
+  beforeAll(async () => {
+    dataDir = makeFolder();
+    await makeCluster(dataDir);
+  });
+  afterEach(endUsers);
 
-  beforeEach(() => {
-    dataDir = mkdtempSync(join(tmpdir(), 'cli-'));
-    // The server's operating system user, if any, needs access to the folder.
-    chmodSync(dataDir, 0o755);
+  test('leaves the schema to db migrate when MIGRATE_ON_START is false', async () => {
+    const cli = new Cli({ DATA_DIR: dataDir, MIGRATE_ON_START: 'false' });
+    expect(await cli.failure(1, 'db', 'seed', '--animals', '1')).toContain('db migrate');
   });
 
-  afterEach(async () => {
-    await endUsers();
-    rmSync(dataDir, { recursive: true, force: true });
-  });
-
-  test('the first one, db seed without a confirmation, creates the database, and later ones see its data', async () => {
+  test('db seed needs no confirmation and migrates, and later commands see its data', async () => {
     const cli = new Cli({ DATA_DIR: dataDir });
     const seeded = await cli.run('db', 'seed', '--animals', '3');
     expect(seeded).toMatchObject({ code: 0, stderr: `Database: embedded in ${dataDir}\n` });
-    expect((await cli.json('db', 'migrate')).executed).toEqual([]);
     const { id, key } = await cli.json('keys', 'issue', '--owner', 'acme', '--plan', 'free');
     expect(await cli.json('keys', 'inspect', key)).toMatchObject({ id, owner: 'acme' });
+    expect(processesOf(dataDir)).toEqual([]);
   });
 
   test('prints one line when the process that started the server stops it', async () => {
-    await makeCluster(dataDir);
     const service = new EmbeddedUser(dataDir, 'service');
+    const opened = await service.opened();
     const command = resultOf(new Cli({ DATA_DIR: dataDir }).start(...SEED));
-    await seeding(await service.opened());
+    await seeding(opened);
     await service.close();
     expect(await command).toMatchObject({
       code: 1,
@@ -60,10 +66,9 @@ describe('a command on the embedded database while no service runs', () => {
   });
 
   test('stops the server that it has started when a signal ends it', async () => {
-    await makeCluster(dataDir);
     const command = new Cli({ DATA_DIR: dataDir }).start(...SEED);
     const result = resultOf(command);
-    await until(() => existsSync(join(dataDir, 'postgres/postmaster.pid')));
+    await until(() => existsSync(join(dataDir, 'postgres/postmaster.pid')), 20_000);
     await seeding(await new EmbeddedUser(dataDir, 'command').opened());
     command.kill('SIGTERM');
     expect(await result).toMatchObject({
@@ -73,37 +78,27 @@ describe('a command on the embedded database while no service runs', () => {
     });
     expect(processesOf(dataDir)).toEqual([]);
   });
-
-  test('leaves the schema to db migrate when MIGRATE_ON_START is false', async () => {
-    await makeCluster(dataDir);
-    const cli = new Cli({ DATA_DIR: dataDir, MIGRATE_ON_START: 'false' });
-    expect(await cli.failure(1, 'db', 'seed', '--animals', '1')).toContain('db migrate');
-    await cli.json('db', 'migrate');
-    expect(await cli.json('owners', 'list')).toEqual([]);
-  });
 });
 
-test.each([
-  ...['keys issue --owner a --plan free', 'keys list', 'keys rotate 1', 'keys revoke 1'],
-  ...['keys unban 1', 'keys inspect 1', 'owners list', 'owners set-plan a --plan pro'],
-  ...['owners usage a', 'audit list', 'db status'],
-])(
-  '"%s" without a database exits with 1 and one line that says what to do, and creates nothing',
-  async (command) => {
-    const parent = mkdtempSync(join(tmpdir(), 'cli-'));
-    try {
-      // A folder that does not exist, and one that is empty.
-      for (const dataDir of [join(parent, 'data'), parent]) {
-        const cli = new Cli({ DATA_DIR: dataDir });
-        expect(await cli.runInHost(...command.split(' '))).toEqual({
+test('commands without a database exit with 1 and one line that says what to do, and create nothing', async () => {
+  const parent = makeFolder();
+  for (const command of [
+    ...['keys issue --owner a --plan free', 'keys list', 'keys rotate 1', 'keys revoke 1'],
+    ...['keys unban 1', 'keys inspect 1', 'owners list', 'owners set-plan a --plan pro'],
+    ...['owners usage a', 'audit list', 'db status'],
+  ]) {
+    // A folder that does not exist, and one that is empty.
+    for (const dataDir of [join(parent, 'data'), parent]) {
+      const cli = new Cli({ DATA_DIR: dataDir });
+      expect([command, await cli.runInHost(...command.split(' '))]).toEqual([
+        command,
+        {
           code: 1,
           stdout: '',
           stderr: `There is no database in ${dataDir}. Set DATABASE_URL, or run \`npm start\` first.\n`,
-        });
-        expect(readdirSync(parent)).toEqual([]);
-      }
-    } finally {
-      rmSync(parent, { recursive: true, force: true });
+        },
+      ]);
+      expect(readdirSync(parent)).toEqual([]);
     }
-  },
-);
+  }
+});

@@ -19,16 +19,8 @@ import {
 const NOBODY = 65_534;
 /** "daemon". */
 const OTHER = 1;
-/** Not in /etc/passwd. */
-const UNKNOWN = 54_321;
-/** The user of clusters that root created with an earlier release. */
-const EARLIER = 61_000;
 
-/** Whether ordinary users may read the checkout. */
-const isReadable = (): boolean =>
-  spawnSync('head', ['-c1', __filename], { uid: NOBODY, gid: NOBODY }).status === 0;
 const others = onLinux && asRoot ? test : test.skip;
-const ordinary = onLinux && asRoot && isReadable() ? test : test.skip;
 
 afterEach(endUsers);
 afterAll(removeFolders);
@@ -51,26 +43,6 @@ describe('the embedded server that root starts (needs root on Linux)', () => {
     await expect(written).rejects.toMatchObject({ code: '38000' });
     expect(fs.readdirSync(target)).toEqual([]);
   });
-
-  others(
-    'continues as the owner of a cluster, with the password of an earlier release',
-    async () => {
-      const dataDir = makeFolder();
-      const first = new EmbeddedUser(dataDir, 'service');
-      const created = await first.opened();
-      await query(
-        created,
-        "create table kept as select 42 as value; alter role pets password 's3'",
-      );
-      await first.close();
-      fs.writeFileSync(join(dataDir, 'postgres/pg_hba.conf'), 'local all all scram-sha-256\n');
-      fs.writeFileSync(join(dataDir, 'postgres.password'), 's3\n', { mode: 0o600 });
-      spawnSync('chown', ['-R', `${EARLIER}:${EARLIER}`, join(dataDir, 'postgres')]);
-      const opened = await new EmbeddedUser(dataDir, 'service').opened();
-      expect(await query(opened, 'select value from kept')).toEqual([{ value: 42 }]);
-      expect(uidOf(postmasterOf(dataDir))).toBe(EARLIER);
-    },
-  );
 
   others('runs from a copy, because only root may enter the checkout', async () => {
     const checkout = makeFolder(0o700);
@@ -100,18 +72,6 @@ describe('the embedded server of an ordinary user (needs root on Linux)', () => 
     expect(uidOf(postmasterOf(dataDir))).toBe(NOBODY);
     expect(fs.statSync(dataDir).mode & 0o777).toBe(0o700);
     expect(fs.readlinkSync(`/proc/${postmasterOf(dataDir)}/exe`)).toContain(checkout);
-  });
-
-  ordinary('cannot be created by a user without a name', async () => {
-    const dataDir = makeFolder();
-    fs.chownSync(dataDir, UNKNOWN, UNKNOWN);
-    const service = new EmbeddedUser(dataDir, 'service', { uid: UNKNOWN });
-    expect(await service.rejected()).toMatch(/could not look up effective user ID 54321/);
-  });
-
-  ordinary('cannot be created in a folder of another user', async () => {
-    const service = new EmbeddedUser(join(makeFolder(), 'new'), 'service', { uid: NOBODY });
-    expect(await service.rejected()).toMatch(/EACCES.*run this as the user who owns the folder/);
   });
 });
 

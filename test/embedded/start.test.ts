@@ -2,10 +2,13 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
 import {
+  DIST,
+  EMBEDDED,
   EmbeddedUser,
   endUsers,
   makeCluster,
   makeFolder,
+  NATIVE_PACKAGE,
   onLinux,
   type Opened,
   postmasterOf,
@@ -134,5 +137,26 @@ ofLinux('starting the embedded database (Linux only)', () => {
     expect({ code, last: service.logs().at(-1)?.msg }).toEqual({ code: 130, last: 'stopped' });
     expect(fs.readdirSync(dataDir)).toEqual([]);
     expect(processesOf(dataDir)).toEqual([]);
+  });
+
+  test('one line says that the package with the binaries is not installed', async () => {
+    const checkout = makeFolder();
+    const dist = join(checkout, 'dist');
+    fs.cpSync(join(DIST, EMBEDDED), join(dist, EMBEDDED), { recursive: true });
+    fs.writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
+    fs.mkdirSync(join(checkout, 'node_modules'));
+    fs.symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(checkout, 'node_modules/pg'));
+    const service = new EmbeddedUser(join(checkout, '.data'), 'service', { dist });
+    expect(await service.rejected()).toMatch(/is not installed: install without --omit=optional/);
+  });
+
+  test("one line has the reason of the server's log", async () => {
+    const dataDir = makeFolder();
+    await makeCluster(dataDir);
+    const settings = join(dataDir, 'postgres/postgresql.conf');
+    fs.appendFileSync(settings, 'shared_preload_libraries = none\n');
+    expect(await new EmbeddedUser(dataDir, 'service').rejected()).toMatch(
+      /did not start \(FATAL: could not access file "none": No such file or directory; log: .*server\.log\)/,
+    );
   });
 });
