@@ -1,25 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { pathToFileURL } from 'node:url';
 import pg from 'pg';
+import { makeCluster, makeFolder, removeFolders } from '../harness/processes/embedded-user.js';
 import { send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
-import { freePort } from '../harness/processes/free-port.js';
-import { featureFile } from '../harness/http/store.js';
-import { until } from '../harness/run/until.js';
-import {
-  type BuiltService,
-  inheritedEnvironment,
-  spawnBuiltService,
-  startBuiltService,
-} from '../harness/service/service.js';
+import { inheritedEnvironment, startBuiltService } from '../harness/service/service.js';
 
 const MAIN = join(__dirname, '../../dist/main.js');
-const HARNESS = join(__dirname, '../harness');
 /** The level of LOG_LEVEL=debug, as the log has it. */
 const DEBUG = 20;
 const INFO = 30;
@@ -29,95 +18,41 @@ if (!hasTerminal)
 
 const database = useDatabase();
 
-describe('when the output is not a terminal', () => {
-  let service: BuiltService;
-  beforeAll(async () => {
-    service = await startBuiltService({
-      DATABASE_URL: database.url,
-      DATABASE_PASSWORD: 'secret-1',
-      REDIS_URL: 'redis://:secret-2@127.0.0.1:1',
-      TRUST_PROXY: '10.0.0.0/8',
-      LOG_LEVEL: 'debug',
-    });
-    await send(service, '/v1/pets');
-    await service.stop();
+test('when the output is not a terminal, every line is JSON, the first one shows what the service uses, and none a password', async () => {
+  const service = await startBuiltService({
+    DATABASE_URL: database.url,
+    DATABASE_PASSWORD: 'secret-1',
+    REDIS_URL: 'redis://:secret-2@127.0.0.1:1',
+    TRUST_PROXY: '10.0.0.0/8',
+    LOG_LEVEL: 'debug',
   });
-
-  test('every line is JSON', () => {
-    const lines = service.output().trim().split('\n');
-    expect(service.logs()).toHaveLength(lines.length);
-    expect(
-      service
-        .logs()
-        .filter(({ level }) => level === INFO)
-        .map(({ msg }) => msg),
-    ).toEqual(['listening', 'request', 'stopping', 'stopped']);
-    for (const line of service.logs()) expect(Date.parse(String(line['time']))).toBeGreaterThan(0);
+  await send(service, '/v1/pets');
+  await service.stop();
+  const lines = service.logs();
+  expect(lines).toHaveLength(service.output().trim().split('\n').length);
+  const messages = lines.filter(({ level }) => level === INFO).map(({ msg }) => msg);
+  expect(messages).toEqual(['listening', 'request', 'stopping', 'stopped']);
+  for (const line of lines) expect(Date.parse(String(line['time']))).toBeGreaterThan(0);
+  const { host, port, database: name } = new pg.Client({ connectionString: database.url });
+  expect(lines.find(({ msg }) => msg === 'listening')).toMatchObject({
+    version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    node: process.version,
+    database: `${name} on ${host}:${port}`,
+    redis: true,
+    trustProxy: ['10.0.0.0/8'],
   });
-
-  test('the line of the start shows the version, the database of requests, Redis and the trusted proxies, never a password', () => {
-    const { host, port, database: name } = new pg.Client({ connectionString: database.url });
-    expect(service.logs().find(({ msg }) => msg === 'listening')).toMatchObject({
-      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
-      node: process.version,
-      database: `${name} on ${host}:${port}`,
-      redis: true,
-      trustProxy: ['10.0.0.0/8'],
-    });
-    expect(service.output()).not.toContain('secret');
-  });
-
-  test('LOG_LEVEL debug adds lines', () => {
-    expect(service.logs().some(({ level }) => level === DEBUG)).toBe(true);
-  });
-
-  test('a database of DATABASE_URL gets no sample animals and no demo owner', async () => {
-    expect(
-      await database.query(
-        'SELECT (SELECT count(*)::int FROM pets) + (SELECT count(*)::int FROM owners) AS rows',
-      ),
-    ).toEqual([{ rows: 0 }]);
-  });
-});
-
-test('LOG_LEVEL warn writes nothing while there is no problem', async () => {
-  // The log has no line with the address.
-  const port = await freePort();
-  const env = { DATABASE_URL: database.url, LOG_LEVEL: 'warn', PORT: String(port) };
-  const quiet = spawnBuiltService(env);
-  const live = () => send({ url: `http://127.0.0.1:${port}` }, '/health/live');
-  await until(() =>
-    live().then(
-      () => true,
-      () => false,
-    ),
-  );
-  expect([await quiet.stop(), quiet.output()]).toEqual([0, '']);
-});
-
-test('a feature without its package ends the process with 1, and the log says which one', async () => {
-  const options = ['--import', pathToFileURL(join(HARNESS, 'service/add-features.mjs')).href];
-  const features = pathToFileURL(featureFile('missing-package')).href;
-  const env = { DATABASE_URL: database.url, TEST_FEATURES: features };
-  const service = spawnBuiltService(env, MAIN, [process.execPath, ...options]);
-  const [code] = (await once(service.process, 'close')) as [number];
-  expect([code, service.logs()]).toEqual([
-    1,
-    [
-      expect.objectContaining({
-        context: 'PackageLoader',
-        msg: expect.stringContaining('@nestjs/platform-ws') as string,
-      }),
-    ],
-  ]);
+  expect(service.output()).not.toContain('secret');
+  expect(lines.some(({ level }) => level === DEBUG)).toBe(true);
+  // A database of DATABASE_URL gets no sample animals and no demo owner.
+  for (const table of ['pets', 'owners'])
+    expect(await database.query(`SELECT FROM ${table}`)).toEqual([]);
 });
 
 (hasTerminal ? test : test.skip)(
   'on a terminal, the start ends with the curl command, each request is one line, and ^C stops the service',
   async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'terminal-'));
-    // The server's operating system user, if any, needs access to the folder.
-    chmodSync(dataDir, 0o755);
+    const dataDir = makeFolder();
+    await makeCluster(dataDir);
     const child = spawn('script', ['-qec', `exec '${process.execPath}' '${MAIN}'`, '/dev/null'], {
       stdio: ['pipe', 'pipe', 'inherit'],
       env: {
@@ -148,7 +83,7 @@ test('a feature without its package ends the process with 1, and the log says wh
       }
       child.stdin.write('\x03');
     }
-    rmSync(dataDir, { recursive: true });
+    removeFolders();
     const time = /^\[\d\d:\d\d:\d\d\.\d{3}\] /;
     expect(lines.filter((line) => line !== '').map((line) => line.replace(time, '… '))).toEqual([
       expect.stringMatching(/^… INFO: schema migrated /),

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ApiClient, send } from '../harness/http/client.js';
+import { ApiClient } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { limitsOf } from '../harness/rate-limit/limits.js';
@@ -16,7 +16,6 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
     const database = useDatabase();
     let redis: RedisServer;
     let service: BuiltService;
-    let metrics: { url: string };
 
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), 'pets-redis-tls-'));
@@ -28,11 +27,9 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
       });
       service = await startBuiltService({
         DATABASE_URL: database.url,
-        METRICS_PORT: '0',
         REDIS_URL: `rediss://:p%40ss%2Cword@127.0.0.1:${redis.port}/1`,
         REDIS_CA_FILE: certificate,
       });
-      metrics = { url: String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']) };
     });
     afterAll(async () => {
       await redis.close();
@@ -49,18 +46,6 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
       expect(warnings.map(({ msg }) => msg)).toEqual([
         expect.stringMatching(/^Redis evicts keys \(maxmemory-policy volatile-lru\): .*noeviction/),
       ]);
-    });
-
-    test('GET /metrics has the circuit and the failures', async () => {
-      const { text } = await send(metrics, '/metrics');
-      const lines = [...text.matchAll(/^pets_redis_(\S+) (\S+)$/gm)];
-      expect(Object.fromEntries(lines.map(([, name, value]) => [name, Number(value)]))).toEqual({
-        circuit_open: 0,
-        'failures_total{reason="timeout"}': 0,
-        'failures_total{reason="connection"}': 0,
-        'failures_total{reason="rejection"}': 0,
-        'failures_total{reason="memory"}': 0,
-      });
     });
 
     test('exits at once with 0 while Redis hangs', async () => {

@@ -67,22 +67,16 @@ test('every setting has a default', () => {
 
 test.each<[name: string, value: string, group: keyof Settings, read: object]>([
   ['PORT', '0', 'server', { port: 0 }],
-  ['PORT', '65535', 'server', { port: 65_535 }],
   ['PORT', '', 'server', { port: 3000 }],
   ['HOST', '0.0.0.0', 'server', { host: '0.0.0.0' }],
   ['METRICS_PORT', '', 'server', { metricsPort: undefined }],
-  ['METRICS_PORT', '1', 'server', { metricsPort: 1 }],
-  ['METRICS_HOST', '0.0.0.0', 'server', { metricsHost: '0.0.0.0' }],
   ['PUBLIC_URL', 'https://host/store/', 'server', { publicUrl: 'https://host/store' }],
   ['STAGING_URL', 'http://staging:8080', 'server', { stagingUrl: 'http://staging:8080' }],
   ['MIGRATE_ON_START', 'false', 'database', { migrateOnStart: false }],
   ['DOCS', 'false', 'server', { docs: false }],
   ['TRUST_PROXY', '2', 'server', { trustProxy: 2 }],
   ['TRUST_PROXY', '10.0.0.0/8, ::1', 'server', { trustProxy: ['10.0.0.0/8', '::1'] }],
-  ['TRUST_PROXY', '10.0.0.1/32', 'server', { trustProxy: ['10.0.0.1/32'] }],
-  ['TRUST_PROXY', '::1/128', 'server', { trustProxy: ['::1/128'] }],
   ['BAN_AFTER_REJECTIONS', '0', 'limits', { banAfterRejections: 0 }],
-  ['BAN_SECONDS', '0', 'limits', { banMs: 0 }],
   [
     'CORS_ORIGINS',
     'https://a.example, http://localhost:5173',
@@ -91,15 +85,12 @@ test.each<[name: string, value: string, group: keyof Settings, read: object]>([
   ],
   ['LOG_LEVEL', 'silent', 'logging', { level: 'silent' }],
   ['SHUTDOWN_DELAY_SECONDS', '0.25', 'server', { shutdownDelayMs: 250 }],
-  ['SHUTDOWN_GRACE_SECONDS', '0', 'server', { shutdownGraceMs: 0 }],
-  ['HEADERS_TIMEOUT_SECONDS', '0.1', 'server', { headersTimeoutMs: 100 }],
 ])('%s=%s is accepted', (name, value, group, read) => {
   expect(new Settings({ [name]: value })[group]).toMatchObject(read);
 });
 
 test.each<[name: string, expected: RegExp, ...values: string[]]>([
   ['PORT', /integer from 0 to 65535/, 'x', '-1', '65536', '1.5', '0x10', ' 80', '1e3', '+80'],
-  ['METRICS_PORT', /integer from 0 to 65535/, 'off', '65536'],
   [
     'PUBLIC_URL',
     /http or https address/,
@@ -128,10 +119,8 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     ...['{a}', 'a}', 'a b', 'a\n', 'a\u0007', 'a'.repeat(101)],
   ],
   ['REDIS_COMMAND_TIMEOUT_SECONDS', /seconds from 0.01 to 1/, '0', '1.1', '100ms'],
-  ['DATABASE_POOL_SIZE', /integer from 1 to 1000/, '0', '1001', 'many'],
   ['MAX_REQUESTS_IN_PROGRESS', /integer from 1 to 100000/, '0', '100001', '1e3'],
   ['MIGRATE_ON_START', /one of true, false/, 'yes', '1', 'TRUE'],
-  ['DOCS', /one of true, false/, 'yes', '1', 'TRUE'],
   [
     'TRUST_PROXY',
     /number of proxies, or their addresses/,
@@ -160,30 +149,18 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
   },
 );
 
-describe('REDIS_URL', () => {
-  test.each([
-    ['redis://redis/3', ['redis://redis/3']],
-    ['redis://[::1]:7000', ['redis://[::1]:7000']],
-    [
-      'rediss://:secret@a:7000, rediss://:secret@b',
-      ['rediss://:secret@a:7000', 'rediss://:secret@b'],
-    ],
-  ])('%s is accepted', (url, urls) => {
-    const expected = { urls, ca: undefined, prefix: 'aas:', commandTimeoutMs: 100 };
-    expect(new Settings({ REDIS_URL: url }).redis).toEqual(expected);
-  });
-
-  test('comes with a prefix, a time limit and a certificate', () => {
-    const certificates = readFileSync(CERTIFICATE, 'utf8');
-    const environment = {
-      REDIS_URL: 'rediss://redis',
-      REDIS_CA: certificates,
-      REDIS_PREFIX: 'pets/1:',
-      REDIS_COMMAND_TIMEOUT_SECONDS: '0.25',
-    };
-    expect(new Settings(environment).redis).toMatchObject({
-      ...{ ca: certificates, prefix: 'pets/1:', commandTimeoutMs: 250 },
-    });
+test.each([
+  ['redis://[::1]:7000/3', ['redis://[::1]:7000/3']],
+  [
+    'rediss://:secret@a:7000, rediss://:secret@b',
+    ['rediss://:secret@a:7000', 'rediss://:secret@b'],
+  ],
+])('REDIS_URL=%s is accepted, with a prefix, a time limit and a certificate', (url, urls) => {
+  const defaults = { urls, ca: undefined, prefix: 'aas:', commandTimeoutMs: 100 };
+  expect(new Settings({ REDIS_URL: url }).redis).toEqual(defaults);
+  const own = { REDIS_CA: 'x', REDIS_PREFIX: 'pets/1:', REDIS_COMMAND_TIMEOUT_SECONDS: '0.25' };
+  expect(new Settings({ REDIS_URL: url, ...own }).redis).toEqual({
+    ...{ urls, ca: 'x', prefix: 'pets/1:', commandTimeoutMs: 250 },
   });
 });
 

@@ -27,15 +27,6 @@ beforeAll(async () => {
 });
 afterAll(() => silent.close());
 
-/** Starts `dist/main.js` and waits until it exits. */
-async function failToStart(env: Environment): Promise<{ code: number; stderr: string }> {
-  const service = spawnBuiltService({ DATABASE_URL: database.url, ...env });
-  let stderr = '';
-  service.process.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-  const [code] = (await once(service.process, 'close')) as [number];
-  return { code, stderr };
-}
-
 /** Returns the address with the role that has no rights. */
 function withoutRights(address: string): string {
   const url = new URL(address);
@@ -50,19 +41,14 @@ function unusable(authority: string, name = 'pets'): string {
 
 const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
   [
-    'METRICS_PORT in use',
-    () => ({ METRICS_PORT: String(takenPort) }),
-    /^METRICS_PORT: cannot listen on port \d+ \(it is in use; set another port\)$/,
+    'PORT in use',
+    () => ({ PORT: String(takenPort) }),
+    /^PORT: cannot listen on port \d+ \(it is in use; set another port\)$/,
   ],
   [
     'HOST of another machine',
     () => ({ HOST: '192.0.2.1' }),
     /^HOST: cannot listen on 192\.0\.2\.1 \(it is not an address of this computer\)$/,
-  ],
-  [
-    'METRICS_HOST that cannot be resolved',
-    () => ({ METRICS_PORT: '0', METRICS_HOST: 'host.invalid' }),
-    /^METRICS_HOST: cannot listen on host\.invalid \((the name cannot be resolved|EAI_AGAIN)\)$/,
   ],
   [
     'a database that rejects connections',
@@ -75,19 +61,9 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
     /^DATABASE_URL: /,
   ],
   [
-    'a database that cannot be reached, without migrations',
-    () => ({ DATABASE_URL: unusable('127.0.0.1:1'), MIGRATE_ON_START: 'false' }),
-    /^DATABASE_URL: .*ECONNREFUSED/,
-  ],
-  [
     'a database with pending migrations, without migrations',
     () => ({ DATABASE_URL: empty.url, MIGRATE_ON_START: 'false' }),
     /^The schema of the database is not up to date\. Run `pets db migrate`, or set MIGRATE_ON_START=true\.$/,
-  ],
-  [
-    'a database that does not exist',
-    () => ({ DATABASE_URL: database.url.replace(database.name, 'nothing') }),
-    /^DATABASE_URL: The database rejected the connection: .*"nothing" does not exist/,
   ],
   [
     'no database in production',
@@ -100,11 +76,6 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
     /^DATABASE_URL: permission denied for schema public\. Use the role that owns the tables, or .*`pets db migrate`/,
   ],
   [
-    'a role that cannot read the tables',
-    () => ({ DATABASE_URL: withoutRights(database.url) }),
-    /^DATABASE_URL: permission denied for table migrations\. Use the role that owns the tables, or /,
-  ],
-  [
     'a standby without the schema',
     () => ({ DATABASE_URL: readOnly.url }),
     /^DATABASE_URL: cannot execute CREATE TABLE in a read-only transaction\. The address leads to a standby\. /,
@@ -113,11 +84,6 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
     'DATA_DIR that cannot be created',
     () => ({ DATABASE_URL: '', DATA_DIR: '/dev/null/x' }),
     /\/dev\/null.*choose another DATA_DIR/,
-  ],
-  [
-    'DATA_DIR in a file',
-    () => ({ DATABASE_URL: '', DATA_DIR: __filename }),
-    /choose another DATA_DIR/,
   ],
 ];
 
@@ -145,22 +111,9 @@ describe('one process that cannot start reports an error of one line', () => {
   );
 });
 
-test.each<[title: string, env: () => Environment, line: RegExp]>([
-  [
-    'a listener that cannot be opened',
-    () => ({ PORT: String(takenPort) }),
-    /^PORT: cannot listen on port \d+ \(it is in use; set another port\)\n$/,
-  ],
-  [
-    'several invalid settings, with a line for each',
-    () => ({ PORT: 'x', LOG_LEVEL: 'loud', REDIS_URL: 'redis' }),
-    /^PORT is .+\nREDIS_URL is .+\nLOG_LEVEL is .+\n$/,
-  ],
-])(
-  'dist/main.js › only these lines on standard error, and exit code 1: %s',
-  async (_, env, text) => {
-    const { code, stderr } = await failToStart(env());
-    expect(stderr).toMatch(text);
-    expect(code).toBe(1);
-  },
-);
+test('dist/main.js › one line for each invalid setting on standard error, nothing else, and exit code 1', async () => {
+  const env = { PORT: 'x', LOG_LEVEL: 'loud', REDIS_URL: 'redis' };
+  const service = spawnBuiltService({ DATABASE_URL: database.url, ...env });
+  expect(await once(service.process, 'close')).toEqual([1, null]);
+  expect(service.output()).toMatch(/^PORT is .+\nREDIS_URL is .+\nLOG_LEVEL is .+\n$/);
+});

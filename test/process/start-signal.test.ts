@@ -34,10 +34,3 @@ test.concurrent.each([
     expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped', signal });
   },
 );
-
-test.concurrent('the shutdown hooks of a feature get the signal', async () => {
-  const service = spawnWithFeature('nothing');
-  await service.waitForLog(({ msg }) => msg === 'listening');
-  expect(await service.stop('SIGTERM')).toBe(0);
-  expect(service.logs().map(({ msg }) => msg)).toContain('closing after SIGTERM');
-});

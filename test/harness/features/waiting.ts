@@ -1,5 +1,5 @@
 // A provider whose initialization never ends in the step that TEST_WAITS_IN names.
-import { type BeforeApplicationShutdown, Logger, Module, type OnModuleInit } from '@nestjs/common';
+import { Logger, Module, type OnModuleInit } from '@nestjs/common';
 
 const logger = new Logger('Waiting');
 
@@ -9,12 +9,9 @@ async function waitIn(step: string): Promise<void> {
   await new Promise(() => undefined);
 }
 
-class Waiting implements OnModuleInit, BeforeApplicationShutdown {
+class Waiting implements OnModuleInit {
   onModuleInit() {
     return waitIn('onModuleInit');
-  }
-  beforeApplicationShutdown(signal?: string) {
-    logger.log(`closing after ${signal}`);
   }
 }
 
