@@ -78,19 +78,15 @@ export const ERRORS: Readonly<Record<ErrorCode, ErrorKind>> = {
 export const SERVICE_CODES: readonly string[] = Object.keys(SERVICE_ERRORS);
 
 /** The codes of the service for a status that says nothing about the reason. */
-const CODE_OF_STATUS = new Map<number, ErrorCode>([
-  [400, 'invalid_request'],
-  [405, 'method_not_allowed'],
-  [408, 'request_timeout'],
-  [413, 'payload_too_large'],
-  [415, 'unsupported_media_type'],
-  [431, 'headers_too_large'],
-  [500, 'internal_error'],
-  [503, 'service_unavailable'],
-]);
+const GENERAL_CODES: readonly ErrorCode[] = [
+  ...(['invalid_request', 'method_not_allowed', 'request_timeout', 'payload_too_large'] as const),
+  ...(['unsupported_media_type', 'headers_too_large', 'internal_error'] as const),
+  'service_unavailable',
+];
 
 /** Returns the code for an error that has only an HTTP status: `not_found` for 404 Not Found. */
 export function codeOfStatus(status: number): string {
   const phrase = STATUS_CODES[status]?.toLowerCase().replace(/\W+/g, '_');
-  return CODE_OF_STATUS.get(status) ?? phrase ?? codeOfStatus(status < 500 ? 400 : 500);
+  const code = GENERAL_CODES.find((general) => ERRORS[general].status === status) ?? phrase;
+  return code ?? codeOfStatus(status < 500 ? 400 : 500);
 }

@@ -5,7 +5,7 @@ import { hasBody, requestOf, routeOf } from '../request/request-context.js';
 import type { Request } from '../request/request.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { parseJson } from './parse-json.js';
-import { readJsonBody } from './read-body.js';
+import { readJsonBody, sendContinue } from './read-body.js';
 
 /**
  * Reads and parses the JSON body for handlers with a `@Body()` parameter. Express's body parser would
@@ -25,7 +25,8 @@ export class BodyGuard implements CanActivate {
     const takesFiles = kinds.has(RouteParamtypes.FILE) || kinds.has(RouteParamtypes.FILES);
     // The fields of an upload are a body of its handler.
     if (kinds.has(RouteParamtypes.BODY) && !takesFiles) return this.readJson(request);
-    if (takesFiles && !isMultipart(request)) {
+    // RFC 7578
+    if (takesFiles && !/^multipart\//i.test(request.headers['content-type'] ?? '')) {
       const message = 'The Content-Type of an upload must be multipart/form-data.';
       throw new ServiceError('unsupported_media_type', message);
     }
@@ -47,7 +48,7 @@ export class BodyGuard implements CanActivate {
       throw new ServiceError('invalid_request', message);
     }
     this.arriving.reserve(request, length);
-    if (request.expectsContinue) request.res?.writeContinue();
+    sendContinue(request);
   }
 }
 
@@ -56,9 +57,4 @@ function parametersOf(context: ExecutionContext): Set<number> {
   const { name } = context.getHandler();
   const parameters: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), name);
   return new Set(Object.keys(parameters ?? {}).map((key) => Number(key.split(':')[0])));
-}
-
-/** Returns whether the request uploads files (RFC 7578). */
-function isMultipart({ headers }: Request): boolean {
-  return /^multipart\//i.test(headers['content-type'] ?? '');
 }

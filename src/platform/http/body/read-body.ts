@@ -1,6 +1,5 @@
 import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { payloadTooLarge, ServiceError } from '../../errors/service-error.js';
-import { hasBody } from '../request/request-context.js';
 import type { Request } from '../request/request.js';
 import type { ArrivingBodies } from './arriving-bodies.js';
 
@@ -15,7 +14,7 @@ const JSON_MEDIA_TYPE =
 const BYTES_OF_A_CHUNK = 400;
 
 /**
- * Reads the JSON body of a request. Returns undefined when there is none.
+ * Reads the JSON body of a request. Returns undefined when it is empty.
  *
  * @throws ServiceError unsupported_media_type, payload_too_large or service_unavailable
  */
@@ -23,11 +22,10 @@ export async function readJsonBody(
   request: Request,
   arriving: ArrivingBodies,
 ): Promise<Buffer | undefined> {
-  if (!hasBody(request)) return undefined;
   checkMediaType(request);
   if (Number(request.headers['content-length']) > MAX_BODY_BYTES)
     throw payloadTooLarge(MAX_BODY_BYTES);
-  if (request.expectsContinue) request.res?.writeContinue();
+  sendContinue(request);
   // A small body often arrives together with the head.
   const isComplete = request.complete && request.readableLength <= MAX_BODY_BYTES;
   const bytes = isComplete
@@ -37,8 +35,12 @@ export async function readJsonBody(
   return bytes?.length ? bytes : undefined;
 }
 
-function checkMediaType(request: Request): void {
-  const { headers } = request;
+/** Lets a client send the body that it has announced (RFC 9110, section 10.1.1). */
+export function sendContinue({ headers, httpVersion, res }: Request): void {
+  if (headers.expect !== undefined && httpVersion === '1.1') res?.writeContinue();
+}
+
+function checkMediaType({ headers }: Request): void {
   if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) {
     throw new ServiceError('unsupported_media_type');
   }

@@ -1,4 +1,3 @@
-import type { Type } from '@nestjs/common';
 import { ServiceError } from '../../errors/service-error.js';
 import { currentRequest } from '../request/request-context.js';
 import { propertiesOf } from '../validation/dto-rules.js';
@@ -79,18 +78,12 @@ export class PageCursor<const Columns extends readonly SortColumn[]> {
   }
 }
 
-const filterNames = new WeakMap<object, readonly string[]>();
-
 /** Returns the parameters of a list except its limit and cursor, with their values as text. */
 function filtersOf(query: PageQuery): [name: string, texts: string[]][] {
-  const dto = query.constructor as Type;
-  let names = filterNames.get(dto);
-  if (!names) {
-    names = propertiesOf(dto).filter((name) => name !== 'limit' && name !== 'cursor');
-    filterNames.set(dto, names);
-  }
   const values = query as unknown as Readonly<Record<string, FilterValue>>;
-  return names.map((name) => [name, textsOf(name, values[name])]);
+  return propertiesOf(query.constructor)
+    .filter((name) => name !== 'limit' && name !== 'cursor')
+    .map((name) => [name, textsOf(name, values[name])]);
 }
 
 type FilterValue = string | number | bigint | boolean | object | undefined;

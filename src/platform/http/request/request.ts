@@ -4,8 +4,6 @@ import type { ServiceError } from '../../errors/service-error.js';
 /** What the steps of a request add to Express's request, in the order of the steps. */
 declare module 'express-serve-static-core' {
   interface Request {
-    // Set by RequestContext:
-
     /** `performance.now()` when the head of the request had arrived, in milliseconds. */
     receivedAt: number;
     /** The caller's `X-Request-Id`, or a generated one. */
@@ -14,63 +12,30 @@ declare module 'express-serve-static-core' {
     traceId: string | undefined;
     /** The client's address. Undefined when the client had already disconnected. */
     clientAddress: string | undefined;
-
-    // Set by ProtocolErrors:
-
-    /** The client waits for `100 Continue` before it sends the body. */
-    expectsContinue?: boolean;
     /** Why the rest of the body cannot arrive. */
     bodyFailure?: ServiceError;
-
     /** The connection closes after the response, and the service reads nothing until then. */
     ignoresInput?: boolean;
-
-    // Set by Overload:
-
     /** The request is counted as one in progress, until the head of its response is written. */
     isInProgress?: boolean;
-
-    // Set by Authenticator:
-
     /** The SHA-256 of the API key, '' without one that the store has issued. */
     keyHash?: string;
-
-    // Set by IdentifyCallerGuard:
-
     /** Undefined on routes that need no caller. */
     caller?: IdentifiedCaller;
-
-    // Set by PlanThrottlerGuard:
-
     /** The owner or client address that the request is charged to. */
     callerId: string;
-
-    // Set by IdempotencyKeyGuard:
-
     /** The `Idempotency-Key` of a request to a handler with `@IdempotencyKey()`. */
     idempotencyKey?: string | undefined;
-
-    // Set by PageCursor:
-
     /** The query parameters of the next page, which become the `Link` header. */
     nextPage?: Readonly<Record<string, string | readonly string[]>>;
-
-    // Set by BodyGuard:
-
     /** The client has not sent its body yet. */
     waitsForBody?: boolean;
     /** How long the body took to arrive, in milliseconds. */
     bodyMs?: number;
     /** The memory that is reserved for the body of an upload. */
     reservedBytes?: number;
-
-    // Set by ResponseDeadlineGuard:
-
     /** Sends a 503 unless the response ends before. */
     deadline?: NodeJS.Timeout;
-
-    // Set by sendError:
-
     /** The error of the response, for the log. */
     failure?: ServiceError;
   }

@@ -1,5 +1,6 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { type ReflectableDecorator, Reflector } from '@nestjs/core';
+import { requestOf } from './request-context.js';
 
 /**
  * Returns what a decorator declares for a route: on its handler, or else on its controller. It caches
@@ -7,7 +8,8 @@ import { type ReflectableDecorator, Reflector } from '@nestjs/core';
  */
 @Injectable()
 export class RouteMetadata {
-  private readonly routes = new WeakMap<object, WeakMap<object, Map<unknown, unknown>>>();
+  /** By Express's route, which has one handler. */
+  private readonly routes = new WeakMap<object, Map<unknown, unknown>>();
 
   constructor(private readonly reflector: Reflector) {}
 
@@ -16,14 +18,12 @@ export class RouteMetadata {
     context: ExecutionContext,
     key: ReflectableDecorator<never, Value> | string,
   ): Value | undefined {
-    const [handler, controller] = [context.getHandler(), context.getClass()];
-    // Controllers that inherit a handler may have other decorators.
-    let handlers = this.routes.get(controller);
-    if (!handlers) this.routes.set(controller, (handlers = new WeakMap()));
-    let values = handlers.get(handler);
-    if (!values) handlers.set(handler, (values = new Map()));
+    const route = requestOf(context).route as object;
+    let values = this.routes.get(route);
+    if (!values) this.routes.set(route, (values = new Map()));
     if (!values.has(key)) {
-      values.set(key, this.reflector.getAllAndOverride(key, [handler, controller]));
+      const targets = [context.getHandler(), context.getClass()];
+      values.set(key, this.reflector.getAllAndOverride(key, targets));
     }
     return values.get(key) as Value | undefined;
   }

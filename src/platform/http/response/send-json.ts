@@ -11,11 +11,23 @@ const JSON_TYPE = 'application/json';
  */
 export function sendBody(request: Request, response: Response, body: string | Uint8Array): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD';
-  if (isRead && response.statusCode === 200 && !response.hasHeader('cache-control')) {
-    sendTagged(request, response, body);
-  } else {
-    end(response, body);
+  if (!isRead || response.statusCode !== 200 || response.hasHeader('cache-control')) {
+    return end(response, body);
   }
+  const link = String(response.getHeader('link') ?? '');
+  // Encoded once for the tag, the length and the socket.
+  const representation =
+    typeof body === 'string'
+      ? Buffer.from(`${link}\n${body}`)
+      : Buffer.concat([Buffer.from(`${link}\n`), body]);
+  // A strong entity tag (RFC 9110, section 8.8.3).
+  const tag = `"${hash('sha1', representation, 'base64url')}"`;
+  response.setHeader('ETag', tag);
+  allowPrivateCaching(response);
+  if (matches(request.headers['if-none-match'], tag)) {
+    response.statusCode = 304;
+    response.end();
+  } else end(response, representation.subarray(Buffer.byteLength(link) + 1));
 }
 
 /** Sends a response without a body: 204, or the status that the handler has set. */
@@ -33,25 +45,6 @@ export function allowPrivateCaching(response: Response): void {
     'Vary',
     vary === undefined ? 'Authorization' : `${String(vary)}, Authorization`,
   );
-}
-
-function sendTagged(request: Request, response: Response, body: string | Uint8Array): void {
-  const link = String(response.getHeader('link') ?? '');
-  // Encoded once for the tag, the length and the socket.
-  const representation =
-    typeof body === 'string'
-      ? Buffer.from(`${link}\n${body}`)
-      : Buffer.concat([Buffer.from(`${link}\n`), body]);
-  // A strong entity tag (RFC 9110, section 8.8.3).
-  const tag = `"${hash('sha1', representation, 'base64url')}"`;
-  response.setHeader('ETag', tag);
-  allowPrivateCaching(response);
-  if (matches(request.headers['if-none-match'], tag)) {
-    response.statusCode = 304;
-    response.end();
-    return;
-  }
-  end(response, representation.subarray(Buffer.byteLength(link) + 1));
 }
 
 /** Headers that a status requires (RFC 9110, RFC 6585), unless the error or the handler sets them. */

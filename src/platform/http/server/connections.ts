@@ -189,17 +189,14 @@ export class Connections implements NestMiddleware, OnModuleInit {
     if (sameAddress?.size === 0) this.byAddress.delete(address);
   }
 
-  /** Closes the oldest connections until the responses of the others are within the limit. */
+  /** Keeps the newest connections whose responses are within the limit. Closes the others. */
   private boundUnsentBytes(): void {
-    // What this process buffers until the client reads it.
-    const unsent = Array.from(this.bySocket.values(), ({ socket, response }) => ({
-      socket,
-      bytes: (response ?? socket).writableLength,
-    })).filter(({ bytes }) => bytes > 0);
-    let total = unsent.reduce((sum, { bytes }) => sum + bytes, 0);
-    for (const { socket, bytes } of unsent) {
-      if (total <= this.maxUnsentBytes) break;
-      total -= bytes;
+    let total = 0;
+    for (const { socket, response } of [...this.bySocket.values()].reverse()) {
+      // What this process buffers until the client reads it.
+      const bytes = (response ?? socket).writableLength;
+      total += bytes;
+      if (bytes === 0 || total <= this.maxUnsentBytes) continue;
       this.closed.unsent_responses++;
       socket.destroy();
     }

@@ -42,11 +42,8 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
   /** Handles the server's events about malformed and unusual requests. */
   onModuleInit(): void {
     const server = this.host.httpAdapter.getHttpServer() as Server;
-    server.on('checkContinue', (request: Request, response: Response) => {
-      request.expectsContinue = true;
-      server.emit('request', request, response);
-    });
-    server.on('checkExpectation', (...message) => server.emit('request', ...message));
+    for (const event of ['checkContinue', 'checkExpectation'])
+      server.on(event, (...message: unknown[]) => server.emit('request', ...message));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
       // The client has reset the connection, or the service has ended it. Nobody receives a response.
       if (socket.writable)

@@ -8,6 +8,7 @@ const groupRules = storage.groupByPropertyName.bind(storage);
 type Rules = ReturnType<typeof collectRules>;
 
 const rulesByClass = new WeakMap<object, Rules>();
+const propertiesByClass = new WeakMap<object, readonly string[]>();
 const groupsByRules = new WeakMap<Rules, ReturnType<typeof groupRules>>();
 
 // class-validator would collect and group the rules of a class again for each object, in a time that
@@ -45,8 +46,13 @@ export function isDto(type: unknown): type is Type {
 }
 
 /** Returns the properties of a class that have a rule, in the order of the messages. */
-export function propertiesOf(dto: object): string[] {
-  return [...new Set(rulesOf(dto).map(({ propertyName }) => propertyName))];
+export function propertiesOf(dto: object): readonly string[] {
+  let properties = propertiesByClass.get(dto);
+  if (!properties) {
+    properties = [...new Set(rulesOf(dto).map(({ propertyName }) => propertyName))];
+    propertiesByClass.set(dto, properties);
+  }
+  return properties;
 }
 
 /** Returns whether a property has `@ValidateNested()`. */
