@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
-import { queryRows, violatedConstraint } from '#platform';
+import { queryRows } from '#platform';
 import { categoryNameTaken } from './categories.errors.js';
 import type { PublicCategory } from './category.entity.js';
 import type { CategoryChanges } from './dto/category-changes.dto.js';
@@ -68,7 +68,8 @@ export class CategoriesRepository {
     try {
       return await queryRows<PublicCategory>(this.manager, sql, values);
     } catch (error) {
-      throw violatedConstraint(error) === 'categories_name_key' ? categoryNameTaken() : error;
+      const { constraint } = error as { constraint?: string };
+      throw constraint === 'categories_name_key' ? categoryNameTaken() : error;
     }
   }
 }

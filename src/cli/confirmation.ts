@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
-import type { DatabaseTarget } from '../platform/database/database-target.js';
+import type { DatabaseLocation } from '../platform/database/database-location.js';
 
 /** The option `--yes` confirms a command that runs without a terminal. */
 export const YES_OPTION = ['--yes', 'do not ask for confirmation'] as const;
@@ -10,7 +10,7 @@ export const YES_OPTION = ['--yes', 'do not ask for confirmation'] as const;
  * one. @throws Error unless the operator confirms
  */
 export async function confirm(
-  target: DatabaseTarget,
+  target: DatabaseLocation,
   effect: string,
   { yes }: { yes?: true },
 ): Promise<void> {

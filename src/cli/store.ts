@@ -23,11 +23,8 @@ import {
   type DatabaseLocation,
   locateDatabase,
 } from '../platform/database/database-location.js';
-import { databaseTarget } from '../platform/database/database-target.js';
 import { seedAnimals } from '../pets/pets-seed.repository.js';
-import { migrate } from '../platform/database/schema/migrate.js';
-import { migrationStatus } from '../platform/database/schema/migration-status.js';
-import { APPLICATION_NAMES } from '../platform/database/pools/client-config.js';
+import { migrate, migrationStatus } from '../platform/database/schema/migrate.js';
 
 /** Adding a batch of animals or analyzing a large table may take minutes. */
 const STATEMENT_TIMEOUT_MS = 600_000;
@@ -47,7 +44,7 @@ export type Store = Awaited<ReturnType<typeof createStore>>;
 
 async function createStore(location: DatabaseLocation, settings: DatabaseSettings) {
   const options = dataSourceOptions(location.connection, settings, {
-    applicationName: APPLICATION_NAMES.commands,
+    applicationName: 'pets cli',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     poolSize: 1,
   });
@@ -63,7 +60,7 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
   return {
     keys: app.get(KeyAdministration),
     owners: app.get(OwnerAdministration),
-    target: databaseTarget(settings.connection, settings.dataDir),
+    target: location,
     audit: (owner?: string) => listActions(database, owner),
     migrationStatus: () => migrationStatus(database),
     /** Executes all pending migrations and records it. Returns their names, oldest first. */
@@ -97,8 +94,8 @@ export async function withStore(
       `There is no database in ${settings.dataDir}. Set DATABASE_URL, or run \`npm start\` first.`,
     );
   }
-  console.error(`Database: ${databaseTarget(settings.connection, settings.dataDir).description}`);
   await withLocation(settings, async (location) => {
+    console.error(`Database: ${location.description}`);
     const store = await createStore(location, settings);
     try {
       if (!anySchema && (await store.migrationStatus()).pending.length > 0) {

@@ -57,7 +57,6 @@ export { queryRows } from './database/sql.js';
 /** What runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
 export type { StatementRunner } from './database/sql.js';
 /** The name of the constraint that an insert or an update violates. */
-export { violatedConstraint } from './database/database-errors.js';
 /** Several statements in one round trip, for measured cases. */
 export { PipelinedStatements } from './database/pipelining/pipelined-statements.js';
 

@@ -12,7 +12,6 @@ import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
 import { isUnavailable, remedyOf } from './database/database-errors.js';
 import type { DatabaseLocation } from './database/database-location.js';
-import { databaseTarget } from './database/database-target.js';
 import { isSchemaCurrent, migrate } from './database/schema/migrate.js';
 import { StartError } from './errors/start-error.js';
 import { Readiness } from './health/readiness.js';
@@ -85,7 +84,7 @@ export async function runService(
         ? await demo.add(app.get(EntityManager), settings.database.dataDir)
         : undefined;
       if (demoKey) app.get(DemoKey).key = demoKey;
-      const address = await openListeners(app, metrics, settings, log.logger);
+      const address = await openListeners(app, metrics, settings, database, log.logger);
       // Only a person at a terminal needs the demo API key. A log must not contain it.
       if (demoKey !== undefined && process.stdout.isTTY) {
         log.print(`${demo.welcomeText(address, demoKey)}\n`);
@@ -140,10 +139,10 @@ async function openListeners(
   app: NestExpressApplication,
   metrics: Server,
   settings: Settings,
+  { description }: DatabaseLocation,
   logger: Logger,
 ): Promise<string> {
   const { port, host, metricsPort, metricsHost, trustProxy } = settings.server;
-  const { connection, dataDir } = settings.database;
   const server = app.getHttpServer();
   if (metricsPort !== undefined) await listen(metrics, 'METRICS_', metricsPort, metricsHost);
   await listen(server, '', port, host);
@@ -158,7 +157,7 @@ async function openListeners(
       metrics: metrics.listening ? addressOf(metrics) : undefined,
       version: VERSION,
       node: process.version,
-      database: databaseTarget(connection, dataDir).description,
+      database: description,
       redis: settings.redis !== undefined,
       trustProxy,
     },

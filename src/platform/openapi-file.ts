@@ -17,7 +17,13 @@ import { HttpAdapter } from './http/server/http-adapter.js';
 export async function openapiFile(features: readonly Type[]): Promise<string> {
   const settings = new Settings({});
   const clock = { now: () => 0, monotonicMs: () => 0 };
-  const database = { connection: {}, embedded: false, close: () => Promise.resolve() };
+  const database = {
+    connection: {},
+    embedded: false,
+    name: '',
+    description: '',
+    close: () => Promise.resolve(),
+  };
   const publicUrl = new PublicUrl();
   const app = await NestFactory.create(
     platformModule(

@@ -1,6 +1,5 @@
 import {
   EntityNotFoundError,
-  QueryFailedError,
   QueryRunnerAlreadyReleasedError,
   QueryRunnerProviderAlreadyReleasedError,
 } from 'typeorm';
@@ -47,11 +46,6 @@ const UNAVAILABLE = [
   QueryRunnerProviderAlreadyReleasedError,
 ];
 
-interface DatabaseFailure {
-  code?: string;
-  constraint?: string;
-}
-
 /**
  * Translates temporary failures of the database into 503, a value that it cannot store into 400, and
  * a row that TypeORM's `…OrFail` methods do not find into 404. Returns undefined for all other errors.
@@ -60,13 +54,13 @@ export function translateDatabaseError(error: unknown): ServiceError | undefined
   if (error instanceof DatabaseQueueFullError) return serviceOverloaded(error);
   if (isUnavailable(error)) {
     // Connections to other services break with the same codes.
-    const { code = '' } = error as DatabaseFailure;
-    return CONNECTION_CODE.test(code) ? serviceUnavailable(error) : databaseUnavailable(error);
+    const isConnection = CONNECTION_CODE.test(codeOf(error));
+    return isConnection ? serviceUnavailable(error) : databaseUnavailable(error);
   }
   if (error instanceof EntityNotFoundError) {
     return new ServiceError('not_found', undefined, { cause: error });
   }
-  if (UNSTORABLE_VALUE.test(failureOf(error).code ?? '')) {
+  if (UNSTORABLE_VALUE.test(codeOf(error))) {
     const message =
       'A value of the request is invalid, out of range, too long, or contains NUL or a lone surrogate.';
     return new ServiceError('invalid_request', message, { cause: error });
@@ -79,26 +73,18 @@ export function translateDatabaseError(error: unknown): ServiceError | undefined
  * server rejected the statement for a temporary reason.
  */
 export function isUnavailable(error: unknown): boolean {
-  const failure = failureOf(error);
-  if (UNAVAILABLE.some((type) => failure instanceof type)) return true;
-  if (!(failure instanceof Error)) return false;
-  const { code } = failure;
-  if (code === undefined) return CONNECTION_MESSAGE.test(failure.message);
+  if (UNAVAILABLE.some((type) => error instanceof type)) return true;
+  const code = codeOf(error);
+  if (code === '') return error instanceof Error && CONNECTION_MESSAGE.test(error.message);
   return CONNECTION_CODE.test(code) || TEMPORARY_STATE.test(code);
 }
 
 /** Returns what an operator can do about a rejected statement, or undefined if nothing is known. */
 export function remedyOf(error: unknown): string | undefined {
-  return REMEDIES[failureOf(error).code ?? ''];
+  return REMEDIES[codeOf(error)];
 }
 
-/** Returns the name of the constraint that a statement violated, if the error says so. */
-export function violatedConstraint(error: unknown): string | undefined {
-  const { code, constraint } = failureOf(error);
-  return code?.startsWith('23') ? constraint : undefined;
-}
-
-function failureOf(error: unknown): DatabaseFailure {
-  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  return cause ?? {};
+/** Returns Node.js's error code or the SQLSTATE, also of an error that TypeORM wraps, or ''. */
+function codeOf(error: unknown): string {
+  return (error as { code?: string } | null)?.code ?? '';
 }

@@ -1,4 +1,4 @@
-import type { ClientConfig } from 'pg';
+import pg, { type ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../config/database-settings.js';
 import type { EmbeddedOptions } from './embedded/embedded-postgres.js';
 
@@ -6,6 +6,9 @@ import type { EmbeddedOptions } from './embedded/embedded-postgres.js';
 export abstract class DatabaseLocation {
   abstract readonly connection: ClientConfig;
   abstract readonly embedded: boolean;
+  abstract readonly name: string;
+  /** For operators, on one line, without the password: `pets on db.example.org:5432`. */
+  abstract readonly description: string;
   /** Stops the embedded server if this process started it. Does nothing for other servers. */
   abstract close(): Promise<void>;
 }
@@ -25,16 +28,23 @@ export async function databaseExists({ connection, dataDir }: DatabaseSettings):
  *   signal
  */
 export async function locateDatabase(
-  settings: DatabaseSettings,
+  { connection, dataDir }: DatabaseSettings,
   use: EmbeddedOptions['use'],
   embedded: Pick<EmbeddedOptions, 'signal' | 'onWait'> = {},
 ): Promise<DatabaseLocation> {
-  if (settings.connection !== undefined) {
-    const { connection } = settings;
-    return { connection, embedded: false, close: () => Promise.resolve() };
+  if (connection !== undefined) {
+    // pg fills in the parts that are missing, from PG… variables or defaults.
+    const { host, port, database: name = '' } = new pg.Client(connection);
+    const description = `${name} on ${host}:${port}`;
+    const close = () => Promise.resolve();
+    return { connection, embedded: false, name, description, close };
   }
   // Loaded on demand: DATABASE_URL needs none of it.
   const { openEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
-  const database = await openEmbeddedDatabase({ dataDir: settings.dataDir, use, ...embedded });
-  return { connection: database.connection, embedded: true, close: () => database.close() };
+  const database = await openEmbeddedDatabase({ dataDir, use, ...embedded });
+  return {
+    ...{ connection: database.connection, embedded: true, name: 'pets' },
+    description: `embedded in ${dataDir}`,
+    close: () => database.close(),
+  };
 }

@@ -7,16 +7,9 @@ import type { BoundedPoolConfig } from './bounded-pool.js';
 /** The client waits this much longer than the server's limit, so that its error arrives first. */
 export const CLIENT_TIMEOUT_MARGIN_MS = 250;
 
-/** The `application_name` of each kind of connection, as pg_stat_activity shows it. */
-export const APPLICATION_NAMES = {
-  requests: 'pets',
-  probes: 'pets probes',
-  commands: 'pets cli',
-  migrations: 'pets migrations',
-} as const;
-
 /** What connections are used for. */
 export interface ConnectionUse {
+  /** As pg_stat_activity shows it. */
   applicationName?: string;
   /** The number of connections. */
   poolSize?: number;
@@ -32,7 +25,7 @@ export function connectionConfig(
   connection: ClientConfig,
   settings: DatabaseSettings,
   {
-    applicationName = APPLICATION_NAMES.requests,
+    applicationName = 'pets',
     poolSize = settings.poolSize,
     statementTimeoutMs = settings.statementTimeoutMs,
   }: ConnectionUse = {},

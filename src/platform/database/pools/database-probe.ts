@@ -3,7 +3,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Settings } from '../../config/settings.js';
 import { DatabaseLocation } from '../database-location.js';
 import { BoundedPool } from './bounded-pool.js';
-import { APPLICATION_NAMES, connectionConfig } from './client-config.js';
+import { connectionConfig } from './client-config.js';
 
 /** `read-only`: it responds but accepts no writes, for example because it is a standby. */
 export type DatabaseState = 'up' | 'read-only' | 'down';
@@ -19,7 +19,7 @@ export class DatabaseProbe implements OnApplicationShutdown {
   private check: Promise<DatabaseState> | undefined;
 
   constructor({ connection }: DatabaseLocation, { database }: Settings) {
-    const use = { applicationName: APPLICATION_NAMES.probes, poolSize: 1 };
+    const use = { applicationName: 'pets probes', poolSize: 1 };
     this.pool = new BoundedPool(connectionConfig(connection, database, use));
     // The idle connection broke. The next check opens another one.
     this.pool.on('error', () => undefined);

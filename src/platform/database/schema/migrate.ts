@@ -1,12 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DataSource, type QueryRunner } from 'typeorm';
 import type { DatabaseSettings } from '../../config/database-settings.js';
-import { APPLICATION_NAMES } from '../pools/client-config.js';
 import { dataSourceOptions } from '../data-source-options.js';
 import type { DatabaseLocation } from '../database-location.js';
 import { StartError } from '../../errors/start-error.js';
-import { executedMigrations, migrationStatus } from './migration-status.js';
-import type { StatementRunner } from '../sql.js';
+import { queryRows, type StatementRunner } from '../sql.js';
 
 /** The advisory lock of the process that migrates. The number is arbitrary. */
 const MIGRATION_LOCK = 7_236_114_901n;
@@ -24,7 +22,6 @@ type RecordMigrations = (database: StatementRunner, migrations: readonly string[
  *
  * @param record runs after the migrations, also when a later one failed; not when none was executed
  * @returns the names of the migrations that were executed, oldest first
- * @throws StartError for a new database with another encoding than UTF8
  */
 export async function migrate(
   location: DatabaseLocation,
@@ -34,20 +31,34 @@ export async function migrate(
   return withSession(location, settings, async (session) => {
     if ((await migrationStatus(session)).pending.length === 0) return [];
     await lock(session);
-    const { dataSource } = session;
-    const before = await executedMigrations(dataSource);
-    if (before.length === 0) await requireUtf8(dataSource);
+    const { executed: before } = await migrationStatus(session.dataSource.manager);
     let executed: string[];
     try {
-      await dataSource.runMigrations({ transaction: 'each' });
+      await session.dataSource.runMigrations({ transaction: 'each' });
     } finally {
       // After a failure, TypeORM keeps its own connection.
-      const after = await executedMigrations(session);
-      executed = after.filter((name) => !before.includes(name)).toReversed();
+      const after = await migrationStatus(session);
+      executed = after.executed.filter((name) => !before.includes(name)).toReversed();
       if (executed.length > 0) await record(session, executed);
     }
     return executed;
   });
+}
+
+/** Returns the names of the executed migrations, newest first, and of those that are not executed. */
+export async function migrationStatus(database: StatementRunner & { dataSource: DataSource }) {
+  const exists = `SELECT WHERE to_regclass('migrations') IS NOT NULL`;
+  const list = 'SELECT name FROM migrations ORDER BY id DESC';
+  const isNew = (await queryRows(database, exists)).length === 0;
+  const rows = isNew ? [] : await queryRows<{ name: string }>(database, list);
+  const executed = rows.map(({ name }) => name);
+  const all = database.dataSource.migrations.map(
+    ({ name, constructor }) => name ?? constructor.name,
+  );
+  // A name ends with a time. TypeORM executes migrations in this order.
+  const timeOf = (name: string) => Number(name.slice(-13));
+  const pending = all.filter((name) => !executed.includes(name));
+  return { executed, pending: pending.sort((a, b) => timeOf(a) - timeOf(b)) };
 }
 
 /** Returns whether no migration is pending. A connection pooler may lead to the database. */
@@ -55,11 +66,8 @@ export async function isSchemaCurrent(
   location: DatabaseLocation,
   settings: DatabaseSettings,
 ): Promise<boolean> {
-  return withSession(
-    location,
-    settings,
-    async (session) => (await migrationStatus(session)).pending.length === 0,
-  );
+  const { pending } = await withSession(location, settings, migrationStatus);
+  return pending.length === 0;
 }
 
 /** Does the work in a session of its own. Its end releases the lock. */
@@ -73,7 +81,7 @@ async function withSession<Result>(
       // One holds the lock, the other migrates.
       poolSize: 2,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      applicationName: APPLICATION_NAMES.migrations,
+      applicationName: 'pets migrations',
     }),
   );
   await dataSource.initialize();
@@ -84,26 +92,11 @@ async function withSession<Result>(
   }
 }
 
-/** A name has any Unicode characters. In SQL_ASCII, PostgreSQL would count its bytes. */
-async function requireUtf8(dataSource: DataSource): Promise<void> {
-  const [{ encoding }] = await dataSource.query<[{ encoding: string }]>(
-    `SELECT current_setting('server_encoding') AS encoding`,
-  );
-  if (encoding === 'UTF8') return;
-  throw new StartError(
-    `The encoding of the database is ${encoding}. Create it with UTF8: createdb --encoding=UTF8 --template=template0 NAME`,
-  );
-}
-
 /** Waits for the lock. @throws StartError when another process holds it for a minute */
 async function lock(session: QueryRunner): Promise<void> {
   const deadline = performance.now() + LOCK_WAIT_MS;
-  for (;;) {
-    const [{ locked }] = await session.manager.query<[{ locked: boolean }]>(
-      'SELECT pg_try_advisory_lock($1) AS locked',
-      [MIGRATION_LOCK],
-    );
-    if (locked) return;
+  const sql = `SELECT WHERE pg_try_advisory_lock(${MIGRATION_LOCK})`;
+  while ((await queryRows(session, sql)).length === 0) {
     if (performance.now() > deadline) {
       throw new StartError(
         'Another process has been changing the schema for more than a minute. Try again when it has ended.',
