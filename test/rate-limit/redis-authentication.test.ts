@@ -74,11 +74,9 @@ describeWithRedis('Redis with a password', () => {
 
     await redis.client.call('ACL', 'SETUSER', 'pets', 'resetpass', '>another-password');
     await redis.client.call('CLIENT', 'KILL', 'USER', 'pets');
-    const rejected = await service.waitForLog(({ msg = '' }) =>
-      msg.includes('rejected the password'),
+    await service.waitForLog(({ msg = '' }) =>
+      msg.startsWith('Counting rate limits in this process'),
     );
-    const message = expect.stringContaining('WRONGPASS ') as string;
-    expect(rejected).toMatchObject({ level: 40, err: { cause: { message } } });
     await redis.client.call('ACL', 'SETUSER', 'pets', 'resetpass', `>${PASSWORD}`);
     await service.waitForLog(({ msg }) => msg === 'Counting rate limits in Redis again');
   });

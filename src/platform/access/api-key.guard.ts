@@ -2,7 +2,6 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { databaseUnavailable, ServiceError } from '../errors/service-error.js';
 import { requestOf } from '../http/request/request-context.js';
 import { RouteMetadata } from '../http/request/route-metadata.js';
-import type { AnonymousCaller } from './caller.js';
 import { IsPublic } from './public.decorator.js';
 
 /** Rejects callers without a valid API key, after PlanThrottlerGuard has counted the request. */
@@ -14,7 +13,8 @@ export class ApiKeyGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { caller } = requestOf(context);
     if (caller?.kind === 'key' || this.metadata.of(context, IsPublic)) return true;
-    throw rejection(caller);
+    if (caller?.reason === 'unavailable') throw databaseUnavailable(caller.cause);
+    throw caller?.reason === 'invalid' ? INVALID_KEY : MISSING_KEY;
   }
 }
 
@@ -23,8 +23,3 @@ const MISSING_KEY = new ServiceError('missing_api_key');
 const INVALID_KEY = new ServiceError('invalid_api_key', undefined, {
   headers: { 'WWW-Authenticate': 'Bearer realm="pets", error="invalid_token"' },
 });
-
-function rejection(caller: AnonymousCaller | undefined): ServiceError {
-  if (caller?.reason === 'unavailable') return databaseUnavailable(caller.cause);
-  return caller?.reason === 'invalid' ? INVALID_KEY : MISSING_KEY;
-}

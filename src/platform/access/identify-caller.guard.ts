@@ -1,5 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { requestOf } from '../http/request/request-context.js';
+import type { Request } from '../http/request/request.js';
 import { RouteMetadata } from '../http/request/route-metadata.js';
 import { Authenticator } from './authenticator.js';
 import type { IdentifiedCaller } from './caller.js';
@@ -18,11 +19,14 @@ export class IdentifyCallerGuard implements CanActivate {
     const isUncounted = this.metadata.of(context, SKIP_THROTTLE);
     if (isUncounted && this.metadata.of(context, IsPublic)) return true;
     const request = requestOf(context);
-    const proceedAs = (caller: IdentifiedCaller): boolean => {
-      request.caller = caller;
-      return true;
-    };
     const caller = this.authenticator.identify(request);
-    return caller instanceof Promise ? caller.then(proceedAs) : proceedAs(caller);
+    if (caller instanceof Promise) return this.proceedAs(request, caller);
+    request.caller = caller;
+    return true;
+  }
+
+  private async proceedAs(request: Request, caller: Promise<IdentifiedCaller>): Promise<boolean> {
+    request.caller = await caller;
+    return true;
   }
 }

@@ -5,11 +5,11 @@ import {
   Logger,
   RequestMethod,
 } from '@nestjs/common';
-import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/internal';
+import { METHOD_METADATA } from '@nestjs/common/internal';
 import { loggedCaller } from '../access/authenticator.js';
 import { SKIP_THROTTLE } from '../access/public.decorator.js';
 import { MINUTE_MS } from '../config/clock.js';
-import { requestOf, responseOf } from '../http/request/request-context.js';
+import { requestOf, responseOf, routeOf } from '../http/request/request-context.js';
 import { RouteMetadata } from '../http/request/route-metadata.js';
 import { reportDecision } from './limit-headers.js';
 import { Quota } from './limit-storage.js';
@@ -64,13 +64,9 @@ export class PlanThrottlerGuard implements CanActivate {
   private routeQuota(context: ExecutionContext): Quota | undefined {
     const limit = this.metadata.of<number>(context, LIMIT);
     if (limit === undefined) return undefined;
-    const [method, path, prefix] = [
-      Reflect.getMetadata(METHOD_METADATA, context.getHandler()) as RequestMethod,
-      Reflect.getMetadata(PATH_METADATA, context.getHandler()) as string | string[],
-      Reflect.getMetadata(PATH_METADATA, context.getClass()) as string | string[],
-    ];
+    const method = RequestMethod[this.metadata.of<RequestMethod>(context, METHOD_METADATA) ?? 0];
     // Two handlers cannot have the same method and path, so each has a window of its own.
-    const id = `route:${RequestMethod[method]} ${String(prefix)}/${String(path)}`;
+    const id = `route:${method} ${routeOf(requestOf(context))}`;
     return new Quota(id, limit, this.metadata.of<number>(context, TTL) ?? MINUTE_MS);
   }
 }

@@ -27,8 +27,10 @@ export class RequestContext implements NestMiddleware {
   use(request: Request, response: Response, next: NextFunction): void {
     request.receivedAt = performance.now();
     request.id = requestId(request.headers['x-request-id']);
-    const [, traceId] = TRACE_PARENT.exec(String(request.headers['traceparent'])) ?? [];
-    request.traceId = traceId ?? trace.getActiveSpan()?.spanContext().traceId;
+    const { traceparent } = request.headers;
+    request.traceId =
+      (traceparent && TRACE_PARENT.exec(String(traceparent))?.[1]) ||
+      trace.getActiveSpan()?.spanContext().traceId;
     // Read now, because a disconnected socket has no address.
     request.clientAddress = clientAddress(request);
     response.setHeader('X-Request-Id', request.id);

@@ -63,25 +63,15 @@ export class Circuit {
     void this.probeUntilClosed(failure);
   }
 
-  private async probeUntilClosed(reported: RedisFailure): Promise<void> {
-    this.logFailure('Counting rate limits in this process', reported);
-    for (;;) {
+  private async probeUntilClosed(failure: RedisFailure): Promise<void> {
+    const msg = `Counting rate limits in this process: ${failure.message}`;
+    this.logger.warn({ msg, err: failure });
+    do {
       await delay(PROBE_INTERVAL_MS, undefined, { ref: false });
-      const failure = await this.failureOfProbe();
-      if (this.stopped) return;
-      if (!failure) break;
-      // The log has only the lost connection so far. An operator has to correct the password.
-      if (failure.reason === 'rejection' && reported.reason !== 'rejection') {
-        this.logFailure('Still counting rate limits in this process', failure);
-        reported = failure;
-      }
-    }
+    } while ((await this.failureOfProbe()) && !this.stopped);
+    if (this.stopped) return;
     this.isOpen = false;
     this.logger.log({ msg: 'Counting rate limits in Redis again' });
-  }
-
-  private logFailure(effect: string, failure: RedisFailure): void {
-    this.logger.warn({ msg: `${effect}: ${failure.message}`, err: failure });
   }
 
   private async failureOfProbe(): Promise<RedisFailure | undefined> {
