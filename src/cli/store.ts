@@ -1,10 +1,7 @@
 import 'reflect-metadata';
 import { once } from 'node:events';
 import { constants } from 'node:os';
-import { Module } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { TypeOrmModule } from '@nestjs/typeorm';
-import { EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { ApiKey } from '../platform/access/api-key.entity.js';
 import { KeyAdministration } from '../platform/access/administration/key-administration.js';
 import {
@@ -36,9 +33,6 @@ export interface StoreOptions {
   anySchema?: boolean;
 }
 
-@Module({})
-class CliModule {}
-
 /** What commands use. */
 export type Store = Awaited<ReturnType<typeof createStore>>;
 
@@ -49,17 +43,11 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
     poolSize: 1,
   });
   const entities = [ApiKey, KeySecret, Owner];
-  const module = {
-    module: CliModule,
-    imports: [TypeOrmModule.forRoot({ ...options, entities, toRetry: () => false })],
-    providers: [KeyAdministration, OwnerAdministration],
-  };
-  const quiet = { logger: false, abortOnError: false } as const;
-  const app = await NestFactory.createApplicationContext(module, quiet);
-  const database = app.get(EntityManager);
+  const dataSource = await new DataSource({ ...options, entities }).initialize();
+  const database = dataSource.manager;
   return {
-    keys: app.get(KeyAdministration),
-    owners: app.get(OwnerAdministration),
+    keys: new KeyAdministration(database),
+    owners: new OwnerAdministration(database),
     target: location,
     audit: (owner?: string) => listActions(database, owner),
     migrationStatus: () => migrationStatus(database),
@@ -73,7 +61,7 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
       await recordAction(database, 'db seed', { requestedAnimals: animals });
       await seedAnimals(database, animals);
     },
-    close: () => app.close(),
+    close: () => dataSource.destroy(),
   };
 }
 

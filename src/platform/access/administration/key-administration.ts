@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import { EntityManager, type FindOptionsWhere, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
 import type { StoredPlan } from '../../config/plans.js';
@@ -25,7 +24,6 @@ export interface IssuedKey extends ApiKey {
  * actor, and takes effect on every replica within seconds. The clock is that of the database.
  * All operations throw an Error of one line if the API key or the owner does not exist.
  */
-@Injectable()
 export class KeyAdministration {
   constructor(private readonly database: EntityManager) {}
 

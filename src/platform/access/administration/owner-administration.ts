@@ -1,11 +1,9 @@
-import { Injectable } from '@nestjs/common';
 import { EntityManager } from 'typeorm';
 import type { StoredPlan } from '../../config/plans.js';
 import { Owner } from '../owner.entity.js';
 import { recordAction } from './operator-actions.repository.js';
 
 /** The operations on owners for operators. They work like those on API keys. */
-@Injectable()
 export class OwnerAdministration {
   constructor(private readonly database: EntityManager) {}
 
