@@ -6,8 +6,8 @@ import type { Request, Response } from '../http/request/request.js';
 /** Callers can invent methods. As OpenTelemetry specifies, all others share one label. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** A value or, by the values of the labels, several. A space separates the values of two labels. */
-type Values = number | Record<string, number>;
+/** A value or, by the values of the first label, those of the next ones. */
+type Values = number | { readonly [label: string]: Values };
 
 /** The metrics of the service. A label never holds an owner, an API key or a raw path. */
 @Injectable()
@@ -44,7 +44,7 @@ export class ServiceMetrics {
     this.gauge(
       'pets_build_info',
       'Always 1. The labels are the versions of the service and of Node.js',
-      () => ({ [`${version} ${process.version}`]: 1 }),
+      () => ({ [version]: { [process.version]: 1 } }),
       ['version', 'node'],
     );
     this.counter(
@@ -77,12 +77,10 @@ export class ServiceMetrics {
   }
 }
 
-function setValues(metric: Gauge | Counter, values: Values): void {
-  metric.reset();
-  if (typeof values === 'number') metric.inc(values);
-  else {
-    for (const [labels, value] of Object.entries(values)) {
-      metric.labels(...labels.split(' ')).inc(value);
-    }
-  }
+function setValues(metric: Gauge | Counter, values: Values, labels: readonly string[] = []): void {
+  if (labels.length === 0) metric.reset();
+  if (typeof values === 'number') metric.labels(...labels).inc(values);
+  else
+    for (const [label, value] of Object.entries(values))
+      setValues(metric, value, [...labels, label]);
 }

@@ -1,19 +1,25 @@
 import { Injectable } from '@nestjs/common';
+import { KeyCache } from '../access/key-cache/key-cache.js';
 import { BoundedPool } from '../database/pools/bounded-pool.js';
 import { EventDelivery } from '../events/event-delivery.js';
 import { Readiness } from '../health/readiness.js';
 import { Connections } from '../http/server/connections.js';
+import { LimitStorage } from '../rate-limit/limit-storage.js';
+import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { ServiceMetrics } from './service-metrics.js';
 
-/** Registers the metrics of readiness, client connections, connection pools and events. */
+/** Registers the metrics that the components of the service keep. */
 @Injectable()
-export class ResourceMetrics {
+export class ComponentMetrics {
   constructor(
     metrics: ServiceMetrics,
     readiness: Readiness,
     pool: BoundedPool,
     connections: Connections,
     { attempts }: EventDelivery,
+    { statistics: keys }: KeyCache,
+    { decisions }: RateLimiter,
+    { circuit }: LimitStorage,
   ) {
     metrics.gauge('pets_ready', '1 while this replica is ready for requests, else 0', async () =>
       Number((await readiness.report()).status !== 'unavailable'),
@@ -55,6 +61,30 @@ export class ResourceMetrics {
       'db_client_connection_pending_requests',
       'Calls that wait for a connection of the pool. A call sends up to eight statements',
       () => pool.waitingCount,
+    );
+    metrics.counter(
+      'pets_key_lookups_total',
+      'Uses of cached API keys, queries for API keys, and uses of stale API keys while the database was unreachable, by source',
+      () => ({ cache: keys.hits, database: keys.queries, stale: keys.stale }),
+      ['source'],
+    );
+    metrics.counter(
+      'pets_limit_decisions_total',
+      'Rate limit decisions, by plan and outcome',
+      () => decisions,
+      ['plan', 'outcome'],
+    );
+    if (!circuit) return;
+    metrics.gauge(
+      'pets_redis_circuit_open',
+      '1 while this process counts requests itself because Redis cannot be used, else 0',
+      () => Number(circuit.isOpen),
+    );
+    metrics.counter(
+      'pets_redis_failures_total',
+      'Commands to Redis that failed, including probes, by reason',
+      () => circuit.failures,
+      ['reason'],
     );
   }
 }
