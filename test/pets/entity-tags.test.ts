@@ -34,14 +34,16 @@ describe.each([
     expect((await other.get(path)).headers.etag).toBe(tag);
   });
 
-  it.each([
+  it.each<string | string[]>([
     ...['TAG', 'W/TAG', '*', '\t* ', 'TAG, "other"', '"other", W/"another",TAG', ', ,TAG,'],
     ...['"other" ,\tW/TAG , "another"', '"a,b", TAG', '"", TAG', '"\u00e9", TAG'],
+    ['"other"', 'TAG'],
   ])('304 without a body when If-None-Match is %j with its ETag', async (form) => {
     const full = await store.api.get(path);
     const tag = full.headers.etag!;
     for (const method of ['GET', 'HEAD']) {
-      const response = await getIf(path, form.replace('TAG', tag), method);
+      const known = [form].flat().map((value) => value.replace('TAG', tag));
+      const response = await getIf(path, known, method);
 
       expect(response).toMatchObject({ status: 304, text: '' });
       expect(response.headers).toMatchObject({
@@ -55,26 +57,16 @@ describe.each([
     }
   });
 
-  it('304 when the tag is in the second of two headers', async () => {
-    expect((await getIf(path, ['"other"', await tagOf(path)])).status).toBe(304);
-  });
-
   it.each([
     ...['"other"', '"a", W/"b", "c"', '""', '', '"*"', '**', '*, "x"', 'OPAQUE', '"OPAQUE'],
-    ...['OPAQUE"', '"OPAQUEx"', '"xOPAQUEx"', '"x,OPAQUE"', "'OPAQUE'"],
+    ...['OPAQUE"', '"OPAQUEx"', '"xOPAQUEx"', '"x,OPAQUE"', "'OPAQUE'", '"CUT"', '"CAPITALS"'],
   ])('200 when If-None-Match is %j', async (form) => {
     const opaque = (await tagOf(path)).slice(1, -1);
-    const response = await getIf(path, form.replace('OPAQUE', opaque));
+    const other = form.replace('OPAQUE', opaque).replace('CUT', opaque.slice(1));
+    const response = await getIf(path, other.replace('CAPITALS', opaque.toUpperCase()));
 
     expect(response.status).toBe(200);
     expect(response.text).not.toBe('');
-  });
-
-  it('200 when If-None-Match has the tag cut short or in capitals', async () => {
-    const tag = await tagOf(path);
-    for (const other of [`${tag.slice(0, -2)}"`, tag.toUpperCase()]) {
-      expect((await getIf(path, other)).status).toBe(200);
-    }
   });
 
   it('200 with a different ETag after each change of the animal', async () => {

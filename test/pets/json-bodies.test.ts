@@ -6,7 +6,6 @@ import { useStore } from '../harness/http/store.js';
 
 const MAX_BYTES = 102_400;
 const PET = '{"name":"Frank","categoryId":7}';
-const TEXT = { 'Content-Type': 'text/plain' };
 
 const store = useStore();
 
@@ -32,8 +31,11 @@ function sendHead(header: string, body = ''): Promise<RawResponse> {
   return RawConnection.exchange(store.service, head + body);
 }
 
-const expectUnsupported = (response: ApiResponse) =>
+/** Expects a 415, which names the accepted coding if that of the body is the reason. */
+function expectUnsupported(response: ApiResponse, coding?: string): void {
   expectError(response, 415, 'unsupported_media_type');
+  expect(response.headers['accept-encoding']).toBe(coding);
+}
 
 function expectTooLarge(response: ApiResponse): void {
   expect(expectError(response, 413, 'payload_too_large')).toBe(
@@ -90,7 +92,7 @@ describe('POST /v1/pets › Content-Type', () => {
   });
 
   it('400 that lists the required properties, not 415, when there is no body', async () => {
-    const response = await post('', { ...TEXT, 'Content-Length': '0' });
+    const response = await post('', { 'Content-Type': 'text/plain', 'Content-Length': '0' });
 
     expect(expectError(response, 400, 'invalid_request')).toContain('name is required');
   });
@@ -107,13 +109,8 @@ describe('POST /v1/pets › Content-Encoding', () => {
   ])('415 with Accept-Encoding: identity when it is %s', async (coding) => {
     for (const body of [PET, gzipSync(PET)]) {
       const response = await postJson(body, { 'Content-Encoding': coding });
-      expectUnsupported(response);
-      expect(response.headers['accept-encoding']).toBe('identity');
+      expectUnsupported(response, 'identity');
     }
-  });
-
-  it('415 without Accept-Encoding when only the Content-Type is wrong', async () => {
-    expect((await post(PET, TEXT)).headers).not.toHaveProperty('accept-encoding');
   });
 });
 
@@ -130,20 +127,14 @@ describe('POST /v1/pets › size', () => {
     expectTooLarge(await postChunked(petOf(bytes)));
   });
 
-  it.each([`${MAX_BYTES + 1}`, '9007199254740993'])(
-    '413 at once for Content-Length: %s, without reading the body',
-    async (length) => {
-      const { status, headers } = await sendHead(`Content-Length: ${length}`);
-
-      expect([status, headers['connection']]).toEqual([413, 'close']);
-    },
-  );
-
-  it('413 as soon as chunks come to more, with the rest not waited for', async () => {
-    const chunk = `${(MAX_BYTES / 2).toString(16)}\r\n${' '.repeat(MAX_BYTES / 2)}\r\n`;
-
-    const body = `${chunk}${chunk}1\r\n \r\n`;
-    expect((await sendHead('Transfer-Encoding: chunked', body)).status).toBe(413);
+  const CHUNK = `${(MAX_BYTES / 2).toString(16)}\r\n${' '.repeat(MAX_BYTES / 2)}\r\n`;
+  it.each([
+    [`Content-Length: ${MAX_BYTES + 1}`, ''],
+    ['Content-Length: 9007199254740993', ''],
+    ['Transfer-Encoding: chunked', `${CHUNK}${CHUNK}1\r\n \r\n`],
+  ])('413 at once for %s, without waiting for the rest of the body', async (header, body) => {
+    const { status, headers } = await sendHead(header, body);
+    expect([status, headers['connection']]).toEqual([413, 'close']);
   });
 });
 
@@ -226,22 +217,4 @@ describe('POST /v1/pets › JSON', () => {
       'has more than 10,000 members and elements in total',
     );
   });
-
-  it('400 that names every invalid property when one is a large object', async () => {
-    const members = Array.from({ length: 9_000 }, (_, index) => `"${index}":1`).join(',');
-    const { json } = await postJson(`{"name":{${members}},"categoryId":"7"}`);
-
-    expect(json.message).toMatch(/^name must be a string .*; categoryId must be an integer /);
-  });
-});
-
-it.each([
-  ['415 before 413', petOf(MAX_BYTES + 1), TEXT, 415],
-  ['415 before 413, by its coding', petOf(MAX_BYTES + 1), { 'Content-Encoding': 'lzma' }, 415],
-  ['415 before malformed JSON', '{', TEXT, 415],
-  ['415 before invalid properties', '{}', TEXT, 415],
-  ['413 before malformed JSON', '{'.repeat(MAX_BYTES + 1), {}, 413],
-  ['413 before what is not UTF-8', Buffer.alloc(MAX_BYTES + 1, 0xff), {}, 413],
-])('POST /v1/pets › %s', async (_what, body, headers, status) => {
-  expect((await postJson(body, headers)).status).toBe(status);
 });

@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { createOwner, createPets } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
@@ -104,13 +103,6 @@ describe('GET /v1/pets', () => {
     expect([response.status, idsOf(response)]).toEqual([200, (await storedIds()).slice(0, 20)]);
   });
 
-  it('200 with percent-encoded parameters', async () => {
-    const { json } = await list('?%6cimit=%33&status=%70ending');
-
-    expect(json).toHaveLength(3);
-    expect(json[0]).toMatchObject({ id: 3, status: 'pending' });
-  });
-
   it.each([
     ...'0 101 1000 99999999999999999999 -1 -0 05 00 +5 %2B5 abc 1.5 5.0 1e1 0x10 %205'.split(' '),
     ...'5%20 5%0A 5%00 1_0 %EF%BC%95 NaN Infinity null 5n 5,6 5&limit=5 5&limit='.split(' '),
@@ -130,12 +122,10 @@ describe('GET /v1/pets', () => {
     expect(expectError(response, 400, 'invalid_request')).toBe(`${STATUS_RULE}.`);
   });
 
-  it.each([
-    ['?limit', `${LIMIT_RULE}.`],
-    ['?status', `${STATUS_RULE}.`],
-    ['?status=lost&cursor=lost&limit=0', `${LIMIT_RULE}; ${STATUS_RULE}.`],
-  ])('400 that lists every invalid parameter in order: %s', async (query, message) => {
-    expect(expectError(await list(query), 400, 'invalid_request')).toBe(message);
+  it('400 that lists every invalid parameter in order', async () => {
+    const response = await list('?status=lost&cursor=lost&limit=0');
+    const message = `${LIMIT_RULE}; ${STATUS_RULE}.`;
+    expect(expectError(response, 400, 'invalid_request')).toBe(message);
   });
 });
 
@@ -151,19 +141,6 @@ describe('GET /v1/pets › walking by Link', () => {
     }
   });
 
-  it('visits each animal once when the limit changes between pages', async () => {
-    const ids: string[] = [];
-    let cursor = '';
-    for (const limit of ['&limit=1', '&limit=100', '&limit=3', '', '&limit=100']) {
-      const page = await list(`?${limit}${cursor && `&cursor=${cursor}`}`);
-      ids.push(...idsOf(page));
-      cursor = new URLSearchParams(nextPage(page)?.split('?')[1]).get('cursor') ?? '';
-      if (limit === '') expect(page.json).toHaveLength(20);
-    }
-    expect(cursor).toBe('');
-    expect(ids).toEqual(await storedIds());
-  });
-
   it("continues years later, in another process, with another owner's API key", async () => {
     const { database } = store.service;
     const next = nextPage(await list('?status=pending&limit=9'));
@@ -171,7 +148,9 @@ describe('GET /v1/pets › walking by Link', () => {
     const later = await startService({ database, nowMs, env: { PUBLIC_URL: store.service.url } });
 
     const client = new ApiClient(later, (await createOwner(database)).key);
-    const ids = await walk(next, { client }).finally(() => later.close());
+    // A cursor is not bound to the limit either.
+    const ids = await walk(next?.replace('limit=9', 'limit=4'), { client });
+    await later.close();
     expect(ids).toEqual((await storedIds('pending')).slice(9));
   });
 });
@@ -245,16 +224,9 @@ describe('GET /v1/pets › Link', () => {
     expect(Object.fromEntries(new URLSearchParams(next))).toEqual({ ...parameters, cursor });
   });
 
-  const hasIpv6 = Object.values(networkInterfaces())
-    .flat()
-    .some((network) => network?.address === '::1');
-
   it.each<[host: string, publicUrl: string | undefined, base: RegExp, trustProxy?: string]>([
     ['127.0.0.1', undefined, /^http:\/\/127\.0\.0\.1:PORT$/],
     ['localhost', undefined, /^http:\/\/(?:127\.0\.0\.1|\[::1\]):PORT$/],
-    ...(hasIpv6
-      ? [['::1', undefined, /^http:\/\/\[::1\]:PORT$/] as [string, undefined, RegExp]]
-      : []),
     // A balancer runs on the same machine.
     ['127.0.0.1', undefined, /^$/, '1'],
     ['127.0.0.1', undefined, /^$/, '10.0.0.0/8'],
@@ -295,15 +267,14 @@ describe('GET /v1/pets › Link', () => {
     },
   );
 
-  it.each([
-    ['?limit=2', { Host: 'evil.example', Forwarded: 'host=evil.example;proto=https' }],
-    ['?limit=2', { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Prefix': '/evil' }],
-  ])('does not depend on other headers: %s %j', async (query, headers) => {
-    const { link } = (await list(query)).headers;
-
-    expect((await list(query, headers)).headers.link).toBe(link);
-    const absolute = await store.api.get(`http://evil.example/v1/pets${query}`, headers);
-    expect(absolute.headers.link).toBe(link);
+  it.each<Record<string, string>>([
+    { Host: 'evil.example', Forwarded: 'host=evil.example;proto=https' },
+    { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Prefix': '/evil' },
+  ])('does not depend on other headers: %j', async (headers) => {
+    const { link } = (await list('?limit=2')).headers;
+    for (const target of ['/v1/pets?limit=2', 'http://evil.example/v1/pets?limit=2']) {
+      expect((await store.api.get(target, headers)).headers.link).toBe(link);
+    }
   });
 });
 
@@ -331,22 +302,14 @@ describe('GET /v1/pets › cursor', () => {
     await expectInvalid(`?status=sold&cursor=${encoded(`${id}:sold`)}`);
   });
 
-  it.each(['CURSORA', 'CURSOR%3D', '%20CURSOR', 'CURSOR&cursor=CURSOR', 'CURSOR&status=sold'])(
-    '400 invalid_cursor when a valid one is changed to %s',
-    async (change) => {
-      const cursor = await cursorOf('?limit=5');
-      expect((await list(`?cursor=${cursor}`)).status).toBe(200);
-
-      await expectInvalid(`?cursor=${change.replaceAll('CURSOR', cursor)}`);
-      await expectInvalid(`?cursor=${cursor.slice(0, -1)}`);
-    },
-  );
-
-  it.each(['', '&status=pending'])('400 invalid_cursor of status=sold with "%s"', async (used) => {
+  it.each([
+    ...['CURSORA', 'CURSOR%3D', '%20CURSOR', 'CURSOR&cursor=CURSOR', 'CURSOR', 'CUT&status=sold'],
+    'CURSOR&status=pending',
+  ])('400 invalid_cursor when one of status=sold is changed to %s', async (change) => {
     const cursor = await cursorOf('?limit=5&status=sold');
-
     expect((await list(`?cursor=${cursor}&status=sold`)).status).toBe(200);
-    await expectInvalid(`?cursor=${cursor}${used}`);
+    const changed = change.replaceAll('CURSOR', cursor).replace('CUT', cursor.slice(0, -1));
+    await expectInvalid(`?cursor=${changed}`);
   });
 
   it.each(['', 'sold'])('200 with a cursor of an earlier release, status "%s"', async (status) => {
