@@ -196,9 +196,8 @@ async function drain(
   app: NestExpressApplication,
   { shutdownDelayMs, shutdownGraceMs }: ServerSettings,
 ): Promise<void> {
-  const adapter = app.getHttpAdapter() as unknown as HttpAdapter;
   app.get(Readiness).beginShutdown();
-  adapter.endConnections();
+  (app.getHttpAdapter() as unknown as HttpAdapter).endsConnections = true;
   await delay(shutdownDelayMs);
   const server = app.getHttpServer();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));

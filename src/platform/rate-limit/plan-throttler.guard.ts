@@ -46,10 +46,11 @@ export class PlanThrottlerGuard implements CanActivate {
     request.callerId = budget.id;
     const isSkipped = this.metadata.of(context, SKIP_THROTTLE) === true;
     const isCounted = !(isSkipped || caller.reason === 'unavailable');
-    const quota = this.routeQuota(context);
-    const decision = await (isCounted
-      ? this.limiter.consume(quota ? { ...budget, quotas: [...budget.quotas, quota] } : budget)
-      : this.limiter.peek(budget));
+    const quota = isCounted && this.routeQuota(context);
+    const decision = await this.limiter.decide(
+      quota ? { ...budget, quotas: [...budget.quotas, quota] } : budget,
+      isCounted ? 'consume' : 'peek',
+    );
     const rejection = reportDecision(responseOf(context), decision);
     if (decision.banBegins) {
       const bannedUntil = new Date(decision.bannedUntilMs).toISOString();

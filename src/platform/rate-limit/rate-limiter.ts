@@ -8,6 +8,7 @@ import type { Response } from '../http/request/request.js';
 import { reportDecision } from './limit-headers.js';
 import {
   type Budget,
+  type LimitMode,
   LimitStorage,
   ownerBudget,
   Quota,
@@ -21,7 +22,6 @@ export class RateLimiter {
   readonly decisions: Record<string, Record<string, number>> = {};
   /** Cached keys are immutable, so each has one budget. */
   private readonly ownerBudgets = new WeakMap<KeyState, Budget>();
-
   private readonly addressQuotas: readonly Quota[];
 
   constructor(
@@ -32,17 +32,14 @@ export class RateLimiter {
     this.addressQuotas = [new Quota('minute', anonymousRequestsPerMinute, MINUTE_MS)];
   }
 
-  /** Counts one request, or rejects it. */
-  async consume(budget: Budget): Promise<RateLimitDecision> {
-    const decision = await this.storage.decide(budget, 'consume');
+  /** Decides on a request. The decision itself is counted if the mode is `consume`. */
+  async decide(budget: Budget, mode: LimitMode): Promise<RateLimitDecision> {
+    const decision = await this.storage.decide(budget, mode);
+    if (mode === 'peek') return decision;
     const counts = (this.decisions[budget.plan] ??= {});
     const outcome = outcomeOf(decision);
     counts[outcome] = (counts[outcome] ?? 0) + 1;
     return decision;
-  }
-
-  peek(budget: Budget): Promise<RateLimitDecision> {
-    return this.storage.decide(budget, 'peek');
   }
 
   /** Counts a request for an address, and sets the headers. Returns the 429 if it is over the limit. */
@@ -50,7 +47,7 @@ export class RateLimiter {
     address: string | undefined,
     response: Response,
   ): Promise<ServiceError | undefined> {
-    return reportDecision(response, await this.consume(this.addressBudget(address)));
+    return reportDecision(response, await this.decide(this.addressBudget(address), 'consume'));
   }
 
   /** Sets the headers for an address without a count, from the memory of this process. */

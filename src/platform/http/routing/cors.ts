@@ -8,7 +8,8 @@ const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /**
  * Lets scripts from the origins of CORS_ORIGINS read every response (Fetch standard, CORS
- * protocol). It never allows credentials mode: API keys are in `Authorization`.
+ * protocol). It never allows credentials mode: API keys are in `Authorization`. Responds to preflights
+ * from these origins, which have no API key and are not counted.
  */
 @Injectable()
 export class Cors implements NestMiddleware {
@@ -18,7 +19,7 @@ export class Cors implements NestMiddleware {
     exposedHeaders: HEADER_NAMES.ofResponses.join(', '),
     allowedHeaders: HEADER_NAMES.ofRequests.join(', '),
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
-    // Preflights responds, after the steps that can reject any request.
+    // The package takes every OPTIONS request for a preflight.
     preflightContinue: true,
   });
 
@@ -27,21 +28,10 @@ export class Cors implements NestMiddleware {
   }
 
   use(request: Request, response: Response, next: NextFunction): void {
+    const { method, headers } = request;
     if (this.origins.size > 0) response.setHeader('Vary', 'Origin');
-    if (this.origins.has(request.headers.origin ?? '')) this.setHeaders(request, response, next);
-    else next();
-  }
-}
-
-/** Responds to preflights from these origins. They have no API key and are not counted. */
-@Injectable()
-export class Preflights implements NestMiddleware {
-  use(request: Request, response: Response, next: NextFunction): void {
-    const isPreflight =
-      request.method === 'OPTIONS' &&
-      'access-control-request-method' in request.headers &&
-      response.hasHeader('access-control-allow-origin');
-    if (isPreflight) response.status(204).end();
-    else next();
+    if (!this.origins.has(headers.origin ?? '')) return next();
+    const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in headers;
+    this.setHeaders(request, response, isPreflight ? () => response.status(204).end() : next);
   }
 }

@@ -19,7 +19,8 @@ const CONNECTIONS_CHECK_MS = 1_000;
 /** Express with exact paths, lossless JSON, limited connections and fast creation of messages. */
 export class HttpAdapter extends ExpressAdapter {
   private readonly express;
-  private endsConnections = false;
+  /** Whether each connection closes after its next response. */
+  endsConnections = false;
   /** Called before the head of each response is written. Set by Overload. */
   beforeHead: ((request: Request, response: Response) => void) | undefined;
 
@@ -75,11 +76,6 @@ export class HttpAdapter extends ExpressAdapter {
       httpAllowHalfOpen: true,
     });
     this.httpServer = server;
-  }
-
-  /** From now on, each connection closes after its next response. */
-  endConnections(): void {
-    this.endsConnections = true;
   }
 
   private completeHead(response: Response): void {
