@@ -75,13 +75,6 @@ test('GET /v1/nothing › 404 for every valid key, cached or not, from an addres
   expect((await ask()).status).toBe(429);
 });
 
-test('GET /v1/nothing › 404 for a valid key, counted for its owner and not for its address', async () => {
-  const ask = newAddress();
-  const { key } = await createOwner(store.database, { limits: { perMinute: 7, perDay: 70 } });
-  expect(limitsOf(await ask(key))).toMatchObject({ limit: 7, remaining: 6 });
-  expect(limitsOf(await ask()).remaining).toBe(LIMIT - 1);
-});
-
 test('GET /v1/nothing › 404 for a key that an earlier release issued before the start', async () => {
   expect((await newAddress()(earlier)).status).toBe(404);
 });

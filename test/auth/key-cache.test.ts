@@ -6,7 +6,6 @@ import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
 import {
-  askUntil,
   DAY_MS,
   inParallel,
   limitsOf,
@@ -123,15 +122,6 @@ describe('a valid key', () => {
     expect(lookUps(key)).toBe(expected);
   });
 
-  it('is looked up in the background before its state is too old, without a delay', async () => {
-    const { key } = await createOwner(store.database);
-    await asks(key)();
-    await store.service.advance(3 * SECOND_MS);
-    relay.hold();
-    expect((await asks(key)()).status).toBe(404);
-    await askUntil(live, () => lookUps(key) === 2);
-  });
-
   it('is evicted as the least recently used one, not before there are more than fit', async () => {
     const keys: string[] = [];
     while (keys.length <= CACHE_SIZE) keys.push((await createOwner(store.database)).key);
@@ -232,17 +222,6 @@ describe('without the database', () => {
     await relay.restore();
     expect(limitsOf(await ask()).remaining).toBe(98);
     expect(await addressRemaining()).toBe(remaining - 1);
-  });
-
-  it('a cached key expires, and a revoked or a mistyped one stays invalid', async () => {
-    await relay.restore();
-    const expiresAtMs = store.service.nowMs() + 5 * SECOND_MS;
-    const ask = asks((await createKey(store.database, owner.id, { expiresAtMs })).key);
-    expect((await ask()).status).toBe(404);
-    await relay.cut();
-    await store.service.setClock(expiresAtMs);
-    for (const asked of [ask, asks(revoked), asks('aas_mistyped')])
-      expect((await asked()).status).toBe(401);
   });
 });
 

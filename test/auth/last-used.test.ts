@@ -99,17 +99,4 @@ describe('a collected use', () => {
       expect(written).toHaveLength(batches);
     },
   );
-
-  it('that cannot be written does not stop the shutdown', async () => {
-    lastUsed.note(1n, MINUTE_MS);
-    fails = true;
-    await lastUsed.onApplicationShutdown();
-  });
-
-  it('is written in statements of bounded size', async () => {
-    for (let id = 0n; id < 12_000n; id++) lastUsed.note(id, MINUTE_MS);
-    await lastUsed.write();
-    expect(written.map(({ length }) => length).sort()).toEqual([2_000, 5_000, 5_000]);
-    expect(new Map(written.flat()).size).toBe(12_000);
-  });
 });

@@ -95,12 +95,6 @@ describe('a request without a valid key', () => {
   });
 });
 
-it('a request with a valid key is not counted for its address', async () => {
-  const ask = from(newAddress());
-  await sequentially(10, () => ask({ key: store.owner.key }));
-  expect(limitsOf(await ask()).remaining).toBe(LIMIT - 1);
-});
-
 describe('the client address', () => {
   it.each([
     ['203.0.113.1', '203.0.113.1'],

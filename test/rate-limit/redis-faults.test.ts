@@ -1,7 +1,7 @@
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
-import { askUntil, inParallel, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
+import { askUntil, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
 import { metric } from '../harness/service/metrics.js';
 import { startService, type TestService } from '../harness/service/service.js';
@@ -155,27 +155,6 @@ describeWithRedis('under load', () => {
     expect(limitsOf(await ask())).toEqual(before);
   });
 
-  it('rejections still lead to a ban while Redis is unavailable', async () => {
-    const { ask } = await newCaller(3);
-    await sequentially(4, ask);
-    await redis.signal('SIGSTOP');
-    const codes = [(await ask()).json.code, (await ask()).json.code];
-    expect(codes).toEqual(['rate_limit_exceeded', 'api_key_banned']);
-    await redis.signal('SIGCONT');
-    await readinessIs('ok');
-  });
-
-  it('counts stay exact after the server has lost the scripts', async () => {
-    const { id, ask } = await newCaller(5);
-    const before = changes().length;
-    await ask();
-    await redis.client.script('FLUSH');
-    const statuses = (await inParallel(8, ask)).map(({ status }) => status);
-    expect(statuses.sort()).toEqual([404, 404, 404, 404, 429, 429, 429, 429]);
-    expect(await redis.client.hget(`aas:{owner:${id}}`, 'minute')).toMatch(/^5 /);
-    expect(changes().slice(before)).toEqual([]);
-  });
-
   it('out of memory, owners are still counted in Redis, addresses in the process, without a 5xx', async () => {
     const { id, ask } = await newCaller(20);
     const before = changes().length;
@@ -226,5 +205,30 @@ describeWithRedis('Redis is unavailable at start', () => {
     await service.waitForLog(({ msg }) => msg === 'Counting rate limits in Redis again');
     expect(changes().at(-1)).toBe('30 Counting rate limits in Redis again');
     expect(limitsOf(await ask()).remaining).toBe(4);
+  });
+});
+
+describeWithRedis('Redis with a password', () => {
+  const REJECTED =
+    'Counting rate limits in this process: Redis rejected the password or the command';
+
+  beforeAll(async () => {
+    redis = await startRedis({ args: ['--requirepass', 'right'], password: 'right' });
+  });
+  afterAll(() => redis.close());
+
+  it.each([
+    ['a wrong password', ':wrong@', 'WRONGPASS'],
+    ['an unknown user', 'nobody:wrong@', 'WRONGPASS'],
+    ['no password', '', 'NOAUTH'],
+  ])('GET › no 5xx with %s, and one log line says why', async (_title, credentials, reply) => {
+    service = await startReplica(redis.url.replace('redis://', `redis://${credentials}`));
+    const { ask } = await newCaller(5);
+    expect(limitsOf(await ask()).remaining).toBe(4);
+    const message = expect.stringMatching(`^${reply} `) as string;
+    const warnings = service.logs().filter(({ level }) => Number(level) >= 40);
+    expect(warnings).toMatchObject([{ level: 40, msg: REJECTED, err: { cause: { message } } }]);
+    expect(service.output()).not.toContain('wrong@');
+    await service.close();
   });
 });

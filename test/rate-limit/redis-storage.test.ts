@@ -66,31 +66,6 @@ describeWithRedisClock('counters in Redis', () => {
     expect(await redis.client.exists(key())).toBe(0);
   });
 
-  it('expire after a ban that ends later', async () => {
-    const { storage, setClock } = await create();
-    for (let time = 0; time < 3; time++) await storage.decide(banned('a', 2 * DAY_MS), 'consume');
-    setClock(START_MS + DAY_MS);
-    expect(await storage.decide(banned('b'), 'consume')).toMatchObject({ allowed: true });
-    setClock(START_MS + 2 * DAY_MS - 1);
-    expect(await storage.decide(banned('a'), 'peek')).toMatchObject({
-      bannedUntilMs: START_MS + 2 * DAY_MS,
-    });
-    setClock(START_MS + 2 * DAY_MS + 1);
-    expect(await redis.client.exists(key())).toBe(0);
-  });
-
-  it('do not derive the end of a window from the expiry of the Redis key', async () => {
-    const { storage, setClock } = await create();
-    const before = await storage.decide(owner('1', 5, 5), 'consume');
-    await redis.client.persist(key());
-    expect((await storage.decide(owner('1', 5, 5), 'peek')).windows).toEqual(before.windows);
-    setClock(START_MS + DAY_MS);
-    expect((await storage.decide(owner('1', 5, 5), 'peek')).windows).toMatchObject([
-      { used: 0 },
-      { used: 0 },
-    ]);
-  });
-
   it('delete ended lineages while new ones are added', async () => {
     const { storage, setClock } = await create();
     for (let index = 0; index < 300; index++)

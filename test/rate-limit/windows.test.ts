@@ -62,12 +62,6 @@ it.each<[path: string, status: number, options?: RequestOptions]>([
   expect(next.headers['ratelimit']).toBe('"minute";r=7;t=60, "day";r=997;t=86400');
 });
 
-it('requests are counted for their own owner only', async () => {
-  const [one, another] = [await newClient(1, AMPLE), await newClient(1, AMPLE)];
-  expect((await sequentially(2, asks(one))).status).toBe(429);
-  expect((await asks(another)()).status).toBe(404);
-});
-
 it.each([
   ['minute', MINUTE_MS, 2, AMPLE],
   ['day', DAY_MS, AMPLE, 2],
@@ -112,18 +106,6 @@ it.each(['GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE'])(
     }
   },
 );
-
-it('a client that waits for Retry-After is not rejected again', async () => {
-  const client = await newClient(2, 7);
-  for (let time = 0; time < 8; time++) {
-    await store.service.advance(time * 997);
-    const rejected = await sequentially(3, asks(client));
-    const seconds = Number(rejected.headers['retry-after']);
-    expect([rejected.status, seconds]).toEqual([429, Math.max(1, seconds)]);
-    await store.service.advance(seconds * 1_000);
-    expect((await asks(client)()).status).toBe(404);
-  }
-});
 
 it('after the clock is set back by an hour, a window of 60 seconds still ends 60 seconds after its start', async () => {
   const env = { BAN_AFTER_REJECTIONS: '0' };

@@ -119,12 +119,6 @@ export class PostgresServer {
     while (pids.some(isAlive)) await sleep(10);
   }
 
-  /** Stops it without a checkpoint, as `pg_ctl stop -m immediate` does, and starts it again. */
-  async restart(): Promise<void> {
-    await this.end('SIGQUIT');
-    await this.start();
-  }
-
   /** Ends it, whatever state it is in, and removes its folder. */
   async remove(): Promise<void> {
     const pids = this.pids();

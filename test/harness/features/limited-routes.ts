@@ -25,11 +25,7 @@ const limit = (limit: number, ttl: number) => Throttle({ default: { limit, ttl }
 
 @Module({
   controllers: [
-    controller(
-      'reports',
-      { monthly: [], yearly: [], often: [limit(4, 60_000)], skipped: [SkipThrottle()] },
-      limit(2, 10_000),
-    ),
+    controller('reports', { monthly: [], yearly: [], skipped: [SkipThrottle()] }, limit(2, 10_000)),
     controller('free', { read: [] }),
     controller(
       'uncounted',

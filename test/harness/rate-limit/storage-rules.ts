@@ -113,32 +113,6 @@ export function itKeepsTheRules(
     expect(await used(withRoute(address('1', 3), 'Toys.create', 1, 5_000))).toEqual([0, 0]);
   });
 
-  it('allow no more requests to a route when many arrive at once', async () => {
-    const { storage } = await create();
-    const budget = withRoute(owner('1', 50, 100), 'Toys.create', 7, 5_000);
-    const decisions = await Promise.all(
-      Array.from({ length: 100 }, () => storage.decide(budget, 'consume')),
-    );
-    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(7);
-  });
-
-  it('count owners and addresses with the same id separately', async () => {
-    const { storage } = await create();
-    await storage.decide(owner('1', 5, 5), 'consume');
-    expect((await storage.decide(address('1', 5), 'peek')).windows[0]?.used).toBe(0);
-  });
-
-  it('never ban when bans are turned off', async () => {
-    const { storage } = await create();
-    for (const off of [{ afterRejections: 0 }, { lengthMs: 0 }]) {
-      const ban = { lineageId: '1', unbanCount: 0, afterRejections: 1, lengthMs: 1_000, ...off };
-      const budget = { ...owner('1', 1, 5), ban };
-      for (let time = 0; time < 5; time++) {
-        expect(await storage.decide(budget, 'consume')).toMatchObject({ bannedUntilMs: 0 });
-      }
-    }
-  });
-
   it('ban a key whose cached state is from before an unban, once it is banned again', async () => {
     const { storage } = await create();
     const budget = (unbanCount: number): Budget => {

@@ -1,6 +1,5 @@
 // Attacks that once took a replica down. Afterwards the service holds nothing and serves others.
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { ApiClient, send } from '../../harness/http/client.js';
 import { useDatabase } from '../../harness/database/database.js';
@@ -78,19 +77,6 @@ function expectMemory(allowedBytes = ALLOWED_BYTES): void {
   if (canReadMemory) expect(peakMemoryBytes(service)).toBeLessThan(allowedBytes);
 }
 
-test('requests on new connections that are reset at once leave nothing behind', async () => {
-  const request = requestHead('GET /');
-  for (let round = 0; round < 20; round++) {
-    const opened = await openMany(200);
-    for (const socket of opened) socket.write(request);
-    await new Promise((resolve) => setTimeout(resolve, 2));
-    for (const socket of opened) socket.resetAndDestroy();
-  }
-  await untilMetric(service, 'pets_connections', (value) => value === 0);
-  await untilMetric(service, 'pets_requests_in_progress', (value) => value === 0);
-  await expectServed();
-});
-
 test('5,000 connections that pipeline 16 requests each: within the memory of a container', async () => {
   const opened = await openMany(5_000);
   const requests = requestHead('GET /v1/pets').repeat(16);
@@ -113,17 +99,6 @@ test('thousands of bodies of 100 KiB, each one byte short: 503 for bodies over t
   await expectServed();
   expect(await metric(service, 'pets_arriving_body_bytes')).toBeLessThanOrEqual(32 * MEBIBYTE);
   expectMemory();
-});
-
-test('slow readers of the documentation open no file', async () => {
-  const files = (): number => readdirSync(`/proc/${service.process.pid}/fd`).length;
-  if (!canReadMemory) return;
-  const before = files();
-  const opened = await openMany(50);
-  const request = requestHead('GET /docs/swagger-ui-bundle.js');
-  for (const socket of opened) socket.pause().write(request);
-  await expectServed();
-  expect(files()).toBeLessThan(before + 70);
 });
 
 test('10,000 heads that do not end, of almost 8 KiB each: 200 for health probes, within the memory of a container', async () => {

@@ -34,9 +34,6 @@ const WAIT_LIMIT_MS = 20_000;
 
 const PET = '{"name":"Frank","categoryId":1}';
 
-const hasTerminal = spawnSync('script', ['--version']).status === 0;
-const hasProc = process.platform === 'linux';
-
 jest.setTimeout(3 * WAIT_LIMIT_MS);
 
 const database = useDatabase();
@@ -271,23 +268,3 @@ describe('standard output is a file on a full disk', () => {
     expect(logLines(text()).at(-1)).toMatchObject({ msg: 'stopped' });
   });
 });
-
-(hasTerminal && hasProc ? test : test.skip)(
-  'standard output is a terminal that is stopped: all requests are served, and SIGTERM ends the service',
-  async () => {
-    const pipe = new StalledPipe();
-    const pidFile = join(folder, 'pid');
-    const command = `echo $$ > '${pidFile}'; exec '${process.execPath}' '${MAIN}'`;
-    // script stops reading the terminal when its own output is stuck.
-    const script = ['script', '-qec', command, '/dev/null'];
-    const stuck = await StuckService.start(pipe.writer, SMALL_BUFFER, script);
-    await stuck.serve();
-    expect(await stuck.droppedLines()).toBeGreaterThan(0);
-    const pid = Number(readFileSync(pidFile, 'utf8'));
-    process.kill(pid, 'SIGTERM');
-    // The parent is stuck too and cannot read the exit code.
-    await until(() => readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z '), WAIT_LIMIT_MS);
-    pipe.handOver();
-    pipe.close();
-  },
-);

@@ -1,7 +1,6 @@
 import { parseEnv } from 'node:util';
 import { load } from 'js-yaml';
 import { Settings } from '../../../src/platform/config/settings.js';
-import { ERRORS, type ErrorCode } from '../../../src/platform/errors/catalogue.js';
 import { describeWithRedis, startRedis } from '../../harness/processes/redis.js';
 import { readComposeFile, readProjectFile } from '../../harness/stack/compose-file.js';
 
@@ -86,14 +85,6 @@ test('deploy/haproxy.cfg sends a replica more requests than it admits, and waits
   expect(Number(preset('REQUESTS_PER_REPLICA'))).toBeGreaterThan(bounds.maxRequestsInProgress);
   const longestMs = database.poolWaitMs + database.statementTimeoutMs + 500;
   expect(secondsIn(preset('RESPONSE_TIMEOUT')) * 1000).toBeGreaterThan(longestMs);
-});
-
-test.each(['503'])('deploy/errors/%s.http has an Error body with a known code', (status) => {
-  const [head = '', body = ''] = readProjectFile(`deploy/errors/${status}.http`).split('\n\n');
-  const { code, ...rest } = JSON.parse(body) as { code: ErrorCode };
-  expect(rest).toEqual({ message: expect.any(String), status: ERRORS[code].status });
-  expect(head).toContain(`HTTP/1.1 ${ERRORS[code].status} `);
-  expect(head).toContain(`Content-Length: ${Buffer.byteLength(body)}`);
 });
 
 describeWithRedis('the redis command in docker-compose.yml', () => {

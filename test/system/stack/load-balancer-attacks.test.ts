@@ -1,4 +1,3 @@
-import { type ClientHttp2Stream, connect } from 'node:http2';
 import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { RawConnection, requestHead } from '../../harness/http/raw-connection.js';
@@ -60,32 +59,6 @@ const SERVED_WITHIN_MS = 1_000;
     connection.close();
     expect(performance.now() - startedMs).toBeLessThan(SERVED_WITHIN_MS);
   }
-
-  /** Resolves when the stream has failed, and rejects when it has a response. */
-  function refused(stream: ClientHttp2Stream): Promise<void> {
-    return new Promise((resolve, reject) => {
-      stream.on('error', () => resolve()).on('close', resolve);
-      stream.on('response', ({ ':status': status }) => reject(new Error(`status ${status}`)));
-    });
-  }
-
-  test('no stream of 42 cleartext HTTP/2 connections reaches a replica, and other clients are served', async () => {
-    await startLoadBalancer();
-    const url = `http://127.0.0.1:${haproxy.port}`;
-    const sessions = Array.from({ length: 42 }, () =>
-      connect(url, { settings: { initialWindowSize: 0 } }).on('error', () => undefined),
-    );
-    const requests = { ':path': '/v1/pets', authorization: `Bearer ${key}` };
-    try {
-      const attacks = sessions.map((session) =>
-        Array.from({ length: 100 }, () => refused(session.request(requests))),
-      );
-      await Promise.all(attacks.flat());
-      await expectService();
-    } finally {
-      for (const session of sessions) session.destroy();
-    }
-  });
 
   test.each([
     ['one network', (number: number) => `127.1.1.${number + 1}`],

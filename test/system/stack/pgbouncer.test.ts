@@ -130,15 +130,6 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
     await client.end();
   });
 
-  test('a revoked API key gets 401 after five seconds, although each replica has it in its cache', async () => {
-    const { id, key } = await cli.json('keys', 'issue', '--owner', 'rescue', '--plan', 'pro');
-    const others = replicas.map((replica) => new ApiClient(replica, String(key)));
-    for (const other of others) expect((await other.get('/v1/pets?limit=1')).status).toBe(200);
-    expect((await cli.run('keys', 'revoke', String(id), '--yes')).code).toBe(0);
-    for (const replica of replicas) await replica.advance(5_000);
-    for (const other of others) expect((await other.get('/v1/pets?limit=1')).status).toBe(401);
-  });
-
   test('while PgBouncer is unavailable, creates get 503; afterwards, the replicas recover without a restart', async () => {
     await stopPooler();
     for (const client of clients) {
@@ -152,13 +143,5 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
     for (const client of clients) {
       expect((await client.post('/v1/pets', { name: 'Luna', categoryId: 1 })).status).toBe(201);
     }
-  });
-
-  test('after PostgreSQL was unavailable, the replicas recover within seconds', async () => {
-    await server.kill();
-    await until(async () => (await clients[0]!.get('/v1/pets/1')).status === 503);
-    await server.start();
-    await until(areReady, 5_000);
-    expect((await clients[0]!.get('/v1/pets?limit=1')).status).toBe(200);
   });
 });

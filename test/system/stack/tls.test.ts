@@ -40,9 +40,7 @@ async function failureOf(environment: Record<string, string>): Promise<string> {
 
   test.each([
     ['verify-full', true],
-    ['verify-ca', true],
     ['require', false],
-    ['prefer', false],
   ])('connects with sslmode=%s, with sslrootcert: %s', async (mode, hasAuthority) => {
     const authority = hasAuthority ? `&sslrootcert=${files.certificate}` : '';
     const url = `${server.url}?sslmode=${mode}${authority}`;
@@ -53,9 +51,7 @@ async function failureOf(environment: Record<string, string>): Promise<string> {
           WHERE application_name LIKE 'pets%' AND NOT ssl`,
       );
       expect(row).toEqual({ plain: 0 });
-      const warnings = service.logs().filter(({ level }) => Number(level) >= 40);
-      expect(warnings).toEqual([]);
-      expect(service.output()).not.toContain('Warning');
+      expect(service.logs().filter(({ level }) => Number(level) >= 40)).toEqual([]);
     } finally {
       await service.stop();
     }
@@ -92,21 +88,12 @@ async function failureOf(environment: Record<string, string>): Promise<string> {
   });
   afterAll(() => redis.close());
 
-  test.each([
-    ['127.0.0.1', 'self-signed certificate'],
-    ['localhost', "does not match certificate's altnames"],
-  ])('for a certificate that does not fit %s, the log says: %s', async (host, cause) => {
+  test('the log says why a certificate does not fit', async () => {
     const database = await createDatabase();
-    const service = await startBuiltService({
-      DATABASE_URL: database.url,
-      REDIS_URL: `rediss://${host}:${redis.port}`,
-      ...(host === 'localhost' && { REDIS_CA_FILE: files.certificate }),
-    });
-    try {
-      await service.waitForLog(({ err }) => JSON.stringify(err ?? '').includes(cause));
-    } finally {
-      await service.stop();
-      await database.close();
-    }
+    const REDIS_URL = `rediss://127.0.0.1:${redis.port}`;
+    const service = await startBuiltService({ DATABASE_URL: database.url, REDIS_URL });
+    await service.waitForLog(({ err }) => JSON.stringify(err ?? '').includes('self-signed'));
+    await service.stop();
+    await database.close();
   });
 });
