@@ -13,7 +13,7 @@ import { KeySecret } from '../platform/access/key-cache/key-secret.entity.js';
 import { Owner } from '../platform/access/owner.entity.js';
 import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
-import { isUnavailable, remedyOf } from '../platform/database/database-errors.js';
+import { isUnavailable } from '../platform/database/database-errors.js';
 import { dataSourceOptions } from '../platform/database/data-source-options.js';
 import {
   databaseExists,
@@ -114,8 +114,6 @@ async function withLocation(
     signal.throwIfAborted();
     await Promise.race([work(location), once(signal, 'abort')]);
   } catch (error) {
-    const remedy = remedyOf(error);
-    if (remedy) throw new Error(`${(error as Error).message}. ${remedy}`, { cause: error });
     // The server was stopped, or its connection broke.
     const { code = '' } = error as { code?: string };
     const isStopped = isUnavailable(error) && /^(?:57P|E|$)/.test(code);

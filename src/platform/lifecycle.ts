@@ -7,10 +7,9 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { EntityManager } from 'typeorm';
 import { createApp } from './app.js';
-import { SystemClock } from './config/clock.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
-import { isUnavailable, remedyOf } from './database/database-errors.js';
+import { isUnavailable } from './database/database-errors.js';
 import type { DatabaseLocation } from './database/database-location.js';
 import { isSchemaCurrent, migrate } from './database/schema/migrate.js';
 import { StartError } from './errors/start-error.js';
@@ -67,7 +66,8 @@ export async function runService(
   stopReason: Promise<string>,
 ): Promise<boolean> {
   try {
-    const options = { settings, clock: new SystemClock(), database, features };
+    const clock = { now: () => Date.now(), monotonicMs: () => performance.now() };
+    const options = { settings, clock, database, features };
     // The migrations run while Nest creates the application.
     const schemaCurrent = makeSchemaCurrent(settings, database, log.logger);
     const creating = createApp(options, log.logger, schemaCurrent);
@@ -128,10 +128,9 @@ async function makeSchemaCurrent(
 
 /** Throws a StartError for a database that is unreachable or rejects the service. */
 function rethrow(error: unknown): never {
-  const remedy = remedyOf(error);
-  if (!(error instanceof Error) || !(remedy ?? isUnavailable(error))) throw error;
-  const [line = ''] = error.message.split('\n');
-  throw new StartError(`DATABASE_URL: ${line}${remedy ? `. ${remedy}` : ''}`, { cause: error });
+  const lacksRights = (error as { code?: unknown }).code === '42501';
+  if (!(error instanceof Error) || !(lacksRights || isUnavailable(error))) throw error;
+  throw new StartError(`DATABASE_URL: ${error.message.split('\n', 1).join()}`, { cause: error });
 }
 
 /** Opens both listeners. Returns the address of the main listener. */

@@ -73,12 +73,12 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
   [
     'a role that cannot create tables',
     () => ({ DATABASE_URL: withoutRights(empty.url) }),
-    /^DATABASE_URL: permission denied for schema public\. Use the role that owns the tables, or .*`pets db migrate`/,
+    /^DATABASE_URL: permission denied for schema public$/,
   ],
   [
     'a standby without the schema',
     () => ({ DATABASE_URL: readOnly.url }),
-    /^DATABASE_URL: cannot execute CREATE TABLE in a read-only transaction\. The address leads to a standby\. /,
+    /^DATABASE_URL: cannot execute CREATE TABLE in a read-only transaction$/,
   ],
   [
     'DATA_DIR that cannot be created',

@@ -10,13 +10,3 @@ export abstract class Clock {
   /** Returns milliseconds since an arbitrary start, on a clock that nobody sets. For durations. */
   abstract monotonicMs(): number;
 }
-
-export class SystemClock extends Clock {
-  override now(): number {
-    return Date.now();
-  }
-
-  override monotonicMs(): number {
-    return performance.now();
-  }
-}

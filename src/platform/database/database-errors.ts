@@ -31,13 +31,6 @@ const TEMPORARY_STATE = /^(?:08|28|53|57|58)|^(?:40001|40P01|55P03|25006|25P03)$
  */
 const UNSTORABLE_VALUE = /^(?:22001|22003|22021|22P02|22P05)$/;
 
-/** What an operator can do about a statement that PostgreSQL rejects, by SQLSTATE. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  '25006': 'The address leads to a standby. Use the address of the primary server.',
-  '42501':
-    'Use the role that owns the tables, or set MIGRATE_ON_START=false and run `pets db migrate` with that role.',
-};
-
 const UNAVAILABLE = [
   ConnectionFailedError,
   DatabaseQueueFullError,
@@ -77,11 +70,6 @@ export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   if (code === '') return error instanceof Error && CONNECTION_MESSAGE.test(error.message);
   return CONNECTION_CODE.test(code) || TEMPORARY_STATE.test(code);
-}
-
-/** Returns what an operator can do about a rejected statement, or undefined if nothing is known. */
-export function remedyOf(error: unknown): string | undefined {
-  return REMEDIES[codeOf(error)];
 }
 
 /** Returns Node.js's error code or the SQLSTATE, also of an error that TypeORM wraps, or ''. */

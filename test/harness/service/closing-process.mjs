@@ -3,7 +3,6 @@
 import { get } from 'node:http';
 import { AppModule } from '#dist/app.module.js';
 import { createApp } from '#dist/platform/app.js';
-import { SystemClock } from '#dist/platform/config/clock.js';
 import { Settings } from '#dist/platform/config/settings.js';
 import { locateDatabase } from '#dist/platform/database/database-location.js';
 import { createLogger } from '#dist/platform/logging/logger.js';
@@ -11,7 +10,12 @@ import { createLogger } from '#dist/platform/logging/logger.js';
 const settings = new Settings(process.env);
 const database = await locateDatabase(settings.database, 'service');
 const app = await createApp(
-  { settings, clock: new SystemClock(), database, features: [AppModule] },
+  {
+    settings,
+    clock: { now: () => Date.now(), monotonicMs: () => performance.now() },
+    database,
+    features: [AppModule],
+  },
   createLogger('silent', { write: () => undefined }),
 );
 await app.listen(0, '127.0.0.1');

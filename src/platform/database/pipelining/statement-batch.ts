@@ -29,14 +29,13 @@ interface Connection {
   sync(): void;
 }
 
-/** PostgreSQL's messages that have an element for each column. */
-interface Message<Field> {
-  fields: readonly Field[];
+interface RowDescription {
+  fields: readonly { dataTypeID: TypeId }[];
 }
 
-type RowDescription = Message<{ dataTypeID: TypeId }>;
-
-type DataRow = Message<string | null>;
+interface DataRow {
+  fields: readonly (string | null)[];
+}
 
 /** An integer with at most this many digits is exact as a number. */
 const MAX_EXACT_DIGITS = 15;

@@ -37,11 +37,8 @@ type ConnectCallback = Parameters<pg.Pool['connect']>[0];
 
 /** pg's connection pool, with a bound for the queue of calls that wait for a connection. */
 export class BoundedPool extends pg.Pool {
-  readonly maxWaiting: number;
-
-  constructor(config: BoundedPoolConfig) {
+  constructor(private readonly config: BoundedPoolConfig) {
     super(config);
-    this.maxWaiting = config.maxWaiting;
   }
 
   /**
@@ -67,7 +64,7 @@ export class BoundedPool extends pg.Pool {
   get isSaturated(): boolean {
     // pg also queues requests for connections that it assigns or opens in the next event-loop tick.
     const available = this.idleCount + this.options.max - this.totalCount;
-    return this.waitingCount >= this.maxWaiting + available;
+    return this.waitingCount >= this.config.maxWaiting + available;
   }
 
   override connect(): Promise<pg.PoolClient>;
@@ -78,7 +75,7 @@ export class BoundedPool extends pg.Pool {
       return promisify((done: ConnectCallback) => this.connect(done))() as Promise<pg.PoolClient>;
     }
     if (this.isSaturated) {
-      callback(new DatabaseQueueFullError(this.maxWaiting), undefined, () => undefined);
+      callback(new DatabaseQueueFullError(this.config.maxWaiting), undefined, () => undefined);
       return;
     }
     // A connection, and what a batch sends on it, belongs to no single request.
