@@ -27,11 +27,7 @@ const head = (key: string): string => requestHead('POST /v1/pets', key, ...HEADE
 const park = (key: string): Promise<RawConnection> =>
   RawConnection.open(service, head(key) + PET + ' '.repeat(MAX_BYTES - PET.length - 1));
 
-async function expectReleased(): Promise<void> {
-  await untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes === 0);
-}
-
-afterEach(expectReleased);
+afterEach(() => untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes === 0));
 
 test('POST /v1/pets › 503 for the body of a caller that waits longest when its share is used, 201 for the last one', async () => {
   const [key = ''] = keys;

@@ -19,7 +19,7 @@ let key: string;
 
 beforeAll(async () => {
   const env = { DATABASE_URL: database.url, ANONYMOUS_REQUESTS_PER_MINUTE: '1000000' };
-  service = await startBuiltService({ ...env, METRICS_PORT: '0' });
+  service = await startBuiltService(env);
   port = Number(new URL(service.url).port);
   ({ key } = await createOwner(database));
 });

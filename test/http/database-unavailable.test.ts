@@ -40,6 +40,7 @@ describe.each([
     await interrupt();
     const startedAt = performance.now();
     const responses = await Promise.all([
+      newClient.get('/v1/pets'),
       client.get('/v1/pets'),
       client.get('/v1/pets?status=sold'),
       client.get('/v1/pets/1'),
@@ -47,6 +48,8 @@ describe.each([
       client.post('/v1/pets', { name: 'Frank', categoryId: 1 }, { 'Idempotency-Key': 'a' }),
     ]);
     expect(performance.now() - startedAt).toBeLessThan(RESPONSE_LIMIT_MS);
+    // The owner of an API key that is not cached is unknown. The others have another limit.
+    expect(responses[0].headers['x-ratelimit-limit']).toBe('300');
     for (const response of responses) {
       expectError(response, 503, 'service_unavailable');
       expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
@@ -66,16 +69,6 @@ describe.each([
     await until(async () => (await client.get('/v1/pets')).status === 200);
     expect(await service.metrics()).toContain('\npets_ready 1\n');
     await until(async () => (await send(service, '/health/ready')).status === 200);
-  });
-
-  test('503 with the limit of the address for an API key that is not cached', async () => {
-    await interrupt();
-    const startedAt = performance.now();
-    const response = await newClient.get('/v1/pets');
-    expect(performance.now() - startedAt).toBeLessThan(RESPONSE_LIMIT_MS);
-    expectError(response, 503, 'service_unavailable');
-    expect(response.headers['x-ratelimit-limit']).toBe('300');
-    expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
   });
 
   test('401, 404, 405 and liveness need no database', async () => {
