@@ -31,6 +31,8 @@ const ALLOWED = {
   events: ['config', 'database', 'errors', 'logging', 'tracing', 'http'],
 };
 
+const PRODUCT = '^src/product\\.ts$';
+
 /** Any feature. A rule that compares two features captures the name as $1. */
 const FEATURE = '^src/(?!(?:platform|cli|demo)/)([^/]+)/';
 
@@ -50,15 +52,17 @@ const rule = (name, from, to, except) => ({
 export default {
   forbidden: [
     ...Object.entries(ALLOWED).map(([name, allowed]) =>
-      rule(name, platform(name), '^src/', [name, ...allowed].map(platform)),
+      rule(name, platform(name), '^src/', [...[name, ...allowed].map(platform), PRODUCT]),
     ),
-    rule('platform-imports-no-feature', '^src/platform/', '^src/(?!platform/)'),
+    rule('platform-imports-no-feature', '^src/platform/', '^src/(?!platform/)', [PRODUCT]),
     rule('feature', FEATURE, '^src/', [
       ...['^src/$1/', `${FEATURE}[^/]+\\.(?:module|service|errors)\\.ts$`],
       platform('index'),
+      PRODUCT,
     ]),
+    rule('cli-imports-no-feature', '^src/cli/', '^src/(?!(?:platform|cli)/)', [PRODUCT]),
     rule('demo-and-cli-import-no-http', '^src/(?:demo|cli)/', '^src/platform/http/', [
-      platform('http/response/json-text'),
+      ...['http/response/json-text', 'http/openapi/demo-key'].map(platform),
     ]),
     // Controller, service, repository, entity, in this order.
     rule('feature-controller', `${FEATURE}.+\\.controller\\.ts$`, '\\.repository\\.ts$'),
@@ -83,7 +87,7 @@ export default {
       'nothing-imports-the-top',
       '^src/(?:platform/[^/]+|(?!platform/)[^/]+)/',
       '^src/(?:platform/)?[^/]+\\.ts$',
-      [platform('index'), '^src/product\\.ts$'],
+      [platform('index'), PRODUCT],
     ),
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },

@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const { openapiFile } = await import('#dist/platform/openapi-file.js');
-const { PetsModule } = await import('#dist/pets/pets.module.js');
+const { AppModule } = await import('#dist/app.module.js');
 writeFileSync(
   fileURLToPath(new URL('../openapi.yaml', import.meta.url)),
-  await openapiFile([PetsModule]),
+  await openapiFile([AppModule]),
 );

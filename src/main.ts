@@ -31,16 +31,12 @@ async function runProcess(): Promise<void> {
   try {
     const stopReason = firstReasonToStop(log, settings.server);
     // At the same time, because loading the application and starting the database both take long.
-    const [{ runService }, { AppModule }, { addDemo }, { welcomeText }, database] =
-      await Promise.all([
-        import('./platform/lifecycle.js'),
-        import('./app.module.js'),
-        import('./demo/demo.js'),
-        import('./demo/welcome.js'),
-        openDatabase(settings, log, stopReason),
-      ]);
-    const application = { features: [AppModule], demo: { add: addDemo, welcomeText } };
-    if (database && (await runService(application, settings, database, log, stopReason))) return;
+    const [{ runService }, { AppModule }, database] = await Promise.all([
+      import('./platform/lifecycle.js'),
+      import('./app.module.js'),
+      openDatabase(settings, log, stopReason),
+    ]);
+    if (database && (await runService([AppModule], settings, database, log, stopReason))) return;
     const signal = await stopReason;
     log.logger.info({ signal }, 'stopped');
     process.exitCode ??= 128 + constants.signals[signal as NodeJS.Signals];

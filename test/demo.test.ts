@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { welcomeText } from '../src/demo/welcome.js';
 import { Settings } from '../src/platform/config/settings.js';
 import { DemoKey } from '../src/platform/http/openapi/demo-key.js';
 import type { Request } from '../src/platform/http/request/request.js';
+import { welcomeText } from '../src/platform/welcome.js';
 import { Cli } from './harness/processes/command.js';
 import {
   makeCluster,
@@ -151,11 +151,11 @@ test.each([
   ['0.0.0.0', '127.0.0.1'],
   ['[::]', '[::1]'],
 ])('with a listener on %s, the welcome text has an address to call: %s', (listens, called) => {
-  const text = welcomeText(`http://${listens}:3000`, 'aas_key');
+  const text = welcomeText(`http://${listens}:3000`, { key: 'aas_key', path: '/' } as DemoKey);
   expect(text.match(/http:[^/]*\/\/[^/\s]+/g)).toEqual(Array(3).fill(`http://${called}:3000`));
 });
 
 test('without a valid key, the welcome text has the command that issues one', () => {
-  const text = welcomeText('http://127.0.0.1:3000', null);
-  expect(text).toContain('\n  npm run cli -- keys issue --owner demo\n');
+  const text = welcomeText('http://127.0.0.1:3000', {} as DemoKey);
+  expect(text).toContain('\n  npm run cli -- keys issue --owner me --plan business\n');
 });

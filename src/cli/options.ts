@@ -6,6 +6,7 @@ import {
   PLAN_LIMITS,
   type StoredPlan,
 } from '../platform/config/plans.js';
+import { PRODUCT } from '../product.js';
 
 const MAX_ID = 2n ** 63n - 1n;
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -16,7 +17,9 @@ const MAX_DURATION_MS = 36_500 * UNIT_MS.d;
 
 export function parseId(text: string): bigint {
   if (/^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= MAX_ID) return BigInt(text);
-  throw new InvalidArgumentError('Expected the id of a key, as `pets keys list` shows it.');
+  throw new InvalidArgumentError(
+    `Expected the id of a key, as \`${PRODUCT.command} keys list\` shows it.`,
+  );
 }
 
 /** Parses a duration such as 90d, 24h, 30m, 45s or 0 to milliseconds. */

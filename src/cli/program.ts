@@ -1,9 +1,12 @@
+import { readdirSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../platform/config/version.js';
+import type { Seed } from '../platform/database/seed.js';
 import { addAuditCommands } from './commands/audit.js';
 import { addDatabaseCommands } from './commands/database.js';
 import { addKeysCommands } from './commands/keys.js';
 import { addOwnersCommands } from './commands/owners.js';
+import { PRODUCT } from '../product.js';
 
 const FAILURE = 1;
 const WRONG_USAGE = 2;
@@ -12,7 +15,9 @@ const WRONG_USAGE = 2;
 export async function run(args: readonly string[]): Promise<number> {
   try {
     const words = args.length > 0 ? args : ['--help'];
-    await createProgram().parseAsync(words, { from: 'user' });
+    await createProgram(words[0] === 'db' ? await loadSeeds() : []).parseAsync(words, {
+      from: 'user',
+    });
     return 0;
   } catch (error) {
     // The program that started this one reports a package that is missing.
@@ -27,9 +32,9 @@ export async function run(args: readonly string[]): Promise<number> {
 }
 
 /** Returns all commands. They throw CommanderError instead of ending the process. */
-function createProgram(): Command {
-  const program = new Command('pets')
-    .description('Manage the API keys, owners and database of the animal adoption store.')
+function createProgram(seeds: readonly Seed[]): Command {
+  const program = new Command(PRODUCT.command)
+    .description(`Manage the API keys, owners and database of the ${PRODUCT.title}.`)
     .version(VERSION, '--version', 'print the version')
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(`${oneLine(text)}\n`) })
@@ -39,8 +44,19 @@ function createProgram(): Command {
   addKeysCommands(group('keys', 'manage API keys'));
   addOwnersCommands(group('owners', 'manage the owners of API keys and their plans'));
   addAuditCommands(group('audit', 'show what operators changed'));
-  addDatabaseCommands(group('db', 'manage the database schema and add generated animals'));
+  addDatabaseCommands(group('db', 'manage the database schema and add generated rows'), seeds);
   return program;
+}
+
+const API_KEYS = new RegExp(`${PRODUCT.keyPrefix}\\w+`, 'g');
+
+/** Returns `SEED` of the files `NAME.seed.js` in the folders of the features. */
+async function loadSeeds(): Promise<Seed[]> {
+  const root = new URL('../', import.meta.url);
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' });
+  const seeds = files.filter((name) => /^[^/\\]+[/\\][^/\\]+\.seed\.js$/.test(name)).sort();
+  const modules = seeds.map((name) => import(new URL(name, root).href) as Promise<{ SEED: Seed }>);
+  return (await Promise.all(modules)).map(({ SEED }) => SEED);
 }
 
 /** Returns a text without line ends, control characters and API keys: logs often contain it. */
@@ -50,5 +66,5 @@ function oneLine(text: string): string {
     .replace(/\s*\n\s*/g, '; ')
     .replace(/\s+/g, ' ')
     .replace(/[\p{Cc}\p{Cf}]/gu, '\u{fffd}')
-    .replace(/aas_\w+/g, 'aas_…');
+    .replace(API_KEYS, `${PRODUCT.keyPrefix}…`);
 }

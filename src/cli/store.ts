@@ -20,10 +20,11 @@ import {
   type DatabaseLocation,
   locateDatabase,
 } from '../platform/database/database-location.js';
-import { seedAnimals } from '../pets/pets-seed.repository.js';
+import type { Seed } from '../platform/database/seed.js';
 import { migrate, migrationStatus } from '../platform/database/schema/migrate.js';
+import { PRODUCT } from '../product.js';
 
-/** Adding a batch of animals or analyzing a large table may take minutes. */
+/** Adding a batch of rows or analyzing a large table may take minutes. */
 const STATEMENT_TIMEOUT_MS = 600_000;
 
 export interface StoreOptions {
@@ -38,7 +39,7 @@ export type Store = Awaited<ReturnType<typeof createStore>>;
 
 async function createStore(location: DatabaseLocation, settings: DatabaseSettings) {
   const options = dataSourceOptions(location.connection, settings, {
-    applicationName: 'pets cli',
+    purpose: 'cli',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     poolSize: 1,
   });
@@ -56,10 +57,10 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
       migrate(location, settings, (session, migrations) =>
         recordAction(session, 'db migrate', { migrations }),
       ),
-    seed: async (animals: number) => {
-      // Recorded first, so that an interrupted command has not added animals without a record.
-      await recordAction(database, 'db seed', { requestedAnimals: animals });
-      await seedAnimals(database, animals);
+    seed: async ({ rows, add }: Seed, count: number) => {
+      // Recorded first, so that an interrupted command has not added rows without a record.
+      await recordAction(database, 'db seed', { requested: { [rows]: count } });
+      await add(database, count);
     },
     close: () => dataSource.destroy(),
   };
@@ -88,7 +89,9 @@ export async function withStore(
     try {
       if (!anySchema && (await store.migrationStatus()).pending.length > 0) {
         if (!location.embedded || !settings.migrateOnStart) {
-          throw new Error('The schema is not up to date. Run `pets db migrate` first.');
+          throw new Error(
+            `The schema is not up to date. Run \`${PRODUCT.command} db migrate\` first.`,
+          );
         }
         await store.migrate();
       }

@@ -8,7 +8,7 @@ import { routeOf } from './http/request/request-context.js';
 import type { Request, Response } from './http/request/request.js';
 import type { ResponseObserver } from './http/server/connections.js';
 import { describeCause } from './logging/error-details.js';
-import { LOGGER } from './logging/logger.js';
+import { API_KEY, LOGGER, MASKED_KEY } from './logging/logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 
 /**
@@ -57,7 +57,6 @@ export class AccessLog implements ResponseObserver {
 const MAX_PATH_LENGTH = 300;
 /** Visible ASCII without percent-encoding, in which the logger masks API keys. */
 const PLAIN_PATH = /^[!-$&-~]{1,300}$/;
-const API_KEY = /aas_[0-9A-Za-z]{36}/g;
 /** Everything but the prefix of an API key. */
 const ENTROPY = /[0-9A-Za-z]{36}/;
 /** ASCII that is percent-encoded once, twice, or more often. */
@@ -73,7 +72,7 @@ function loggedPath(target: string): string {
   const decoded = path.replace(ENCODED_ASCII, (_, hex: string) => decodeURIComponent(`%${hex}`));
   // The logger masks whole API keys that are not percent-encoded.
   if (decoded !== path && ENTROPY.test(decoded)) return '***';
-  const masked = path.length > MAX_PATH_LENGTH ? path.replace(API_KEY, 'aas_***') : path;
+  const masked = path.length > MAX_PATH_LENGTH ? path.replace(API_KEY, MASKED_KEY) : path;
   const hexOf = (byte: string): string => Buffer.from(byte, 'latin1').toString('hex').toUpperCase();
   return masked.slice(0, MAX_PATH_LENGTH).replace(/[^\x21-\x7e]/g, (byte) => `%${hexOf(byte)}`);
 }

@@ -34,9 +34,9 @@ export async function createApp(
       logger: new NestLogger(logger, currentRequestIds),
       // Throws an error at start instead of exiting.
       abortOnError: false,
-      // The order of the declarations would let `pets/:petId` hide `pets/mine` of another feature.
+      // The order of the declarations would let `toys/:toyId` hide `toys/mine` of another feature.
       routeResolutionStrategy: 'specificity',
-      // `shadow` would reject `pets/mine` declared before `pets/:petId`, which works.
+      // `shadow` would reject `toys/mine` declared before `toys/:toyId`, which works.
       routeConflictPolicy: { duplicate: 'error' },
     },
   );

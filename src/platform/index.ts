@@ -56,6 +56,8 @@ export type { FeatureError } from './errors/catalogue.js';
 export { queryRows } from './database/sql.js';
 /** What runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
 export type { StatementRunner } from './database/sql.js';
+/** Rows that the command `db seed` can add: `export const SEED: Seed = { … }` in `toys.seed.ts`. */
+export type { Seed } from './database/seed.js';
 /** The name of the constraint that an insert or an update violates. */
 /** Several statements in one round trip, for measured cases. */
 export { PipelinedStatements } from './database/pipelining/pipelined-statements.js';

@@ -5,7 +5,6 @@ import type { Type } from '@nestjs/common';
 import type { NestApplicationContext } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
-import { EntityManager } from 'typeorm';
 import { createApp } from './app.js';
 import type { ServerSettings } from './config/server-settings.js';
 import type { Settings } from './config/settings.js';
@@ -21,8 +20,10 @@ import type { HttpAdapter } from './http/server/http-adapter.js';
 import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
+import { welcomeText } from './welcome.js';
 import { flushSpans } from './tracing/spans.js';
 import { VERSION } from './config/version.js';
+import { PRODUCT } from '../product.js';
 
 const IDLE_CHECK_MS = 100;
 
@@ -39,18 +40,6 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Connections to a database that hangs do not close. Nor does a feature whose hook never ends. */
 const CLOSE_LIMIT_MS = 1_500;
 
-/** What the process runs on the platform. */
-export interface Application {
-  features: readonly Type[];
-  /** The demo data of an embedded database. */
-  demo: {
-    /** Adds the data once. Returns the demo API key, or null if it is not valid. */
-    add(manager: EntityManager, dataDir: string): Promise<string | null>;
-    /** Returns the text that is printed when the service listens. */
-    welcomeText(address: string, key: string | null): string;
-  };
-}
-
 /**
  * Starts the service, runs it until `stopReason` resolves, completes the requests in progress, and
  * closes everything, including the database.
@@ -59,7 +48,7 @@ export interface Application {
  * @throws StartError when an operator can fix what prevents the start
  */
 export async function runService(
-  { features, demo }: Application,
+  features: readonly Type[],
   settings: Settings,
   database: DatabaseLocation,
   log: Log,
@@ -79,15 +68,10 @@ export async function runService(
     app.get(ServiceMetrics).observeProcess(VERSION, log.droppedLines);
     const metrics = createMetricsServer(() => app.get(ServiceMetrics).text());
     try {
-      // Null when no demo API key is valid, undefined without the embedded database.
-      const demoKey = database.embedded
-        ? await demo.add(app.get(EntityManager), settings.database.dataDir)
-        : undefined;
-      if (demoKey) app.get(DemoKey).key = demoKey;
       const address = await openListeners(app, metrics, settings, database, log.logger);
       // Only a person at a terminal needs the demo API key. A log must not contain it.
-      if (demoKey !== undefined && process.stdout.isTTY) {
-        log.print(`${demo.welcomeText(address, demoKey)}\n`);
+      if (database.embedded && process.stdout.isTTY) {
+        log.print(`${welcomeText(address, app.get(DemoKey))}\n`);
       }
       reason = await stopReason;
       log.logger.info({ signal: reason }, 'stopping');
@@ -121,7 +105,7 @@ async function makeSchemaCurrent(
     if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
   } else if (!(await isSchemaCurrent(database, settings.database))) {
     throw new StartError(
-      'The schema of the database is not up to date. Run `pets db migrate`, or set MIGRATE_ON_START=true.',
+      `The schema of the database is not up to date. Run \`${PRODUCT.command} db migrate\`, or set MIGRATE_ON_START=true.`,
     );
   }
 }

@@ -42,17 +42,17 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
   ) {
     this.bounds = settings.bounds;
     metrics.gauge(
-      'pets_requests_in_progress',
+      'requests_in_progress',
       'Requests in progress, without health probes',
       () => this.inProgress,
     );
     metrics.gauge(
-      'pets_arriving_body_bytes',
+      'arriving_body_bytes',
       'Bytes that these requests hold, at least 24 KB each (MAX_ARRIVING_MEBIBYTES)',
       () => bodies.bytes,
     );
     metrics.counter(
-      'pets_shed_total',
+      'shed_total',
       'Requests that got 503 and connections that were closed because a bound was reached, by bound',
       () => ({ ...this.shed, ...connections.closed, arriving_bodies: bodies.rejected }),
       ['bound'],

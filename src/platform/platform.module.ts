@@ -72,7 +72,7 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       { provide: APP_FILTER, useClass: FILTER },
     ],
     // Every module can inject these.
-    exports: [ClsModule, Settings, Clock, PublicUrl, LOGGER, Connections, RouteMetadata],
+    exports: [DemoKey, ClsModule, Settings, Clock, PublicUrl, LOGGER, Connections, RouteMetadata],
   })
   class PlatformModule {}
   return PlatformModule;

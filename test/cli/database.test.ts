@@ -110,7 +110,7 @@ describe('db seed', () => {
     expect(screen).toContain(`This adds 5 animals to ${database.name} on `);
     expect(await database.query('SELECT FROM pets')).toHaveLength(5);
     expect(await database.query('SELECT actor, action, details FROM operator_actions')).toEqual([
-      { actor: OPERATOR, action: 'db seed', details: { requestedAnimals: 5 } },
+      { actor: OPERATOR, action: 'db seed', details: { requested: { animals: 5 } } },
     ]);
   });
 });

@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
+import type { Seed } from '../../platform/database/seed.js';
 import { addCommand } from '../command.js';
 import { confirm, YES_OPTION } from '../confirmation.js';
 import { countUpTo } from '../options.js';
 
-const MAX_ANIMALS = 100_000_000;
+const MAX_ROWS = 100_000_000;
 
-export function addDatabaseCommands(database: Command): void {
+/** @param seeds what the features can add */
+export function addDatabaseCommands(database: Command, seeds: readonly Seed[]): void {
   addCommand(
     database,
     'migrate',
@@ -22,18 +24,27 @@ export function addDatabaseCommands(database: Command): void {
     { anySchema: true },
   );
 
-  addCommand(
+  if (seeds.length === 0) return;
+  const command = addCommand(
     database,
     'seed',
-    'add animals of varied names, categories and statuses',
-    async ({ seed, target }, options: { animals: number; yes?: true }) => {
-      const { animals } = options;
-      await confirm(target, `This adds ${animals} animals to ${target.description}.`, options);
-      await seed(animals);
-      return [{ animals }];
+    'add generated rows',
+    async ({ seed, target }, options: Record<string, number> & { yes?: true }) => {
+      const chosen = seeds.filter(({ rows }) => options[rows] !== undefined);
+      if (chosen.length === 0) command.error(`error: expected --${seeds[0]?.rows} <n>`);
+      const added: Record<string, number> = {};
+      for (const each of chosen) {
+        const count = options[each.rows] ?? 0;
+        await confirm(target, `This adds ${count} ${each.rows} to ${target.description}.`, options);
+        await seed(each, count);
+        added[each.rows] = count;
+      }
+      return [added];
     },
     { create: true },
-  )
-    .requiredOption('--animals <n>', 'number of animals', countUpTo(MAX_ANIMALS))
-    .option(...YES_OPTION);
+  );
+  for (const { rows, description } of seeds) {
+    command.option(`--${rows} <n>`, description, countUpTo(MAX_ROWS));
+  }
+  command.option(...YES_OPTION);
 }

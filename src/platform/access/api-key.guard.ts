@@ -3,6 +3,7 @@ import { databaseUnavailable, ServiceError } from '../errors/service-error.js';
 import { requestOf } from '../http/request/request-context.js';
 import { RouteMetadata } from '../http/request/route-metadata.js';
 import { IsPublic } from './public.decorator.js';
+import { PRODUCT } from '../../product.js';
 
 /** Rejects callers without a valid API key, after PlanThrottlerGuard has counted the request. */
 @Injectable()
@@ -21,5 +22,5 @@ export class ApiKeyGuard implements CanActivate {
 // The same for every request.
 const MISSING_KEY = new ServiceError('missing_api_key');
 const INVALID_KEY = new ServiceError('invalid_api_key', undefined, {
-  headers: { 'WWW-Authenticate': 'Bearer realm="pets", error="invalid_token"' },
+  headers: { 'WWW-Authenticate': `Bearer realm="${PRODUCT.realm}", error="invalid_token"` },
 });

@@ -1,10 +1,11 @@
 import { hash, randomInt, timingSafeEqual } from 'node:crypto';
+import { PRODUCT } from '../../product.js';
 
-const PREFIX = 'aas_';
+const PREFIX = PRODUCT.keyPrefix;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const RANDOM_LENGTH = 30;
 const PROOF_LENGTH = 6;
-const FORM = /^aas_[0-9A-Za-z]{36}$/;
+const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{36}$`);
 const BLOCK_BYTES = 64;
 const HASH_BYTES = 32;
 
@@ -24,7 +25,7 @@ export class KeyMaker {
     }
   }
 
-  /** Returns a new API key: `aas_`, 30 random base62 characters, and their proof. */
+  /** Returns a new API key: the prefix, 30 random base62 characters, and their proof. */
   create(): string {
     let key = PREFIX;
     for (let index = 0; index < RANDOM_LENGTH; index++)

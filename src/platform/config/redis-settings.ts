@@ -1,4 +1,5 @@
 import type { EnvironmentReader } from './environment-reader.js';
+import { PRODUCT } from '../../product.js';
 
 const ADDRESS = /^rediss?:\/\/[^/?#\s]+(?:\/\d{0,5})?$/;
 const EXPECTED =
@@ -10,7 +11,7 @@ export type RedisAddress = Pick<RedisSettings, 'urls' | 'ca'>;
 /** Returns undefined without REDIS_URL. */
 export function readRedisSettings(read: EnvironmentReader) {
   /** The prefix of every key. */
-  const prefix = read.text('REDIS_PREFIX') ?? 'aas:';
+  const prefix = read.text('REDIS_PREFIX') ?? PRODUCT.redisPrefix;
   // In a Cluster, text in braces selects the slot of a key.
   if (!/^[^{}\s\p{C}]{1,100}$/u.test(prefix)) {
     read.reject('REDIS_PREFIX', '1 to 100 characters without braces and white space');

@@ -1,5 +1,6 @@
 import pg, { type ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../config/database-settings.js';
+import { PRODUCT } from '../../product.js';
 import type { EmbeddedOptions } from './embedded/embedded-postgres.js';
 
 /** Where the database is, and how to stop it. */
@@ -7,7 +8,7 @@ export abstract class DatabaseLocation {
   abstract readonly connection: ClientConfig;
   abstract readonly embedded: boolean;
   abstract readonly name: string;
-  /** For operators, on one line, without the password: `pets on db.example.org:5432`. */
+  /** For operators, on one line, without the password: `store on db.example.org:5432`. */
   abstract readonly description: string;
   /** Stops the embedded server if this process started it. Does nothing for other servers. */
   abstract close(): Promise<void>;
@@ -43,7 +44,7 @@ export async function locateDatabase(
   const { openEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
   const database = await openEmbeddedDatabase({ dataDir, use, ...embedded });
   return {
-    ...{ connection: database.connection, embedded: true, name: 'pets' },
+    ...{ connection: database.connection, embedded: true, name: PRODUCT.database },
     description: `embedded in ${dataDir}`,
     close: () => database.close(),
   };

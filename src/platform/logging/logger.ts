@@ -4,13 +4,15 @@ import { isatty } from 'node:tty';
 import { type DestinationStream, pino, type Logger } from 'pino';
 import type { LoggingSettings, LogLevel } from '../config/logging-settings.js';
 import { errorDetails } from './error-details.js';
+import { PRODUCT } from '../../product.js';
 
 const STDOUT = 1;
 /** How long an exit of the process waits for a reader that does not read. */
 const EXIT_WAIT_MS = 1_000;
 
 /** Masked in every line: callers send API keys in paths or names, and many people read logs. */
-const API_KEY = /aas_[0-9A-Za-z]{36}/g;
+export const API_KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`, 'g');
+export const MASKED_KEY = `${PRODUCT.keyPrefix}***`;
 
 /** The token by which providers inject the logger of the process. */
 export const LOGGER = Symbol('logger');
@@ -113,7 +115,7 @@ function timestamp(): string {
 }
 
 function withoutKeys(line: string): string {
-  return line.includes('aas_') ? line.replace(API_KEY, 'aas_***') : line;
+  return line.includes(PRODUCT.keyPrefix) ? line.replace(API_KEY, MASKED_KEY) : line;
 }
 
 /** Not the descriptor of the shell, which non-blocking mode would affect. */

@@ -21,11 +21,11 @@ export class ComponentMetrics {
     { decisions }: RateLimiter,
     { circuit }: LimitStorage,
   ) {
-    metrics.gauge('pets_ready', '1 while this replica is ready for requests, else 0', async () =>
+    metrics.gauge('ready', '1 while this replica is ready for requests, else 0', async () =>
       Number((await readiness.report()).status !== 'unavailable'),
     );
     metrics.gauge(
-      'pets_component_up',
+      'component_up',
       '1 while the database responds, the database accepts writes, and Redis responds, else 0',
       async () => {
         const { database, redis } = (await readiness.report()).checks;
@@ -39,14 +39,14 @@ export class ComponentMetrics {
       },
       ['component'],
     );
-    metrics.gauge('pets_connections', 'Open client connections', () => connections.size);
+    metrics.gauge('connections', 'Open client connections', () => connections.size);
     metrics.gauge(
-      'pets_connections_max',
+      'connections_max',
       'Maximum number of client connections (MAX_CONNECTIONS)',
       () => connections.maxConnections,
     );
     metrics.counter(
-      'pets_event_attempts_total',
+      'event_attempts_total',
       'Attempts to handle an event, by outcome. A parked event has failed in all its attempts',
       () => attempts,
       ['outcome'],
@@ -63,25 +63,25 @@ export class ComponentMetrics {
       () => pool.waitingCount,
     );
     metrics.counter(
-      'pets_key_lookups_total',
+      'key_lookups_total',
       'Uses of cached API keys, queries for API keys, and uses of stale API keys while the database was unreachable, by source',
       () => ({ cache: keys.hits, database: keys.queries, stale: keys.stale }),
       ['source'],
     );
     metrics.counter(
-      'pets_limit_decisions_total',
+      'limit_decisions_total',
       'Rate limit decisions, by plan and outcome',
       () => decisions,
       ['plan', 'outcome'],
     );
     if (!circuit) return;
     metrics.gauge(
-      'pets_redis_circuit_open',
+      'redis_circuit_open',
       '1 while this process counts requests itself because Redis cannot be used, else 0',
       () => Number(circuit.isOpen),
     );
     metrics.counter(
-      'pets_redis_failures_total',
+      'redis_failures_total',
       'Commands to Redis that failed, including probes, by reason',
       () => circuit.failures,
       ['reason'],

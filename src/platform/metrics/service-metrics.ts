@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { collectDefaultMetrics, Counter, Gauge, Histogram, register, Registry } from 'prom-client';
 import { routeOf } from '../http/request/request-context.js';
 import type { Request, Response } from '../http/request/request.js';
+import { PRODUCT } from '../../product.js';
 
 /** Callers can invent methods. As OpenTelemetry specifies, all others share one label. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
@@ -42,13 +43,13 @@ export class ServiceMetrics {
   observeProcess(version: string, droppedLines: () => number): void {
     collectDefaultMetrics();
     this.gauge(
-      'pets_build_info',
+      'build_info',
       'Always 1. The labels are the versions of the service and of Node.js',
       () => ({ [version]: { [process.version]: 1 } }),
       ['version', 'node'],
     );
     this.counter(
-      'pets_log_lines_dropped_total',
+      'log_lines_dropped_total',
       'Log lines that were dropped because standard output could not be written and the buffer was full',
       droppedLines,
     );
@@ -62,13 +63,25 @@ export class ServiceMetrics {
     labelNames: string[] = [],
   ): void {
     const collect = async (): Promise<void> => setValues(gauge, await read());
-    const gauge = new Gauge({ name, help, labelNames, registers: [this.registry], collect });
+    const gauge = new Gauge({
+      name: fullName(name),
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect,
+    });
   }
 
   /** Registers a metric whose values are kept elsewhere. @param read called at each scrape */
   counter(name: string, help: string, read: () => Values, labelNames: string[] = []): void {
     const collect = (): void => setValues(counter, read());
-    const counter = new Counter({ name, help, labelNames, registers: [this.registry], collect });
+    const counter = new Counter({
+      name: fullName(name),
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect,
+    });
   }
 
   /** Returns all metrics as Prometheus reads them, with those of the default registry of prom-client. */
@@ -83,4 +96,9 @@ function setValues(metric: Gauge | Counter, values: Values, labels: readonly str
   else
     for (const [label, value] of Object.entries(values))
       setValues(metric, value, [...labels, label]);
+}
+
+/** The names of OpenTelemetry's conventions have no prefix. */
+function fullName(name: string): string {
+  return /^(?:db|http)_/.test(name) ? name : PRODUCT.metricsPrefix + name;
 }

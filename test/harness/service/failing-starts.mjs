@@ -14,14 +14,13 @@ const log = {
   droppedLines: () => 0,
   end: () => Promise.resolve(),
 };
-const demo = { add: () => Promise.resolve(null), welcomeText: () => '' };
 const never = new Promise(() => undefined);
 
 /** @param {NodeJS.ProcessEnv} env */
 async function start(env) {
   const settings = new Settings(env);
   const database = await locateDatabase(settings.database, 'service');
-  await runService({ features: [AppModule], demo }, settings, database, log, never);
+  await runService([AppModule], settings, database, log, never);
 }
 
 const errors = [];

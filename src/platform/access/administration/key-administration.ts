@@ -8,6 +8,7 @@ import { hashKey, keyHint, KeyMaker } from '../key-format.js';
 import { Owner } from '../owner.entity.js';
 import { recordAction } from './operator-actions.repository.js';
 import { lockOwner, OwnerAdministration } from './owner-administration.js';
+import { PRODUCT } from '../../../product.js';
 
 /** An API key with its owner, and its status when it was read. */
 export interface KeyRecord extends ApiKey {
@@ -43,7 +44,7 @@ export class KeyAdministration {
       const columns = ['plan', 'limitPerMinute', 'limitPerDay'] as const;
       if (plan && columns.some((column) => plan[column] !== owner[column])) {
         throw new Error(
-          `The owner "${name}" has the plan ${owner.plan} or different limits. Omit --plan, or change the plan with \`pets owners set-plan\`.`,
+          `The owner "${name}" has the plan ${owner.plan} or different limits. Omit --plan, or change the plan with \`${PRODUCT.command} owners set-plan\`.`,
         );
       }
       const issued = await insertKey(transaction, { owner }, lifetimeMs);
@@ -71,7 +72,7 @@ export class KeyAdministration {
       const { key: old } = await lockLineage(transaction, keyId);
       if (old.status !== 'active') {
         throw new Error(
-          `The key ${keyId} is ${old.status}. ${old.successorId === null ? 'Issue a new one with `pets keys issue`.' : `Its successor is key ${old.successorId}.`}`,
+          `The key ${keyId} is ${old.status}. ${old.successorId === null ? `Issue a new one with \`${PRODUCT.command} keys issue\`.` : `Its successor is key ${old.successorId}.`}`,
         );
       }
       const expiresAtMs = old.expiresAt?.getTime() ?? Infinity;

@@ -11,8 +11,9 @@ import {
   runProgram,
   type ServerUser,
 } from './programs.js';
+import { PRODUCT } from '../../../product.js';
 
-export const SUPERUSER = 'pets';
+export const SUPERUSER = PRODUCT.database;
 
 /** Exists on Linux with the GNU C library. Its other processes can use the cluster too. */
 const NOBODY: ServerUser = { uid: 65_534, gid: 65_534 };

@@ -4,9 +4,10 @@ import { Client } from 'pg';
 import { ensureCluster } from './cluster.js';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
 import { Server } from './server.js';
+import { PRODUCT } from '../../../product.js';
 
-const DATABASE = 'pets';
-/** The advisory lock of the server's owner: 'pets' in ASCII, and the number of earlier releases. */
+const DATABASE = PRODUCT.database;
+/** The advisory lock of the server's owner: the number of earlier releases. */
 const LOCK = [0x70657473, 2];
 
 const POLL_MS = 50;

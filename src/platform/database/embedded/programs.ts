@@ -4,9 +4,10 @@ import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { EmbeddedDatabaseError } from './embedded-database-error.js';
+import { PRODUCT } from '../../../product.js';
 
 /** Where root keeps a copy. Every user may read this folder. Only root writes to it. */
-const SHARED_FOLDER = '/var/cache/animal-adoption-store';
+const SHARED_FOLDER = `/var/cache/${PRODUCT.name}`;
 
 /** Other variables may hold secrets or change how PostgreSQL works. The last ones are Windows'. */
 const ENVIRONMENT =

@@ -3,14 +3,15 @@ import type { DatabaseSettings } from '../../config/database-settings.js';
 import { PgClient, type PgClientConfig } from '../pipelining/pg-client.js';
 import { columnTypes } from '../pipelining/statement-batch.js';
 import type { BoundedPoolConfig } from './bounded-pool.js';
+import { PRODUCT } from '../../../product.js';
 
 /** The client waits this much longer than the server's limit, so that its error arrives first. */
 export const CLIENT_TIMEOUT_MARGIN_MS = 250;
 
 /** What connections are used for. */
 export interface ConnectionUse {
-  /** As pg_stat_activity shows it. */
-  applicationName?: string;
+  /** Follows the name of the database in pg_stat_activity. */
+  purpose?: string;
   /** The number of connections. */
   poolSize?: number;
   statementTimeoutMs?: number;
@@ -25,7 +26,7 @@ export function connectionConfig(
   connection: ClientConfig,
   settings: DatabaseSettings,
   {
-    applicationName = 'pets',
+    purpose,
     poolSize = settings.poolSize,
     statementTimeoutMs = settings.statementTimeoutMs,
   }: ConnectionUse = {},
@@ -38,7 +39,7 @@ export function connectionConfig(
   return {
     ...connection,
     types: columnTypes,
-    application_name: applicationName,
+    application_name: [PRODUCT.database, purpose].filter(Boolean).join(' '),
     keepAlive: true,
     connectionTimeoutMillis: settings.poolWaitMs,
     responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,

@@ -19,7 +19,7 @@ export class DatabaseProbe implements OnApplicationShutdown {
   private check: Promise<DatabaseState> | undefined;
 
   constructor({ connection }: DatabaseLocation, { database }: Settings) {
-    const use = { applicationName: 'pets probes', poolSize: 1 };
+    const use = { purpose: 'probes', poolSize: 1 };
     this.pool = new BoundedPool(connectionConfig(connection, database, use));
     // The idle connection broke. The next check opens another one.
     this.pool.on('error', () => undefined);

@@ -81,7 +81,7 @@ async function withSession<Result>(
       // One holds the lock, the other migrates.
       poolSize: 2,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      applicationName: 'pets migrations',
+      purpose: 'migrations',
     }),
   );
   await dataSource.initialize();

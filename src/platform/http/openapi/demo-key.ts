@@ -6,13 +6,20 @@ const LOOPBACK = /^(?:localhost|::1|127(?:\.\d{1,3}){3})$/;
 /** Headers of proxies, content delivery networks and scripts. A browser that opens a page sends none. */
 const FOREIGN_HEADER = /^(?:x-|cf-|fastly-|proxy-|true-client-ip|cdn-loop|forwarded|via|origin)/;
 
-/** The demo API key, which Swagger UI fills in for browsers on this machine. */
+/** The demo API key, which the start prints and Swagger UI fills in for browsers on this machine. */
 @Injectable()
 export class DemoKey {
   /** Undefined without the demo data. */
   key: string | undefined;
+  /** The path of a first request. */
+  path = '/';
 
   constructor(private readonly settings: Settings) {}
+
+  offer(key: string, path: string): void {
+    this.key = key;
+    this.path = path;
+  }
 
   /**
    * Returns the key if a browser on this machine has opened the page at the service's own loopback

@@ -11,6 +11,7 @@ import { ServiceError } from '../../errors/service-error.js';
 import type { Request, Response } from '../request/request.js';
 import { DemoKey } from './demo-key.js';
 import { InterfaceDescription } from './interface-description.js';
+import { PRODUCT } from '../../../product.js';
 
 const { resolve } = createRequire(import.meta.url);
 const START = 'start-swagger-ui.js';
@@ -94,12 +95,12 @@ async function compressed(name: string): Promise<Buffer> {
 function docsPage(demoKey = ''): string {
   const notice = demoKey
     ? 'The demo API key of this service is filled in. Open an operation and select Execute.'
-    : 'Every operation needs an API key. The operator of this service issues one with <code>pets keys issue</code>. Select Authorize and paste it.';
+    : `Every operation needs an API key. The operator of this service issues one with <code>${PRODUCT.command} keys issue</code>. Select Authorize and paste it.`;
   return `<!doctype html>
 <html lang="en">
   <meta charset="utf-8">
   <meta name="viewport" content="width=device-width, initial-scale=1">
-  <title>Animal Adoption Store Service: interface</title>
+  <title>${PRODUCT.title}: interface</title>
   <link rel="icon" href="docs/favicon-32x32.png">
   <link rel="stylesheet" href="docs/swagger-ui.css">
   <link rel="stylesheet" href="docs/index.css">

@@ -15,6 +15,7 @@ import { HEADER_COMPONENTS, REQUEST_HEADERS } from '../request/headers.js';
 import { errorExample } from './decorators/api-errors.decorator.js';
 import { describeOperation, errorResponse } from './describe-operation.js';
 import { SERVICE_DESCRIPTION } from './service-description.js';
+import { PRODUCT } from '../../../product.js';
 
 const VERSION_PATH = '/v1';
 const NO_SUCH_OPERATION = errorResponse(
@@ -36,9 +37,9 @@ export class InterfaceDescription {
   read(app: INestApplication): void {
     const outline = new DocumentBuilder()
       .setOpenAPIVersion('3.0.3')
-      .setTitle('Animal Adoption Store Service')
+      .setTitle(PRODUCT.title)
       .setDescription(SERVICE_DESCRIPTION)
-      .setVersion('1.0.0')
+      .setVersion(PRODUCT.interfaceVersion)
       .setLicense('MIT', 'https://opensource.org/license/mit')
       .addBearerAuth({ type: 'http', bearerFormat: 'API key' }, 'apiKey')
       .addSecurityRequirements('apiKey')

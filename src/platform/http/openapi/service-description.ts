@@ -1,5 +1,7 @@
+import { PRODUCT } from '../../../product.js';
+
 const TEXT = `
-A store of individual animals that are available for adoption. Clients list, add and get animals.
+${PRODUCT.summary}
 
 Requests and responses are JSON in UTF-8, including errors. Request bodies must not be compressed. Identifiers are
 64-bit integers: use a parser that keeps all of their digits. JavaScript's \`JSON.parse\` rounds integers above 2^53.

@@ -1,4 +1,5 @@
 import type { HeaderObject, HeadersObject } from '@nestjs/swagger';
+import { PRODUCT } from '../../../product.js';
 
 // All headers of the interface. The interface description and CORS read them here.
 
@@ -13,7 +14,7 @@ const RETRIED =
   'rate_limit_exceeded api_key_banned idempotency_key_in_progress service_unavailable';
 
 const RESPONSE_HEADERS: Record<string, Header> = {
-  'X-Request-Id': ['always', 'Identifies the request in the logs.', 'adoption-1'],
+  'X-Request-Id': ['always', 'Identifies the request in the logs.', 'request-1'],
   'X-Content-Type-Options': ['always', 'The declared media type is final.', 'nosniff'],
   'Cache-Control': ['always', '`no-store` without an ETag.', 'private, no-cache'],
   'X-RateLimit-Limit': ['always', 'The limit of the window that rejects or is closest to it.', 60],
@@ -26,9 +27,13 @@ const RESPONSE_HEADERS: Record<string, Header> = {
   'Idempotent-Replayed': ['idempotent', 'The first response is sent again.', 'true'],
   Deprecation: ['deprecated', 'The date of the deprecation (RFC 9745).', '@1795132800'],
   Sunset: ['deprecated', 'The removal (RFC 8594).', 'Thu, 05 Dec 2030 00:00:00 GMT'],
-  Link: ['page deprecated', 'The next page, or the successor.', '</v1/pets?cursor=MA>; rel="next"'],
+  Link: ['page deprecated', 'The next page, or the successor.', '<?cursor=MA>; rel="next"'],
   'Retry-After': [RETRIED, 'The number of seconds to wait.', 30],
-  'WWW-Authenticate': ['missing_api_key invalid_api_key', 'RFC 6750.', 'Bearer realm="pets"'],
+  'WWW-Authenticate': [
+    'missing_api_key invalid_api_key',
+    'RFC 6750.',
+    `Bearer realm="${PRODUCT.realm}"`,
+  ],
   Allow: ['method_not_allowed', 'The methods that the path allows.', 'GET, HEAD, OPTIONS'],
   'Accept-Encoding': ['unsupported_media_type', 'The body was compressed.', 'identity'],
 };

@@ -68,7 +68,7 @@ export function isHealthProbe({ method, url }: Request): boolean {
 /** The path of the catch-all route, which has all methods. */
 export const EVERY_PATH = '/{*path}';
 
-/** Returns the path template of the route, such as `/v1/pets/:petId`, or 'unmatched'. */
+/** Returns the path template of the route, such as `/v1/toys/:toyId`, or 'unmatched'. */
 export function routeOf(request: Request): string {
   const path: unknown = (request.route as { path?: unknown } | undefined)?.path;
   return typeof path === 'string' && path !== EVERY_PATH ? path : 'unmatched';

@@ -1,4 +1,4 @@
-import { queryRows, type StatementRunner } from '#platform';
+import { queryRows, type Seed, type StatementRunner } from '#platform';
 
 const BATCH = 50_000;
 
@@ -30,10 +30,17 @@ const INSERT_BATCH = `
             FROM generate_series($1::bigint, $2::bigint) AS n) AS spreads`;
 
 /** Adds animals in batches with one transaction each. Then updates the planner's statistics. */
-export async function seedAnimals(database: StatementRunner, animals: number): Promise<void> {
+async function seedAnimals(database: StatementRunner, animals: number): Promise<void> {
   for (let first = 1; first <= animals; first += BATCH) {
     const last = Math.min(first + BATCH - 1, animals);
     await queryRows(database, INSERT_BATCH, [first, last, NAMES, EPITHETS]);
   }
   await queryRows(database, 'ANALYZE pets');
 }
+
+/** `db seed --animals N` */
+export const SEED: Seed = {
+  rows: 'animals',
+  description: 'add animals of varied names, categories and statuses',
+  add: seedAnimals,
+};
