@@ -188,7 +188,7 @@ test('a signal while migrations wait for a lock stops the service after the migr
   await empty.query('SELECT pg_advisory_lock(7236114901)');
   const service = spawnBuiltService({ DATABASE_URL: empty.url });
   const waiting = `SELECT FROM pg_stat_activity
-                   WHERE datname = current_database() AND query LIKE 'SELECT pg_try_advisory_lock%'`;
+                   WHERE datname = current_database() AND query LIKE 'SELECT WHERE pg_try_advisory_lock%'`;
   while ((await empty.query(waiting)).length === 0) await sleep(20);
   const stopped = service.stop();
   await empty.query('SELECT pg_advisory_unlock(7236114901)');

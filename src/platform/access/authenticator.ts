@@ -46,13 +46,11 @@ export class Authenticator {
 
   /** Returns the SHA-256 of the request's API key, '' without one that the store has issued. */
   private issuedHash(request: Request): string {
-    return (request.keyHash ??= this.verifiedHash(bearerToken(request)));
-  }
-
-  private verifiedHash(token: string): string {
-    if (!hasKeyForm(token)) return '';
-    const hash = hashKey(token);
-    return this.cache.peek(hash) || this.issuedKeys.has(token, hash) ? hash : '';
+    if (request.keyHash !== undefined) return request.keyHash;
+    const token = bearerToken(request);
+    const hash = hasKeyForm(token) ? hashKey(token) : '';
+    const isIssued = hash !== '' && (this.cache.peek(hash) ?? this.issuedKeys.has(token, hash));
+    return (request.keyHash = isIssued ? hash : '');
   }
 
   private async lookUp(hash: string): Promise<IdentifiedCaller> {

@@ -15,7 +15,7 @@ type ErrorKind = Omit<FeatureError, 'code'>;
  * The errors of every service. Clients switch on the code, so the set is closed, and the interface
  * description lists all. `invalid_request` also has the status 417, for an unsupported `Expect`.
  */
-const SERVICE_ERRORS = {
+const KINDS = {
   invalid_request: { status: 400, when: 'A parameter, header or field is missing or invalid.' },
   malformed_json: {
     status: 400,
@@ -58,24 +58,19 @@ const SERVICE_ERRORS = {
     status: 503,
     when: 'The service is unavailable at the moment. Try again later.',
   },
-} as const satisfies Record<string, ErrorKind>;
-
-/** Errors that features often send. The interface description lists them where a route declares them. */
-const GENERIC_ERRORS = {
   forbidden: { status: 403, when: 'The caller may not use this operation or resource.' },
   not_found: { status: 404, when: 'The resource does not exist.' },
   conflict: { status: 409, when: 'The request conflicts with the state of the resource.' },
 } as const satisfies Record<string, ErrorKind>;
 
-export type ErrorCode = keyof typeof SERVICE_ERRORS | keyof typeof GENERIC_ERRORS;
+export type ErrorCode = keyof typeof KINDS;
 
-export const ERRORS: Readonly<Record<ErrorCode, ErrorKind>> = {
-  ...SERVICE_ERRORS,
-  ...GENERIC_ERRORS,
-};
+export const ERRORS: Readonly<Record<ErrorCode, ErrorKind>> = KINDS;
 
-/** The codes that the interface description always lists. */
-export const SERVICE_CODES: readonly string[] = Object.keys(SERVICE_ERRORS);
+/** The codes that the interface description always lists. Features often send the others. */
+export const SERVICE_CODES = Object.keys(KINDS).filter(
+  (code) => !['forbidden', 'not_found', 'conflict'].includes(code),
+);
 
 /** The codes of the service for a status that says nothing about the reason. */
 const GENERAL_CODES: readonly ErrorCode[] = [

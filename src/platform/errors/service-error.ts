@@ -21,6 +21,8 @@ export class ServiceError extends NestException {
   readonly code: string;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
+  /** The body of the response, once it was sent. Some errors are the same for every request. */
+  json?: string;
 
   /**
    * @param error a code of the catalogue, or an error that a feature declares
