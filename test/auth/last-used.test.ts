@@ -1,6 +1,3 @@
-import { Logger } from '@nestjs/common';
-import { LastUsed } from '../../src/platform/access/key-cache/last-used.js';
-import type { KeyLookupRepository } from '../../src/platform/access/key-cache/key-lookup.repository.js';
 import { ApiClient } from '../harness/http/client.js';
 import { createDatabase } from '../harness/database/database.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
@@ -45,58 +42,4 @@ it('the last use is stored to the minute when the service stops, never earlier t
     createdMs,
   ]);
   await database.close();
-});
-
-describe('a collected use', () => {
-  const written: [id: bigint, atMs: number][][] = [];
-  let fails = false;
-  /** Called once, while a statement runs. */
-  let meanwhile: (() => void) | undefined;
-  // A stub of a database that fails between two statements.
-  const repository = {
-    saveLastUsed: (batch: ReadonlyMap<bigint, number>) => {
-      meanwhile?.();
-      meanwhile = undefined;
-      if (fails) return Promise.reject(new Error('unavailable'));
-      written.push([...batch]);
-      return Promise.resolve();
-    },
-  };
-  let lastUsed: LastUsed;
-
-  beforeEach(() => {
-    Logger.overrideLogger(false);
-    written.length = 0;
-    lastUsed = new LastUsed(repository as unknown as KeyLookupRepository);
-  });
-  afterEach(() => (fails = false));
-
-  it('is written once, in one batch', async () => {
-    for (let time = 0; time < 100; time++) lastUsed.note(BigInt(time % 2), MINUTE_MS + time);
-    await lastUsed.write();
-    await lastUsed.write();
-    expect(written).toEqual([
-      [
-        [0n, MINUTE_MS],
-        [1n, MINUTE_MS],
-      ],
-    ]);
-  });
-
-  it.each([
-    ['fails', true, 1],
-    ['succeeds', false, 2],
-  ])(
-    'is kept until it is written, with a later one during a statement that %s',
-    async (_title, doesFail, batches) => {
-      for (const id of [1n, 2n]) lastUsed.note(id, MINUTE_MS);
-      fails = doesFail;
-      meanwhile = () => lastUsed.note(2n, 2 * MINUTE_MS);
-      await lastUsed.write().catch(() => undefined);
-      fails = false;
-      await lastUsed.write();
-      expect([...new Map(written.flat()).values()]).toEqual([MINUTE_MS, 2 * MINUTE_MS]);
-      expect(written).toHaveLength(batches);
-    },
-  );
 });

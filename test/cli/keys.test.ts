@@ -2,7 +2,6 @@ import { hashKey, keyHint } from '../../src/platform/access/key-format.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { useDatabase } from '../harness/database/database.js';
 import { Cli, OPERATOR } from '../harness/processes/command.js';
-import { runInTerminal } from '../harness/processes/terminal.js';
 import { until } from '../harness/run/until.js';
 
 const KEY = /aas_[0-9A-Za-z]{36}/g;
@@ -180,15 +179,6 @@ describe('keys list', () => {
     for (const status of ['active', 'revoked', 'expired', 'rotated', 'banned'])
       expect(await statuses('--status', status)).toEqual(all.filter((key) => key[1] === status));
   });
-
-  test('is empty when there are no keys, and fails only for an owner that does not exist', async () => {
-    await database.query(`INSERT INTO owners (name, plan) VALUES ('keyless', 'free')`);
-    expect((await cli.run('keys', 'list')).stdout).toBe('None.\n');
-    expect(await cli.json('keys', 'list', '--owner', 'keyless')).toEqual([]);
-    expect(await cli.failure(1, 'keys', 'list', '--owner', 'nobody')).toContain(
-      'owner "nobody" does not exist',
-    );
-  });
 });
 
 describe('keys rotate', () => {
@@ -293,18 +283,6 @@ describe('keys revoke', () => {
       );
     expect(await statuses()).toEqual([[1, 'active']]);
   });
-
-  test('when the operator types the name of the database', async () => {
-    await insertKey();
-    const { code, screen } = await runInTerminal(
-      cli,
-      ['keys', 'revoke', '1'],
-      `${database.name}\r`,
-    );
-    expect(screen).toContain(`This revokes key 1 of acme in ${database.name} on `);
-    expect(code).toBe(0);
-    expect(await statuses()).toEqual([[1, 'revoked']]);
-  });
 });
 
 /** Resolves when another session waits for a row of this one. */
@@ -316,39 +294,6 @@ async function untilSessionWaits(): Promise<void> {
     return (await database.query(waiting)).length > 0;
   });
 }
-
-describe('keys unban', () => {
-  test('lifts the ban of the lineage and of no other key, and records it', async () => {
-    for (let count = 0; count < 3; count++) await insertKey();
-    await database.query('UPDATE api_keys SET first_key_id = 1 WHERE id = 2');
-    await cli.json('keys', 'unban', '2');
-    const counts = 'SELECT unban_count AS count FROM api_keys ORDER BY id';
-    expect(await database.query(counts)).toEqual([{ count: 1 }, { count: 1 }, { count: 0 }]);
-    const details = { ownerId: 1, keyId: 2, owner: 'acme' };
-    expect(await actions()).toEqual([{ actor: OPERATOR, action: 'keys unban', details }]);
-  });
-
-  test.each([
-    ['rotate', 'UPDATE api_keys SET unban_count = unban_count + 1'],
-    [
-      'unban',
-      `INSERT INTO api_keys (owner_id, first_key_id, hash, hint) VALUES (1, 1, sha256(''), '')`,
-    ],
-  ])('keys %s does not miss a change of the lineage in progress', async (command, change) => {
-    await insertKey();
-    await database.query('BEGIN');
-    await database.query('SELECT FROM api_keys WHERE id = 1 FOR NO KEY UPDATE');
-    await database.query(change);
-    const running = cli.json('keys', command, '1');
-    await untilSessionWaits();
-    await database.query('COMMIT');
-    await running;
-    expect(await database.query('SELECT unban_count FROM api_keys')).toEqual([
-      { unban_count: 1 },
-      { unban_count: 1 },
-    ]);
-  });
-});
 
 describe('keys inspect', () => {
   test('shows the same details by id and by key', async () => {

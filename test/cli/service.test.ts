@@ -1,7 +1,7 @@
 import { useDatabase } from '../harness/database/database.js';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
-import { limitsOf, sequentially } from '../harness/rate-limit/limits.js';
+import { sequentially } from '../harness/rate-limit/limits.js';
 import { startService, type TestService } from '../harness/service/service.js';
 import { Cli } from '../harness/processes/command.js';
 
@@ -28,14 +28,6 @@ describe('changes by operators', () => {
     await cli.run('keys', 'revoke', String(id), '--yes');
     await service.advance(5_000);
     expectError(await asks(key)(), 401, 'invalid_api_key');
-  });
-
-  test('a plan change applies to a key in use', async () => {
-    const { key } = await cli.json('keys', 'issue', '--owner', 'planned', '--plan', 'business');
-    expect(limitsOf(await asks(key)()).limit).toBe(1_000);
-    await cli.json('owners', 'set-plan', 'planned', '--plan', 'pro');
-    await service.advance(5_000);
-    expect(limitsOf(await asks(key)()).limit).toBe(300);
   });
 
   test('a rotated key inherits the ban of the old key, and an unban lifts both', async () => {

@@ -8,8 +8,6 @@ const READY_FOR_QUERY = Buffer.from('Z\0\0\0\x05', 'latin1');
 interface Connection {
   client: Socket;
   server: Socket;
-  /** The message that begins it and has the name of the application. */
-  startup: Buffer;
   /** Responses of the server that are withheld. */
   held: Buffer[];
 }
@@ -19,15 +17,14 @@ export class Relay {
   private readonly connections = new Set<Connection>();
   private readonly sent: Buffer[] = [];
   private readonly watchers = new Set<(chunk: Buffer) => void>();
-  /** The application whose responses are withheld; '': those of all. */
-  private heldName: string | undefined;
+  private isHeld = false;
   private delayMs = 0;
   private listener = createServer();
   private port = 0;
   /** How many connections there were so far. */
   accepted = 0;
 
-  private constructor(private target: URL) {}
+  private constructor(private readonly target: URL) {}
 
   static async open(url: string): Promise<Relay> {
     const relay = new Relay(new URL(url));
@@ -66,9 +63,9 @@ export class Relay {
     });
   }
 
-  /** Withholds the responses of the server, on all connections or on those of one application. */
-  hold(applicationName = ''): void {
-    this.heldName = applicationName;
+  /** Withholds the responses of the server. */
+  hold(): void {
+    this.isHeld = true;
   }
 
   /**
@@ -77,11 +74,6 @@ export class Relay {
    */
   slow(delayMs: number): void {
     this.delayMs = delayMs;
-  }
-
-  /** New connections lead to another server: as behind a balancer. */
-  redirect(url: string): void {
-    this.target = new URL(url);
   }
 
   /** Breaks all connections and rejects new ones, as if the server had stopped. */
@@ -95,7 +87,7 @@ export class Relay {
 
   /** Lets everything through again, what was withheld first. */
   async restore(): Promise<void> {
-    this.heldName = undefined;
+    this.isHeld = false;
     this.delayMs = 0;
     for (const { client, held } of this.connections) {
       for (const chunk of held.splice(0)) client.write(chunk);
@@ -109,7 +101,7 @@ export class Relay {
   private pass(client: Socket): void {
     this.accepted++;
     const server = connectTo(this.target);
-    const connection: Connection = { client, server, startup: Buffer.alloc(0), held: [] };
+    const connection: Connection = { client, server, held: [] };
     this.connections.add(connection);
     for (const socket of [client, server]) {
       socket.on('error', () => undefined);
@@ -120,8 +112,6 @@ export class Relay {
       });
     }
     client.on('data', (chunk) => {
-      // An untyped message that asks for TLS may come first. It is shorter.
-      if (connection.startup.length <= 8) connection.startup = chunk;
       this.sent.push(chunk);
       server.write(chunk);
     });
@@ -129,7 +119,7 @@ export class Relay {
     let isReady = false;
     server.on('data', (chunk) => {
       for (const watch of this.watchers) watch(chunk);
-      if (this.isHeld(connection)) {
+      if (this.isHeld) {
         connection.held.push(chunk);
         return;
       }
@@ -141,11 +131,6 @@ export class Relay {
       if (dueAtMs === nowMs) client.write(chunk);
       else setTimeout(() => client.write(chunk), dueAtMs - nowMs);
     });
-  }
-
-  private isHeld({ startup }: Connection): boolean {
-    if (this.heldName === undefined) return false;
-    return this.heldName === '' || startup.includes(`\0${this.heldName}\0`);
   }
 }
 

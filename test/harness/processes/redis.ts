@@ -40,8 +40,6 @@ export interface RedisServer {
   signal(name: NodeJS.Signals): Promise<void>;
   /** Starts it again, empty, on the same port. */
   start(): Promise<void>;
-  /** How many connections it has, the test's own included. */
-  connections(): Promise<number>;
   /** Waits until it has `count` clients. */
   untilConnections(count: number): Promise<void>;
   /**
@@ -119,8 +117,6 @@ export async function startRedis(options: ServerOptions = {}): Promise<RedisServ
     client,
     signal,
     start,
-    connections: async () =>
-      Number(/^connected_clients:(\d+)/m.exec(await client.info('clients'))?.[1]),
     untilConnections: (count) =>
       waitForReply(client, ['INFO', 'clients'], new RegExp(`^connected_clients:${count}\\s`, 'm')),
     setClock,
@@ -135,8 +131,6 @@ export async function startRedis(options: ServerOptions = {}): Promise<RedisServ
 /** Servers that share all slots. */
 export interface RedisCluster {
   readonly nodes: RedisServer[];
-  /** Starts a replica of a node, and waits until it could take its place. */
-  addReplica(of: RedisServer): Promise<RedisServer>;
   /**
    * Waits until every node considers all nodes alive. The others reject a restarted node for a
    * moment.
@@ -161,34 +155,15 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   }
   const knowsAll = /cluster_state:ok[^]*cluster_known_nodes:3/;
   await Promise.all(nodes.map(({ client }) => waitForReply(client, ['CLUSTER', 'INFO'], knowsAll)));
-  const replicas: RedisServer[] = [];
   return {
     nodes,
     url: nodes.map(({ url }) => url).join(','),
-    addReplica: async (master) => {
-      const replica = await startNode();
-      replicas.push(replica);
-      const id = String(await master.client.call('CLUSTER', 'MYID'));
-      await replica.client.call('CLUSTER', 'MEET', '127.0.0.1', master.port);
-      await waitForReply(
-        replica.client,
-        ['CLUSTER', 'NODES'],
-        new RegExp(`^${id} .*connected`, 'm'),
-      );
-      await replica.client.call('CLUSTER', 'REPLICATE', id);
-      await waitForReply(replica.client, ['INFO', 'replication'], /master_link_status:up/);
-      // Only a replica that the others know of is elected.
-      for (const { client } of nodes) {
-        await waitForReply(client, ['CLUSTER', 'NODES'], new RegExp(`slave ${id} .* connected`));
-      }
-      return replica;
-    },
     agreed: async () => {
       const allAlive = /cluster_state:ok[^]*cluster_slots_ok:16384/;
       for (const { client } of nodes) await waitForReply(client, ['CLUSTER', 'INFO'], allAlive);
     },
     close: async () => {
-      await Promise.all([...nodes, ...replicas].map((node) => node.close()));
+      await Promise.all(nodes.map((node) => node.close()));
     },
   };
 }

@@ -1,11 +1,9 @@
 import { CreateCategories1796083200000 } from '../../../examples/categories/migrations/1796083200000-create-categories.js';
 import { useDatabase } from '../../harness/database/database.js';
-import { holdTable } from '../../harness/database/database-lock.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { expectDeclaredSchema } from '../../harness/database/schema.js';
 import { exampleOf, migrateExample } from '../../harness/features/examples.js';
 import { ApiClient, type ApiResponse } from '../../harness/http/client.js';
-import { Description } from '../../harness/http/description.js';
 import { expectError, expectRateLimitHeaders } from '../../harness/http/error-response.js';
 import { startService, type TestService } from '../../harness/service/service.js';
 
@@ -98,45 +96,6 @@ describe('DELETE /v1/categories/{categoryId}', () => {
     expect(response).toMatchObject({ status: 204, text: '' });
     expectRateLimitHeaders(response);
     expectError(await remove(id), 404, 'not_found');
-  });
-});
-
-describe('the interface description', () => {
-  let description: Description;
-  beforeAll(async () => {
-    description = await Description.of(service);
-  });
-
-  it('describes the responses with all headers', async () => {
-    const { id } = (await add({ name: 'Cats' })).json;
-    await add({ name: 'Dogs' });
-    const one = 'GET /categories/{categoryId}';
-    const found = await client.get(`${PATH}/${id}`);
-    const headers = { 'If-None-Match': String(found.headers.etag) };
-    const responses: [operation: string, status: number, response: ApiResponse][] = [
-      ['GET /categories', 200, await client.get(`${PATH}?limit=1`)],
-      ['GET /categories', 400, await client.get(`${PATH}?cursor=x`)],
-      ['POST /categories', 201, await add({ name: 'Eels' })],
-      ['POST /categories', 400, await add({})],
-      ['POST /categories', 409, await add({ name: 'Eels' })],
-      ['POST /categories', 415, await client.send(PATH, { method: 'POST', body: 'x' })],
-      [one, 200, found],
-      [one, 304, await client.get(`${PATH}/${id}`, headers)],
-      [one, 404, await client.get(`${PATH}/0`)],
-      [one, 401, await new ApiClient(service).get(`${PATH}/${id}`)],
-      ['PATCH /categories/{categoryId}', 200, await change(id, { description: null })],
-      ['PATCH /categories/{categoryId}', 404, await change(0, {})],
-      ['PATCH /categories/{categoryId}', 409, await change(id, { name: 'dogs' })],
-      ['DELETE /categories/{categoryId}', 204, await remove(id)],
-      ['DELETE /categories/{categoryId}', 404, await remove(id)],
-    ];
-    const lock = await holdTable(database, 'categories', 'ACCESS EXCLUSIVE');
-    responses.push(['GET /categories', 503, await client.get(PATH)]);
-    await lock.release();
-
-    for (const [operation, status, response] of responses) {
-      description.expectAsDescribed(operation, status, response);
-    }
   });
 });
 

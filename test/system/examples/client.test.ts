@@ -1,6 +1,4 @@
 import { execFile } from 'node:child_process';
-import { createServer, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { createOwner, createPets } from '../../harness/database/factories.js';
@@ -53,49 +51,5 @@ describe('the client', () => {
       data: { id: expect.stringMatching(/^\d+$/), categoryId: '9223372036854775807' },
       code: 'invalid_request',
     });
-  });
-});
-
-describe('a request that fails for a while', () => {
-  let server: Server;
-  let keys: unknown[];
-  let arrivedAtMs: number[];
-
-  /** Starts a server that handles the requests one after the other. */
-  async function serve(...listeners: RequestListener[]): Promise<string> {
-    keys = [];
-    arrivedAtMs = [];
-    server = createServer((request, response) => {
-      keys.push(request.headers['idempotency-key']);
-      arrivedAtMs.push(Date.now());
-      listeners[keys.length - 1]!(request, response);
-    }).listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
-  afterEach(() => server.close());
-
-  const reject =
-    (status: number, headers = {}): RequestListener =>
-    (_request, response) =>
-      response.writeHead(status, headers).end('{}');
-
-  test('is sent again after a 429, a lost connection and a 503, with the same Idempotency-Key', async () => {
-    const url = await serve(
-      reject(429, { 'Retry-After': '2' }),
-      (request) => request.socket.destroy(),
-      reject(503),
-      (_request, response) => response.writeHead(201).end('{"id":9007199254740993}'),
-    );
-    const program = `return client.POST('/pets', { body: { name: 'Ann', categoryId: 1n } });`;
-    const result = await withClient(url, 'key', program);
-    // A response without Content-Length has exact integers as well.
-    expect(result).toMatchObject({ data: { id: '9007199254740993' } });
-    expect(keys).toHaveLength(4);
-    expect(new Set(keys).size).toBe(1);
-    expect(keys[0]).toMatch(/^[\w-]{36}$/);
-    const waitsMs = arrivedAtMs.slice(1).map((atMs, index) => atMs - arrivedAtMs[index]!);
-    expect(waitsMs[0]).toBeGreaterThanOrEqual(2_000);
-    expect(waitsMs[2]).toBeGreaterThan(waitsMs[1]! / 2);
   });
 });

@@ -4,7 +4,6 @@ import { createOwner, createPets, type TestOwner } from '../../harness/database/
 import { expectDeclaredSchema } from '../../harness/database/schema.js';
 import { exampleOf, migrateExample } from '../../harness/features/examples.js';
 import { ApiClient, type ApiResponse } from '../../harness/http/client.js';
-import { Description } from '../../harness/http/description.js';
 import { expectError } from '../../harness/http/error-response.js';
 import { startService, type TestService } from '../../harness/service/service.js';
 
@@ -111,22 +110,6 @@ describe('GET /v1/orders/{orderId}', () => {
     expectError(await other.get(`${PATH}/${id}`), 404, 'not_found');
     expectError(await client.get(`${PATH}/x`), 404, 'not_found');
   });
-});
-
-it('the interface description describes the responses', async () => {
-  const description = await Description.of(service);
-  const bought = await buy({ 'Idempotency-Key': 'sale-4' });
-  const post = 'POST /orders';
-  description.expectAsDescribed(post, 201, bought);
-  description.expectAsDescribed(post, 201, await buy({ 'Idempotency-Key': 'sale-4' }));
-  description.expectAsDescribed(post, 409, await buy());
-  description.expectAsDescribed(post, 404, await client.post(PATH, { petId: 0 }));
-  description.expectAsDescribed(post, 400, await client.post(PATH, {}));
-  const reused = await client.post(PATH, { petId: 0 }, { 'Idempotency-Key': 'sale-4' });
-  description.expectAsDescribed(post, 422, reused);
-  const found = await client.get(`${PATH}/${bought.json.id}`);
-  description.expectAsDescribed('GET /orders/{orderId}', 200, found);
-  description.expectAsDescribed('GET /orders/{orderId}', 404, await client.get(`${PATH}/0`));
 });
 
 it('the schema is, by the migration, what the entity declares', () =>

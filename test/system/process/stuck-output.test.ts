@@ -1,16 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  closeSync,
-  constants,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  unlinkSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,8 +43,6 @@ afterEach(() => {
   service?.process.kill('SIGKILL');
   service = undefined;
   for (const socket of sockets.splice(0)) socket.destroy();
-  // Lazily: a killed process may still have its log open.
-  spawnSync('umount', ['-l', folder], { stdio: 'ignore' });
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -227,44 +215,3 @@ test.each(['a closed pipe', '/dev/full'])(
     expect(await stuck.stop()).toBe(0);
   },
 );
-
-describe('standard output is a file on a full disk', () => {
-  /** Writes until nothing more fits. The service may write to its log meanwhile. */
-  function fill(): void {
-    const { bavail, bsize } = statfsSync(folder);
-    const block = Buffer.alloc(bsize);
-    const ballast = openSync(join(folder, 'ballast'), 'w');
-    try {
-      for (let written = 0; written < bavail; written++) writeSync(ballast, block);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
-    } finally {
-      closeSync(ballast);
-    }
-  }
-
-  test('all requests are served, and when there is space again, the log continues with whole lines and the number of dropped lines', async () => {
-    const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=128k', 'tmpfs', folder]);
-    if (mount.status !== 0) {
-      console.warn('To test a full disk, run the tests where a tmpfs may be mounted.');
-      return;
-    }
-    const log = join(folder, 'log');
-    const file = openSync(log, 'a');
-    const stuck = await StuckService.start(file, SMALL_BUFFER);
-    closeSync(file);
-    // Only a part of a line fits.
-    fill();
-    await stuck.serve();
-    const dropped = await stuck.droppedLines();
-    unlinkSync(join(folder, 'ballast'));
-    const text = (): string => wholeLines(readFileSync(log, 'utf8'));
-    await until(() => logLines(text()).some(isReport), WAIT_LIMIT_MS);
-    const lines = text().trim().split('\n');
-    expect(logLines(text())).toHaveLength(lines.length);
-    expect(logLines(text()).find(isReport)).toMatchObject({ lines: dropped });
-    expect(logLines(text()).filter(isRequest)).toHaveLength(REQUESTS + 1 - dropped);
-    expect(await stuck.stop()).toBe(0);
-    expect(logLines(text()).at(-1)).toMatchObject({ msg: 'stopped' });
-  });
-});

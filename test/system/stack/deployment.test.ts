@@ -1,7 +1,11 @@
 import { parseEnv } from 'node:util';
 import { load } from 'js-yaml';
 import { Settings } from '../../../src/platform/config/settings.js';
+import { createDatabase } from '../../harness/database/database.js';
+import { createOwner } from '../../harness/database/factories.js';
+import { ApiClient } from '../../harness/http/client.js';
 import { describeWithRedis, startRedis } from '../../harness/processes/redis.js';
+import { startBuiltService } from '../../harness/service/service.js';
 import { readComposeFile, readProjectFile } from '../../harness/stack/compose-file.js';
 
 // The files' own tools check them in .ci/run. These tests compare them with the service.
@@ -106,3 +110,32 @@ describeWithRedis('the redis command in docker-compose.yml', () => {
     }
   });
 });
+
+test.each(['deploy/alerts.yml', 'deploy/grafana/dashboards/service.json'])(
+  '%s uses metrics that a replica has, and each alert has its section of docs/operations.md',
+  async (file) => {
+    const database = await createDatabase();
+    const env = { DATABASE_URL: database.url, REDIS_URL: 'redis://127.0.0.1:1' };
+    const service = await startBuiltService(env);
+    const { key } = await createOwner(database);
+    expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+    const metrics = await service.metrics();
+    await service.stop();
+    await database.close();
+    const names = readProjectFile(file).match(
+      /\b(?:pets|http_server|db_client|nodejs|process)_\w+/g,
+    );
+    expect(names?.length).toBeGreaterThan(3);
+    const missing = names?.filter((name) => {
+      const family = name.replace(/_(?:bucket|count|sum)$/, '');
+      return ![name, family].some((each) => metrics.includes(`# TYPE ${each} `));
+    });
+    expect(missing).toEqual([]);
+    const alerts = Array.from(
+      readProjectFile(file).matchAll(/- alert: (\w+)/g),
+      ([, name]) => name,
+    );
+    const page = readProjectFile('docs/operations.md');
+    expect(alerts.filter((name) => !new RegExp(`^#+ ${name}$`, 'm').test(page))).toEqual([]);
+  },
+);
