@@ -52,10 +52,18 @@ export function countUpTo(max: number): (text: string) => number {
 const PLANS = Object.keys(PLAN_LIMITS) as Plan[];
 const CUSTOM = `--plan ${PLANS.filter((plan) => PLAN_LIMITS[plan] === null).join(' or ')}`;
 
-export interface PlanOptions {
+/** The options of all commands. Commander checks which of them a command has and requires. */
+export interface Options {
+  owner?: string;
   plan?: Plan;
   perMinute?: number;
   perDay?: number;
+  /** In milliseconds. */
+  expiresIn?: number;
+  /** In milliseconds. */
+  overlap?: number;
+  status?: string;
+  yes?: true;
 }
 
 /** Adds --plan, --per-minute and --per-day. Limits that do not match the plan are a usage error. */
@@ -68,7 +76,7 @@ export function addPlanOptions(command: Command, { required }: { required: boole
     .option('--per-minute <n>', `requests per minute, only with ${CUSTOM}`, limit)
     .option('--per-day <n>', `requests per day, only with ${CUSTOM}`, limit)
     .hook('preAction', () => {
-      const { plan, perMinute, perDay } = command.opts<PlanOptions>();
+      const { plan, perMinute, perDay } = command.opts<Options>();
       const isCustom = plan !== undefined && PLAN_LIMITS[plan] === null;
       if ([perMinute, perDay].every((value) => (value !== undefined) === isCustom)) return;
       command.error(`error: --per-minute and --per-day are required with, and require, ${CUSTOM}`);
@@ -76,6 +84,6 @@ export function addPlanOptions(command: Command, { required }: { required: boole
 }
 
 /** Returns the plan with the limits of the options. */
-export function storedPlan({ plan, perMinute, perDay }: PlanOptions & { plan: Plan }): StoredPlan {
+export function storedPlan({ plan, perMinute, perDay }: Options & { plan: Plan }): StoredPlan {
   return { plan, limitPerMinute: perMinute ?? null, limitPerDay: perDay ?? null };
 }

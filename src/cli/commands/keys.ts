@@ -10,10 +10,10 @@ import { confirm, YES_OPTION } from '../confirmation.js';
 import { readCounters } from '../counters.js';
 import {
   addPlanOptions,
+  type Options,
   parseDuration,
   parseId,
   parseOwner,
-  type PlanOptions,
   storedPlan,
 } from '../options.js';
 
@@ -21,56 +21,37 @@ const STATUSES = ['active', 'banned', 'expired', 'revoked', 'rotated'];
 const STORE_KEY = 'Store the key now. It is not shown again.';
 
 export function addKeysCommands(keys: Command): void {
-  const issue = addCommand(
-    keys,
-    'issue',
-    'issue an API key, and create its owner if necessary',
-    async (store, options: PlanOptions & { owner: string; expiresIn?: number }) => {
-      const { owner, plan, expiresIn } = options;
-      const newPlan = plan && storedPlan({ ...options, plan });
-      return [issuedJson(await store.keys.issue(owner, newPlan, expiresIn)), STORE_KEY];
-    },
-  )
-    .requiredOption('--owner <name>', 'the owner of the key', parseOwner)
+  const issue = addCommand(keys, 'issue', 'issue an API key', async (store, options: Options) => {
+    const { owner = '', plan, expiresIn } = options;
+    const newPlan = plan && storedPlan({ ...options, plan });
+    return [issuedJson(await store.keys.issue(owner, newPlan, expiresIn)), STORE_KEY];
+  })
+    .requiredOption('--owner <name>', 'the owner, created if it is new', parseOwner)
     .option('--expires-in <time>', 'lifetime, such as 90d (default: unlimited)', parseDuration);
   addPlanOptions(issue, { required: false });
 
-  addCommand(
-    keys,
-    'list',
-    'list API keys',
-    async (store, { owner, status }: { owner?: string; status?: string }) => {
-      const records = await store.keys.list(owner);
-      const { decisions, problem } = await readCounters(records.map(budgetKey));
-      const listed = records.map((key, index) => keyJson(key, decisions?.[index]));
-      const selected = listed.filter((key) => status === undefined || key.status === status);
-      return [selected, records.length > 0 ? problem : undefined];
-    },
-  )
+  addCommand(keys, 'list', 'list API keys', async (store, { owner, status }: Options) => {
+    const records = await store.keys.list(owner);
+    const { decisions, problem } = await readCounters(records.map(budgetKey));
+    const listed = records.map((key, index) => keyJson(key, decisions?.[index]));
+    const selected = listed.filter((key) => status === undefined || key.status === status);
+    return [selected, records.length > 0 ? problem : undefined];
+  })
     .option('--owner <name>', 'only keys of this owner', parseOwner)
     .addOption(new Option('--status <status>', 'only keys with this status').choices(STATUSES));
 
-  addCommand(
-    keys,
-    'rotate',
-    'replace an API key; it expires after the overlap',
-    async (store, id: bigint, { overlap }: { overlap?: number }) => [
-      issuedJson(await store.keys.rotate(id, overlap)),
-      STORE_KEY,
-    ],
-  )
+  addCommand(keys, 'rotate', 'replace an API key', async (store, id: bigint, options: Options) => [
+    issuedJson(await store.keys.rotate(id, options.overlap)),
+    STORE_KEY,
+  ])
     .argument('<id>', 'the id of the key to replace', parseId)
-    .option(
-      '--overlap <time>',
-      'how long both are valid, such as 7d (default: 24h)',
-      parseDuration,
-    );
+    .option('--overlap <time>', 'how long both are valid (default: 24h)', parseDuration);
 
   const revoke = addCommand(
     keys,
     'revoke',
     'revoke an API key, or all of an owner',
-    async (store, id: bigint | undefined, options: { owner?: string; yes?: true }) => {
+    async (store, id: bigint | undefined, options: Options) => {
       const { owner = '' } = options;
       const which = id
         ? `key ${id} of ${(await store.keys.inspect(id)).owner.name}`
@@ -93,18 +74,13 @@ export function addKeysCommands(keys: Command): void {
     keyJson(await store.keys.unban(id)),
   ]).argument('<id>', 'the id of the key', parseId);
 
-  addCommand(
-    keys,
-    'inspect',
-    'show the details of an API key',
-    async (store, keyOrId: bigint | string) => {
-      const key = await store.keys.inspect(keyOrId);
-      const { decisions, problem } = await readCounters([budgetKey(key)]);
-      const { id, firstKeyId, successorId } = key;
-      const lineage = { firstKeyId: firstKeyId ?? id, successorId };
-      return [{ ...keyJson(key, decisions?.[0]), ...limitsOf(key.owner), ...lineage }, problem];
-    },
-  ).argument('<key-or-id>', 'the key itself or its id', (text: string) =>
+  addCommand(keys, 'inspect', 'show an API key', async (store, keyOrId: bigint | string) => {
+    const key = await store.keys.inspect(keyOrId);
+    const { decisions, problem } = await readCounters([budgetKey(key)]);
+    const { id, firstKeyId, successorId } = key;
+    const lineage = { firstKeyId: firstKeyId ?? id, successorId };
+    return [{ ...keyJson(key, decisions?.[0]), ...limitsOf(key.owner), ...lineage }, problem];
+  }).argument('<key-or-id>', 'the key itself or its id', (text: string) =>
     /^\d+$/.test(text) ? parseId(text) : text,
   );
 }
