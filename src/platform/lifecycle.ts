@@ -30,13 +30,6 @@ const IDLE_CHECK_MS = 100;
 /** Connections to accept. With Node's default of 511, the system drops some of a burst. */
 const LISTEN_BACKLOG = 4_096;
 
-const REASONS: Readonly<Record<string, string>> = {
-  EACCES: 'this user has no permission to open it',
-  EADDRINUSE: 'it is in use; set another port',
-  EADDRNOTAVAIL: 'it is not an address of this computer',
-  ENOTFOUND: 'the name cannot be resolved',
-};
-
 /** Connections to a database that hangs do not close. Nor does a feature whose hook never ends. */
 const CLOSE_LIMIT_MS = 1_500;
 
@@ -165,12 +158,9 @@ async function listen(
   try {
     await once(server, 'listening');
   } catch (cause) {
-    const { code = '' } = cause as NodeJS.ErrnoException;
-    const isPort = code === 'EACCES' || code === 'EADDRINUSE';
-    const problem = isPort
-      ? `PORT: cannot listen on port ${port}`
-      : `HOST: cannot listen on ${host}`;
-    throw new StartError(`${prefix}${problem} (${REASONS[code] ?? code})`, { cause });
+    const { code = '', message } = cause as NodeJS.ErrnoException;
+    const setting = ['EACCES', 'EADDRINUSE'].includes(code) ? 'PORT' : 'HOST';
+    throw new StartError(`${prefix}${setting}: ${message}`, { cause });
   }
 }
 

@@ -43,12 +43,12 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
   [
     'PORT in use',
     () => ({ PORT: String(takenPort) }),
-    /^PORT: cannot listen on port \d+ \(it is in use; set another port\)$/,
+    /^PORT: listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+$/,
   ],
   [
     'HOST of another machine',
     () => ({ HOST: '192.0.2.1' }),
-    /^HOST: cannot listen on 192\.0\.2\.1 \(it is not an address of this computer\)$/,
+    /^HOST: listen EADDRNOTAVAIL: address not available 192\.0\.2\.1$/,
   ],
   [
     'a database that rejects connections',
