@@ -11,11 +11,7 @@ import { requestOf } from '../http/request/request-context.js';
 /** The metadata key of handlers with a parameter `@IdempotencyKey()`. */
 export const ACCEPTS_KEY = 'accepts-idempotency-key';
 
-const PassKey = createParamDecorator(
-  (_data: unknown, context: ExecutionContext) => requestOf(context).idempotencyKey,
-);
-
-const acceptKey = applyDecorators(
+const accept = applyDecorators(
   SetMetadata(ACCEPTS_KEY, true),
   ApiHeader(REQUEST_HEADERS.idempotencyKey),
 );
@@ -24,8 +20,10 @@ const acceptKey = applyDecorators(
  * Passes the `Idempotency-Key` to a handler, undefined without the header, and describes the header
  * in the interface description. With a key, the handler returns the result of `Idempotency.once`.
  */
-export const IdempotencyKey = (): ParameterDecorator => (controller, method, index) => {
-  const name = method as string;
-  PassKey()(controller, name, index);
-  acceptKey(controller, name, Object.getOwnPropertyDescriptor(controller, name));
-};
+export const IdempotencyKey = createParamDecorator(
+  (_data: unknown, context: ExecutionContext) => requestOf(context).idempotencyKey,
+  [
+    (controller, name = '') =>
+      accept(controller, name, Object.getOwnPropertyDescriptor(controller, name)),
+  ],
+);

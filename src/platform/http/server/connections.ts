@@ -98,8 +98,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
     if (connection.response) {
       this.closed.pipelined_requests++;
       ignoreInput(request);
-      lingerAfterResponse(connection.response);
-      return;
+      return lingerAfterResponse(connection.response);
     }
     connection.response = response;
     this.idle.delete(connection);
@@ -144,10 +143,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
       remoteAddress !== '' &&
       this.makeRoom('connections_per_address', sameAddress.size, maxOfAddress, sameAddress) &&
       this.makeRoom('connections', this.size, this.maxConnections, this.idleFirst());
-    if (!hasRoom) {
-      socket.destroy();
-      return;
-    }
+    if (!hasRoom) return void socket.destroy();
     const connection: Connection = { socket, address, response: undefined };
     this.bySocket.set(socket, connection);
     this.byAddress.set(address, sameAddress.add(connection));
