@@ -108,15 +108,13 @@ test.each([
   expect(await metric(service, 'pets_shed_total{bound="connections"}')).toBe(0);
 });
 
-test.each(['1', '127.0.0.3, 10.0.0.0/8'])(
-  'TRUST_PROXY=%s: a trusted proxy has no limit per address',
-  async (TRUST_PROXY) => {
-    const service = await start({ MAX_CONNECTIONS_PER_ADDRESS: '10', TRUST_PROXY });
-    const proxied = await openMany(50, service.port, '127.0.0.3');
-    await untilMetric(service, 'pets_connections', (value) => value >= 50);
-    expect(stillOpen(proxied)).toBe(50);
-  },
-);
+test('TRUST_PROXY › a trusted proxy has no limit per address', async () => {
+  const TRUST_PROXY = '127.0.0.3, 10.0.0.0/8';
+  const service = await start({ MAX_CONNECTIONS_PER_ADDRESS: '10', TRUST_PROXY });
+  const proxied = await openMany(50, service.port, '127.0.0.3');
+  await untilMetric(service, 'pets_connections', (value) => value >= 50);
+  expect(stillOpen(proxied)).toBe(50);
+});
 
 test('with a low limit of open files, 900 incomplete requests do not stop the service', async () => {
   // Through a shell, because a process inherits the limit.

@@ -1,9 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { buffer } from 'node:stream/consumers';
-import { gunzipSync } from 'node:zlib';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
@@ -37,23 +33,6 @@ it.each([...FILES, ...PAGES])('GET %s › 200 without an API key, as %s', async 
   expectRateLimitHeaders(response);
   const { status, text } = await send(service, path, { method: 'HEAD' });
   expect([status, text]).toEqual([200, '']);
-});
-
-it.each(FILES)('GET %s › compressed with gzip', async (path) => {
-  const request = httpRequest({ host: '127.0.0.1', port: service.port, path }).end();
-  const [response] = (await once(request, 'response')) as [IncomingMessage];
-  expect(response.headers).toMatchObject({ 'content-encoding': 'gzip' });
-  const content = gunzipSync(await buffer(response));
-  expect(content.length).toBeGreaterThan(0);
-  if (path !== BUNDLE) return;
-  const file = require.resolve('swagger-ui-dist/swagger-ui-bundle.js');
-  expect(content.equals(readFileSync(file))).toBe(true);
-});
-
-it.each(['/openapi.json', '/openapi.yaml'])('GET %s › 304 if unchanged', async (path) => {
-  const { headers } = await send(service, path);
-  const unchanged = { headers: { 'If-None-Match': headers.etag ?? '' } };
-  expect(await send(service, path, unchanged)).toMatchObject({ status: 304, text: '' });
 });
 
 it.each([

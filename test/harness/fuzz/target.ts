@@ -83,10 +83,7 @@ export class Target {
 
   private check(request: FuzzRequest, response: ApiResponse): void {
     this.checkCount(response);
-    const operation = this.operationOf(request);
-    const described =
-      (operation === undefined ? undefined : this.described(operation, response)) ??
-      this.general(response.status);
+    const described = this.described(request, response);
     if (response.status >= 400 && request.method !== 'HEAD') checkError(response);
     if (described === undefined) {
       expect([response.status, request.method]).toEqual([204, 'OPTIONS']);
@@ -95,19 +92,16 @@ export class Target {
     }
   }
 
-  /** Returns the documented response of an operation for a status. */
-  private described(operation: string, { status, json }: ApiResponse): ResponseObject | undefined {
+  /** Returns the documented response to a request: that of its operation, or a general one. */
+  private described(request: FuzzRequest, response: ApiResponse): ResponseObject | undefined {
+    const { status, json } = response;
     // A path that cannot be decoded matches no operation.
-    if (status === 404 && json?.code === 'route_not_found') return undefined;
-    const { responses } = this.description.operation(operation);
-    return status in responses ? this.description.response(operation, status) : undefined;
-  }
-
-  private general(status: number): ResponseObject | undefined {
-    const name = GENERAL[status];
-    return name === undefined
-      ? undefined
-      : (this.description.resolve(`#/components/responses/${name}`) as ResponseObject);
+    const operation = json?.code === 'route_not_found' ? undefined : this.operationOf(request);
+    if (operation !== undefined && status in this.description.operation(operation).responses) {
+      return this.description.response(operation, status);
+    }
+    const ref = `#/components/responses/${GENERAL[status]}`;
+    return status in GENERAL ? (this.description.resolve(ref) as ResponseObject) : undefined;
   }
 
   /** Every request is counted exactly once, for the owner or for the address. */
@@ -138,12 +132,13 @@ export class Target {
   private async exchange(request: FuzzRequest): Promise<ApiResponse> {
     this.connection ??= await RawConnection.open(this.service);
     this.connection.write(bytesOf(request));
-    const raw = await this.connection.response({ hasBody: hasBody(request) });
+    const hasBody = request.method !== 'HEAD';
+    const raw = await this.connection.response({ hasBody });
     if (raw.headers['connection'] === 'close') {
       this.connection.close();
       this.connection = undefined;
     }
-    return asResponse(raw, hasBody(request));
+    return asResponse(raw, hasBody);
   }
 }
 
@@ -153,10 +148,6 @@ export class Target {
 export function isPublic({ method, target }: FuzzRequest): boolean {
   const [path = ''] = target.split('?');
   return ['GET', 'HEAD'].includes(method) && PUBLIC_PATHS.includes(path) && !target.includes('#');
-}
-
-function hasBody({ method }: FuzzRequest): boolean {
-  return method !== 'HEAD';
 }
 
 /** Expects an Error body whose code has this status. */

@@ -6,11 +6,11 @@ const POLL_MS = 20;
 export async function until(
   condition: () => boolean | Promise<boolean>,
   limitMs = 10_000,
+  what = String(condition),
 ): Promise<void> {
   const deadline = performance.now() + limitMs;
   while (!(await condition())) {
-    if (performance.now() > deadline)
-      throw new Error(`not within ${limitMs} ms: ${String(condition)}`);
+    if (performance.now() > deadline) throw new Error(`not within ${limitMs} ms: ${what}`);
     await sleep(POLL_MS);
   }
 }

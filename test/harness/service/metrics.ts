@@ -1,9 +1,9 @@
 import { send } from '../http/client.js';
 import { closeConnections } from '../http/raw-connection.js';
+import { until } from '../run/until.js';
 import type { LogLine } from './output.js';
 
 const PATIENCE_MS = 25_000;
-const POLL_MS = 50;
 
 /** What clients hold. When all have disconnected, these are 0. */
 const HELD = [
@@ -44,14 +44,11 @@ export async function expectNothingHeld(
   metrics: () => Promise<string>,
 ): Promise<void> {
   closeConnections(port);
-  const deadline = performance.now() + PATIENCE_MS;
-  for (;;) {
+  const holdsNothing = async (): Promise<boolean> => {
     const text = await metrics();
-    const held = HELD.filter((series) => valueOf(text, series) !== 0);
-    if (held.length === 0) return;
-    if (performance.now() > deadline) throw new Error(`The service still holds ${held.join(', ')}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
+    return HELD.every((series) => valueOf(text, series) === 0);
+  };
+  await until(holdsNothing, PATIENCE_MS, `${HELD.join(', ')} are 0`);
 }
 
 /**
@@ -64,11 +61,6 @@ export async function untilMetric(
   series: string,
   condition: (value: number) => boolean,
 ): Promise<void> {
-  const deadline = performance.now() + PATIENCE_MS;
-  for (;;) {
-    const value = await metric(service, series);
-    if (condition(value)) return;
-    if (performance.now() > deadline) throw new Error(`${series} stays at ${value}`);
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
+  const holds = async (): Promise<boolean> => condition(await metric(service, series));
+  await until(holds, PATIENCE_MS, `${series}: ${String(condition)}`);
 }
