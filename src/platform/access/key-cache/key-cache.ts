@@ -11,7 +11,10 @@ const REFRESH_AFTER_MS = 2_000;
 const MAX_AGE_MS = 4_000;
 /** While the database is unreachable, the last known state may be used until this age. */
 const MAX_AGE_UNREACHABLE_MS = 600_000;
-/** How long requests do not wait for a lookup after the database was unreachable. */
+/**
+ * How long requests do not wait for a lookup after the database was unreachable. Longer than a lookup
+ * from before takes to fail, and short enough that changes take effect within five seconds.
+ */
 const DOWN_FOR_MS = 3_000;
 
 /** A result of a lookup is as old as the lookup. `startedAtMs` is on the monotonic clock. */
@@ -28,7 +31,7 @@ interface Lookup<Result> {
 export class KeyCache {
   private readonly entries = new Map<string, Lookup<KeyState>>();
   private readonly lookups = new Map<string, Lookup<Promise<KeyState | null>>>();
-  /** When the database was unreachable, on the monotonic clock, unless a lookup has succeeded since. */
+  /** When the database was last unreachable, on the monotonic clock. */
   private downAtMs = -Infinity;
   /** Cache hits, queries, and uses of older states while the database was unreachable. */
   readonly statistics = { hits: 0, queries: 0, stale: 0 };
@@ -71,8 +74,7 @@ export class KeyCache {
       try {
         return await lookup;
       } catch (error) {
-        if (!entry || (await this.database.state()) !== 'down') throw error;
-        this.downAtMs = this.clock.monotonicMs();
+        if (!entry || !(await this.isDown())) throw error;
       }
     }
     if (!entry || this.clock.monotonicMs() - entry.startedAtMs > MAX_AGE_UNREACHABLE_MS)
@@ -90,15 +92,24 @@ export class KeyCache {
     const lookup = { startedAtMs, result: this.repository.findByHash(hash) };
     this.lookups.set(hash, lookup);
     const end = (key?: KeyState | null): void => {
-      if (key !== undefined) this.downAtMs = -Infinity;
       // A later lookup has replaced this one.
       if (this.lookups.get(hash) !== lookup) return;
       this.lookups.delete(hash);
       if (key !== undefined) this.store(hash, startedAtMs, key);
     };
     // Handles the error even if no request waits for the result.
-    lookup.result.then(end, () => end());
+    lookup.result.then(end, () => {
+      end();
+      void this.isDown();
+    });
     return lookup.result;
+  }
+
+  /** Whether the database does not respond. Called after a lookup has failed. */
+  private async isDown(): Promise<boolean> {
+    const isDown = (await this.database.state()) === 'down';
+    if (isDown) this.downAtMs = this.clock.monotonicMs();
+    return isDown;
   }
 
   private store(hash: string, startedAtMs: number, key: KeyState | null): void {
