@@ -1,12 +1,10 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resultOf } from '../harness/processes/command.js';
 import { ProjectCopy } from '../harness/processes/project-copy.js';
 import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
-
-const ROOT = join(__dirname, '../..');
 
 /** A copy, because other tests run in this project's folder at the same time. */
 let project: ProjectCopy;
@@ -15,8 +13,6 @@ let envFile: string;
 beforeAll(() => {
   project = new ProjectCopy();
   envFile = project.path('.env');
-  const example = readFileSync(join(ROOT, '.env.example'), 'utf8');
-  writeFileSync(`${envFile}.example`, `${example}\n# TOYS_CATALOGUE=plush\n`);
 });
 
 afterEach(() => rmSync(envFile, { recursive: true, force: true }));
@@ -70,18 +66,4 @@ test.each<[title: string, 'start' | 'cli', env: Environment, file: string | null
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(line) });
   if (line !== UNREACHABLE) return;
   expect(line.exec(stderr)?.[1]).toBe('DATABASE_URL' in env ? 'environment' : 'file');
-});
-
-test.each<[text: string, unlisted: string]>([
-  ['PORTS=1\nDSN=x', ': .env.example does not list DSN, PORTS'],
-  ['TOYS_CATALOGUE=x\nREDIS_URL_FILE=\nGRAFANA_PASSWORD=', ''],
-])('.env with %j › one line with the names that .env.example does not list', async (text, line) => {
-  writeFileSync(envFile, `LOG_LEVEL=loud\n${text}\n`);
-  const { code, stderr } = await runScript('start');
-  const [invalid] = stderr.split('\n').slice(-2);
-  expect(invalid).toMatch(/^LOG_LEVEL is invalid/);
-  expect({ code, stderr }).toEqual({
-    code: 1,
-    stderr: `${line && `${envFile}${line}\n`}${invalid}\n`,
-  });
 });

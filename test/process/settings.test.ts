@@ -225,13 +225,6 @@ describe('a secret from a file', () => {
     expect(new Settings({ REDIS_URL_FILE: path }).redis?.urls).toEqual(['redis://:secret@redis']);
   });
 
-  test('that contains no address is rejected without showing its content', () => {
-    writeFileSync(path, 'secret');
-    expect(rejectionOf({ DATABASE_URL_FILE: path })).toMatch(
-      /^DATABASE_URL_FILE is invalid: expected an address (?!.*secret)/,
-    );
-  });
-
   test.each(['DATABASE_URL', 'DATABASE_PASSWORD', 'REDIS_URL', 'REDIS_CA'])(
     'that is empty or cannot be read is rejected: %s_FILE',
     (name) => {

@@ -66,18 +66,6 @@ describeWithRedisClock('counters in Redis', () => {
     expect(await redis.client.exists(key())).toBe(0);
   });
 
-  it('delete ended lineages while new ones are added', async () => {
-    const { storage, setClock } = await create();
-    for (let index = 0; index < 300; index++)
-      await storage.decide(banned(`old ${index}`), 'consume');
-    setClock(START_MS + MINUTE_MS);
-    for (let index = 0; index < 300; index++)
-      await storage.decide(banned(`new ${index}`), 'consume');
-    const names = await redis.client.hkeys(key());
-    expect(names.filter((name) => name.startsWith('ban:new')).length).toBeGreaterThan(298);
-    expect(names.filter((name) => name.startsWith('ban:old')).length).toBeLessThan(30);
-  });
-
   it('use one Redis key and slot per budget, with REDIS_PREFIX', async () => {
     const { storage } = await create();
     await storage.decide(banned('a'), 'consume');

@@ -1,6 +1,5 @@
 // @ts-check
 // What the tests of the schema ask of the built service, over the process channel:
-//   differences   the statements by which TypeORM would bring the database to the entities, and back
 //   ownIndexes    the names of the indexes that only migrations create
 //   synchronize   makes the schema of an empty database from the entities alone
 //   migrate       the names of the migrations that it ran
@@ -18,11 +17,6 @@ import { migrate } from '#dist/platform/database/schema/migrate.js';
 
 /** @type {Record<string, (location: DatabaseLocation, settings: DatabaseSettings) => Promise<unknown>>} */
 const commands = {
-  differences: (location, settings) =>
-    withEntities(location, settings, async (dataSource) => {
-      const { upQueries, downQueries } = await dataSource.driver.createSchemaBuilder().log();
-      return [...upQueries, ...downQueries].map(({ query }) => query);
-    }),
   ownIndexes: (location, settings) =>
     withEntities(location, settings, (dataSource) =>
       Promise.resolve(

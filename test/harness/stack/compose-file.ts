@@ -2,21 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CORE_SCHEMA, load, mergeTag } from 'js-yaml';
 
-/** The properties of a service in docker-compose.yml that tests use. */
-export interface ComposeService {
-  command?: string[];
-  environment?: Record<string, string | number>;
-  ports?: string[];
-  networks: string[];
-  volumes?: unknown[];
-  healthcheck?: { test: string[] };
-  deploy: { resources: { limits: Record<string, string | number> } };
-  stop_grace_period?: string;
-}
-
+/** The properties in docker-compose.yml that tests use. */
 interface ComposeFile {
-  services: Record<string, ComposeService>;
-  networks: Record<string, { internal?: boolean } | null>;
+  services: Record<
+    string,
+    { environment?: Record<string, string | number>; stop_grace_period?: string }
+  >;
 }
 
 /** Reads a file of the repository. */

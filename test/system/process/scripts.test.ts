@@ -18,7 +18,6 @@ import { ProjectCopy } from '../../harness/processes/project-copy.js';
 import { type Environment, inheritedEnvironment } from '../../harness/service/service.js';
 
 const ROOT = resolve(__dirname, '../../..');
-const SCRIPTS = join(ROOT, 'scripts');
 /** Without `dist` and `node_modules`. */
 const COPIED = ['src', 'scripts', 'package.json', 'package-lock.json', 'nest-cli.json'];
 const COPIED_CONFIGURATION = ['tsconfig.json', 'tsconfig.build.json'];
@@ -48,22 +47,6 @@ function run(cwd: string, ...args: string[]) {
   const env = { ...inheritedEnvironment(), LOG_LEVEL: 'loud' };
   return spawnSync(process.execPath, args, { cwd, env, encoding: 'utf8' });
 }
-
-test.each([
-  ['20.18.3', false],
-  ['22.11.0', false],
-  ['20.19.0', true],
-  ['24.0.0', true],
-])('npm start on Node.js %s › supported: %s', (version, isSupported) => {
-  const check = JSON.stringify(join(SCRIPTS, 'check-installation.cjs'));
-  const program = `Object.defineProperty(process.versions, 'node', { value: '${version}' }); require(${check})`;
-  const { status, stderr } = spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' });
-  const line = `Node.js ${version} is not supported. Install Node.js 24 (LTS), or at least 20.19 or 22.12.\n`;
-  expect({ status, stderr }).toEqual({
-    status: isSupported ? 0 : 1,
-    stderr: isSupported ? '' : line,
-  });
-});
 
 const PACKAGES_ARE_MISSING = 'Packages are missing. Run `npm ci`.\n';
 

@@ -4,13 +4,12 @@ import { Settings } from '../../../src/platform/config/settings.js';
 import { createDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { ApiClient } from '../../harness/http/client.js';
-import { describeWithRedis, startRedis } from '../../harness/processes/redis.js';
 import { startBuiltService } from '../../harness/service/service.js';
 import { readComposeFile, readProjectFile } from '../../harness/stack/compose-file.js';
 
 // The files' own tools check them in .ci/run. These tests compare them with the service.
 
-const { services, networks } = readComposeFile();
+const { services } = readComposeFile();
 const secondsIn = (text = ''): number => Number(/(\d+)s/.exec(text)?.[1]);
 
 /** Returns the default of a variable in haproxy.cfg. */
@@ -70,45 +69,11 @@ test.each(EXAMPLES)('%s gives a replica valid settings, and time to stop', (_, g
   expect(stop * 1000).toBeGreaterThan(server.shutdownDelayMs + server.shutdownGraceMs);
 });
 
-test('docker-compose.yml gives each container limits, no rights, and ports of this machine only', () => {
-  for (const service of Object.values(services)) {
-    expect(service).toMatchObject({
-      read_only: true,
-      cap_drop: ['ALL'],
-      deploy: { resources: { limits: { memory: expect.any(String), pids: expect.any(Number) } } },
-    });
-    const ports = service.ports ?? [];
-    expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
-    const open = service.networks.filter((network) => !networks[network]?.internal);
-    expect(open).toHaveLength(ports.length === 0 ? 0 : 1);
-  }
-});
-
 test('deploy/haproxy.cfg sends a replica more requests than it admits, and waits longer than it takes', () => {
   const { bounds, database } = new Settings({});
   expect(Number(preset('REQUESTS_PER_REPLICA'))).toBeGreaterThan(bounds.maxRequestsInProgress);
   const longestMs = database.poolWaitMs + database.statementTimeoutMs + 500;
   expect(secondsIn(preset('RESPONSE_TIMEOUT')) * 1000).toBeGreaterThan(longestMs);
-});
-
-describeWithRedis('the redis command in docker-compose.yml', () => {
-  test('never evicts, uses half of the container’s memory, and preserves counters during a restart', async () => {
-    const { command, deploy } = services['redis']!;
-    const redis = await startRedis({ args: command!.slice(1) });
-    try {
-      const configured = async (name: string): Promise<string | undefined> =>
-        ((await redis.client.config('GET', name)) as string[])[1];
-      expect(await configured('maxmemory-policy')).toBe('noeviction');
-      const mebibytes = Number(await configured('maxmemory')) / 1_048_576;
-      expect(deploy.resources.limits['memory']).toBe(`${2 * mebibytes}M`);
-      await redis.client.set('count', 7);
-      await redis.signal('SIGKILL');
-      await redis.start();
-      expect(await redis.client.get('count')).toBe('7');
-    } finally {
-      await redis.close();
-    }
-  });
 });
 
 test.each(['deploy/alerts.yml', 'deploy/grafana/dashboards/service.json'])(

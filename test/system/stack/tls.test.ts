@@ -1,11 +1,9 @@
 import { chownSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDatabase } from '../../harness/database/database.js';
 import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
 import { PostgresServer, USER } from '../../harness/database/postgres-server.js';
 import { createCertificate, hasOpenssl } from '../../harness/processes/certificate.js';
-import { describeWithRedis, type RedisServer, startRedis } from '../../harness/processes/redis.js';
 import { spawnBuiltService, startBuiltService } from '../../harness/service/service.js';
 
 const programs = findPostgresPrograms();
@@ -77,23 +75,5 @@ async function failureOf(environment: Record<string, string>): Promise<string> {
     } finally {
       await plain.remove();
     }
-  });
-});
-
-(hasOpenssl ? describeWithRedis : describe.skip)('REDIS_URL with TLS', () => {
-  let redis: RedisServer;
-
-  beforeAll(async () => {
-    redis = await startRedis({ tls: files });
-  });
-  afterAll(() => redis.close());
-
-  test('the log says why a certificate does not fit', async () => {
-    const database = await createDatabase();
-    const REDIS_URL = `rediss://127.0.0.1:${redis.port}`;
-    const service = await startBuiltService({ DATABASE_URL: database.url, REDIS_URL });
-    await service.waitForLog(({ err }) => JSON.stringify(err ?? '').includes('self-signed'));
-    await service.stop();
-    await database.close();
   });
 });
