@@ -143,15 +143,4 @@ describe('an event of POST /v1/orders', () => {
     await startBoth();
     await waitForState(id, { attempts: 2, audits: 1, waiting: 0 });
   });
-
-  it('is handled while the events of another handler wait for one that hangs', async () => {
-    const ids = Array.from({ length: 20 }, newId);
-    await Promise.all(ids.map((id) => post({ id, mode: 'hang' })));
-    const slow = `handler = 'OrderHandlers.handle' AND payload::json ->> 'mode' = 'hang'`;
-    for (const id of ids) await waitForState(id, { audits: 1 });
-    const left = await database.query<{ attempts: number }>(
-      `DELETE FROM outbox_events WHERE ${slow} RETURNING attempts`,
-    );
-    expect(left.filter(({ attempts }) => attempts === 0).length).toBeGreaterThan(5);
-  });
 });

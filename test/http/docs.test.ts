@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
@@ -75,38 +73,13 @@ it('GET /docs › loads files of this origin only, and its policy forbids others
   expect(text).not.toMatch(/aas_|demo/);
 });
 
-describe('requests for the documentation', () => {
-  const limited = (env: Record<string, string>) =>
-    startService({ database: service.database, env });
-
-  it('are counted for the client address: 429 over its limit', async () => {
-    const one = await limited({ ANONYMOUS_REQUESTS_PER_MINUTE: String(PATHS.length) });
-    for (const path of PATHS) expect((await send(one, path)).status).toBeLessThan(400);
-    for (const path of PATHS) expectError(await send(one, path), 429, 'rate_limit_exceeded');
-    expect((await send(one, '/health/live')).status).toBe(200);
-    await one.close();
-  });
-
-  it('on many connections whose clients do not read get the file only as often as the limit allows', async () => {
-    const twenty = await limited({ ANONYMOUS_REQUESTS_PER_MINUTE: '20' });
-    const sockets = Array.from({ length: 60 }, () => {
-      const socket = connect({ host: '127.0.0.1', port: twenty.port });
-      socket.write(`GET ${BUNDLE} HTTP/1.1\r\nHost: x\r\n\r\n`);
-      return socket;
-    });
-    const heads = await Promise.all(
-      sockets.map(async (socket) => {
-        const [chunk] = (await once(socket, 'data')) as [Buffer];
-        socket.pause();
-        return chunk.toString('latin1', 9, 12);
-      }),
-    );
-    expect([heads.filter((status) => status === '200').length, heads.length]).toEqual([20, 60]);
-    expect(new Set(heads)).toEqual(new Set(['200', '429']));
-    expect((await send(twenty, '/health/live')).status).toBe(200);
-    sockets.forEach((socket) => socket.destroy());
-    await twenty.close();
-  });
+it('requests for the documentation are counted for the client address: 429 over its limit', async () => {
+  const env = { ANONYMOUS_REQUESTS_PER_MINUTE: String(PATHS.length) };
+  const limited = await startService({ database: service.database, env });
+  for (const path of PATHS) expect((await send(limited, path)).status).toBeLessThan(400);
+  for (const path of PATHS) expectError(await send(limited, path), 429, 'rate_limit_exceeded');
+  expect((await send(limited, '/health/live')).status).toBe(200);
+  await limited.close();
 });
 
 it('with DOCS=false, their paths › 404 without an API key, counted', async () => {

@@ -3,7 +3,7 @@ import { useStore } from '../harness/http/store.js';
 
 const store = useStore({ features: 'enhancers', env: { ANONYMOUS_REQUESTS_PER_MINUTE: '2' } });
 
-describe('APP_GUARD, APP_INTERCEPTOR, APP_PIPE and APP_FILTER of a feature', () => {
+describe('APP_GUARD and APP_INTERCEPTOR of a feature', () => {
   it('are global: every route passes the interceptor, and the promises of the store hold', async () => {
     const pet = { name: 'Frank', categoryId: 1, status: 'available' };
     const responses = [
@@ -31,15 +31,6 @@ describe('APP_GUARD, APP_INTERCEPTOR, APP_PIPE and APP_FILTER of a feature', () 
       expectError(await store.anonymous.get(path, stop), 401, 'missing_api_key');
     }
     expectError(await store.anonymous.get('/v1/wares/a', stop), 429, 'rate_limit_exceeded');
-  });
-
-  it('filter › sends a response for its exceptions, the platform for all others', async () => {
-    const teapot = await store.api.get('/v1/wares/teapot');
-    expect([teapot.status, teapot.json]).toEqual([418, { caught: true }]);
-    const conflict = await store.api.get('/v1/wares/conflict');
-    expect(expectError(conflict, 409, 'conflict')).toBe('The pipe rejects it.');
-    expectError(await store.api.get('/v1/pets/0'), 404, 'pet_not_found');
-    expectError(await store.api.get('/v1/nope'), 404, 'route_not_found');
   });
 });
 

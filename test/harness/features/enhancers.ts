@@ -1,23 +1,18 @@
-// An AppModule with a guard, an interceptor, a pipe, a filter and middleware, as in the documentation of NestJS, and a
+// An AppModule with a guard, an interceptor and middleware, as in the documentation of NestJS, and a
 // service that logs.
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  type ArgumentsHost,
-  Catch,
-  ConflictException,
   Controller,
-  type ExceptionFilter,
   type ExecutionContext,
   ForbiddenException,
   Get,
-  ImATeapotException,
   Logger,
   type MiddlewareConsumer,
   Module,
   Param,
   type NestInterceptor,
 } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_INTERCEPTOR, APP_PIPE } from '@nestjs/core';
+import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
 import { EntityManager } from 'typeorm';
 import { PipelinedStatements } from '#dist/platform/database/pipelining/pipelined-statements.js';
@@ -58,20 +53,6 @@ const interceptor: NestInterceptor = {
     return next.handle();
   },
 };
-const pipe = {
-  transform(value: unknown) {
-    if (value === 'conflict') throw new ConflictException('The pipe rejects it.');
-    if (value === 'teapot') throw new ImATeapotException('No coffee.');
-    return value;
-  },
-};
-@Catch(ImATeapotException)
-class TeapotFilter implements ExceptionFilter {
-  catch(_exception: unknown, host: ArgumentsHost) {
-    host.switchToHttp().getResponse<Response>().status(418).json({ caught: true });
-  }
-}
-
 function middleware(request: Request, response: Response, next: NextFunction): void {
   const rejection = request.headers['x-reject'];
   if (rejection === 'exception') throw new ForbiddenException('Not from here.');
@@ -86,8 +67,6 @@ function middleware(request: Request, response: Response, next: NextFunction): v
   providers: [
     { provide: APP_GUARD, useValue: guard },
     { provide: APP_INTERCEPTOR, useValue: interceptor },
-    { provide: APP_PIPE, useValue: pipe },
-    { provide: APP_FILTER, useClass: TeapotFilter },
   ],
 })
 class WaresFeature {
