@@ -80,12 +80,6 @@ export class Chromium {
     this.listeners.set(event, [...(this.listeners.get(event) ?? []), listener]);
   }
 
-  /** Sets the size of the page, in pixels. Below 500 the page is that of a phone. */
-  async resize(width: number, height: number): Promise<void> {
-    const metrics = { width, height, deviceScaleFactor: 1, mobile: width < 500 };
-    await this.call('Emulation.setDeviceMetricsOverride', metrics);
-  }
-
   /** Opens an address, and waits until the page is loaded. */
   async open(url: string): Promise<void> {
     const loaded = new Promise<void>((resolve) => this.on('Page.loadEventFired', () => resolve()));

@@ -12,7 +12,7 @@ interface TerminalResult {
   code: number | null;
   /** Everything that the terminal showed: standard error and the echo of what was typed. */
   screen: string;
-  /** Standard output, if it goes to a file. */
+  /** Standard output, which goes to a file. */
   stdout: string;
 }
 
@@ -20,28 +20,22 @@ interface TerminalResult {
  * Runs a command on a terminal (util-linux's `script`).
  *
  * @param keys to type when the command asks for confirmation
- * @param options `showOutput`: standard output is the terminal too
  */
 export async function runInTerminal(
   cli: Cli,
   args: readonly string[],
   keys: string,
-  { showOutput = false } = {},
 ): Promise<TerminalResult> {
   const folder = mkdtempSync(join(tmpdir(), 'terminal-'));
   try {
     const output = join(folder, 'stdout');
     const command = [process.execPath, PROGRAM, ...args].map((word) => `'${word}'`).join(' ');
-    const child = spawn(
-      'script',
-      ['-qec', showOutput ? command : `${command} >'${output}'`, '/dev/null'],
-      {
-        // Outlives no test.
-        timeout: LIMIT_MS,
-        stdio: ['pipe', 'pipe', 'inherit'],
-        env: { ...inheritedEnvironment(), ...cli.env },
-      },
-    );
+    const child = spawn('script', ['-qec', `${command} >'${output}'`, '/dev/null'], {
+      // Outlives no test.
+      timeout: LIMIT_MS,
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...inheritedEnvironment(), ...cli.env },
+    });
     let screen = '';
     let asked = false;
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -54,7 +48,7 @@ export async function runInTerminal(
     return {
       code,
       screen: screen.replaceAll('\r', ''),
-      stdout: showOutput ? '' : readFileSync(output, 'utf8'),
+      stdout: readFileSync(output, 'utf8'),
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });

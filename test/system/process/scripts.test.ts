@@ -1,16 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  appendFileSync,
-  cpSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { freePort } from '../../harness/processes/free-port.js';
@@ -18,46 +9,15 @@ import { ProjectCopy } from '../../harness/processes/project-copy.js';
 import { type Environment, inheritedEnvironment } from '../../harness/service/service.js';
 
 const ROOT = resolve(__dirname, '../../..');
-/** Without `dist` and `node_modules`. */
-const COPIED = ['src', 'scripts', 'package.json', 'package-lock.json', 'nest-cli.json'];
-const COPIED_CONFIGURATION = ['tsconfig.json', 'tsconfig.build.json'];
 
-let folder: string | undefined;
 let project: ProjectCopy | undefined;
 let service: ChildProcess | undefined;
 
 afterEach(async () => {
   if (service?.kill('SIGTERM')) await once(service, 'exit');
   project?.remove();
-  if (folder !== undefined) rmSync(dirname(folder), { recursive: true, force: true });
-  [service, project, folder] = [undefined, undefined, undefined];
+  [service, project] = [undefined, undefined];
 });
-
-/** Returns the folder of a copy for which Node does not find the packages of this project. */
-function copyOutsideOfTheProject(name: string): string {
-  const copy = join(mkdtempSync(join(tmpdir(), 'pets-copy-')), name);
-  for (const file of [...COPIED, ...COPIED_CONFIGURATION]) {
-    cpSync(join(ROOT, file), join(copy, file), { recursive: true });
-  }
-  return copy;
-}
-
-/** Runs Node.js in a folder. The service would reject this LOG_LEVEL. */
-function run(cwd: string, ...args: string[]) {
-  const env = { ...inheritedEnvironment(), LOG_LEVEL: 'loud' };
-  return spawnSync(process.execPath, args, { cwd, env, encoding: 'utf8' });
-}
-
-const PACKAGES_ARE_MISSING = 'Packages are missing. Run `npm ci`.\n';
-
-test.each([['start'], ['cli'], ['dev']])(
-  'scripts/%s.mjs › one line with the remedy before the first npm ci',
-  (script) => {
-    folder = copyOutsideOfTheProject('without packages');
-    const { status, stderr } = run(folder, `scripts/${script}.mjs`);
-    expect({ status, stderr }).toEqual({ status: 1, stderr: PACKAGES_ARE_MISSING });
-  },
-);
 
 test('npx pets › runs a command without an earlier build', () => {
   project = new ProjectCopy();

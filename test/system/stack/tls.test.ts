@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { findPostgresPrograms } from '../../harness/database/postgres-programs.js';
 import { PostgresServer, USER } from '../../harness/database/postgres-server.js';
 import { createCertificate, hasOpenssl } from '../../harness/processes/certificate.js';
-import { spawnBuiltService, startBuiltService } from '../../harness/service/service.js';
+import { startBuiltService } from '../../harness/service/service.js';
 
 const programs = findPostgresPrograms();
 const folder = mkdtempSync(join(tmpdir(), 'pets-tls-'));
@@ -14,14 +14,6 @@ beforeAll(() => {
   if (hasOpenssl) files = createCertificate(folder);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
-
-/** Returns what a service prints that cannot start. */
-async function failureOf(environment: Record<string, string>): Promise<string> {
-  const service = spawnBuiltService(environment);
-  await new Promise((resolve) => service.process.once('close', resolve));
-  expect(service.process.exitCode).toBe(1);
-  return service.output().trim();
-}
 
 (hasOpenssl && programs ? describe : describe.skip)('DATABASE_URL with TLS', () => {
   let server: PostgresServer;
@@ -52,28 +44,6 @@ async function failureOf(environment: Record<string, string>): Promise<string> {
       expect(service.logs().filter(({ level }) => Number(level) >= 40)).toEqual([]);
     } finally {
       await service.stop();
-    }
-  });
-
-  test('one line says why a certificate does not fit, or that the server has no TLS', async () => {
-    const failure = (url: string, parameters: string) =>
-      failureOf({ DATABASE_URL: `${url}?${parameters}` });
-    const other = server.url.replace('127.0.0.1', 'localhost');
-    const plain = await PostgresServer.create(programs!);
-    try {
-      expect([
-        await failure(server.url, 'sslmode=verify-full'),
-        await failure(other, `sslmode=verify-full&sslrootcert=${files.certificate}`),
-        await failure(plain.url, 'sslmode=require'),
-      ]).toEqual([
-        expect.stringMatching(/^DATABASE_URL: The database cannot be reached: .*self-signed .*$/),
-        expect.stringMatching(/^DATABASE_URL: The database cannot be reached: .*altnames.*$/),
-        expect.stringMatching(
-          /^DATABASE_URL: The database cannot be reached: .*not support SSL.*$/,
-        ),
-      ]);
-    } finally {
-      await plain.remove();
     }
   });
 });
