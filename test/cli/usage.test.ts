@@ -52,21 +52,6 @@ test.each([
   expect(printed).not.toContain(key.slice(4, 10));
 });
 
-test.each([
-  ['an escape sequence', 'a\u001b[31m'],
-  ['a right-to-left override', 'a\u202eb'],
-  ['a line separator', 'a\u2028b'],
-  ['256 characters', 'x'.repeat(256)],
-  ['only white space', '  '],
-])(
-  'the name of an owner cannot have %s, and the error does not repeat what controls a terminal',
-  async (_, name) => {
-    const printed = await cli.failure(2, 'keys', 'issue', '--owner', name);
-    expect(printed).toContain('1 to 255 characters');
-    expect(printed).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-  },
-);
-
 test('without a command, the help is printed, and every command accepts --json', async () => {
   const help = await cli.run('--help');
   const usage = expect.stringMatching(/^Usage: pets /);
