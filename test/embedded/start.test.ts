@@ -143,6 +143,7 @@ ofLinux('starting the embedded database (Linux only)', () => {
     const checkout = makeFolder();
     const dist = join(checkout, 'dist');
     fs.cpSync(join(DIST, EMBEDDED), join(dist, EMBEDDED), { recursive: true });
+    fs.cpSync(join(DIST, 'product.js'), join(dist, 'product.js'));
     fs.writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
     fs.mkdirSync(join(checkout, 'node_modules'));
     fs.symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(checkout, 'node_modules/pg'));

@@ -88,7 +88,7 @@ test('when the output is not a terminal, every line is JSON, the first one shows
     expect(lines.filter((line) => line !== '').map((line) => line.replace(time, '… '))).toEqual([
       expect.stringMatching(/^… INFO: schema migrated /),
       expect.stringMatching(/^… INFO: listening .*http:\/\/127\.0\.0\.1:\d+/),
-      expect.stringMatching(/^The animal adoption store: /),
+      expect.stringMatching(/^Animal Adoption Store Service: /),
       expect.stringMatching(/^Documentation: /),
       'Try it:',
       expect.stringMatching(/^ {2}curl -H /),
