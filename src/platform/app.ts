@@ -1,6 +1,6 @@
 import 'reflect-metadata';
-import type { NestMiddleware } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
+import type { NestApplicationOptions, NestMiddleware, Type } from '@nestjs/common';
+import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, RequestHandler } from 'express';
 import type { Logger } from 'pino';
@@ -12,20 +12,28 @@ import { Connections } from './http/server/connections.js';
 import { NestLogger } from './logging/nest-logger.js';
 import { AT_CLOSE, MIDDLEWARE, RESPONSE } from './pipeline.js';
 
+type CreateNestApp = (
+  module: Type,
+  adapter: AbstractHttpAdapter,
+  options: NestApplicationOptions,
+) => Promise<NestExpressApplication>;
+
 /**
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
  * not listen. Its `close()` closes everything except the database location.
  *
  * @param schemaCurrent resolves when the schema of the database is up to date
+ * @param create NestFactory.create; in tests, `createNestApplication` of a testing module
  */
 export async function createApp(
   options: AppOptions,
   logger: Logger,
   schemaCurrent: Promise<void> = Promise.resolve(),
+  create: CreateNestApp = (...args) => NestFactory.create<NestExpressApplication>(...args),
 ): Promise<NestExpressApplication> {
   const { settings } = options;
   const publicUrl = new PublicUrl(settings.server.publicUrl);
-  const creating = NestFactory.create<NestExpressApplication>(
+  const creating = create(
     platformModule(options, publicUrl, logger),
     new RESPONSE(publicUrl, settings),
     {

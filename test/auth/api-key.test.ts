@@ -12,7 +12,7 @@ const EARLIER = START_MS - 1;
 
 const store = useStore({ env: { ANONYMOUS_REQUESTS_PER_MINUTE: String(ADDRESS_LIMIT) } });
 
-function authorized(authorization: string, path = '/v1/pets'): Promise<ApiResponse> {
+function authorized(authorization: string, path = '/v1/items'): Promise<ApiResponse> {
   return send(store.service, path, { headers: { Authorization: authorization } });
 }
 
@@ -34,7 +34,7 @@ function expectMissing(response: ApiResponse): void {
   expect(response.headers['www-authenticate']).toBe(CHALLENGE);
 }
 
-describe('GET /v1/pets', () => {
+describe('GET /v1/items', () => {
   it.each(['Bearer', 'bearer', 'BEARER', 'bEaReR', 'Bearer   '])(
     '200 with the scheme %j',
     async (scheme) => {
@@ -57,7 +57,7 @@ describe('GET /v1/pets', () => {
     const withKey = (text: string): string => text.replaceAll('KEY', store.owner.key);
     const sent = Object.entries(headers).map(([name, value]) => [name, withKey(value)] as const);
     const options = { headers: Object.fromEntries(sent) };
-    expectMissing(await send(store.service, `/v1/pets${withKey(query)}`, options));
+    expectMissing(await send(store.service, `/v1/items${withKey(query)}`, options));
   });
 
   const keyOf = async (options: object): Promise<string> =>
@@ -89,7 +89,7 @@ describe('GET /v1/pets', () => {
     const response = await authorized(`Bearer ${await makeKey(store.owner.key)}`);
     // A valid API key in the query changes nothing.
     const query = `?api_key=${store.owner.key}`;
-    const other = await authorized(`Bearer ${unknownKey()}`, `/v1/pets${query}`);
+    const other = await authorized(`Bearer ${unknownKey()}`, `/v1/items${query}`);
     expect(expectError(response, 401, 'invalid_api_key')).toBe('The API key is not valid.');
     expect(response.headers['www-authenticate']).toBe(`${CHALLENGE}, error="invalid_token"`);
     expect(response.text).toBe(other.text);
@@ -106,14 +106,14 @@ describe('GET /v1/pets', () => {
 });
 
 test.each([
-  ['GET', '/v1/pets'],
-  ['GET', '/v1/pets/1'],
-  ['GET', '/v1/pets?limit=0'],
-  ['POST', '/v1/pets'],
-  ['OPTIONS', '/v1/pets'],
-  ['DELETE', '/v1/pets'],
-  ['PUT', '/v1/pets/1'],
-  ['GET', '/v1/pets/'],
+  ['GET', '/v1/items'],
+  ['GET', '/v1/items/1'],
+  ['GET', '/v1/items?limit=0'],
+  ['POST', '/v1/items'],
+  ['OPTIONS', '/v1/items'],
+  ['DELETE', '/v1/items'],
+  ['PUT', '/v1/items/1'],
+  ['GET', '/v1/items/'],
   ['GET', '/v1/nothing'],
   ['GET', '/v1/%ff'],
   ['GET', '/nothing'],
@@ -128,8 +128,8 @@ test.each([
   expect(limitsOf(invalid)).toEqual({ limit, remaining: remaining - 1, reset });
 });
 
-test('HEAD /v1/pets › 401 with the headers of GET', async () => {
-  const head = await store.anonymous.send('/v1/pets', { method: 'HEAD' });
+test('HEAD /v1/items › 401 with the headers of GET', async () => {
+  const head = await store.anonymous.send('/v1/items', { method: 'HEAD' });
   expect(head).toMatchObject({ status: 401, text: '' });
-  expect(stableHeaders(head)).toEqual(stableHeaders(await store.anonymous.get('/v1/pets')));
+  expect(stableHeaders(head)).toEqual(stableHeaders(await store.anonymous.get('/v1/items')));
 });

@@ -35,7 +35,7 @@ const store = useStore(async (database) => {
 });
 afterEach(() => relay.restore());
 
-/** A request that needs no query of the animals. */
+/** A request that needs no query of the items. */
 function asks(key: string): () => Promise<ApiResponse> {
   const client = new ApiClient(store.service, key);
   return () => client.get('/v1/nothing');
@@ -199,8 +199,8 @@ describe('without the database', () => {
     },
   );
 
-  it('GET /v1/pets › 503 with the owner’s limits for a cached key', async () => {
-    const response = await new ApiClient(store.service, owner.key).get('/v1/pets');
+  it('GET /v1/items › 503 with the owner’s limits for a cached key', async () => {
+    const response = await new ApiClient(store.service, owner.key).get('/v1/items');
     expectError(response, 503, 'service_unavailable');
     expect(limitsOf(response)).toMatchObject({ limit: 100, remaining: 98 });
   });

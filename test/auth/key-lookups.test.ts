@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { holdPets, holdTable } from '../harness/database/database-lock.js';
+import { holdItems, holdTable } from '../harness/database/database-lock.js';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { type Store, useStore } from '../harness/http/store.js';
@@ -31,8 +31,8 @@ describe('while the database is overloaded', () => {
 
   test('GET /v1/nothing › 503, not the last known state, and 200 for a probe: every connection is busy', async () => {
     expect((await ask(store, store.owner.key)).status).toBe(404);
-    const lock = await holdPets(store.database);
-    const waiting = store.api.get('/v1/pets');
+    const lock = await holdItems(store.database);
+    const waiting = store.api.get('/v1/items');
     await lock.waitedFor();
     await store.service.advance(5 * SECOND_MS);
     const [ready, response] = await Promise.all([
@@ -68,21 +68,21 @@ describe('with a server that allows four connections', () => {
     return { database: { ...database, url: url.href }, env };
   });
 
-  test('GET and POST /v1/pets › a burst gets 200 and 201 on the connections that the start has opened', async () => {
+  test('GET and POST /v1/items › a burst gets 200 and 201 on the connections that the start has opened', async () => {
     const warning = await store.service.waitForLog(({ level }) => Number(level) >= 40);
     expect(warning).toMatchObject({
       msg: expect.stringMatching(/^Only 3 database connections: .*too many connections/),
     });
     const burst = Array.from({ length: 100 }, (_, index) =>
       index % 2
-        ? store.api.get('/v1/pets')
-        : store.api.post('/v1/pets', { name: 'a', categoryId: 1 }),
+        ? store.api.get('/v1/items')
+        : store.api.post('/v1/items', { name: 'a', categoryId: 1 }),
     );
     const statuses = new Set((await Promise.all(burst)).map(({ status }) => status));
     expect([...statuses].sort()).toEqual([200, 201]);
     await revoke(store, store.owner.id);
     await store.service.advance(5 * SECOND_MS);
-    expectError(await store.api.get('/v1/pets'), 401, 'invalid_api_key');
+    expectError(await store.api.get('/v1/items'), 401, 'invalid_api_key');
     await store.query(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
   });
 });

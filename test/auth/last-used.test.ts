@@ -24,7 +24,7 @@ it('the last use is stored to the minute when the service stops, never earlier t
   await set('created_at', createdMs, keys.new.keyId);
 
   const service = await startService({ database, nowMs: START_MS + 59_999 });
-  await new ApiClient(service, keys.used.key).get('/v1/pets');
+  await new ApiClient(service, keys.used.key).get('/v1/items');
   await service.setClock(START_MS + 2 * MINUTE_MS - 1);
   for (const { key } of [keys.used, keys.revoked, keys.usedElsewhere, keys.new]) {
     await new ApiClient(service, key).get('/v1/nothing');

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 const HEADERS = ['Content-Type: application/json', `Content-Length: ${MAX_BYTES}`];
-const head = (key: string): string => requestHead('POST /v1/pets', key, ...HEADERS);
+const head = (key: string): string => requestHead('POST /v1/items', key, ...HEADERS);
 
 /** Sends a body of 100 KiB except for its last byte. */
 const park = (key: string): Promise<RawConnection> =>
@@ -29,7 +29,7 @@ const park = (key: string): Promise<RawConnection> =>
 
 afterEach(() => untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes === 0));
 
-test('POST /v1/pets › 503 for the body of a caller that waits longest when its share is used, 201 for the last one', async () => {
+test('POST /v1/items › 503 for the body of a caller that waits longest when its share is used, 201 for the last one', async () => {
   const [key = ''] = keys;
   // Two bodies of 100 KiB are more than a share.
   const first = await park(key);
@@ -42,7 +42,7 @@ test('POST /v1/pets › 503 for the body of a caller that waits longest when its
   for (const connection of [first, second]) connection.close();
 });
 
-test('POST /v1/pets › 503 for the bodies that wait longest when the bound is reached, 201 for all others', async () => {
+test('POST /v1/items › 503 for the bodies that wait longest when the bound is reached, 201 for all others', async () => {
   const rejected = 'pets_shed_total{bound="arriving_bodies"}';
   const before = await metric(service, rejected);
   const parked: RawConnection[] = [];
@@ -50,13 +50,13 @@ test('POST /v1/pets › 503 for the bodies that wait longest when the bound is r
   await untilMetric(service, rejected, (count) => count > before);
   expect(await metric(service, 'pets_arriving_body_bytes')).toBeLessThanOrEqual(1_048_576);
   expect((await parked[0]!.response()).status).toBe(503);
-  const complete = await new ApiClient(service, keys[0]).post('/v1/pets', PET);
+  const complete = await new ApiClient(service, keys[0]).post('/v1/items', PET);
   expect(complete.status).toBe(201);
   expect((await parked.at(-1)!.write('\n').response()).status).toBe(201);
   for (const connection of parked) connection.close();
 });
 
-test('POST /v1/pets › requests without a byte of their body count 24 KB each', async () => {
+test('POST /v1/items › requests without a byte of their body count 24 KB each', async () => {
   const [key = ''] = keys;
   const waiting = await Promise.all(
     Array.from({ length: 8 }, () => RawConnection.open(service, head(key))),
@@ -68,7 +68,7 @@ test('POST /v1/pets › requests without a byte of their body count 24 KB each',
   for (const connection of waiting) connection.close();
 });
 
-test('POST /v1/pets › connections that close at any moment leave nothing behind', async () => {
+test('POST /v1/items › connections that close at any moment leave nothing behind', async () => {
   const [key = ''] = keys;
   for (let round = 0; round < 20; round++) {
     const connections = await Promise.all(

@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 const CHUNKED = ['Content-Type: application/json', 'Transfer-Encoding: chunked'];
-const head = (apiKey?: string): string => requestHead('POST /v1/pets', apiKey, ...CHUNKED);
+const head = (apiKey?: string): string => requestHead('POST /v1/items', apiKey, ...CHUNKED);
 
 /** Returns the CPU that the service takes for a request on a new connection, in seconds. */
 async function cpuOf(bytes: string, status: number): Promise<number> {
@@ -41,19 +41,19 @@ test.each([
   ['401', '', () => undefined, 401],
   ['413', 'with an API key ', () => key, 413],
 ])(
-  'POST /v1/pets › %s %sfor 10,800 chunks of one byte, and the parser does not look at all of them',
+  'POST /v1/items › %s %sfor 10,800 chunks of one byte, and the parser does not look at all of them',
   async (_status, _as, as, status) => {
     const attack = head(as()) + MANY;
     await cpuOf(attack, status);
     // Twice as much is promised without an API key. Without the bound, it is 20 times as much.
-    const plain = await cpuOf(requestHead('GET /v1/pets'), 401);
+    const plain = await cpuOf(requestHead('GET /v1/items'), 401);
     expect(await cpuOf(attack, status)).toBeLessThan(8 * plain);
   },
 );
 
-test('POST /v1/pets › 201 for a body in 256 chunks, 413 in 257', async () => {
+test('POST /v1/items › 201 for a body in 256 chunks, 413 in 257', async () => {
   const caller = new ApiClient(service, key);
-  expect((await caller.get('/v1/pets')).status).toBe(200);
+  expect((await caller.get('/v1/items')).status).toBe(200);
   for (const [more, status] of [
     [0, 201],
     [1, 413],
@@ -72,10 +72,10 @@ test('POST /v1/pets › 201 for a body in 256 chunks, 413 in 257', async () => {
   }
 });
 
-test('POST /v1/pets › bodies of other connections arrive completely after a parser has ignored chunks', async () => {
+test('POST /v1/items › bodies of other connections arrive completely after a parser has ignored chunks', async () => {
   const attack = `${head(key)}${MANY}0\r\n\r\nCONNECT pets:80 HTTP/1.1\r\nHost: pets:80\r\n\r\n`;
   const created = requestHead(
-    'POST /v1/pets',
+    'POST /v1/items',
     key,
     ...CHUNKED.slice(0, 1),
     `Content-Length: ${PET.length}`,
@@ -88,8 +88,8 @@ test('POST /v1/pets › bodies of other connections arrive completely after a pa
   }
 });
 
-test('GET /v1/pets › a request in an ignored body is not processed', async () => {
-  const smuggled = requestHead('GET /v1/pets', key);
+test('GET /v1/items › a request in an ignored body is not processed', async () => {
+  const smuggled = requestHead('GET /v1/items', key);
   const connection = await RawConnection.open({ port }, head() + smuggled);
   const response = await connection.response();
   expect([response.status, response.headers['connection']]).toEqual([401, 'close']);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
-import { holdPets } from '../harness/database/database-lock.js';
+import { holdItems } from '../harness/database/database-lock.js';
 import { createOwner } from '../harness/database/factories.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
@@ -14,7 +14,7 @@ import {
   type TestService,
 } from '../harness/service/service.js';
 
-const UNFINISHED = 'GET /v1/pets HTTP/1.1\r\n';
+const UNFINISHED = 'GET /v1/items HTTP/1.1\r\n';
 
 const database = useDatabase();
 let key: string;
@@ -56,14 +56,15 @@ test('MAX_CONNECTIONS › a new connection replaces the one that has been idle l
   // The oldest connection, which has just been served, has been idle for the shortest time.
   const served = await RawConnection.open(service);
   const first = await openMany(19, port);
-  const request = requestHead('GET /v1/pets', key);
+  await untilMetric(service, 'pets_connections', (value) => value === 20);
+  const request = requestHead('GET /v1/items', key);
   expect((await served.write(request).response()).status).toBe(200);
   const second = await openMany(10, port);
   await until(() => stillOpen(first) <= 9);
   expect(stillOpen(second)).toBe(10);
   expect((await served.write(request).response()).status).toBe(200);
   served.close();
-  expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+  expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
   expect(await metric(service, 'pets_connections_max')).toBe(20);
   expect(await metric(service, 'pets_connections')).toBeLessThanOrEqual(20);
   expect(await metric(service, 'pets_shed_total{bound="connections"}')).toBeGreaterThanOrEqual(10);
@@ -77,8 +78,8 @@ test('MAX_CONNECTIONS › a connection with a request in progress stays, and a n
     DATABASE_LOCK_TIMEOUT_SECONDS: '10',
   });
 
-  const lock = await holdPets(database);
-  const request = requestHead('GET /v1/pets', key);
+  const lock = await holdItems(database);
+  const request = requestHead('GET /v1/items', key);
   const busy = await Promise.all(
     Array.from({ length: 3 }, () => RawConnection.open(service, request)),
   );
@@ -123,6 +124,6 @@ test('with a low limit of open files, 900 incomplete requests do not stop the se
   const service = await startBuiltService(env, undefined, shell);
   const port = Number(new URL(service.url).port);
   await openMany(900, port);
-  expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+  expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
   expect(await service.stop('SIGTERM')).toBe(0);
 });

@@ -14,9 +14,9 @@ const ATTEMPTS = 30;
 
 /** The text of a DTO around the place of a value. */
 const PLACES: [string, string, string][] = [
-  ['NewPet', '{"name":"Frank","categoryId":7,"unknown":', '}'],
-  ['NewPet', '{"categoryId":7,"name":', '}'],
-  ['NewPet', '{"name":"Frank","categoryId":', '}'],
+  ['NewItem', '{"name":"Frank","categoryId":7,"unknown":', '}'],
+  ['NewItem', '{"categoryId":7,"name":', '}'],
+  ['NewItem', '{"name":"Frank","categoryId":', '}'],
   ...['buyer', 'people', 'lines', 'notes', 'anything', 'unknown'].map(
     (name): [string, string, string] => ['Order', `{"${name}":`, '}'],
   ),

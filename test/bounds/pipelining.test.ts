@@ -1,4 +1,4 @@
-import { holdPets } from '../harness/database/database-lock.js';
+import { holdItems } from '../harness/database/database-lock.js';
 import { RawConnection, type RawResponse, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
@@ -11,19 +11,19 @@ const store = useStore();
 const open = (bytes = '') => RawConnection.open(store.service, bytes);
 const head = (request: string, ...headers: string[]): string =>
   requestHead(request, store.owner.key, ...headers);
-const createFrank = (): string => head('POST /v1/pets', ...HEADERS) + PET;
+const createFrank = (): string => head('POST /v1/items', ...HEADERS) + PET;
 
-async function animals(): Promise<number> {
-  const [row] = await store.query<{ count: number }>('SELECT count(*)::int FROM pets');
+async function items(): Promise<number> {
+  const [row] = await store.query<{ count: number }>('SELECT count(*)::int FROM items');
   return row!.count;
 }
 
-/** Expects a response, the end of the connection, and the given number of animals. */
+/** Expects a response, the end of the connection, and the given number of items. */
 async function expectLast(connection: RawConnection, status: number, count: number): Promise<void> {
   const response: RawResponse = await connection.response();
   expect([response.status, response.headers['connection']]).toEqual([status, 'close']);
   await connection.serverEnd();
-  expect(await animals()).toBe(count);
+  expect(await items()).toBe(count);
 }
 
 test.each<[title: string, following: () => string]>([
@@ -31,18 +31,18 @@ test.each<[title: string, following: () => string]>([
   ['CONNECT', () => 'CONNECT pets:80 HTTP/1.1\r\nHost: pets:80\r\n\r\n'],
   ['bytes that are not HTTP', () => 'BROKEN\r\n\r\n'],
 ])(
-  'POST /v1/pets › 201, and %s in the same packet are not processed',
+  'POST /v1/items › 201, and %s in the same packet are not processed',
   async (_title, following) => {
-    const before = await animals();
+    const before = await items();
     await expectLast(await open(createFrank() + following()), 201, before + 1);
   },
 );
 
-test('GET /v1/pets › 200, and a request before the response is not processed', async () => {
+test('GET /v1/items › 200, and a request before the response is not processed', async () => {
   const shed = await metric(store.service, PIPELINED);
-  const before = await animals();
-  const lock = await holdPets(store.database);
-  const connection = await open(head('GET /v1/pets?limit=1'));
+  const before = await items();
+  const lock = await holdItems(store.database);
+  const connection = await open(head('GET /v1/items?limit=1'));
   await lock.waitedFor();
   connection.write(createFrank());
   await untilMetric(store.service, PIPELINED, (value) => value === shed + 1);
@@ -50,16 +50,16 @@ test('GET /v1/pets › 200, and a request before the response is not processed',
   await expectLast(connection, 200, before);
 });
 
-test('GET /v1/pets › 200 for any number of requests, each sent after the response to the previous one', async () => {
+test('GET /v1/items › 200 for any number of requests, each sent after the response to the previous one', async () => {
   const connection = await open();
   for (let round = 0; round < 50; round++) {
-    const response = await connection.write(head('GET /v1/pets')).response();
+    const response = await connection.write(head('GET /v1/items')).response();
     expect([response.status, response.headers['connection']]).toEqual([200, 'keep-alive']);
   }
   connection.close();
 });
 
-test('POST /v1/pets › one log line and one count for each processed request of clients that reset their connections', async () => {
+test('POST /v1/items › one log line and one count for each processed request of clients that reset their connections', async () => {
   const counted =
     /^http_server_request_duration_seconds_count\{http_request_method="POST".* (\d+)$/gm;
   const count = async (): Promise<number> =>
@@ -69,7 +69,7 @@ test('POST /v1/pets › one log line and one count for each processed request of
     );
   const lines = (): number =>
     store.service.logs().filter(({ msg, method }) => msg === 'request' && method === 'POST').length;
-  const before = { animals: await animals(), count: await count(), lines: lines() };
+  const before = { items: await items(), count: await count(), lines: lines() };
   const connections = await Promise.all(
     Array.from({ length: 20 }, () => open(createFrank().repeat(10))),
   );
@@ -79,5 +79,5 @@ test('POST /v1/pets › one log line and one count for each processed request of
   while (lines() - before.lines !== (await count()) - before.count);
   const processed = lines() - before.lines;
   expect(processed).toBeLessThanOrEqual(20);
-  expect((await animals()) - before.animals).toBeLessThanOrEqual(processed);
+  expect((await items()) - before.items).toBeLessThanOrEqual(processed);
 });

@@ -66,7 +66,7 @@ test('clients that read nothing, whatever they have sent after it, or a byte now
   for (const following of [
     '',
     'CONNECT pets:80 HTTP/1.1\r\nHost: pets:80\r\n\r\n',
-    requestHead('GET /v1/pets', undefined, 'Connection: Upgrade', 'Upgrade: websocket'),
+    requestHead('GET /v1/items', undefined, 'Connection: Upgrade', 'Upgrade: websocket'),
     'BROKEN\r\n\r\n',
   ]) {
     await openPaused(service, get(LARGE) + following);
@@ -74,7 +74,7 @@ test('clients that read nothing, whatever they have sent after it, or a byte now
   const socket = await openPaused(service, get(LARGE));
   const drip = setInterval(() => socket.read(1), 100);
   // Other clients are served at the same time.
-  expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+  expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
   await expectDisconnected(service);
   clearInterval(drip);
   expect(await metric(service, 'pets_shed_total{bound="stalled"}')).toBe(5);
@@ -84,7 +84,7 @@ test('GET › 200, and a client that ends its side within a further request is n
   const service = await start();
   const socket = await openPaused(service, requestHead(`GET ${LARGE}`, key));
   await once(socket.resume(), 'data');
-  socket.pause().end(requestHead('POST /v1/pets', key, 'Content-Length: 9'));
+  socket.pause().end(requestHead('POST /v1/items', key, 'Content-Length: 9'));
   await untilMetric(service, 'pets_shed_total{bound="pipelined_requests"}', (value) => value === 1);
   await once(socket.resume(), 'close');
   await untilMetric(service, 'pets_connections', (value) => value === 0);
@@ -110,7 +110,7 @@ test('MAX_UNSENT_MEBIBYTES › the clients that have read nothing for longest ar
   for (let opened = 0; opened < 4; opened++) await openPaused(service, get(LARGE));
   const shed = 'pets_shed_total{bound="unsent_responses"}';
   await untilMetric(service, shed, (value) => value >= 2);
-  expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+  expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
 });
 
 test('MAX_REQUESTS_IN_PROGRESS, MAX_CONNECTIONS › unread responses do not keep other callers out', async () => {
@@ -124,6 +124,6 @@ test('MAX_REQUESTS_IN_PROGRESS, MAX_CONNECTIONS › unread responses do not keep
   await openUnread(service, 3);
   // A request is in progress until the head of its response is written.
   expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
-  expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+  expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
   expect(await metric(service, 'pets_shed_total{bound="connections_per_address"}')).toBe(1);
 });

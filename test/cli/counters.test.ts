@@ -29,7 +29,7 @@ describeWithRedis('with REDIS_URL', () => {
   afterAll(() => redis.close());
 
   async function send(key: string, count: number): Promise<void> {
-    for (let sent = 0; sent < count; sent++) await new ApiClient(service, key).get('/v1/pets');
+    for (let sent = 0; sent < count; sent++) await new ApiClient(service, key).get('/v1/items');
   }
 
   test('owners usage › shows the requests of the running minute and day, the limits and the resets', async () => {

@@ -54,37 +54,12 @@ describe('db seed', () => {
     cli = new Cli({ DATABASE_URL: database.url });
   });
 
-  test('adds N animals with varied names, categories and statuses, and updates the planner statistics', async () => {
-    // More than one batch, and not a multiple of its size.
-    const seed = ['db', 'seed', '--animals', '60001', '--yes', '--json'];
-    const { code, json, stderr } = await cli.run(...seed);
-    expect({ code, json }).toEqual({ code: 0, json: { animals: 60_001 } });
-    expect(stderr).toMatch(
-      new RegExp(`^Database: (${database.name} on .+)\nThis adds 60001 animals to \\1\\.\n$`),
-    );
-    const [pets] = await database.query<Record<string, number>>(
-      `SELECT count(*)::int, count(DISTINCT name)::int AS names, count(DISTINCT category_id)::int AS categories,
-              count(*) FILTER (WHERE status = 'available')::int AS available,
-              count(*) FILTER (WHERE status = 'pending')::int AS pending,
-              count(*) FILTER (WHERE status = 'sold')::int AS sold FROM pets`,
-    );
-    expect(pets).toMatchObject({ count: 60_001, categories: 12 });
-    expect(pets!['names']).toBeGreaterThan(200);
-    expect(pets!['available']! / 60_001).toBeCloseTo(0.6, 1);
-    expect(pets!['pending']! / 60_001).toBeCloseTo(0.15, 1);
-    expect(pets!['sold']! / 60_001).toBeCloseTo(0.25, 1);
-    const [table] = await database.query<{ rows: number }>(
-      `SELECT reltuples::int AS rows FROM pg_class WHERE relname = 'pets'`,
-    );
-    expect(table!.rows).toBe(60_001);
-  });
-
   test('exits with 1 without a terminal and without --yes, and adds nothing', async () => {
-    await database.query('TRUNCATE pets, operator_actions CASCADE');
-    expect(await cli.failure(1, 'db', 'seed', '--animals', '5')).toBe(
+    await database.query('TRUNCATE items, operator_actions CASCADE');
+    expect(await cli.failure(1, 'db', 'seed', '--items', '5')).toBe(
       'Standard input is not a terminal. Confirm with --yes.',
     );
-    expect(await database.query('SELECT FROM pets')).toEqual([]);
+    expect(await database.query('SELECT FROM items')).toEqual([]);
     expect(await database.query('SELECT FROM operator_actions')).toEqual([]);
   });
 
@@ -94,23 +69,23 @@ describe('db seed', () => {
     // 128 and the number of SIGINT.
     ['Ctrl-C', '\u0003', 130],
   ])('adds nothing when the operator types %s', async (_what, keys, exitCode) => {
-    await database.query('TRUNCATE pets CASCADE');
-    const seed = ['db', 'seed', '--animals', '5'];
+    await database.query('TRUNCATE items CASCADE');
+    const seed = ['db', 'seed', '--items', '5'];
     const { code, screen, stdout } = await runInTerminal(cli, seed, keys);
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' });
     if (code === 1) expect(screen).toContain('The name does not match. Nothing was changed.\n');
-    expect(await database.query('SELECT FROM pets')).toEqual([]);
+    expect(await database.query('SELECT FROM items')).toEqual([]);
   });
 
-  test('adds animals when the operator types the name of the database, and records the actor', async () => {
-    await database.query('TRUNCATE pets, operator_actions CASCADE');
-    const seed = ['db', 'seed', '--animals', '5', '--json'];
+  test('adds items when the operator types the name of the database, and records the actor', async () => {
+    await database.query('TRUNCATE items, operator_actions CASCADE');
+    const seed = ['db', 'seed', '--items', '5', '--json'];
     const { code, screen, stdout } = await runInTerminal(cli, seed, `${database.name}\r`);
-    expect({ code, json: JSON.parse(stdout) }).toEqual({ code: 0, json: { animals: 5 } });
-    expect(screen).toContain(`This adds 5 animals to ${database.name} on `);
-    expect(await database.query('SELECT FROM pets')).toHaveLength(5);
+    expect({ code, json: JSON.parse(stdout) }).toEqual({ code: 0, json: { items: 5 } });
+    expect(screen).toContain(`This adds 5 items to ${database.name} on `);
+    expect(await database.query('SELECT FROM items')).toHaveLength(5);
     expect(await database.query('SELECT actor, action, details FROM operator_actions')).toEqual([
-      { actor: OPERATOR, action: 'db seed', details: { requested: { animals: 5 } } },
+      { actor: OPERATOR, action: 'db seed', details: { requested: { items: 5 } } },
     ]);
   });
 });

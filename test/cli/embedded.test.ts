@@ -14,13 +14,13 @@ import {
 import { until } from '../harness/run/until.js';
 
 /** Takes longer than a test. */
-const SEED = ['db', 'seed', '--animals', '50000000'];
+const SEED = ['db', 'seed', '--items', '50000000'];
 
-/** Waits until a command adds animals. */
+/** Waits until a command adds items. */
 const seeding = (opened: Opened): Promise<void> =>
   until(async () => {
     const sql = `select from pg_stat_activity
-      where state = 'active' and query ilike '%insert into pets%' and pid <> pg_backend_pid()`;
+      where state = 'active' and query ilike '%insert into items%' and pid <> pg_backend_pid()`;
     return (await query(opened, sql)).length > 0;
   }, 20_000);
 
@@ -40,12 +40,12 @@ describe('a command on the embedded database while no service runs', () => {
 
   test('leaves the schema to db migrate when MIGRATE_ON_START is false', async () => {
     const cli = new Cli({ DATA_DIR: dataDir, MIGRATE_ON_START: 'false' });
-    expect(await cli.failure(1, 'db', 'seed', '--animals', '1')).toContain('db migrate');
+    expect(await cli.failure(1, 'db', 'seed', '--items', '1')).toContain('db migrate');
   });
 
   test('db seed needs no confirmation and migrates, and later commands see its data', async () => {
     const cli = new Cli({ DATA_DIR: dataDir });
-    const seeded = await cli.run('db', 'seed', '--animals', '3');
+    const seeded = await cli.run('db', 'seed', '--items', '3');
     expect(seeded).toMatchObject({ code: 0, stderr: `Database: embedded in ${dataDir}\n` });
     const { id, key } = await cli.json('keys', 'issue', '--owner', 'acme', '--plan', 'free');
     expect(await cli.json('keys', 'inspect', key)).toMatchObject({ id, owner: 'acme' });

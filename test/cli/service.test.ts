@@ -20,7 +20,7 @@ describe('changes by operators', () => {
     cli = new Cli({ DATABASE_URL: database.url });
   });
 
-  const asks = (key: string) => () => new ApiClient(service, key).get('/v1/pets');
+  const asks = (key: string) => () => new ApiClient(service, key).get('/v1/items');
 
   test('a key is valid from its creation until its revocation', async () => {
     const { id, key } = await cli.json('keys', 'issue', '--owner', 'revoked', '--plan', 'business');

@@ -23,7 +23,7 @@ test.each<[args: string, line: RegExp]>([
   ['keys rotate 1 --overlap -1h', /--overlap/],
   ['keys revoke', /either the id of a key or --owner/],
   ['keys revoke 1 --owner a', /either the id of a key or --owner/],
-  ['db seed --animals 1e3', /--animals.*integer from 1 to/],
+  ['db seed --items 1e3', /--items.*integer from 1 to/],
 ])('"%s" exits with 2 and one line with the reason', async (args, line) => {
   expect(await cli.failure(2, ...args.split(' '))).toMatch(line);
 });
@@ -34,7 +34,7 @@ test.each([
   ['keys rotate 1 --overlap', '36500d', '36501d'],
   ['keys issue --owner a --expires-in', '3153600000s', '3153600001s'],
   [`${ENTERPRISE} --per-day 1 --per-minute`, '2000000000', '2000000001'],
-  ['db seed --yes --animals', '100000000', '100000001'],
+  ['db seed --yes --items', '100000000', '100000001'],
 ])('%s accepts %s, and exits with 2 for %s', async (command, max, more) => {
   const args = command.split(' ');
   expect(await cli.failure(1, ...args, max)).toMatch(/^The database cannot be reached/);

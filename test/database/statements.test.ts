@@ -1,5 +1,5 @@
-import { type DatabaseLock, holdPets } from '../harness/database/database-lock.js';
-import { createPets } from '../harness/database/factories.js';
+import { type DatabaseLock, holdItems } from '../harness/database/database-lock.js';
+import { createItems } from '../harness/database/factories.js';
 import type { ApiResponse } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { type Store, useStore } from '../harness/http/store.js';
@@ -14,19 +14,19 @@ function open(seconds: Record<string, string>, size: Record<string, string> = {}
   const env = Object.entries(seconds).map(([name, value]) => [`DATABASE_${name}_SECONDS`, value]);
   const store = useStore({ env: { ...Object.fromEntries(env), ...size } });
   beforeAll(async () => {
-    await createPets(store.database, 3);
+    await createItems(store.database, 3);
     // From here on the key is known.
-    expect((await store.api.get('/v1/pets')).status).toBe(200);
+    expect((await store.api.get('/v1/items')).status).toBe(200);
   });
   return store;
 }
 
-/** Makes every statement on animals wait for as long as the work takes. */
+/** Makes every statement on items wait for as long as the work takes. */
 async function whileAnimalsAreLocked(
   { database }: Store,
   work: (lock: DatabaseLock) => Promise<void>,
 ): Promise<void> {
-  const lock = await holdPets(database);
+  const lock = await holdItems(database);
   try {
     await work(lock);
   } finally {
@@ -43,10 +43,10 @@ describe('when a statement does not work', () => {
   const store = open({ STATEMENT_TIMEOUT: '0.3', POOL_WAIT: '0.5' });
 
   it.each([
-    ['GET', '/v1/pets'],
-    ['GET', '/v1/pets?status=sold'],
-    ['GET', '/v1/pets/1'],
-    ['POST', '/v1/pets'],
+    ['GET', '/v1/items'],
+    ['GET', '/v1/items?status=sold'],
+    ['GET', '/v1/items/1'],
+    ['POST', '/v1/items'],
   ])(
     '%s %s › 503 when it takes too long, 500 without internal details when it can never succeed',
     async (method, path) => {
@@ -59,9 +59,9 @@ describe('when a statement does not work', () => {
         expect(await store.query(waiting)).toEqual([]);
       });
       expect((await request()).status).toBeLessThan(300);
-      await store.query('ALTER TABLE pets RENAME COLUMN category_id TO category');
+      await store.query('ALTER TABLE items RENAME COLUMN category_id TO category');
       const response = await request();
-      await store.query('ALTER TABLE pets RENAME COLUMN category TO category_id');
+      await store.query('ALTER TABLE items RENAME COLUMN category TO category_id');
       expect(expectError(response, 500, 'internal_error')).toBe(
         'The service failed to handle the request.',
       );
@@ -79,31 +79,31 @@ describe('when the only connection is at work', () => {
     { DATABASE_POOL_SIZE: '1' },
   );
 
-  it('GET /v1/pets › 503 to who waits too long for it, 200 to who has it', async () => {
+  it('GET /v1/items › 503 to who waits too long for it, 200 to who has it', async () => {
     let first: Promise<ApiResponse> | undefined;
     await whileAnimalsAreLocked(store, async (lock) => {
-      first = store.api.get('/v1/pets');
+      first = store.api.get('/v1/items');
       await lock.waitedFor();
-      expectUnavailable(await store.api.get('/v1/pets'));
+      expectUnavailable(await store.api.get('/v1/items'));
     });
     expect((await first)?.status).toBe(200);
   });
 
-  it('GET /v1/pets › 503 when it breaks, and then a response over a new one', async () => {
+  it('GET /v1/items › 503 when it breaks, and then a response over a new one', async () => {
     await whileAnimalsAreLocked(store, async (lock) => {
-      const response = store.api.get('/v1/pets');
+      const response = store.api.get('/v1/items');
       await lock.waitedFor();
       await store.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'pets'::regclass AND NOT granted`,
+        `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE relation = 'items'::regclass AND NOT granted`,
       );
       expectUnavailable(await response);
     });
-    expect((await store.api.get('/v1/pets')).json).toHaveLength(3);
+    expect((await store.api.get('/v1/items')).json).toHaveLength(3);
   });
 
-  it('GET /v1/pets › 503 when it does not get a lock in time', async () => {
+  it('GET /v1/items › 503 when it does not get a lock in time', async () => {
     await whileAnimalsAreLocked(store, async () =>
-      expectUnavailable(await store.api.get('/v1/pets')),
+      expectUnavailable(await store.api.get('/v1/items')),
     );
   });
 });
@@ -114,21 +114,21 @@ describe('while the only connection is busy and the queue is full', () => {
     { DATABASE_POOL_SIZE: '1', DATABASE_QUEUE_SIZE: '2' },
   );
 
-  test('GET and POST /v1/pets › 503 at once with the limits of the address, 200 for those that wait', async () => {
+  test('GET and POST /v1/items › 503 at once with the limits of the address, 200 for those that wait', async () => {
     const { api, service } = store;
     const connections = (state: string) => `db_client_connection_count{state="${state}"}`;
     await untilMetric(service, connections('idle'), (count) => count === 1);
-    const lock = await holdPets(store.database);
-    const waiting: Promise<ApiResponse>[] = [api.get('/v1/pets')];
+    const lock = await holdItems(store.database);
+    const waiting: Promise<ApiResponse>[] = [api.get('/v1/items')];
     await lock.waitedFor();
     // Eight statements share a call that waits for the connection, and two calls may wait.
-    for (let count = 0; count < 9; count++) waiting.push(api.get('/v1/pets'));
+    for (let count = 0; count < 9; count++) waiting.push(api.get('/v1/items'));
     await untilMetric(service, 'db_client_connection_pending_requests', (count) => count === 2);
     expect(await metric(service, connections('used'))).toBe(1);
     for (const rejected of [
-      await api.get('/v1/pets'),
-      await api.post('/v1/pets', PET),
-      await api.post('/v1/pets', PET, { 'Idempotency-Key': 'k' }),
+      await api.get('/v1/items'),
+      await api.post('/v1/items', PET),
+      await api.post('/v1/items', PET, { 'Idempotency-Key': 'k' }),
     ]) {
       expectUnavailable(rejected, OVERLOADED);
       expect(rejected.headers['ratelimit-policy']).toBe('"minute";q=300;w=60');
@@ -138,6 +138,6 @@ describe('while the only connection is busy and the queue is full', () => {
     await lock.release();
     for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
     // The first request, the ten and this one. No shed request was counted.
-    expect(limitsOf(await api.get('/v1/pets')).remaining).toBe(1_000_000 - 12);
+    expect(limitsOf(await api.get('/v1/items')).remaining).toBe(1_000_000 - 12);
   });
 });

@@ -7,7 +7,7 @@ import { isUnavailable } from '../../src/platform/database/database-errors.js';
 import { PgClient } from '../../src/platform/database/pipelining/pg-client.js';
 import { PipelinedStatements } from '../../src/platform/database/pipelining/pipelined-statements.js';
 import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
-import { createPets } from '../harness/database/factories.js';
+import { createItems } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
 
@@ -23,11 +23,11 @@ describe('POST /v1/… of a feature that runs a transaction', () => {
     ['fails', 500, 'when the work throws, and nothing has changed'],
     ['hangs', 503, 'when it takes too long, nothing has changed, and the connection is free'],
   ])('%s › %i %s', async (then, status) => {
-    const [id] = await createPets(store.database, 1);
+    const [id] = await createItems(store.database, 1);
     const startedAt = performance.now();
     const response = await store.api.post(`/v1/database/sales/${id}/${then}`, undefined);
     expect(performance.now() - startedAt).toBeLessThan(3_000);
-    const { json: pet } = await store.api.get(`/v1/pets/${id}`);
+    const { json: pet } = await store.api.get(`/v1/items/${id}`);
     if (status === 201) expect(response).toMatchObject({ status, json: { status: 'sold' } });
     else expectError(response, status, status === 500 ? 'internal_error' : 'service_unavailable');
     expect(pet.status === 'sold').toBe(status === 201);

@@ -16,7 +16,7 @@ const HEADERS = [
   ...['Connection: Upgrade\r\nUpgrade: websocket', 'Expect: 100-continue', 'Expect: tea'],
   ...['Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c', 'Trailer: X', 'X: \x80\xff'],
 ].map((header) => `\r\n${header}\r\n`);
-const LINES = ['GET /v1/pets HTTP/1.0', 'GET http://[/ HTTP/1.1', 'CONNECT a:1 HTTP/1.1'];
+const LINES = ['GET /v1/items HTTP/1.0', 'GET http://[/ HTTP/1.1', 'CONNECT a:1 HTTP/1.1'];
 
 let target: Target;
 

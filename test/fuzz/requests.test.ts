@@ -13,7 +13,7 @@ afterAll(() => target.close());
 const post = (body: string, key: string): Promise<ApiResponse> =>
   target.authorized({
     method: 'POST',
-    target: '/v1/pets',
+    target: '/v1/items',
     headers: [
       ['Content-Type', 'application/json'],
       ['Idempotency-Key', key],
@@ -21,21 +21,21 @@ const post = (body: string, key: string): Promise<ApiResponse> =>
     body: Buffer.from(body),
   });
 
-/** Expects a get to return the same animal as the 201 response. */
+/** Expects a get to return the same item as the 201 response. */
 async function expectReadBack(created: ApiResponse): Promise<void> {
   const { id } = /^\{"id":(?<id>\d+),/.exec(created.text)?.groups ?? {};
-  const found = await target.authorized({ method: 'GET', target: `/v1/pets/${id}`, headers: [] });
+  const found = await target.authorized({ method: 'GET', target: `/v1/items/${id}`, headers: [] });
   expect([found.status, found.text]).toEqual([200, created.text]);
 }
 
 async function lastId(): Promise<string | null> {
   const [row] = await target.service.database.query<{ id: string | null }>(
-    'SELECT max(id) AS id FROM pets',
+    'SELECT max(id) AS id FROM items',
   );
   return row?.id ?? null;
 }
 
-test('POST /v1/pets › 201 with exactly the valid animal, which a get and a retry return unchanged', async () => {
+test('POST /v1/items › 201 with exactly the valid item, which a get and a retry return unchanged', async () => {
   let count = 0;
   await holds(validPet, async ({ body, stored }) => {
     const key = `key-${++count}`;
@@ -49,7 +49,7 @@ test('POST /v1/pets › 201 with exactly the valid animal, which a get and a ret
   });
 });
 
-test('POST /v1/pets › 201 with an animal that a get returns, or a documented error and no new animal', async () => {
+test('POST /v1/items › 201 with an item that a get returns, or a documented error and no new item', async () => {
   await holds(anyPost, async (request) => {
     const before = await lastId();
     const response = await target.authorized(request);

@@ -40,7 +40,7 @@ beforeAll(async () => {
     { name: 'a valid key', authorization: `Bearer ${owner.key}` },
   ];
   const headers = { Authorization: `Bearer ${banned.key}` };
-  for (let count = 0; count < 2; count++) await send(store.service, '/v1/pets', { headers });
+  for (let count = 0; count < 2; count++) await send(store.service, '/v1/items', { headers });
 
   const { json } = await store.api.get('/v1/routes');
   expect(json.nestedRouters).toBe(0);
@@ -80,7 +80,13 @@ function expectAccess(response: ApiResponse, method: string, path: string, calle
 test('every route responds to each caller as the rules require', async () => {
   expect(routes.map((route) => route.join(' '))).toEqual(
     expect.arrayContaining([
-      ...['GET /v1/pets', 'HEAD /v1/pets', 'POST /v1/pets', 'OPTIONS /v1/pets', 'GET /v1/pets/1'],
+      ...[
+        'GET /v1/items',
+        'HEAD /v1/items',
+        'POST /v1/items',
+        'OPTIONS /v1/items',
+        'GET /v1/items/1',
+      ],
       ...['GET /v1/routes/open', 'DELETE /nothing', 'GET /health/live', 'GET /docs'],
     ]),
   );

@@ -26,11 +26,11 @@ const preflight = (path: string, origin: string) =>
   send(store.service, path, { method: 'OPTIONS', headers: { Origin: origin, ...PREFLIGHT } });
 
 describe('a preflight', () => {
-  it.each(['/v1/pets', '/v1/pets/1', '/v1/nope', '/v1/values/any-method'])(
+  it.each(['/v1/items', '/v1/items/1', '/v1/nope', '/v1/values/any-method'])(
     'OPTIONS %s › 204 without an API key, counted nowhere',
     async (path) => {
       const remaining = async () =>
-        Number((await store.anonymous.get('/v1/pets')).headers['x-ratelimit-remaining']);
+        Number((await store.anonymous.get('/v1/items')).headers['x-ratelimit-remaining']);
       const before = await remaining();
       const response = await preflight(path, LISTED);
       expect([response.status, response.text]).toEqual([204, '']);
@@ -57,7 +57,7 @@ describe('a preflight', () => {
   );
 
   it('401 from an origin that is not listed', async () => {
-    const response = await preflight('/v1/pets', 'https://evil.example');
+    const response = await preflight('/v1/items', 'https://evil.example');
     expectError(response, 401, 'missing_api_key');
     expect(corsHeaders(response.headers)).toEqual([]);
   });
@@ -70,22 +70,22 @@ describe('a preflight', () => {
     ]),
   ])('is not a %s with %j: 401', async (method, headers) => {
     const options = { method, headers: { Origin: LISTED, ...headers } };
-    const response = await store.anonymous.send('/v1/pets', options);
+    const response = await store.anonymous.send('/v1/items', options);
     expect(response.status).toBe(401);
     expect(response.headers['access-control-allow-origin']).toBe(LISTED);
   });
 });
 
 test.each<[status: number, title: string, path: string, options?: RequestOptions]>([
-  [200, 'a page', '/v1/pets'],
-  [304, 'a page that is known', '/v1/pets', { headers: { 'If-None-Match': '*' } }],
-  [400, 'a bad parameter', '/v1/pets?limit=0'],
-  [401, 'a bad key', '/v1/pets', { headers: { Authorization: 'Bearer x' } }],
+  [200, 'a page', '/v1/items'],
+  [304, 'a page that is known', '/v1/items', { headers: { 'If-None-Match': '*' } }],
+  [400, 'a bad parameter', '/v1/items?limit=0'],
+  [401, 'a bad key', '/v1/items', { headers: { Authorization: 'Bearer x' } }],
   [404, 'an unknown path', '/v1/nope'],
   [404, 'a path that does not decode', '/%'],
-  [405, 'another method', '/v1/pets', { method: 'PUT' }],
-  [415, 'a body of another type', '/v1/pets', { method: 'POST', body: 'x' }],
-  [417, 'an unknown expectation', '/v1/pets', { headers: { Expect: 'tea' } }],
+  [405, 'another method', '/v1/items', { method: 'PUT' }],
+  [415, 'a body of another type', '/v1/items', { method: 'POST', body: 'x' }],
+  [417, 'an unknown expectation', '/v1/items', { headers: { Expect: 'tea' } }],
 ])(
   '%i, %s, is readable with all headers for scripts from listed origins only',
   async (status, _title, path, options = {}) => {
@@ -114,7 +114,7 @@ test.each<[status: number, title: string, path: string, options?: RequestOptions
 
 test('the rejection of an incomplete body is readable', async () => {
   const headers = [`Origin: ${LISTED}`, 'Transfer-Encoding: chunked'];
-  const message = `${requestHead('POST /v1/pets', undefined, ...headers)}zzz\r\n`;
+  const message = `${requestHead('POST /v1/items', undefined, ...headers)}zzz\r\n`;
   const response = await RawConnection.exchange(store.service, message);
   expect(response.headers['access-control-allow-origin']).toBe(LISTED);
 });
@@ -122,8 +122,8 @@ test('the rejection of an incomplete body is readable', async () => {
 test('without CORS_ORIGINS no response has CORS headers, and a preflight is 401', async () => {
   const service = await startService({ database: store.database });
   const headers = { Origin: LISTED, ...PREFLIGHT };
-  const page = await new ApiClient(service, store.owner.key).get('/v1/pets', headers);
-  const rejected = await send(service, '/v1/pets', { method: 'OPTIONS', headers });
+  const page = await new ApiClient(service, store.owner.key).get('/v1/items', headers);
+  const rejected = await send(service, '/v1/items', { method: 'OPTIONS', headers });
   expectError(rejected, 401, 'missing_api_key');
   for (const response of [page, rejected]) {
     expect(corsHeaders(response.headers)).toEqual([]);

@@ -28,7 +28,7 @@ beforeEach(async () => {
   const owner = await createOwner(database);
   client = new ApiClient(service, owner.key);
   newClient = new ApiClient(service, (await createKey(database, owner.id)).key);
-  await until(async () => (await client.get('/v1/pets')).status === 200);
+  await until(async () => (await client.get('/v1/items')).status === 200);
 });
 afterEach(() => relay.restore());
 
@@ -40,12 +40,12 @@ describe.each([
     await interrupt();
     const startedAt = performance.now();
     const responses = await Promise.all([
-      newClient.get('/v1/pets'),
-      client.get('/v1/pets'),
-      client.get('/v1/pets?status=sold'),
-      client.get('/v1/pets/1'),
-      client.post('/v1/pets', { name: 'Frank', categoryId: 1 }),
-      client.post('/v1/pets', { name: 'Frank', categoryId: 1 }, { 'Idempotency-Key': 'a' }),
+      newClient.get('/v1/items'),
+      client.get('/v1/items'),
+      client.get('/v1/items?status=sold'),
+      client.get('/v1/items/1'),
+      client.post('/v1/items', { name: 'Frank', categoryId: 1 }),
+      client.post('/v1/items', { name: 'Frank', categoryId: 1 }, { 'Idempotency-Key': 'a' }),
     ]);
     expect(performance.now() - startedAt).toBeLessThan(RESPONSE_LIMIT_MS);
     // The owner of an API key that is not cached is unknown. The others have another limit.
@@ -66,16 +66,16 @@ describe.each([
       expect(metrics).toContain(`\n${series} 0\n`);
 
     await relay.restore();
-    await until(async () => (await client.get('/v1/pets')).status === 200);
+    await until(async () => (await client.get('/v1/items')).status === 200);
     expect(await service.metrics()).toContain('\npets_ready 1\n');
     await until(async () => (await send(service, '/health/ready')).status === 200);
   });
 
   test('401, 404, 405 and liveness need no database', async () => {
     await interrupt();
-    expectError(await send(service, '/v1/pets'), 401, 'missing_api_key');
+    expectError(await send(service, '/v1/items'), 401, 'missing_api_key');
     expectError(await client.get('/v1/nope'), 404, 'route_not_found');
-    expectError(await client.send('/v1/pets', { method: 'PUT' }), 405, 'method_not_allowed');
+    expectError(await client.send('/v1/items', { method: 'PUT' }), 405, 'method_not_allowed');
     expect((await send(service, '/health/live')).status).toBe(200);
   });
 
@@ -94,13 +94,13 @@ describe.each([
   });
 });
 
-test('GET /v1/pets › 503 in time when a slow lookup and a slow query together take longer, and the result is discarded without an error', async () => {
+test('GET /v1/items › 503 in time when a slow lookup and a slow query together take longer, and the result is discarded without an error', async () => {
   // The pool loses its connections. Connecting, the lookup and the list take this long each.
   await relay.cut();
   await relay.restore();
   relay.slow(620);
   const startedAt = performance.now();
-  const response = await newClient.get('/v1/pets');
+  const response = await newClient.get('/v1/items');
   expect(performance.now() - startedAt).toBeLessThan(RESPONSE_LIMIT_MS);
   // At the response deadline, the service does not know what it waits for.
   expect(expectError(response, 503, 'service_unavailable')).not.toContain('database');
@@ -110,11 +110,11 @@ test('GET /v1/pets › 503 in time when a slow lookup and a slow query together 
   expect(service.logs().filter(({ level }) => Number(level) >= 50)).toEqual([]);
 });
 
-test('POST /v1/pets › 201 for a body that arrives slowly, because only waits for the database count', async () => {
+test('POST /v1/items › 201 for a body that arrives slowly, because only waits for the database count', async () => {
   const body = '{"name":"Frank","categoryId":1}';
   const { key } = await createOwner(database);
   const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`];
-  const head = requestHead('POST /v1/pets', key, ...headers);
+  const head = requestHead('POST /v1/items', key, ...headers);
   const connection = await RawConnection.open(service, head);
   // Longer than the response deadline.
   await sleep(2_000);

@@ -1,7 +1,7 @@
 import { ApiClient, type ApiResponse, send, type RequestOptions } from '../harness/http/client.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
 import { createDatabase } from '../harness/database/database.js';
-import { createOwner, createPets } from '../harness/database/factories.js';
+import { createOwner, createItems } from '../harness/database/factories.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
 import { metric } from '../harness/service/metrics.js';
@@ -25,8 +25,8 @@ beforeAll(async () => {
   callers['spent'] = new ApiClient(service, (await createOwner(database, { limits })).key);
   callers['none'] = store.anonymous;
   callers['malformed'] = new ApiClient(service, 'aas_x');
-  await callers['spent'].get('/v1/pets');
-  await createPets(database, 30);
+  await callers['spent'].get('/v1/items');
+  await createItems(database, 30);
 });
 
 const post = (body?: RequestOptions['body'], headers = {}): RequestOptions => ({
@@ -42,11 +42,11 @@ const sendTarget = (target: string, method = 'GET') =>
   RawConnection.exchange(store.service, requestHead(`${method} ${target}`, store.owner.key));
 
 test.each<[status: number, title: string, path: string, options?: RequestOptions]>([
-  [200, 'GET', '/v1/pets'],
-  [200, 'HEAD', '/v1/pets', method('HEAD')],
-  [204, 'OPTIONS', '/v1/pets', method('OPTIONS')],
-  [304, 'GET with If-None-Match', '/v1/pets', { headers: { 'If-None-Match': '*' } }],
-  [201, 'POST', '/v1/pets', postJson('{"name":"Frank","categoryId":1}')],
+  [200, 'GET', '/v1/items'],
+  [200, 'HEAD', '/v1/items', method('HEAD')],
+  [204, 'OPTIONS', '/v1/items', method('OPTIONS')],
+  [304, 'GET with If-None-Match', '/v1/items', { headers: { 'If-None-Match': '*' } }],
+  [201, 'POST', '/v1/items', postJson('{"name":"Frank","categoryId":1}')],
 ])(
   '%i %s › the rate limit headers, a request id and caching',
   async (status, _title, path, options = {}) => {
@@ -63,9 +63,9 @@ test.each<[status: number, title: string, path: string, options?: RequestOptions
 );
 
 test.each([
-  '/v1/pets?limit=1',
-  'http://pets.example/v1/pets?limit=1',
-  'HTTPS://pets/v1/pets?limit=1',
+  '/v1/items?limit=1',
+  'http://pets.example/v1/items?limit=1',
+  'HTTPS://pets/v1/items?limit=1',
 ])('200 GET %s, in origin-form and in absolute-form', async (target) => {
   const response = await sendTarget(target);
   expect(JSON.parse(response.text)).toHaveLength(1);
@@ -75,18 +75,18 @@ test.each([
 // Each request fails the check that its title names first, and all later checks.
 test.each<[string, number, string, caller: string, path: string, RequestOptions?]>([
   ['limit before path', 429, 'rate_limit_exceeded', 'spent', '/v1/nope'],
-  ['limit before method', 429, 'rate_limit_exceeded', 'spent', '/v1/pets', method('DELETE')],
-  ['limit before body', 429, 'rate_limit_exceeded', 'spent', '/v1/pets', post(LARGE)],
+  ['limit before method', 429, 'rate_limit_exceeded', 'spent', '/v1/items', method('DELETE')],
+  ['limit before body', 429, 'rate_limit_exceeded', 'spent', '/v1/items', post(LARGE)],
   ['limit before decoding', 429, 'rate_limit_exceeded', 'spent', '/%'],
   ['API key before path', 401, 'missing_api_key', 'none', '/v1/nope'],
   ['API key before other paths', 401, 'missing_api_key', 'none', '/nope'],
   ['API key before decoding', 401, 'missing_api_key', 'none', '/%'],
-  ['API key before method', 401, 'invalid_api_key', 'malformed', '/v1/pets', method('PUT')],
+  ['API key before method', 401, 'invalid_api_key', 'malformed', '/v1/items', method('PUT')],
   ['API key before OPTIONS', 401, 'missing_api_key', 'none', '/', method('OPTIONS')],
-  ['API key before body', 401, 'missing_api_key', 'none', '/v1/pets', post(LARGE)],
-  ['API key before parameters', 401, 'missing_api_key', 'none', '/v1/pets?limit=0'],
-  ['API key before the animal', 401, 'missing_api_key', 'none', '/v1/pets/1'],
-  ['API key before form', 401, 'missing_api_key', 'none', '/v1/pets', post('', BAD_KEY)],
+  ['API key before body', 401, 'missing_api_key', 'none', '/v1/items', post(LARGE)],
+  ['API key before parameters', 401, 'missing_api_key', 'none', '/v1/items?limit=0'],
+  ['API key before the item', 401, 'missing_api_key', 'none', '/v1/items/1'],
+  ['API key before form', 401, 'missing_api_key', 'none', '/v1/items', post('', BAD_KEY)],
   ['path before media type', 404, 'route_not_found', 'valid', '/v1/nope', post(LARGE)],
   ['path before form', 404, 'route_not_found', 'valid', '/v1/nope', post(LARGE, BAD_KEY)],
   [
@@ -94,26 +94,26 @@ test.each<[string, number, string, caller: string, path: string, RequestOptions?
     405,
     'method_not_allowed',
     'valid',
-    '/v1/pets?limit=0',
+    '/v1/items?limit=0',
     { method: 'PUT', headers: BAD_KEY, body: LARGE },
   ],
-  ['form before type', 400, 'invalid_request', 'valid', '/v1/pets', post(LARGE, BAD_KEY)],
-  ['type before size', 415, 'unsupported_media_type', 'valid', '/v1/pets', post(LARGE)],
+  ['form before type', 400, 'invalid_request', 'valid', '/v1/items', post(LARGE, BAD_KEY)],
+  ['type before size', 415, 'unsupported_media_type', 'valid', '/v1/items', post(LARGE)],
   [
     'encoding before size',
     415,
     'unsupported_media_type',
     'valid',
-    '/v1/pets',
+    '/v1/items',
     post(LARGE, { ...JSON_TYPE, 'Content-Encoding': 'zstd' }),
   ],
-  ['size before JSON', 413, 'payload_too_large', 'valid', '/v1/pets', postJson(LARGE)],
-  ['JSON before fields', 400, 'malformed_json', 'valid', '/v1/pets', postJson('{"name":1')],
-  ['fields', 400, 'invalid_request', 'valid', '/v1/pets', postJson('{"name":1}')],
-  ['parameters', 400, 'invalid_request', 'valid', '/v1/pets?limit=0'],
-  ['cursor', 400, 'invalid_cursor', 'valid', '/v1/pets?cursor=nonsense'],
-  ['animal', 404, 'pet_not_found', 'valid', '/v1/pets/999999'],
-  ['expectation', 417, 'invalid_request', 'spent', '/v1/pets', { headers: { Expect: 'tea' } }],
+  ['size before JSON', 413, 'payload_too_large', 'valid', '/v1/items', postJson(LARGE)],
+  ['JSON before fields', 400, 'malformed_json', 'valid', '/v1/items', postJson('{"name":1')],
+  ['fields', 400, 'invalid_request', 'valid', '/v1/items', postJson('{"name":1}')],
+  ['parameters', 400, 'invalid_request', 'valid', '/v1/items?limit=0'],
+  ['cursor', 400, 'invalid_cursor', 'valid', '/v1/items?cursor=nonsense'],
+  ['item', 404, 'item_not_found', 'valid', '/v1/items/999999'],
+  ['expectation', 417, 'invalid_request', 'spent', '/v1/items', { headers: { Expect: 'tea' } }],
 ])('%s: %i %s', async (_title, status, code, caller, path, options = {}) => {
   const response = await callers[caller]!.send(path, options);
   expectError(response, status, code);
@@ -121,10 +121,17 @@ test.each<[string, number, string, caller: string, path: string, RequestOptions?
 });
 
 test.each([
-  ...['/nope', '/v1', '/v2/pets', '/pets', '/v1/pets/', '/v1/pets/?limit=1', '/v1/pets/1/'],
-  ...['/v1/pets;a=1', '/v1/pets.json', '/v1//pets', '//v1/pets', '/V1/pets', '/v1/Pets'],
-  ...['/v1%2Fpets', '/v1/p%65ts', '/v1/pets/1/photos', '/v1/../v1/pets', '/v1/pets/%E0%A4%A', '/%'],
-  ...['/v1/pets#top', '/metrics', '/health/live/', 'ftp://pets/v1/pets', 'ftp://[/v1/pets'],
+  ...['/nope', '/v1', '/v2/pets', '/pets', '/v1/items/', '/v1/items/?limit=1', '/v1/items/1/'],
+  ...['/v1/items;a=1', '/v1/items.json', '/v1//pets', '//v1/items', '/V1/pets', '/v1/Pets'],
+  ...[
+    '/v1%2Fpets',
+    '/v1/p%65ts',
+    '/v1/items/1/photos',
+    '/v1/../v1/items',
+    '/v1/items/%E0%A4%A',
+    '/%',
+  ],
+  ...['/v1/items#top', '/metrics', '/health/live/', 'ftp://pets/v1/items', 'ftp://[/v1/items'],
   ...['http://pets/nope', '*', '/v1/nope'],
 ])('404 route_not_found: %s', async (target) => {
   const method = target === '*' || target === '/v1/nope' ? 'OPTIONS' : 'GET';
@@ -132,8 +139,10 @@ test.each([
 });
 
 test.each([
-  ['/v1/pets', 'GET, HEAD, OPTIONS, POST'],
-  ...['/v1/pets/1', '/v1/pets/not-a-number', '/health/live', '/health/ready'].map((path) => [path]),
+  ['/v1/items', 'GET, HEAD, OPTIONS, POST'],
+  ...['/v1/items/1', '/v1/items/not-a-number', '/health/live', '/health/ready'].map((path) => [
+    path,
+  ]),
   ...['/docs', '/openapi.json', '/openapi.yaml', '/'].map((path) => [path]),
 ])('OPTIONS %s › 204, other methods 405, both with Allow', async (path = '', allow = READ_ONLY) => {
   const options = await store.api.send(path, method('OPTIONS'));
@@ -149,12 +158,12 @@ test.each([
 });
 
 test.each([
-  ['/v1/pets', {}],
-  ['/v1/pets', { 'If-None-Match': '*' }],
-  ['/v1/pets?limit=0', {}],
+  ['/v1/items', {}],
+  ['/v1/items', { 'If-None-Match': '*' }],
+  ['/v1/items?limit=0', {}],
   ['/v1/nope', {}],
-  ['/v1/pets/0', {}],
-  ['/v1/pets/1', {}],
+  ['/v1/items/0', {}],
+  ['/v1/items/1', {}],
   ['/health/live', {}],
 ])('HEAD %s %j › the response to GET without the body, and is counted', async (path, headers) => {
   const get = await store.api.send(path, { headers });
@@ -173,7 +182,7 @@ test('the limit of an address is checked before the API key, and not for health 
     database: store.database,
     env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1' },
   });
-  expectError(await send(limited, '/v1/pets'), 401, 'missing_api_key');
+  expectError(await send(limited, '/v1/items'), 401, 'missing_api_key');
   expectError(await send(limited, '/v1/nope'), 429, 'rate_limit_exceeded');
   for (const path of ['/health/live', '/health/ready']) {
     const { status, headers, json } = await send(limited, path);

@@ -72,8 +72,8 @@ test('POST of a file › 503 while other uploads take all the room, and none of 
 
 test.each([
   ['404 for an unknown path', 'POST /v1/nothing', 404],
-  ['405 for another method', 'PUT /v1/pets', 405],
-  ['204 for OPTIONS', 'OPTIONS /v1/pets', 204],
+  ['405 for another method', 'PUT /v1/items', 405],
+  ['204 for OPTIONS', 'OPTIONS /v1/items', 204],
 ])('%s, whatever body the request announces', async (_title, request, status) => {
   for (const headers of [
     [MULTIPART, 'Transfer-Encoding: chunked'],

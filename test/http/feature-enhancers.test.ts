@@ -7,9 +7,9 @@ describe('APP_GUARD and APP_INTERCEPTOR of a feature', () => {
   it('are global: every route passes the interceptor, and the promises of the store hold', async () => {
     const pet = { name: 'Frank', categoryId: 1, status: 'available' };
     const responses = [
-      await store.api.post('/v1/pets', pet, { 'Idempotency-Key': 'a' }),
-      await store.api.post('/v1/pets', pet, { 'Idempotency-Key': 'a' }),
-      await store.api.get('/v1/pets/1'),
+      await store.api.post('/v1/items', pet, { 'Idempotency-Key': 'a' }),
+      await store.api.post('/v1/items', pet, { 'Idempotency-Key': 'a' }),
+      await store.api.get('/v1/items/1'),
     ];
     expect(responses.map(({ status }) => status)).toEqual([201, 201, 200]);
     for (const { json, headers } of responses) {
@@ -20,14 +20,14 @@ describe('APP_GUARD and APP_INTERCEPTOR of a feature', () => {
 
   it('guard › 403 after the checks of the platform: 401 without a key, then 429', async () => {
     const stop = { 'X-Stop': 'yes' };
-    const rejected = await store.api.get('/v1/pets', stop);
+    const rejected = await store.api.get('/v1/items', stop);
     expect(rejected.json).toEqual({
       code: 'forbidden',
       message: 'Forbidden resource',
       status: 403,
     });
     expectRateLimitHeaders(rejected);
-    for (const path of ['/v1/pets', '/v1/wares/a']) {
+    for (const path of ['/v1/items', '/v1/wares/a']) {
       expectError(await store.anonymous.get(path, stop), 401, 'missing_api_key');
     }
     expectError(await store.anonymous.get('/v1/wares/a', stop), 429, 'rate_limit_exceeded');

@@ -22,16 +22,16 @@ beforeAll(async () => {
   keys['valid'] = store.owner.key;
   const limits = { perMinute: 1, perDay: 10 };
   keys['spent'] = (await createOwner(store.database, { limits })).key;
-  await new ApiClient(store.service, keys['spent']).get('/v1/pets');
+  await new ApiClient(store.service, keys['spent']).get('/v1/items');
 });
 const open = (message = '') => RawConnection.open(store.service, message);
 
 describe.each([
-  ['without a key', 401, 'missing_api_key', 'POST /v1/pets', 'none'],
-  ['over the limit', 429, 'rate_limit_exceeded', 'POST /v1/pets', 'spent'],
+  ['without a key', 401, 'missing_api_key', 'POST /v1/items', 'none'],
+  ['over the limit', 429, 'rate_limit_exceeded', 'POST /v1/items', 'spent'],
   ['at an unknown path', 404, 'route_not_found', 'POST /v1/nope', 'valid'],
-  ['with another method', 405, 'method_not_allowed', 'PUT /v1/pets', 'valid'],
-  ['over the size limit', 413, 'payload_too_large', 'POST /v1/pets', 'valid'],
+  ['with another method', 405, 'method_not_allowed', 'PUT /v1/items', 'valid'],
+  ['over the size limit', 413, 'payload_too_large', 'POST /v1/items', 'valid'],
 ])('a rejected body %s', (_title, status, code, request, as) => {
   it.each([
     ['before the body is sent', []],
@@ -56,13 +56,13 @@ describe.each([
 });
 
 test.each([
-  ['a rejection', 'POST /v1/pets', 'none', LONG],
-  ['a body that is too large in chunks', 'POST /v1/pets', 'valid', 'Transfer-Encoding: chunked'],
-  ['a response to OPTIONS', 'OPTIONS /v1/pets', 'valid', LONG],
-  ['a response to GET', 'GET /v1/pets', 'valid', LONG],
+  ['a rejection', 'POST /v1/items', 'none', LONG],
+  ['a body that is too large in chunks', 'POST /v1/items', 'valid', 'Transfer-Encoding: chunked'],
+  ['a response to OPTIONS', 'OPTIONS /v1/items', 'valid', LONG],
+  ['a response to GET', 'GET /v1/items', 'valid', LONG],
   ['a response outside of /v1', 'GET /openapi.json', 'none', LONG],
-  ['a request to upgrade', 'GET /v1/pets', 'none', 'Connection: Upgrade\r\nUpgrade: websocket'],
-  ['an invalid message', 'GET /v1/pets', 'none', 'Bad header'],
+  ['a request to upgrade', 'GET /v1/items', 'none', 'Connection: Upgrade\r\nUpgrade: websocket'],
+  ['an invalid message', 'GET /v1/items', 'none', 'Bad header'],
 ])('after %s, the service reads a limited part of further input', async (_title, ...message) => {
   const [request, as, header] = message;
   const { socket } = await open(requestHead(request, keys[as], JSON_TYPE, header));
@@ -85,7 +85,7 @@ describe('Expect: 100-continue', () => {
     ['after the guards', ''],
     ['for a client that does not wait', PET],
   ])('100 and then 201 %s', async (_title, sent) => {
-    const head = requestHead('POST /v1/pets', keys['valid'], JSON_TYPE, ...expecting);
+    const head = requestHead('POST /v1/items', keys['valid'], JSON_TYPE, ...expecting);
     const connection = await open(head + sent);
     expect((await connection.response()).status).toBe(100);
     if (sent === '') connection.write(PET);
@@ -94,7 +94,7 @@ describe('Expect: 100-continue', () => {
   });
 
   it('415 instead of 100 for an unsupported media type', async () => {
-    const head = requestHead('POST /v1/pets', keys['valid'], 'Content-Type: a/b', ...expecting);
+    const head = requestHead('POST /v1/items', keys['valid'], 'Content-Type: a/b', ...expecting);
     expectError(await (await open(head)).response(), 415, 'unsupported_media_type');
   });
 });
@@ -102,13 +102,13 @@ describe('Expect: 100-continue', () => {
 test('a rejection keeps the connection, except that of a body without an API key', async () => {
   const connection = await open();
   for (const [request, as, status, body = ''] of [
-    ['GET /v1/pets', 'none', 401],
-    ['GET /v1/pets', 'spent', 429],
+    ['GET /v1/items', 'none', 401],
+    ['GET /v1/items', 'spent', 429],
     ['GET /v1/nope', 'valid', 404],
-    ['GET /v1/pets?limit=0', 'valid', 400],
-    ['POST /v1/pets', 'valid', 415, 'x'.repeat(100)],
-    ['GET /v1/pets', 'valid', 200],
-    ['POST /v1/pets', 'none', 401, 'x'.repeat(100)],
+    ['GET /v1/items?limit=0', 'valid', 400],
+    ['POST /v1/items', 'valid', 415, 'x'.repeat(100)],
+    ['GET /v1/items', 'valid', 200],
+    ['POST /v1/items', 'none', 401, 'x'.repeat(100)],
   ] as const) {
     const length = body === '' ? [] : [`Content-Length: ${body.length}`];
     connection.write(requestHead(request, keys[as], ...length) + body);

@@ -30,7 +30,7 @@ const titled = (message: string): [title: string, message: string] => [
 /** Returns headers which head() completes to a number of headers. */
 const manyHeaders = (count: number): string[] => Array<string>(count - 2).fill('A: b');
 
-const LIST = 'GET /v1/pets HTTP/1.1';
+const LIST = 'GET /v1/items HTTP/1.1';
 const CHUNKED = 'Transfer-Encoding: chunked';
 const UPGRADE = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AA'];
 const CHUNKED_PET = '1b\r\n{"name":"A","categoryId":1}\r\n0\r\n\r\n';
@@ -48,30 +48,30 @@ const INVALID_AUTHORITIES = 'user@pets pets:x [::g] [::1]:1:2 p%zzts :80 p%4 [ a
 
 const withHost = (host: string, line = LIST): string =>
   head(line).replace('Host: pets', () => `Host: ${host}`);
-/** Adds an animal, with these bytes in place of the body. */
+/** Adds an item, with these bytes in place of the body. */
 const add = (body: string, ...headers: string[]): string =>
-  head('POST /v1/pets', 'Content-Type: application/json', ...headers) + body;
+  head('POST /v1/items', 'Content-Type: application/json', ...headers) + body;
 
 describe('an invalid HTTP message gets an Error and closes the connection', () => {
   it.each<[status: number, code: string, title: string, message: string]>([
     ...[
       ...['hello\r\n\r\n', '\x00\x01\xfe\xff\r\n\r\n', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
       '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
-      ...['GET v1/pets HTTP/1.1', 'FETCH /v1/pets', 'get /v1/pets', 'GET /v1/\0'].map((line) =>
+      ...['GET v1/pets HTTP/1.1', 'FETCH /v1/items', 'get /v1/items', 'GET /v1/\0'].map((line) =>
         head(line),
       ),
-      ...['CONNECT pets:443', 'GET /v1/pets HTTP/0.9', 'GET /v1/pets HTTP/1.2'].map((line) =>
+      ...['CONNECT pets:443', 'GET /v1/items HTTP/0.9', 'GET /v1/items HTTP/1.2'].map((line) =>
         head(line),
       ),
-      ...['GET /v1/pets HTTP/2.0', 'GET /v1/p\xe9ts'].map((line) => head(line)),
+      ...['GET /v1/items HTTP/2.0', 'GET /v1/p\xe9ts'].map((line) => head(line)),
       head(LIST).replace('GET', 'DESCRIBE').replace('HTTP/1.1', 'RTSP/1.0'),
       ...['Bad header', 'X-A : b', 'X-A: a\r\n b', 'X-A: a\0b'].map((line) => head(LIST, line)),
       head(LIST).replaceAll('\r\n', '\n'),
       `${LIST}\r\n\r\n`,
       ...['Host: other', 'HOST: pets'].map((second) => head(LIST, second)),
-      withHost('pe ts', 'GET /v1/pets HTTP/1.0'),
+      withHost('pe ts', 'GET /v1/items HTTP/1.0'),
       ...INVALID_HOSTS.map((host) => withHost(host)),
-      ...INVALID_AUTHORITIES.map((authority) => head(`GET http://${authority}/v1/pets HTTP/1.1`)),
+      ...INVALID_AUTHORITIES.map((authority) => head(`GET http://${authority}/v1/items HTTP/1.1`)),
       add('', 'Content-Length: 5', 'Content-Length: 6'),
       ...['-1', '9'.repeat(40)].map((length) => add('', `Content-Length: ${length}`)),
       add('0\r\n\r\n', 'Content-Length: 5', CHUNKED),
@@ -92,7 +92,7 @@ describe('an invalid HTTP message gets an Error and closes the connection', () =
     [417, 'invalid_request', ...titled(add('', 'Content-Length: 2', 'Expect: 100-continue, tea'))],
     [431, 'headers_too_large', ...titled(head(LIST, ...manyHeaders(101)))],
     [431, 'headers_too_large', ...titled(head(LIST, `X-A: ${LONG}`))],
-    [431, 'headers_too_large', ...titled(head(`GET /v1/pets?${LONG}`))],
+    [431, 'headers_too_large', ...titled(head(`GET /v1/items?${LONG}`))],
     [
       431,
       'headers_too_large',
@@ -131,7 +131,7 @@ describe('an invalid HTTP message gets an Error and closes the connection', () =
 
   it('and a request after it on the connection is not executed', async () => {
     const remaining = async (): Promise<number> =>
-      Number((await store.api.get('/v1/pets')).headers['x-ratelimit-remaining']);
+      Number((await store.api.get('/v1/items')).headers['x-ratelimit-remaining']);
     const before = await remaining();
     const connection = await open(withKey(withHost('pe ts') + head(LIST)));
     expectError(await connection.response(), 400, 'invalid_request');
@@ -164,11 +164,11 @@ describe('a valid HTTP message is served', () => {
     [
       head(LIST, 'Connection: Upgrade', 'Upgrade: websocket'),
       head(LIST, ...UPGRADE),
-      head('GET /v1/pets HTTP/1.0').replace('Host: pets\r\n', ''),
+      head('GET /v1/items HTTP/1.0').replace('Host: pets\r\n', ''),
       head(LIST, ...manyHeaders(100)),
       head(LIST, `X-A: ${'a'.repeat(7_800)}`),
       ...VALID_HOSTS.map((host) => withHost(host)),
-      ...['pets', '[::1]:3000', 'p%C3%A9ts:'].map((host) => head(`GET http://${host}/v1/pets`)),
+      ...['pets', '[::1]:3000', 'p%C3%A9ts:'].map((host) => head(`GET http://${host}/v1/items`)),
       `\r\n${head(LIST)}`,
       `${head(LIST, 'Content-Length: 5')}hello`,
       `${head(LIST, CHUNKED)}zzz\r\n`,
@@ -185,7 +185,7 @@ describe('a valid HTTP message is served', () => {
     await connection.serverEnd();
   });
 
-  // It adds animals, which the tests above do not expect.
+  // It adds items, which the tests above do not expect.
   it('POST with an upgrade to HTTP/2, as Java sends it: 201, and the connection closes', async () => {
     const body = '{"name":"Frank","categoryId":1}';
     const connection = await open(withKey(add(body, `Content-Length: ${body.length}`, ...UPGRADE)));
@@ -202,7 +202,7 @@ test('no invalid message is logged as an internal error', () => {
 test('an address over its limit › 429 with Retry-After on the socket; a connection that is reset is not counted', async () => {
   const env = { ANONYMOUS_REQUESTS_PER_MINUTE: '4' };
   const limited = await startService({ database: store.database, env });
-  for (const bytes of ['', 'GET /v1/pets HT']) {
+  for (const bytes of ['', 'GET /v1/items HT']) {
     const { socket } = await RawConnection.open(limited, bytes);
     // By then, the service has accepted the connection: it accepts this newer one afterwards.
     await send(limited, '/health/live');
@@ -231,12 +231,12 @@ test('an address over its limit › 429 with Retry-After on the socket; a connec
   await limited.close();
 });
 
-test('POST /v1/pets › 401 without a reset for an unread body, on a connection that has sent over 4 MiB', async () => {
+test('POST /v1/items › 401 without a reset for an unread body, on a connection that has sent over 4 MiB', async () => {
   const connection = await open();
   const body = Buffer.alloc(100_000, ' ');
   const post = (length: number, key?: string) =>
     requestHead(
-      'POST /v1/pets',
+      'POST /v1/items',
       key,
       'Content-Type: application/json',
       `Content-Length: ${length}`,

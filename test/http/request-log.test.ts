@@ -1,4 +1,4 @@
-import { holdPets } from '../harness/database/database-lock.js';
+import { holdItems } from '../harness/database/database-lock.js';
 import { createKey } from '../harness/database/factories.js';
 import { ApiClient, type ApiResponse, type RequestOptions, send } from '../harness/http/client.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
@@ -11,7 +11,7 @@ const LONG = 'a'.repeat(7_500);
 const ADDRESS = { clientAddress: '127.0.0.1' };
 
 const store = useStore();
-const list = (headers: RequestOptions['headers'] = {}) => store.api.send('/v1/pets', { headers });
+const list = (headers: RequestOptions['headers'] = {}) => store.api.send('/v1/items', { headers });
 
 /** Returns the log line of a request, by its id or by the response. */
 function lineOf(request: string | Pick<ApiResponse, 'headers'>): Promise<LogLine> {
@@ -36,18 +36,18 @@ describe('X-Request-Id', () => {
 });
 
 describe('the log line of a request', () => {
-  const MISSING = { route: '/v1/pets/:petId', status: 404, code: 'pet_not_found' };
+  const MISSING = { route: '/v1/items/:itemId', status: 404, code: 'item_not_found' };
   const UNKNOWN = { route: 'unmatched', status: 404, code: 'route_not_found' };
 
   it.each<[title: string, path: string, line: LogLine, options?: RequestOptions]>([
-    ['a page', '/v1/pets?limit=1', { method: 'GET', route: '/v1/pets', status: 200 }],
-    ['an animal', '/v1/pets/7', { method: 'GET', path: '/v1/pets/7', ...MISSING }],
-    ['HEAD', '/v1/pets/7', { method: 'HEAD', ...MISSING }, { method: 'HEAD' }],
+    ['a page', '/v1/items?limit=1', { method: 'GET', route: '/v1/items', status: 200 }],
+    ['an item', '/v1/items/7', { method: 'GET', path: '/v1/items/7', ...MISSING }],
+    ['HEAD', '/v1/items/7', { method: 'HEAD', ...MISSING }, { method: 'HEAD' }],
     ['an encoded percent sign', '/100%25/%2520', { path: '/100%25/%2520', ...UNKNOWN }],
     ['a long path', `/${LONG}`, { path: `/${LONG}`.slice(0, 300), ...UNKNOWN }],
     [
       'another method',
-      '/v1/pets',
+      '/v1/items',
       { method: 'PUT', route: 'unmatched', status: 405, code: 'method_not_allowed' },
       { method: 'PUT' },
     ],
@@ -64,7 +64,7 @@ describe('the log line of a request', () => {
   );
 
   it('without an API key, and of an invalid message, has the client address, and no owner and key', async () => {
-    const anonymous = await lineOf(await store.anonymous.get('/v1/pets'));
+    const anonymous = await lineOf(await store.anonymous.get('/v1/items'));
     expect(anonymous).toMatchObject({ code: 'missing_api_key', ...ADDRESS });
     const invalid = await RawConnection.exchange(store.service, 'hello\r\n\r\n');
     const id = invalid.headers['x-request-id'];
@@ -81,16 +81,16 @@ describe('the log line of a request', () => {
     const nowMs = store.service.nowMs();
     for (const options of [{ revokedAtMs: nowMs }, { expiresAtMs: nowMs - 1_000 }]) {
       const { key, keyId } = await createKey(store.database, ownerId, options);
-      const response = await new ApiClient(store.service, key).get('/v1/pets');
+      const response = await new ApiClient(store.service, key).get('/v1/items');
       const expected = { status: 401, code: 'invalid_api_key', ownerId, keyId, ...ADDRESS };
       expect(await lineOf(response)).toMatchObject(expected);
     }
   });
 
   it('of a 500 is at level error and has the error, but not the body', async () => {
-    await store.query('ALTER TABLE pets ADD CONSTRAINT none CHECK (id < 0) NOT VALID');
-    const response = await store.api.post('/v1/pets', { name: 'Mr. Secret', categoryId: 778899 });
-    await store.query('ALTER TABLE pets DROP CONSTRAINT none');
+    await store.query('ALTER TABLE items ADD CONSTRAINT none CHECK (id < 0) NOT VALID');
+    const response = await store.api.post('/v1/items', { name: 'Mr. Secret', categoryId: 778899 });
+    await store.query('ALTER TABLE items DROP CONSTRAINT none');
     const line = await lineOf(response);
     const err = {
       message: expect.stringContaining('"none"') as unknown,
@@ -115,8 +115,8 @@ describe('the log line of a request', () => {
   });
 
   it('of a client that disconnected has aborted: true', async () => {
-    const lock = await holdPets(store.database);
-    const head = requestHead('GET /v1/pets', store.owner.key, 'X-Request-Id: disconnected');
+    const lock = await holdItems(store.database);
+    const head = requestHead('GET /v1/items', store.owner.key, 'X-Request-Id: disconnected');
     const connection = await RawConnection.open(store.service, head);
     await lock.waitedFor();
     connection.socket.resetAndDestroy();
@@ -139,7 +139,7 @@ test.each([
         'clientAddress'
       ];
     const forwarded = { 'X-Forwarded-For': '198.51.100.1, 2001:db8:1:2::3' };
-    const served = await send(proxied, '/v1/pets', { headers: forwarded });
+    const served = await send(proxied, '/v1/items', { headers: forwarded });
     expect(await loggedFor(served)).toBe(ofServed);
     expect(await loggedFor(await RawConnection.exchange(proxied, 'hello\r\n\r\n'))).toBe(ofInvalid);
     await proxied.close();
@@ -178,24 +178,24 @@ test('the log contains no API key, wherever a caller sends it', async () => {
     { 'X-Api-Key': key, Cookie: `key=${key}`, Expect: key },
     { 'Idempotency-Key': key, traceparent: key, 'Content-Type': key },
   ]) {
-    await store.api.send('/v1/pets', {
+    await store.api.send('/v1/items', {
       method: 'POST',
       headers,
     });
   }
   for (const path of [
-    ...[`/v1/pets?key=${key}`, `/v1/pets?status=${key}`, `/v1/pets?cursor=${key}`],
-    ...[`/v1/pets/${key}`, `/v1/pets/${escaped}`, `/${escaped.replace('aas', '%61%61s')}/%zz`],
-    ...['%2561as', '%25252561as', '%%36%31as'].map((aas) => `/v1/pets/${key.replace('aas', aas)}`),
+    ...[`/v1/items?key=${key}`, `/v1/items?status=${key}`, `/v1/items?cursor=${key}`],
+    ...[`/v1/items/${key}`, `/v1/items/${escaped}`, `/${escaped.replace('aas', '%61%61s')}/%zz`],
+    ...['%2561as', '%25252561as', '%%36%31as'].map((aas) => `/v1/items/${key.replace('aas', aas)}`),
     `/${key}${key}`,
   ]) {
     await store.api.get(path);
   }
   await RawConnection.exchange(store.service, `${key}\r\n\r\n`);
   // The log of a database error could contain the statement and its values.
-  await store.query('ALTER TABLE pets RENAME TO pets_away');
-  const failed = await store.api.post('/v1/pets', { name: key, categoryId: 1 });
-  await store.query('ALTER TABLE pets_away RENAME TO pets');
+  await store.query('ALTER TABLE items RENAME TO items_away');
+  const failed = await store.api.post('/v1/items', { name: key, categoryId: 1 });
+  await store.query('ALTER TABLE items_away RENAME TO items');
   expect(failed.status).toBe(500);
   await lineOf(failed);
   expect(store.service.output()).not.toContain(key.slice(4));

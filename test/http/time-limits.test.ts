@@ -17,10 +17,10 @@ const store = useStore({
   },
 });
 
-const get = (version: string) => requestHead(`GET /v1/pets HTTP/${version}`, store.owner.key);
+const get = (version: string) => requestHead(`GET /v1/items HTTP/${version}`, store.owner.key);
 const create = (version: string, ...headers: string[]): string =>
   requestHead(
-    `POST /v1/pets HTTP/${version}`,
+    `POST /v1/items HTTP/${version}`,
     store.owner.key,
     'Content-Type: application/json',
     ...headers,
@@ -31,7 +31,7 @@ const HEADER = `X-A: ${'b'.repeat(100)}`;
 
 /** Where a client stops sending, or sends one byte now and then. */
 const SLOW: [title: string, limit: 'address' | 'owner', atOnce: () => string, later: string[]][] = [
-  ['in a request line', 'address', () => '', Array.from('GET /v1/pets?a=bbbbbbbbb HTTP/1.1')],
+  ['in a request line', 'address', () => '', Array.from('GET /v1/items?a=bbbbbbbbb HTTP/1.1')],
   ['in a header', 'address', () => get('1.1').slice(0, -2), Array.from(HEADER)],
   ['in a header of HTTP/1.0', 'address', () => get('1.0').slice(0, -2), Array.from(HEADER)],
   ['in empty lines before a request', 'address', () => '', Array.from('\r\n'.repeat(100))],
@@ -72,7 +72,7 @@ describe.each([
       })().finally(() => over.abort());
       closed.catch(() => undefined);
       while (!over.signal.aborted) {
-        expect((await store.api.get('/v1/pets')).status).toBe(200);
+        expect((await store.api.get('/v1/items')).status).toBe(200);
         await delay(100);
       }
       const response = await closed;
@@ -90,14 +90,14 @@ describe.each([
 });
 
 test('401 before a slow body has arrived', async () => {
-  const head = requestHead('POST /v1/pets', undefined, 'Content-Type: application/json', LENGTH);
+  const head = requestHead('POST /v1/items', undefined, 'Content-Type: application/json', LENGTH);
   const connection = await RawConnection.open(store.service, head + PET.slice(0, 9));
   expectError(await connection.response(), 401, 'missing_api_key');
   await connection.serverEnd();
 });
 
 test('a kept-alive connection closes without a response when no request follows', async () => {
-  const connection = await RawConnection.open(store.service, requestHead('POST /v1/pets'));
+  const connection = await RawConnection.open(store.service, requestHead('POST /v1/items'));
   expect((await connection.response()).headers).toMatchObject({ connection: 'keep-alive' });
   await connection.serverEnd();
 });
@@ -106,7 +106,7 @@ test('1,000 idle connections do not block other clients, and are closed', async 
   const idle = await Promise.all(
     Array.from({ length: 1_000 }, () => RawConnection.open(store.service)),
   );
-  expect((await store.api.get('/v1/pets')).status).toBe(200);
+  expect((await store.api.get('/v1/items')).status).toBe(200);
   const responses = await Promise.all(idle.map((connection) => connection.response()));
   expect(responses.every(({ status }) => status === 408)).toBe(true);
   await Promise.all(idle.map((connection) => connection.serverEnd()));

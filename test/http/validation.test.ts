@@ -83,6 +83,15 @@ test('400 with the first 50 messages when an array has many invalid items', asyn
   expect(message.length).toBeLessThan(5_000);
 });
 
+test('400 for a free-form integer that JSON.stringify could not write', async () => {
+  const large = 9007199254740993n;
+  expect(await outcome({ notes: { size: [1n, -(2n ** 53n)] } }, Notes)).toEqual({
+    message: 'notes.size.1 must be an integer from -9007199254740991 to 9007199254740991.',
+  });
+  expect(await outcome({ notes: { size: large } }, Notes)).toHaveProperty('message');
+  expect(await outcome({ ...ADA, number: large }, Name)).toHaveProperty('dto.number', large);
+});
+
 test.each(['text', 7, true, null, [], [ADA]])(
   '%j › 400 where an object is expected',
   async (value) => {

@@ -10,7 +10,7 @@ const NAME_RULE =
 const CATEGORY_RULE = `categoryId must be an integer from ${MIN} to ${MAX}`;
 const STATUS_RULE = 'status must be one of available, pending, sold';
 
-const store = useStore();
+const store = useStore({ app: true });
 
 /** Posts the members of an object. */
 const add = (members: string) => store.api.post('/v1/pets', `{${members}}`);

@@ -2,7 +2,7 @@ import { ApiClient } from '../harness/http/client.js';
 import { createOwner, createPets } from '../harness/database/factories.js';
 import { useStore } from '../harness/http/store.js';
 
-const store = useStore();
+const store = useStore({ app: true });
 let ids: string[];
 
 beforeEach(async () => {

@@ -13,7 +13,7 @@ const NAMES: Record<string, string> = {
   '-5': 'Minus five',
 };
 
-const store = useStore();
+const store = useStore({ app: true });
 
 beforeAll(() =>
   store.query(

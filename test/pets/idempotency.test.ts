@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
-import { type DatabaseLock, holdPets, holdTable } from '../harness/database/database-lock.js';
+import { type DatabaseLock, holdTable } from '../harness/database/database-lock.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
 import { useStore } from '../harness/http/store.js';
@@ -12,7 +12,7 @@ const PATIENT = { DATABASE_STATEMENT_TIMEOUT_SECONDS: '10', DATABASE_LOCK_TIMEOU
 const INSERT = `INSERT INTO idempotency_keys
                 SELECT $1, number, decode(repeat('00', 32), 'hex'), '{}', $2 FROM generate_series(1, $3) AS number`;
 
-const store = useStore({ env: PATIENT });
+const store = useStore({ app: true, env: PATIENT });
 let replica: { url: string };
 let owner: TestOwner;
 let api: ApiClient;
@@ -20,7 +20,7 @@ let api: ApiClient;
 let elsewhere: ApiClient;
 
 beforeAll(async () => {
-  replica = await startService({ database: store.database, env: PATIENT });
+  replica = await startService({ app: true, database: store.database, env: PATIENT });
 });
 // Idempotency keys belong to an owner. Each test has an owner of its own.
 beforeEach(async () => {
@@ -231,16 +231,19 @@ describe('POST /v1/pets › the form of Idempotency-Key', () => {
 
 describe('POST /v1/pets while the first request with its Idempotency-Key is in progress', () => {
   it('409 at once on every replica, 400 for an invalid body, and the first response afterwards', async () => {
-    const first = await whileInProgress(await holdPets(store.database), async () => {
-      for (const client of [api, elsewhere]) {
-        for (const body of [FRANK, { ...FRANK, categoryId: 8 }]) {
-          const response = await post(client, body);
-          expectError(response, 409, 'idempotency_key_in_progress');
-          expect(response.headers['retry-after']).toBe('1');
+    const first = await whileInProgress(
+      await holdTable(store.database, 'pets', 'ACCESS EXCLUSIVE'),
+      async () => {
+        for (const client of [api, elsewhere]) {
+          for (const body of [FRANK, { ...FRANK, categoryId: 8 }]) {
+            const response = await post(client, body);
+            expectError(response, 409, 'idempotency_key_in_progress');
+            expect(response.headers['retry-after']).toBe('1');
+          }
         }
-      }
-      expectError(await post(api, { name: 'Frank' }), 400, 'invalid_request');
-    });
+        expectError(await post(api, { name: 'Frank' }), 400, 'invalid_request');
+      },
+    );
     expectFirst(first);
     expectReplay(await post(elsewhere), first);
     await expectStored(1, 1);

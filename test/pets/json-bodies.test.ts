@@ -7,7 +7,7 @@ import { useStore } from '../harness/http/store.js';
 const MAX_BYTES = 102_400;
 const PET = '{"name":"Frank","categoryId":7}';
 
-const store = useStore();
+const store = useStore({ app: true });
 
 /** Returns a valid body of N bytes. */
 const petOf = (bytes: number): string => `${PET.slice(0, -1)}${' '.repeat(bytes - PET.length)}}`;

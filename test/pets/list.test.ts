@@ -8,7 +8,7 @@ const LIMIT_RULE = 'limit must be an integer from 1 to 100';
 const STATUS_RULE = 'status must be one of available, pending, sold';
 const STATUSES = ['available', 'pending', 'sold'] as const;
 
-const store = useStore();
+const store = useStore({ app: true });
 
 const list = (query = '', headers = {}): Promise<ApiResponse> =>
   store.api.get(`/v1/pets${query}`, headers);
@@ -145,7 +145,12 @@ describe('GET /v1/pets › walking by Link', () => {
     const { database } = store.service;
     const next = nextPage(await list('?status=pending&limit=9'));
     const nowMs = Date.parse('2040-01-01T00:00:00Z');
-    const later = await startService({ database, nowMs, env: { PUBLIC_URL: store.service.url } });
+    const later = await startService({
+      app: true,
+      database,
+      nowMs,
+      env: { PUBLIC_URL: store.service.url },
+    });
 
     const client = new ApiClient(later, (await createOwner(database)).key);
     // A cursor is not bound to the limit either.
@@ -227,7 +232,7 @@ describe('GET /v1/pets › Link', () => {
     async (host, publicUrl, base, trustProxy = '0') => {
       const proxy = publicUrl === undefined ? trustProxy : '1';
       const env = { HOST: host, TRUST_PROXY: proxy, ...(publicUrl && { PUBLIC_URL: publicUrl }) };
-      const service = await startService({ database: store.service.database, env });
+      const service = await startService({ app: true, database: store.service.database, env });
       const address = `http://${host.includes(':') ? `[${host}]` : host}:${service.port}`;
       const forged = { 'X-Forwarded-Host': 'evil.example', 'X-Forwarded-Proto': 'https' };
       const targetOf = async (path: string, relation: string): Promise<string> => {

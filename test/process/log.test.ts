@@ -1,20 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import pg from 'pg';
-import { makeCluster, makeFolder, removeFolders } from '../harness/processes/embedded-user.js';
 import { send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
-import { inheritedEnvironment, startBuiltService } from '../harness/service/service.js';
+import { startBuiltService } from '../harness/service/service.js';
 
-const MAIN = join(__dirname, '../../dist/main.js');
 /** The level of LOG_LEVEL=debug, as the log has it. */
 const DEBUG = 20;
 const INFO = 30;
-const hasTerminal = spawnSync('script', ['--version']).status === 0;
-if (!hasTerminal)
-  console.warn('To test the log on a terminal, install script of util-linux (bsdutils).');
 
 const database = useDatabase();
 
@@ -26,7 +17,7 @@ test('when the output is not a terminal, every line is JSON, the first one shows
     TRUST_PROXY: '10.0.0.0/8',
     LOG_LEVEL: 'debug',
   });
-  await send(service, '/v1/pets');
+  await send(service, '/v1/items');
   await service.stop();
   const lines = service.logs();
   expect(lines).toHaveLength(service.output().trim().split('\n').length);
@@ -43,64 +34,6 @@ test('when the output is not a terminal, every line is JSON, the first one shows
   });
   expect(service.output()).not.toContain('secret');
   expect(lines.some(({ level }) => level === DEBUG)).toBe(true);
-  // A database of DATABASE_URL gets no sample animals and no demo owner.
-  for (const table of ['pets', 'owners'])
-    expect(await database.query(`SELECT FROM ${table}`)).toEqual([]);
+  // A database of DATABASE_URL gets no demo owner.
+  expect(await database.query('SELECT FROM owners')).toEqual([]);
 });
-
-(hasTerminal ? test : test.skip)(
-  'on a terminal, the start ends with the curl command, each request is one line, and ^C stops the service',
-  async () => {
-    const dataDir = makeFolder();
-    await makeCluster(dataDir);
-    const child = spawn('script', ['-qec', `exec '${process.execPath}' '${MAIN}'`, '/dev/null'], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-      env: {
-        ...inheritedEnvironment(),
-        PORT: '0',
-        METRICS_PORT: '',
-        DATA_DIR: dataDir,
-        TERM: 'xterm',
-      },
-    });
-
-    const lines: string[] = [];
-    for await (const line of createInterface({ input: child.stdout })) {
-      // Without the colours and the echo of ^C.
-      lines.push(line.replaceAll(/\p{Cc}\[\d+m/gu, '').replace(/^\^C/, ''));
-      const [, key = '', url] = /curl .*Bearer (\w+)' (.*)\/v1\/pets/.exec(line) ?? [];
-      if (url === undefined) continue;
-      await send({ url }, '/health/live');
-      await send({ url }, '/v1/pets?limit=1', { headers: { Authorization: `Bearer ${key}` } });
-      await send({ url }, '/v1/pets/1%0AINFO%1B%5B31m');
-      const create = { 'Idempotency-Key': 'a', 'Content-Type': 'application/json' };
-      for (let count = 0; count < 2; count++) {
-        await send({ url }, '/v1/pets', {
-          method: 'POST',
-          headers: { Authorization: `Bearer ${key}`, ...create },
-          body: '{"name":"Momo","categoryId":2}',
-        });
-      }
-      child.stdin.write('\x03');
-    }
-    removeFolders();
-    const time = /^\[\d\d:\d\d:\d\d\.\d{3}\] /;
-    expect(lines.filter((line) => line !== '').map((line) => line.replace(time, '… '))).toEqual([
-      expect.stringMatching(/^… INFO: schema migrated /),
-      expect.stringMatching(/^… INFO: listening .*http:\/\/127\.0\.0\.1:\d+/),
-      expect.stringMatching(/^Animal Adoption Store Service: /),
-      expect.stringMatching(/^Documentation: /),
-      'Try it:',
-      expect.stringMatching(/^ {2}curl -H /),
-      expect.stringMatching(/^… INFO: GET \/v1\/pets 200 \d+\.\d ms$/),
-      expect.stringMatching(
-        /^… INFO: GET \/v1\/pets\/1%0AINFO%1B%5B31m 401 missing_api_key \d+\.\d ms$/,
-      ),
-      expect.stringMatching(/^… INFO: POST \/v1\/pets 201 \d+\.\d ms$/),
-      expect.stringMatching(/^… INFO: POST \/v1\/pets 201 replayed \d+\.\d ms$/),
-      expect.stringMatching(/^… INFO: stopping/),
-      '… INFO: stopped',
-    ]);
-    expect(child.exitCode ?? ((await once(child, 'exit')) as [number])[0]).toBe(0);
-  },
-);

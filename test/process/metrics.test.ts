@@ -48,7 +48,7 @@ test('GET /metrics is Prometheus text on the metrics listener', async () => {
 });
 
 test('the metrics listener serves nothing else, and the main listener no metrics', async () => {
-  for (const path of ['/', '/v1/pets', '/metrics/', '/health/live']) {
+  for (const path of ['/', '/v1/items', '/metrics/', '/health/live']) {
     const { status, headers } = await send(metrics, path);
     expect([status, headers['x-content-type-options']]).toEqual([404, 'nosniff']);
   }
@@ -72,19 +72,19 @@ test('GET /metrics › 200 within a second while 100 connections send nothing, w
 });
 
 test('requests are counted by method, route template and status', async () => {
-  const { headers } = await client.get('/v1/pets?limit=7');
+  const { headers } = await client.get('/v1/items?limit=7');
   // By the clock of the machine, which most tests replace.
   const secondsLeft = Number(headers['x-ratelimit-reset']) - Date.now() / 1_000;
   expect(Math.abs(secondsLeft)).toBeLessThan(61);
-  await client.get('/v1/pets/4711');
-  await client.get('/v1/pets/4712');
-  await send(service, '/v1/pets/4713');
-  await send(service, '/v1/pets/4713', { method: 'HEAD' });
+  await client.get('/v1/items/4711');
+  await client.get('/v1/items/4712');
+  await send(service, '/v1/items/4713');
+  await send(service, '/v1/items/4713', { method: 'HEAD' });
   expect(Object.fromEntries(await requestCounts())).toMatchObject({
-    'GET /v1/pets 200': 1,
-    'GET /v1/pets/:petId 404': 2,
-    'GET /v1/pets/:petId 401': 1,
-    'HEAD /v1/pets/:petId 401': 1,
+    'GET /v1/items 200': 1,
+    'GET /v1/items/:itemId 404': 2,
+    'GET /v1/items/:itemId 401': 1,
+    'HEAD /v1/items/:itemId 401': 1,
   });
 });
 
@@ -118,7 +118,7 @@ test('callers cannot add labels', async () => {
   const sendAll = async (name: string): Promise<void> => {
     for (const method of methods) {
       await client.send(`/${name}`, { method });
-      await client.send(`/v1/pets/${name}`, { method });
+      await client.send(`/v1/items/${name}`, { method });
     }
   };
   await sendAll('first');
@@ -127,7 +127,7 @@ test('callers cannot add labels', async () => {
   const after = await requestCounts();
   expect(after.size).toBeLessThanOrEqual(before + 1);
   for (const labels of after.keys()) {
-    expect(labels).toMatch(/^(GET|HEAD|POST|_OTHER) (unmatched|\/v1\/pets(\/:petId)?) \d{3}$/);
+    expect(labels).toMatch(/^(GET|HEAD|POST|_OTHER) (unmatched|\/v1\/items(\/:itemId)?) \d{3}$/);
   }
 });
 

@@ -38,7 +38,7 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
 
     test('counts in the database of REDIS_URL, and warns of eviction once', async () => {
       const { id, key } = await createOwner(database, { plan: 'free' });
-      expect(limitsOf(await new ApiClient(service, key).get('/v1/pets')).remaining).toBe(59);
+      expect(limitsOf(await new ApiClient(service, key).get('/v1/items')).remaining).toBe(59);
       await redis.client.select(1);
       expect(await redis.client.keys('*')).toEqual([`aas:{owner:${id}}`]);
       await service.waitForLog(({ msg = '' }) => msg.startsWith('Redis evicts'));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, useDatabase } from '../harness/database/database.js';
-import { holdPets } from '../harness/database/database-lock.js';
+import { holdItems } from '../harness/database/database-lock.js';
 import { Relay } from '../harness/database/relay.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
@@ -51,15 +51,15 @@ function stop(
 const stopping = (service: BuiltService): Promise<unknown> =>
   service.waitForLog(({ msg }) => msg === 'stopping');
 
-test('GET /v1/pets › 200 after an uncaught exception of another part of the service, which then ends with exit code 1', async () => {
+test('GET /v1/items › 200 after an uncaught exception of another part of the service, which then ends with exit code 1', async () => {
   const defect = `setInterval(()=>{throw(new(Error)('on%20purpose'))},10)`;
   const { service, port } = await start({
     ...PATIENT,
     // Repeats like a timer of a feature.
     NODE_OPTIONS: `--import="data:text/javascript,process.on('SIGUSR2',()=>${defect})"`,
   });
-  const lock = await holdPets(database);
-  const locked = await RawConnection.open({ port }, requestHead('GET /v1/pets', key));
+  const lock = await holdItems(database);
+  const locked = await RawConnection.open({ port }, requestHead('GET /v1/items', key));
   await lock.waitedFor();
   const stopped = stop(service, 'SIGUSR2');
   await stopping(service);
@@ -82,7 +82,7 @@ test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connectio
     SHUTDOWN_DELAY_SECONDS: '2',
   });
 
-  const kept = await RawConnection.open({ port }, requestHead('GET /v1/pets', key));
+  const kept = await RawConnection.open({ port }, requestHead('GET /v1/items', key));
   expect((await kept.response()).headers['connection']).toBe('keep-alive');
   const stopped = stop(service);
   await stopping(service);
@@ -90,9 +90,9 @@ test('during SHUTDOWN_DELAY_SECONDS, the service serves requests, with Connectio
   const ready = await send(service, '/health/ready');
   expect([ready.status, ready.json.checks.shutdown]).toEqual([503, 'in progress']);
   expect((await send(service, '/health/live')).status).toBe(200);
-  const added = await client.post('/v1/pets', PET);
+  const added = await client.post('/v1/items', PET);
   expect([added.status, added.headers.connection]).toEqual([201, 'close']);
-  const last = await kept.write(requestHead('GET /v1/pets', key)).response();
+  const last = await kept.write(requestHead('GET /v1/items', key)).response();
   expect([last.status, last.headers['connection']]).toEqual([200, 'close']);
   await kept.serverEnd();
 
@@ -112,8 +112,8 @@ describe('requests in progress get a response, and no new connection is accepted
   test('one whose statement waits for a lock, and one whose body is incomplete', async () => {
     const { service, port, client } = await start(PATIENT);
 
-    const lock = await holdPets(database);
-    const locked = await RawConnection.open({ port }, requestHead('GET /v1/pets', key));
+    const lock = await holdItems(database);
+    const locked = await RawConnection.open({ port }, requestHead('GET /v1/items', key));
     await lock.waitedFor();
     const slow = await RawConnection.open({ port }, head(PET.length));
     expect((await slow.response()).status).toBe(100);
@@ -147,7 +147,7 @@ describe('requests in progress get a response, and no new connection is accepted
       DATABASE_URL: relay.url,
       SHUTDOWN_GRACE_SECONDS: '0.5',
     });
-    expect((await client.get('/v1/pets')).status).toBe(200);
+    expect((await client.get('/v1/items')).status).toBe(200);
     const slow = await RawConnection.open({ port }, head(9));
     expect((await slow.response()).status).toBe(100);
     relay.hold();
@@ -162,7 +162,7 @@ describe('requests in progress get a response, and no new connection is accepted
 
   const head = (length: number): string =>
     requestHead(
-      'POST /v1/pets',
+      'POST /v1/items',
       key,
       'Content-Type: application/json',
       `Content-Length: ${length}`,

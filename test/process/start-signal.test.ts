@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { useDatabase } from '../harness/database/database.js';
 import { featureFile } from '../harness/http/store.js';
-import { spawnBuiltService } from '../harness/service/service.js';
+import { spawnBuiltService, TEAM_MAIN } from '../harness/service/service.js';
 
 /** Well below the time after which a supervisor kills the process. */
 const AT_ONCE_MS = 2_500;
@@ -17,7 +17,7 @@ function spawnWithFeature(waitsIn: string) {
     TEST_WAITS_IN: waitsIn,
   };
   const options = ['--import', pathToFileURL(addFeatures).href];
-  return spawnBuiltService(env, undefined, [process.execPath, ...options]);
+  return spawnBuiltService(env, TEAM_MAIN, [process.execPath, ...options]);
 }
 
 test.concurrent.each([

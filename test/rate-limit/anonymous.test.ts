@@ -26,7 +26,7 @@ interface RequestOptions {
 
 /** Sends requests of the client that the proxy reports with this address. */
 function from(address: string): (options?: RequestOptions) => Promise<ApiResponse> {
-  return ({ path = '/v1/pets', method = 'GET', key } = {}) =>
+  return ({ path = '/v1/items', method = 'GET', key } = {}) =>
     send(store.service, path, {
       method,
       headers: { 'X-Forwarded-For': address, ...(key && { Authorization: `Bearer ${key}` }) },
@@ -122,7 +122,7 @@ describe('the client address', () => {
     ...['', 'unknown', '999.1.1.1', '1.2.3.4:5678', '1.2.3.4, nonsense', 'x'.repeat(5_000)],
   ])('an invalid address (%j) is counted for the proxy', async (address) => {
     await store.service.advance(MINUTE_MS);
-    expect(limitsOf(await store.anonymous.get('/v1/pets')).remaining).toBe(LIMIT - 1);
+    expect(limitsOf(await store.anonymous.get('/v1/items')).remaining).toBe(LIMIT - 1);
     expect(limitsOf(await from(address)()).remaining).toBe(LIMIT - 2);
   });
 
@@ -160,12 +160,12 @@ describe('the client address', () => {
     const service = await startService({ database: store.database, env });
     for (const [addresses, remaining] of rows) {
       const headers = { 'X-Forwarded-For': addresses };
-      expect(limitsOf(await send(service, '/v1/pets', { headers })).remaining).toBe(remaining);
+      expect(limitsOf(await send(service, '/v1/items', { headers })).remaining).toBe(remaining);
     }
     const other = { 'X-Real-IP': '203.0.113.3', Forwarded: 'for=203.0.113.4' };
     const [before, after] = [
-      limitsOf(await send(service, '/v1/pets')),
-      limitsOf(await send(service, '/v1/pets', { headers: other })),
+      limitsOf(await send(service, '/v1/items')),
+      limitsOf(await send(service, '/v1/items', { headers: other })),
     ];
     expect(after).toEqual({ ...before, limit: 300, remaining: before.remaining - 1 });
     await service.close();

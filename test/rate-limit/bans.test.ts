@@ -28,7 +28,7 @@ beforeAll(() => {
 // Every test starts at a whole second.
 beforeEach(() => service.setClock(Math.ceil(service.nowMs() / 1000) * 1000));
 
-/** Sends a request that does not read animals. */
+/** Sends a request that does not read items. */
 function asks(key: string, of = service): Ask {
   const client = new ApiClient(of, key);
   return () => client.get('/v1/nothing');

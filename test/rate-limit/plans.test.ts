@@ -13,7 +13,7 @@ import { UNBOUNDED } from '../harness/service/service.js';
 
 const store = useStore({ env: UNBOUNDED });
 
-/** Sends a request that does not read animals. */
+/** Sends a request that does not read items. */
 function asks(key: string): () => Promise<ApiResponse> {
   const client = new ApiClient(store.service, key);
   return () => client.get('/v1/nothing');
@@ -29,7 +29,7 @@ test.each([
   async (plan, perMinute, perDay) => {
     const limits = { perMinute, perDay };
     const owner = await createOwner(store.database, plan === 'enterprise' ? { limits } : { plan });
-    const response = await new ApiClient(store.service, owner.key).get('/v1/pets');
+    const response = await new ApiClient(store.service, owner.key).get('/v1/items');
     expect(response.status).toBe(200);
     expect(rateLimitHeaders(response)).toEqual({
       'x-ratelimit-limit': String(perMinute),

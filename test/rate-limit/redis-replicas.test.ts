@@ -104,7 +104,7 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
   ])('allow exactly the limit of parallel requests of an address: %s', async (code, key) => {
     const ask = inRotation((replica) => {
       const address = { 'X-Forwarded-For': code === 'missing_api_key' ? '192.0.2.1' : '192.0.2.2' };
-      return new ApiClient(replica, key()).get('/v1/pets', address);
+      return new ApiClient(replica, key()).get('/v1/items', address);
     });
     expect(codes(await inParallel(200, ask))).toEqual({
       [code]: ADDRESS_LIMIT,
@@ -140,10 +140,10 @@ describeWithAnyRedis('three replicas that share a Redis', () => {
   ])('send Redis one command for a request %s', async (title, times, keyOf) => {
     const headers = { 'X-Forwarded-For': `192.0.2.${10 + title.length}` };
     // The first command is sent twice, because the server does not have the script yet.
-    await send(replicas[0]!, '/v1/pets', { headers });
+    await send(replicas[0]!, '/v1/items', { headers });
     const client = new ApiClient(replicas[0]!, keyOf(await newOwner(3, 100)));
     const before = await commands();
-    await sequentially(times, () => client.get('/v1/pets', headers));
+    await sequentially(times, () => client.get('/v1/items', headers));
     expect((await commands()) - before).toBe(times);
   });
 });

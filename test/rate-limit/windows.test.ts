@@ -20,7 +20,7 @@ async function newClient(perMinute: number, perDay: number): Promise<ApiClient> 
   return new ApiClient(store.service, owner.key);
 }
 
-/** Sends a request that does not read animals. */
+/** Sends a request that does not read items. */
 const asks = (client: ApiClient) => (): Promise<ApiResponse> => client.get('/v1/nothing');
 
 const post = (body: string, type = 'application/json'): RequestOptions => ({
@@ -30,20 +30,20 @@ const post = (body: string, type = 'application/json'): RequestOptions => ({
 });
 
 it.each<[path: string, status: number, options?: RequestOptions]>([
-  ['/v1/pets', 200],
-  ['/v1/pets', 304, { headers: { 'If-None-Match': '*' } }],
-  ['/v1/pets?limit=0', 400],
-  ['/v1/pets?cursor=x', 400],
-  ['/v1/pets', 200, { method: 'HEAD' }],
-  ['/v1/pets', 204, { method: 'OPTIONS' }],
-  ['/v1/pets/1', 200],
-  ['/v1/pets/0', 404],
-  ['/v1/pets', 405, { method: 'DELETE' }],
-  ['/v1/pets', 201, post('{"name":"Rex","categoryId":1}')],
-  ['/v1/pets', 400, post('{}')],
-  ['/v1/pets', 400, post('{')],
-  ['/v1/pets', 415, post('x', 'text/plain')],
-  ['/v1/pets', 413, post(' '.repeat(102_401))],
+  ['/v1/items', 200],
+  ['/v1/items', 304, { headers: { 'If-None-Match': '*' } }],
+  ['/v1/items?limit=0', 400],
+  ['/v1/items?cursor=x', 400],
+  ['/v1/items', 200, { method: 'HEAD' }],
+  ['/v1/items', 204, { method: 'OPTIONS' }],
+  ['/v1/items/1', 200],
+  ['/v1/items/0', 404],
+  ['/v1/items', 405, { method: 'DELETE' }],
+  ['/v1/items', 201, post('{"name":"Rex","categoryId":1}')],
+  ['/v1/items', 400, post('{}')],
+  ['/v1/items', 400, post('{')],
+  ['/v1/items', 415, post('x', 'text/plain')],
+  ['/v1/items', 413, post(' '.repeat(102_401))],
   ['/v1/nothing', 404],
   ['/v1/%ff', 404],
   ['/nothing', 404],
@@ -52,9 +52,9 @@ it.each<[path: string, status: number, options?: RequestOptions]>([
   const owner = await createOwner(store.database, { limits: { perMinute: 10, perDay: AMPLE } });
   const other = await createKey(store.database, owner.id);
   const client = new ApiClient(store.service, owner.key);
-  // The animal with the id 1.
+  // The item with the id 1.
   const pet = { name: 'Rex', categoryId: 1 };
-  await client.post('/v1/pets', pet);
+  await client.post('/v1/items', pet);
   const response = await new ApiClient(store.service, other.key).send(path, options);
   expect(response.status).toBe(status);
   expect(limitsOf(response)).toMatchObject({ limit: 10, remaining: 8 });
@@ -89,11 +89,11 @@ it.each([
 );
 
 it.each(['GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE'])(
-  '%s /v1/pets › 429 before any other check, with an Error body',
+  '%s /v1/items › 429 before any other check, with an Error body',
   async (method) => {
     const client = await newClient(1, AMPLE);
     await asks(client)();
-    const response = await client.send('/v1/pets?limit=0', { method });
+    const response = await client.send('/v1/items?limit=0', { method });
     expect(response.status).toBe(429);
     expect(rateLimitHeaders(response)).toMatchObject({
       'x-ratelimit-remaining': '0',

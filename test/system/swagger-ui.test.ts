@@ -39,7 +39,7 @@ async function openOperation(browser: Chromium, id: string): Promise<void> {
   beforeAll(async () => {
     // Not the address that the description has: the page sends requests to its own origin.
     const port = String(await freePort());
-    service = await startService({ onlyPublished: true, env: { PORT: port } });
+    service = await startService({ app: true, env: { PORT: port } });
     origin = `http://localhost:${port}`;
     ({ key } = await createOwner(service.database));
     await createPets(service.database, 3);

@@ -30,6 +30,8 @@ export class DatabaseModule {
           useFactory: () => ({
             ...dataSourceOptions(location.connection, settings),
             autoLoadEntities: true,
+            // They run before, on connections of their own.
+            migrations: [],
             // The process exits with one line if the server is unreachable. A supervisor restarts it.
             toRetry: () => false,
           }),

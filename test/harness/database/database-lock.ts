@@ -8,9 +8,9 @@ export interface DatabaseLock {
   release(): Promise<void>;
 }
 
-/** Blocks every statement on the animals until the lock is released. */
-export const holdPets = (database: TestDatabase): Promise<DatabaseLock> =>
-  holdTable(database, 'pets', 'ACCESS EXCLUSIVE');
+/** Blocks every statement on the items until the lock is released. */
+export const holdItems = (database: TestDatabase): Promise<DatabaseLock> =>
+  holdTable(database, 'items', 'ACCESS EXCLUSIVE');
 
 /** Blocks statements that conflict with a lock mode until the lock is released. */
 export async function holdTable(

@@ -3,7 +3,9 @@ import { Client, type QueryResultRow } from 'pg';
 
 /** The environment variable with the server's URL, set by the setup of the test run. */
 const SERVER_URL = 'TEST_SERVER_URL';
-const TEMPLATE = 'pets_template';
+const TEMPLATE = 'test_template';
+/** A database with the tables of the migrations only. */
+export const SCHEMA = { template: 'schema_template' };
 
 /** A database of one test file, with the service's schema. */
 export interface TestDatabase {
@@ -45,6 +47,19 @@ export async function createDatabase({ template = TEMPLATE } = {}): Promise<Test
       await administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     },
   };
+}
+
+/** Gives a database to a test, by default one with the up-to-date schema, and drops it afterwards. */
+export async function withDatabase(
+  work: (database: TestDatabase) => Promise<void>,
+  options = SCHEMA,
+): Promise<void> {
+  const database = await createDatabase(options);
+  try {
+    await work(database);
+  } finally {
+    await database.close();
+  }
 }
 
 /** What uses a database. It must be closed before the database is dropped. */

@@ -69,18 +69,27 @@ export async function createKey(
   return { key, keyId: (row as { id: string }).id };
 }
 
-/** Inserts animals. Returns their ids in ascending order. */
-export async function createPets(
-  database: TestDatabase,
-  count: number,
-  status: (index: number) => 'available' | 'pending' | 'sold' = () => 'available',
-): Promise<string[]> {
-  const statuses = Array.from({ length: count }, (_, index) => status(index));
-  const rows = await database.query<{ id: string }>(
-    `INSERT INTO pets (name, category_id, status)
-     SELECT 'Pet ' || number, 1, status FROM unnest($1::text[]) WITH ORDINALITY AS pet (status, number)
-      ORDER BY number RETURNING id`,
-    [statuses],
-  );
-  return rows.map(({ id }) => id);
-}
+type Status = 'available' | 'pending' | 'sold';
+
+/** Returns a function that inserts rows into a table, and returns their ids in ascending order. */
+const insertInto =
+  (table: string) =>
+  async (
+    database: TestDatabase,
+    count: number,
+    status: (index: number) => Status = () => 'available',
+  ): Promise<string[]> => {
+    const statuses = Array.from({ length: count }, (_, index) => status(index));
+    const rows = await database.query<{ id: string }>(
+      `INSERT INTO ${table} (name, category_id, status)
+       SELECT 'Pet ' || number, 1, status FROM unnest($1::text[]) WITH ORDINALITY AS row (status, number)
+        ORDER BY number RETURNING id`,
+      [statuses],
+    );
+    return rows.map(({ id }) => id);
+  };
+
+/** Adds to the store of the platform's tests (features/store.ts). */
+export const createItems = insertInto('items');
+/** Adds animals. */
+export const createPets = insertInto('pets');

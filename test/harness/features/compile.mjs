@@ -1,6 +1,6 @@
 // @ts-check
 // Compiles the features of this folder and of examples/, without a type check.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import ts from 'typescript';
 import { ROOT } from '../../../scripts/build-if-stale.mjs';
@@ -8,16 +8,17 @@ import { compile } from '../../../scripts/typescript-transform.mjs';
 
 const EXAMPLES = join(ROOT, 'examples');
 
-/** Compiles to reports/features/ and reports/examples/. */
-export function compileFeatures() {
-  compileFolder(import.meta.dirname, 'features');
-  for (const name of ['categories', 'orders']) {
-    const modules = compileFolder(join(EXAMPLES, name), `examples/${name}`).filter((file) =>
-      file.endsWith('.module.js'),
+/** @param {string} product the folder for features/ and examples/ */
+export function compileFeatures(product) {
+  compileFolder(import.meta.dirname, join(product, 'features'));
+  // A team may have deleted them.
+  for (const name of ['categories', 'orders'].filter((name) => existsSync(join(EXAMPLES, name)))) {
+    const modules = compileFolder(join(EXAMPLES, name), join(product, 'examples', name)).filter(
+      (file) => file.endsWith('.module.js'),
     );
     const index = modules.map((module) => `...Object.values(await import('./${module}'))`);
     writeFileSync(
-      join(ROOT, 'reports/examples', name, 'index.js'),
+      join(product, 'examples', name, 'index.js'),
       `export default [${index.join()}];\n`,
     );
   }
@@ -30,7 +31,6 @@ export function compileFeatures() {
  * @param {string} output
  */
 function compileFolder(folder, output) {
-  rmSync(join(ROOT, 'reports', output), { recursive: true, force: true });
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) =>
     path.endsWith('.ts'),
   );
@@ -41,7 +41,7 @@ function compileFolder(folder, output) {
       join(folder, source),
       ts.ModuleKind.ESNext,
     );
-    const file = join(ROOT, 'reports', output, name);
+    const file = join(output, name);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, linked(code, dirname(join(folder, source))));
     return name;

@@ -3,7 +3,7 @@ import { Controller, Module, Param, ParseEnumPipe, ParseIntPipe, Post } from '@n
 import { DataSource, EntityManager } from 'typeorm';
 import { queryRows } from '#platform';
 
-const SELL = "UPDATE pets SET status = 'sold' WHERE id = $1 AND status <> 'sold'";
+const SELL = "UPDATE items SET status = 'sold' WHERE id = $1 AND status <> 'sold'";
 
 const THEN = {
   done: () => Promise.resolve(),
@@ -33,7 +33,7 @@ class DatabaseController {
     return this.dataSource.transaction(async (transaction) => {
       await queryRows(this.manager, SELL, [id]);
       await THEN[then](transaction);
-      return (await queryRows(transaction, 'SELECT status FROM pets WHERE id = $1', [id]))[0];
+      return (await queryRows(transaction, 'SELECT status FROM items WHERE id = $1', [id]))[0];
     });
   }
 }

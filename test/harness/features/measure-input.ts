@@ -6,7 +6,7 @@ import { Allow, IsObject, IsOptional, IsString, ValidateNested } from 'class-val
 import { parseJson } from '#dist/platform/http/body/parse-json.js';
 import { IsInt64 } from '#dist/platform/http/validation/property-rules.js';
 import { DtoValidationPipe } from '#dist/platform/http/validation/dto-validation.pipe.js';
-import { NewPet } from '#dist/pets/dto/new-pet.dto.js';
+import { NewItem } from './store/store.module.js';
 
 export interface Measured {
   cpuMs: number;
@@ -55,7 +55,7 @@ class Order {
   anything: unknown;
 }
 
-const DTOS: Readonly<Record<string, Class>> = { NewPet, Order, Person };
+const DTOS: Readonly<Record<string, Class>> = { NewItem, Order, Person };
 const pipe = new DtoValidationPipe();
 const REFERENCE = Buffer.from(JSON.stringify(Array.from({ length: 5_000 }, (_, id) => ({ id }))));
 let leastReferenceMs = Infinity;

@@ -33,7 +33,7 @@ const name = fc
   .filter((text) => /[^\s\u0085]/u.test(text) && !/[\0\p{Surrogate}]/u.test(text))
   .filter((text) => Array.from(text).length <= 255);
 
-/** Valid animals, with random order of members, escapes, white space and notations of numbers. */
+/** Valid items, with random order of members, escapes, white space and notations of numbers. */
 export const validPet: fc.Arbitrary<ValidPet> = fc
   .record({
     name,
@@ -102,19 +102,22 @@ const headerName = fc.oneof(
 
 /** Request targets: operations with random queries, changed targets, and random targets. */
 const target = fc.oneof(
-  { weight: 4, arbitrary: fc.tuple(fc.constantFrom('/v1/pets', '/v1/pets/1'), query()).map(join) },
+  {
+    weight: 4,
+    arbitrary: fc.tuple(fc.constantFrom('/v1/items', '/v1/items/1'), query()).map(join),
+  },
   {
     weight: 2,
     arbitrary: fc
       .oneof(fc.bigInt().map(String), visible(30), fc.string().map(encodeURIComponentSafely))
-      .map((petId) => `/v1/pets/${petId}`),
+      .map((itemId) => `/v1/items/${itemId}`),
   },
   {
     weight: 2,
-    arbitrary: changed(fc.constantFrom('/v1/pets', '/v1/pets/1', '/v1/pets?limit=5&status=sold'), [
-      ...Array.from('/%?#&=.:;\\"<>{}|^`~*+Vv0'),
-      ...['//', '%2F', '%00', '/../', '/./'],
-    ]),
+    arbitrary: changed(
+      fc.constantFrom('/v1/items', '/v1/items/1', '/v1/items?limit=5&status=sold'),
+      [...Array.from('/%?#&=.:;\\"<>{}|^`~*+Vv0'), ...['//', '%2F', '%00', '/../', '/./']],
+    ),
   },
   { weight: 1, arbitrary: visible(40).map((text) => `/${text}`) },
 );
@@ -232,9 +235,9 @@ export const anyRequest: fc.Arbitrary<FuzzRequest> = fc
     chunkBytes: content?.chunkBytes,
   }));
 
-/** Random bodies for `POST /v1/pets`. */
+/** Random bodies for `POST /v1/items`. */
 export const anyPost: fc.Arbitrary<FuzzRequest> = anyBody.map((content) => ({
   method: 'POST',
-  target: '/v1/pets',
+  target: '/v1/items',
   ...content,
 }));

@@ -1,8 +1,11 @@
-import { PET_NOT_FOUND } from '../../../src/pets/pets.errors.js';
 import { codeOfStatus, ERRORS } from '../../../src/platform/errors/catalogue.js';
 
-/** The errors of the platform and of the store. */
-export const ALL_ERRORS = { ...ERRORS, [PET_NOT_FOUND.code]: PET_NOT_FOUND };
+/** The errors of the platform, of the store of its tests, and of the animals. */
+export const ALL_ERRORS = {
+  ...ERRORS,
+  item_not_found: { status: 404 },
+  pet_not_found: { status: 404 },
+};
 
 /** The parts of a response that the expectations need. */
 export interface AnyResponse {

@@ -12,7 +12,7 @@ const MIX: readonly Kind[] = ['list', 'create', 'get', 'keyed create', 'unmatche
 /** A request with a response. */
 export interface Sent {
   kind: Kind;
-  /** The animal's name, which no other has. */
+  /** The item's name, which no other has. */
   name: string;
   response: ApiResponse;
   /** When it was sent, by `performance.now()`. */
@@ -86,17 +86,17 @@ export class MixedLoad {
     const client = new ApiClient(this.service, this.key);
     switch (kind) {
       case 'list':
-        return client.get(`/v1/pets?limit=20${number % 2 ? '&status=available' : ''}`);
+        return client.get(`/v1/items?limit=20${number % 2 ? '&status=available' : ''}`);
       case 'get':
-        return client.get('/v1/pets/1');
+        return client.get('/v1/items/1');
       case 'create':
-        return client.post('/v1/pets', { name, categoryId: number });
+        return client.post('/v1/items', { name, categoryId: number });
       case 'keyed create':
-        return client.post('/v1/pets', { name, categoryId: number }, { 'Idempotency-Key': name });
+        return client.post('/v1/items', { name, categoryId: number }, { 'Idempotency-Key': name });
       case 'unmatched':
         return client.get('/v1/nothing');
       case 'unknown key':
-        return new ApiClient(this.service, this.unknownKeys.pop() ?? this.key).get('/v1/pets');
+        return new ApiClient(this.service, this.unknownKeys.pop() ?? this.key).get('/v1/items');
     }
   }
 }

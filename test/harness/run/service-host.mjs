@@ -1,7 +1,7 @@
 // @ts-check
-// Runs applications and commands for one worker of the tests. Loading the code takes ten times as
+// Runs applications and commands for one worker of the tests, from its copy in reports/product. Loading the code takes ten times as
 // long as creating an application or running a command, so it is loaded once. Each connection is one application or one
-// command. The first line creates an application: { env, nowMs, onlyPublished, features }. A later line sets its clock:
+// command. The first line creates an application: { env, nowMs, app, features }. A later line sets its clock:
 // { nowMs }, calls a method of a provider, as its schedule would: { job }, or asks for its metrics: {}. The host sends { port }, { nowMs }, { job } or
 // { failure }, { metrics } and the lines of the log. The
 // application closes with its connection. Or the first line runs a command: { env, command }, and the host sends
@@ -17,13 +17,15 @@ import { Settings } from '#dist/platform/config/settings.js';
 import { locateDatabase } from '#dist/platform/database/database-location.js';
 import { createLogger } from '#dist/platform/logging/logger.js';
 import { ServiceMetrics } from '#dist/platform/metrics/service-metrics.js';
-import { PetsModule } from '#dist/pets/pets.module.js';
 
 /**
  * @param {import('node:net').Socket} socket
  * @param {object} message
  */
 const send = (socket, message) => socket.writable && socket.write(`${JSON.stringify(message)}\n`);
+
+/** The AppModule of src/. */
+const TEAM = '#dist/team.module.js';
 
 let lastCommand = Promise.resolve();
 
@@ -38,7 +40,7 @@ const host = createServer({ allowHalfOpen: true }, (socket) => {
 /** @param {import('node:net').Socket} socket */
 async function serve(socket) {
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
-  const { env, nowMs, onlyPublished, features, command } = JSON.parse((await lines.next()).value);
+  const { env, nowMs, app: withTeam, features, command } = JSON.parse((await lines.next()).value);
   if (command) {
     // One after the other, because they share the environment and the output streams.
     lastCommand = lastCommand.then(async () => {
@@ -65,7 +67,7 @@ async function serve(socket) {
       clock,
       database: await locateDatabase(settings.database, 'service'),
       features: [
-        onlyPublished ? PetsModule : AppModule,
+        withTeam ? (await import(TEAM)).AppModule : AppModule,
         ...(await Promise.all(features.map(modulesOf))).flat(),
       ],
     },

@@ -7,7 +7,6 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { Settings } from '#dist/platform/config/settings.js';
@@ -15,24 +14,39 @@ import { locateDatabase } from '#dist/platform/database/database-location.js';
 import { ensureCluster } from '#dist/platform/database/embedded/cluster.js';
 import { openEmbeddedDatabase } from '#dist/platform/database/embedded/embedded-postgres.js';
 import { migrate } from '#dist/platform/database/schema/migrate.js';
+import { PRODUCT } from './product.mjs';
 
-const TEMPLATE = 'pets_template';
+/** It has the tables of the migrations. */
+const SCHEMA = 'schema_template';
+/** It also has those of the product of the platform's tests. */
+const TEMPLATE = 'test_template';
+const PROGRAM = join(PRODUCT, 'dist/cli/main.js');
 
 /** @param {{ maxWorkers: number }} config */
 export async function startServices({ maxWorkers }) {
   const hosts = startHosts(maxWorkers);
   const serverUrl = process.env['TEST_DATABASE_URL'] ?? (await startServer());
   process.env['TEST_SERVER_URL'] = serverUrl;
-  await administer(serverUrl, `DROP DATABASE IF EXISTS ${TEMPLATE}`);
-  await administer(serverUrl, `CREATE DATABASE ${TEMPLATE}`);
+  for (const name of [SCHEMA, TEMPLATE]) {
+    await administer(serverUrl, `DROP DATABASE IF EXISTS ${name}`);
+  }
+  await administer(serverUrl, `CREATE DATABASE ${SCHEMA}`);
+  const schema = new URL(serverUrl);
+  schema.pathname = `/${SCHEMA}`;
+  const { database: settings } = new Settings({ DATABASE_URL: schema.href });
+  await migrate(await locateDatabase(settings, 'command'), settings);
+  await administer(serverUrl, `CREATE DATABASE ${TEMPLATE} TEMPLATE ${SCHEMA}`);
   const template = new URL(serverUrl);
   template.pathname = `/${TEMPLATE}`;
-  const { database: settings } = new Settings({ DATABASE_URL: template.href });
-  await migrate(await locateDatabase(settings, 'command'), settings);
+  const env = { ...process.env, DATABASE_URL: template.href };
+  await promisify(execFile)(process.execPath, [PROGRAM, 'db', 'migrate'], { env });
 
   process.env['TEST_HOST_PORTS'] = JSON.stringify(await hosts);
 
-  globalThis.stopDatabaseServer ??= () => administer(serverUrl, `DROP DATABASE ${TEMPLATE}`);
+  globalThis.stopDatabaseServer ??= async () => {
+    await administer(serverUrl, `DROP DATABASE ${TEMPLATE}`);
+    await administer(serverUrl, `DROP DATABASE ${SCHEMA}`);
+  };
 }
 
 /**
@@ -42,7 +56,7 @@ export async function startServices({ maxWorkers }) {
  * @param {number} count
  */
 function startHosts(count) {
-  const script = fileURLToPath(new URL('./service-host.mjs', import.meta.url));
+  const script = join(PRODUCT, 'service-host.mjs');
   return Promise.all(
     Array.from({ length: count }, async () => {
       const host = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });

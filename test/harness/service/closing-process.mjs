@@ -20,7 +20,7 @@ const app = await createApp(
 );
 await app.listen(0, '127.0.0.1');
 const { port } = /** @type {import('node:net').AddressInfo} */ (app.getHttpServer().address());
-for (const path of ['/v1/pets', '/docs', '/health/ready']) {
+for (const path of ['/v1/items', '/docs', '/health/ready']) {
   await new Promise((resolve, reject) => {
     get({ port, path, agent: false }, (response) => response.resume().once('end', resolve)).once(
       'error',

@@ -7,7 +7,7 @@ import { addOutput, expectNoKey, newOutput } from './output.js';
 interface ApplicationOptions {
   env: Record<string, string>;
   nowMs: number;
-  onlyPublished: boolean;
+  app: boolean;
   features: readonly string[];
 }
 

@@ -62,8 +62,8 @@ interface ServiceOptions {
   nowMs?: number;
   /** A database to share; by default a new one, dropped with the service. */
   database?: TestDatabase;
-  /** Without the features of AppModule that are not part of the published interface. */
-  onlyPublished?: boolean;
+  /** Whether the application has AppModule instead of the store of the platform's tests. */
+  app?: boolean;
   /** Paths of modules whose default exports list Nest modules to add. */
   features?: string | readonly string[];
 }
@@ -78,7 +78,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const application = await HostedApplication.start({
     env: { ...PATIENT, PORT: '0', DATABASE_URL: database.url, ...options.env },
     nowMs,
-    onlyPublished: options.onlyPublished ?? false,
+    app: options.app ?? false,
     features: [options.features ?? []].flat(),
   }).catch(async (error: unknown) => {
     await closeDatabase();
@@ -126,7 +126,9 @@ export interface BuiltService extends BuiltProcess {
   readonly url: string;
 }
 
-const MAIN = join(__dirname, '../../../dist/main.js');
+const MAIN = join(__dirname, '../../../reports/product/dist/main.js');
+/** The build as it is, with the features of src/. */
+export const TEAM_MAIN = join(__dirname, '../../../dist/main.js');
 
 /**
  * Starts `dist/main.js`.

@@ -64,7 +64,7 @@ async function openMany(count: number, localAddress?: string): Promise<Socket[]>
 async function expectServed(): Promise<void> {
   // An API key that is not in the cache.
   const { key } = await createOwner(database);
-  expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+  expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
   const startedAt = performance.now();
   expect((await send(service, '/health/live')).status).toBe(200);
   expect(performance.now() - startedAt).toBeLessThan(1_000);
@@ -76,7 +76,7 @@ function expectMemory(allowedBytes = ALLOWED_BYTES): void {
 
 test('5,000 connections that pipeline 16 requests each: within the memory of a container', async () => {
   const opened = await openMany(5_000);
-  const requests = requestHead('GET /v1/pets').repeat(16);
+  const requests = requestHead('GET /v1/items').repeat(16);
   for (const socket of opened) socket.write(requests);
   await expectServed();
   expectMemory();
@@ -88,7 +88,7 @@ test('5,000 connections that pipeline 16 requests each: within the memory of a c
 test('thousands of bodies of 100 KiB, each one byte short: 503 for bodies over the bound', async () => {
   const { key } = await createOwner(database);
   const headers = ['Content-Type: application/json', `Content-Length: ${MAX_BODY_BYTES}`];
-  const head = requestHead('POST /v1/pets', key, ...headers);
+  const head = requestHead('POST /v1/items', key, ...headers);
   const bytes = Buffer.concat([Buffer.from(head), Buffer.alloc(MAX_BODY_BYTES - 1, ' ')]);
   const opened = await openMany(1_500);
   for (const socket of opened) socket.write(bytes);
@@ -99,7 +99,7 @@ test('thousands of bodies of 100 KiB, each one byte short: 503 for bodies over t
 });
 
 test('10,000 heads that do not end, of almost 8 KiB each: 200 for health probes, within the memory of a container', async () => {
-  const start = 'GET /v1/pets HTTP/1.1\r\nHost: pets\r\n';
+  const start = 'GET /v1/items HTTP/1.1\r\nHost: pets\r\n';
   const heads = [start + 'ab:cd\r\n'.repeat(1_150), start + `X: ${'a'.repeat(75)}\r\n`.repeat(100)];
   // Fewer than MAX_CONNECTIONS_PER_ADDRESS from each.
   for (const address of ['127.0.0.2', '127.0.0.3', '127.0.0.4']) {

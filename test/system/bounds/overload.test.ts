@@ -1,6 +1,6 @@
 import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
 import { useDatabase } from '../../harness/database/database.js';
-import { holdPets } from '../../harness/database/database-lock.js';
+import { holdItems } from '../../harness/database/database-lock.js';
 import { expectError } from '../../harness/http/error-response.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { metric, untilMetric } from '../../harness/service/metrics.js';
@@ -23,7 +23,7 @@ function start(env: Environment = {}): Promise<TestService> {
 /** Returns a client with a new owner and a cached API key. */
 async function cachedClient(service: TestService): Promise<ApiClient> {
   const client = new ApiClient(service, (await createOwner(database)).key);
-  expect((await client.get('/v1/pets?limit=1')).status).toBe(200);
+  expect((await client.get('/v1/items?limit=1')).status).toBe(200);
   return client;
 }
 
@@ -43,19 +43,19 @@ function expectShed(response: ApiResponse, left = 300): void {
 const remaining = ({ headers }: ApiResponse): number => Number(headers['x-ratelimit-remaining']);
 
 describe('MAX_REQUESTS_IN_PROGRESS', () => {
-  test('GET /v1/pets › 503 with Retry-After for requests over the limit, which are not counted', async () => {
+  test('GET /v1/items › 503 with Retry-After for requests over the limit, which are not counted', async () => {
     const service = await start({ MAX_REQUESTS_IN_PROGRESS: '5' });
     const client = await cachedClient(service);
-    const lock = await holdPets(database);
-    const held = Array.from({ length: 5 }, () => client.get('/v1/pets'));
+    const lock = await holdItems(database);
+    const held = Array.from({ length: 5 }, () => client.get('/v1/items'));
     await inProgress(service, 5);
 
-    for (const path of ['/v1/pets', '/v1/nope', '/v1/pets/1', '/nope']) {
+    for (const path of ['/v1/items', '/v1/nope', '/v1/items/1', '/nope']) {
       expectShed(await client.get(path));
     }
-    expectShed(await client.post('/v1/pets', JSON.parse(PET)));
+    expectShed(await client.post('/v1/items', JSON.parse(PET)));
     expectShed(await client.post('/health/live', JSON.parse(PET)));
-    expectShed(await send(service, '/v1/pets'));
+    expectShed(await send(service, '/v1/items'));
     const [live, startedAt] = [await send(service, '/health/live'), performance.now()];
     expect(live.status).toBe(200);
     expect(performance.now() - startedAt).toBeLessThan(500);
@@ -66,11 +66,11 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     const served = await Promise.all(held);
 
     expect(served.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    const next = await client.get('/v1/pets');
+    const next = await client.get('/v1/items');
     expect(next.status).toBe(200);
     // The first request, the five and this one. No shed request was counted.
     expect(remaining(next)).toBe(1_000_000 - 7);
-    expect(remaining(await send(service, '/v1/pets'))).toBe(299);
+    expect(remaining(await send(service, '/v1/items'))).toBe(299);
     // Every scrape reports the same total.
     for (let scrape = 0; scrape < 2; scrape++) {
       expect(await metric(service, 'pets_shed_total{bound="requests_in_progress"}')).toBe(6);
@@ -79,12 +79,12 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
   });
 
-  test('POST /v1/pets › requests that wait for their bodies count, and the one that waits longest is closed first', async () => {
+  test('POST /v1/items › requests that wait for their bodies count, and the one that waits longest is closed first', async () => {
     const service = await start({ MAX_REQUESTS_IN_PROGRESS: '5' });
     const client = await cachedClient(service);
     const { key } = await createOwner(database);
     const headers = ['Content-Type: application/json', `Content-Length: ${PET.length}`];
-    const head = requestHead('POST /v1/pets', key, ...headers, 'Expect: 100-continue');
+    const head = requestHead('POST /v1/items', key, ...headers, 'Expect: 100-continue');
     const slow: RawConnection[] = [];
     for (let index = 0; index < 10; index++) {
       const connection = await RawConnection.open(service, head);
@@ -92,7 +92,7 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
       slow.push(connection);
     }
     expect(await metric(service, 'pets_requests_in_progress')).toBe(5);
-    expect((await client.get('/v1/pets')).status).toBe(200);
+    expect((await client.get('/v1/items')).status).toBe(200);
     for (const [index, connection] of slow.entries()) {
       const { status } = await connection.write(PET).response();
       expect(status).toBe(index < 6 ? 503 : 201);
@@ -105,17 +105,17 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     const service = await start({ MAX_REQUESTS_IN_PROGRESS: '5' });
     const client = await cachedClient(service);
     const { key } = await createOwner(database);
-    const lock = await holdPets(database);
+    const lock = await holdItems(database);
     const connections: RawConnection[] = [];
     for (let index = 0; index < 5; index++) {
-      connections.push(await RawConnection.open(service, requestHead('GET /v1/pets', key)));
+      connections.push(await RawConnection.open(service, requestHead('GET /v1/items', key)));
       await inProgress(service, index + 1);
     }
-    expectShed(await client.get('/v1/pets'));
+    expectShed(await client.get('/v1/items'));
     for (const connection of connections) connection.close();
     await inProgress(service, 0);
     await lock.release();
-    expect((await client.get('/v1/pets')).status).toBe(200);
+    expect((await client.get('/v1/items')).status).toBe(200);
   });
 });
 
@@ -126,14 +126,14 @@ test('MAX_UNAUTHENTICATED_REQUESTS › requests without a valid API key are shed
   });
 
   const client = await cachedClient(service);
-  const lock = await holdPets(database);
-  const held = Array.from({ length: 3 }, () => client.get('/v1/pets'));
+  const lock = await holdItems(database);
+  const held = Array.from({ length: 3 }, () => client.get('/v1/items'));
   await inProgress(service, 3);
 
-  expectShed(await new ApiClient(service, `aas_${'0'.repeat(36)}`).get('/v1/pets'));
-  expectShed(await send(service, '/v1/pets'));
+  expectShed(await new ApiClient(service, `aas_${'0'.repeat(36)}`).get('/v1/items'));
+  expectShed(await send(service, '/v1/items'));
   const { key } = await createOwner(database);
-  held.push(client.get('/v1/pets'), new ApiClient(service, key).get('/v1/pets'));
+  held.push(client.get('/v1/items'), new ApiClient(service, key).get('/v1/items'));
   await inProgress(service, 5);
   await lock.release();
   for (const { status } of await Promise.all(held)) expect(status).toBe(200);

@@ -23,7 +23,7 @@ describe('the client', () => {
   let service: TestService;
   let key: string;
   beforeAll(async () => {
-    service = await startService();
+    service = await startService({ app: true });
     ({ key } = await createOwner(service.database));
     await createPets(service.database, 250, (index) => (index % 2 ? 'pending' : 'sold'));
   });

@@ -47,7 +47,7 @@ interface Health {
     servers.push(server);
     expect(await server.query('SHOW fsync')).toEqual([{ fsync: 'on' }]);
     owner = await createOwner(server.database);
-    await server.query(`INSERT INTO pets (name, category_id, status) VALUES ('First', 1, 'sold')`);
+    await server.query(`INSERT INTO items (name, category_id, status) VALUES ('First', 1, 'sold')`);
     relay = await Relay.open(server.url);
     service = await start();
   });
@@ -117,7 +117,7 @@ interface Health {
     const creates = load.sent.filter(({ kind }) => kind.endsWith('create'));
     const names = new Map(creates.map((sent) => [sent.name, sent.response]));
     const rows = await server.query<{ id: string; name: string; category: string; status: string }>(
-      `SELECT id, name, category_id AS category, status FROM pets WHERE name = ANY ($1)`,
+      `SELECT id, name, category_id AS category, status FROM items WHERE name = ANY ($1)`,
       [[...names.keys()]],
     );
     expect(new Set(rows.map(({ name }) => name)).size).toBe(rows.length);
@@ -217,8 +217,8 @@ interface Health {
       const responses = await Promise.all(
         Array.from({ length: 500 }, (_, number) =>
           number % 2
-            ? client.get('/v1/pets')
-            : client.post('/v1/pets', { name: 'Frank', categoryId: number }),
+            ? client.get('/v1/items')
+            : client.post('/v1/items', { name: 'Frank', categoryId: number }),
         ),
       );
       expect(performance.now() - startedAt).toBeLessThan(MAX_POOL_RESPONSE_MS);

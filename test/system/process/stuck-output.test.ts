@@ -86,7 +86,7 @@ class StuckService {
     }
     expect((await send(this, '/health/live')).status).toBe(200);
     expect((await send(this, '/health/ready')).status).toBe(200);
-    expect((await new ApiClient(this, key).post('/v1/pets', PET)).status).toBe(201);
+    expect((await new ApiClient(this, key).post('/v1/items', PET)).status).toBe(201);
   }
 
   async droppedLines(): Promise<number> {
@@ -180,7 +180,7 @@ describe('standard output is a pipe that nobody reads', () => {
     const lines = pipe.read();
     await until(() => lines().some(isReport), WAIT_LIMIT_MS);
     await stuck.serve(1);
-    await until(() => lines().at(-1)?.['path'] === '/v1/pets', WAIT_LIMIT_MS);
+    await until(() => lines().at(-1)?.['path'] === '/v1/items', WAIT_LIMIT_MS);
     expect(lines().filter(isReport)).toEqual([
       expect.objectContaining({ level: 40, lines: dropped }),
     ]);

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
-import { createOwner, createPets } from '../../harness/database/factories.js';
+import { createOwner, createItems } from '../../harness/database/factories.js';
 import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../../harness/processes/redis.js';
 import { type BuiltService, startBuiltService } from '../../harness/service/service.js';
@@ -46,7 +46,7 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
     database = await createDatabase();
     redis = await startRedis();
     const { key } = await createOwner(database);
-    await createPets(database, 20);
+    await createItems(database, 20);
     mkdirSync(join(ROOT, 'reports'), { recursive: true });
     // In the project, so that Node finds the packages.
     folder = mkdtempSync(join(ROOT, 'reports', 'tracing-'));
@@ -62,14 +62,14 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
     service = await startBuiltService(env, undefined, command);
     client = new ApiClient(service, key);
 
-    await client.get('/v1/pets');
-    lists = await Promise.all(Array.from({ length: 40 }, () => traced('/v1/pets?limit=3')));
-    create = await traced('/v1/pets', { name: 'Unmentioned', categoryId: 1 });
-    unauthenticated = await traced('/v1/pets', undefined, {
+    await client.get('/v1/items');
+    lists = await Promise.all(Array.from({ length: 40 }, () => traced('/v1/items?limit=3')));
+    create = await traced('/v1/items', { name: 'Unmentioned', categoryId: 1 });
+    unauthenticated = await traced('/v1/items', undefined, {
       Authorization: '',
       'X-Forwarded-For': UNTRUSTED_ADDRESS,
     });
-    untraced = await client.get('/v1/pets');
+    untraced = await client.get('/v1/items');
     await send(service, '/health/ready');
     await service.stop();
     const lines = readFileSync(join(folder, 'spans'), 'utf8').trim().split('\n');
@@ -109,32 +109,32 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
       .sort();
   }
 
-  /** The paths of a request that reads animals. */
+  /** The paths of a request that reads items. */
   function readPaths(request: string, handler: string): string[] {
     const nest = `${request} > request handler > PetsController.${handler}`;
     const steps = [`${nest} > ${handler}`, `${nest} > ${handler} > SELECT`];
     return [request, `${request} > request handler`, nest, ...steps];
   }
 
-  test('GET /v1/pets › 40 connections at once: each is one trace, with its own statement', () => {
+  test('GET /v1/items › 40 connections at once: each is one trace, with its own statement', () => {
     expect(lists.map(({ status }) => status)).toEqual(Array(40).fill(200));
-    const expected = readPaths('GET /v1/pets', 'listPets');
+    const expected = readPaths('GET /v1/items', 'listPets');
     for (const { traceId } of lists) expect(pathsOf(traceId)).toEqual(expected);
   });
 
-  test('POST /v1/pets › one trace with the statements of the transaction, and none of the values', () => {
+  test('POST /v1/items › one trace with the statements of the transaction, and none of the values', () => {
     expect(create.status).toBe(201);
     const paths = pathsOf(create.traceId);
     expect(paths.filter((path) => path.includes('unknown'))).toEqual([]);
-    const handler = 'POST /v1/pets > request handler > PetsController.createPet > createPet';
+    const handler = 'POST /v1/items > request handler > PetsController.createPet > createPet';
     expect(paths).toContain(`${handler} > INSERT`);
     expect(JSON.stringify(spans)).not.toContain('Unmentioned');
   });
 
-  test('GET /v1/pets › 401: only the HTTP span has the address of the client', () => {
+  test('GET /v1/items › 401: only the HTTP span has the address of the client', () => {
     expect(unauthenticated.status).toBe(401);
     const withAddress = spans.filter((span) => JSON.stringify(span).includes(UNTRUSTED_ADDRESS));
-    expect(withAddress.map(({ name }) => name)).toEqual(['GET /v1/pets']);
+    expect(withAddress.map(({ name }) => name)).toEqual(['GET /v1/items']);
   });
 
   test('no span has the hash of a statement or an API key in it, and every name is readable', () => {
@@ -147,7 +147,7 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
       service.logs().find(({ requestId }) => requestId === response.headers['x-request-id']);
     expect(lineOf(create)?.['traceId']).toBe(create.traceId);
     const own = String(lineOf(untraced)?.['traceId']);
-    expect(pathsOf(own)).toEqual(readPaths('GET /v1/pets', 'listPets'));
+    expect(pathsOf(own)).toEqual(readPaths('GET /v1/items', 'listPets'));
   });
 });
 

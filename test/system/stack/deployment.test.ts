@@ -83,7 +83,7 @@ test.each(['deploy/alerts.yml', 'deploy/grafana/dashboards/service.json'])(
     const env = { DATABASE_URL: database.url, REDIS_URL: 'redis://127.0.0.1:1' };
     const service = await startBuiltService(env);
     const { key } = await createOwner(database);
-    expect((await new ApiClient(service, key).get('/v1/pets')).status).toBe(200);
+    expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
     const metrics = await service.metrics();
     await service.stop();
     await database.close();

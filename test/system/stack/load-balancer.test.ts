@@ -3,7 +3,7 @@ import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js'
 import { useDatabase } from '../../harness/database/database.js';
 import { Relay } from '../../harness/database/relay.js';
 import { expectError } from '../../harness/http/error-response.js';
-import { createOwner, createPets } from '../../harness/database/factories.js';
+import { createOwner, createItems } from '../../harness/database/factories.js';
 import { findHaproxy, type Haproxy, startHaproxy } from '../../harness/processes/haproxy.js';
 import { type Asked, KeepAliveLoad } from '../../harness/http/keep-alive-load.js';
 import { type NameServer, startNameServer } from '../../harness/processes/name-server.js';
@@ -40,7 +40,7 @@ const UNTIL_LIMIT_MS = 10_000;
 
   beforeAll(async () => {
     relay = await Relay.open(database.url);
-    pets = await createPets(database, 30);
+    pets = await createItems(database, 30);
     ({ key } = await createOwner(database));
     for (const host of HOSTS) {
       const replica = await startReplica(host);
@@ -76,7 +76,7 @@ const UNTIL_LIMIT_MS = 10_000;
     });
   }
 
-  /** Waits until the replica has added an animal. */
+  /** Waits until the replica has added an item. */
   const added = (replica: BuiltService): Promise<unknown> =>
     replica.waitForLog(({ status }) => status === 201);
 
@@ -84,11 +84,11 @@ const UNTIL_LIMIT_MS = 10_000;
   const responseOf = async (status: number, request: () => Promise<ApiResponse>) =>
     (await askUntil(request, (response) => response.status === status, UNTIL_LIMIT_MS)).response;
 
-  test('a rolling restart under keep-alive load fails no request and adds each animal once', async () => {
+  test('a rolling restart under keep-alive load fails no request and adds each item once', async () => {
     const mix = (number: number): Asked => {
-      if (number % 4 === 0) return { method: 'GET', path: '/v1/pets?limit=5&status=available' };
-      if (number % 4 === 1) return { method: 'GET', path: `/v1/pets/${pets[number % 30]}` };
-      return { method: 'POST', path: '/v1/pets', body: newPet('Frank') };
+      if (number % 4 === 0) return { method: 'GET', path: '/v1/items?limit=5&status=available' };
+      if (number % 4 === 1) return { method: 'GET', path: `/v1/items/${pets[number % 30]}` };
+      return { method: 'POST', path: '/v1/items', body: newPet('Frank') };
     };
     const before = haproxy.output().length;
     const load = new KeepAliveLoad(haproxy.port, key, CLIENTS, mix);
@@ -117,7 +117,7 @@ const UNTIL_LIMIT_MS = 10_000;
     const remaining: number[] = [];
     for (let number = 0; number < 6; number++) {
       const headers = { 'X-Forwarded-For': `203.0.113.${number}` };
-      const response = await send(haproxy, '/v1/pets', { headers });
+      const response = await send(haproxy, '/v1/items', { headers });
       expectError(response, 401, 'missing_api_key');
       remaining.push(Number(response.headers['x-ratelimit-remaining']));
     }
@@ -130,15 +130,15 @@ const UNTIL_LIMIT_MS = 10_000;
     await responseOf(503, () => send(haproxy, '/health/ready'));
     // By now, the backend of ready replicas is empty.
     await sleep(3 * CHECK_INTERVAL_MS);
-    expectError(await client.get('/v1/pets'), 503, 'service_unavailable');
-    expectError(await send(haproxy, '/v1/pets'), 401, 'missing_api_key');
+    expectError(await client.get('/v1/items'), 503, 'service_unavailable');
+    expectError(await send(haproxy, '/v1/items'), 401, 'missing_api_key');
     await relay.restore();
-    await responseOf(200, () => client.get('/v1/pets'));
+    await responseOf(200, () => client.get('/v1/items'));
   });
 
   test('503 with an Error body and Retry-After when no replica is running', async () => {
     expect(await Promise.all(replicas.map((replica) => replica.stop('SIGTERM')))).toEqual([0, 0]);
-    const { status, headers, json } = await client.get('/v1/pets');
+    const { status, headers, json } = await client.get('/v1/items');
     expect([status, json]).toEqual([
       503,
       { code: 'service_unavailable', message: expect.stringMatching(/\.$/), status: 503 },
@@ -156,7 +156,7 @@ const UNTIL_LIMIT_MS = 10_000;
 
   async function addedIds(name = 'Frank'): Promise<string[]> {
     const rows = await database.query<{ id: string }>(
-      'SELECT id FROM pets WHERE category_id = $1 AND name = $2',
+      'SELECT id FROM items WHERE category_id = $1 AND name = $2',
       [CATEGORY, name],
     );
     return rows.map(({ id }) => id);

@@ -100,15 +100,15 @@ const statements = [...section.matchAll(/--command="([^"]*)"/g)].map(([, sql = '
       const [client, other] = index % 2 ? clients : clients.toReversed();
       const name = `Frank ${index}`;
       const headers = { 'Idempotency-Key': `pooler-${index}` };
-      const created = await client!.post('/v1/pets', { name, categoryId: 1 }, headers);
-      const replay = await other!.post('/v1/pets', { name, categoryId: 1 }, headers);
-      const got = await other!.get(`/v1/pets/${created.json.id}`);
+      const created = await client!.post('/v1/items', { name, categoryId: 1 }, headers);
+      const replay = await other!.post('/v1/items', { name, categoryId: 1 }, headers);
+      const got = await other!.get(`/v1/items/${created.json.id}`);
       return [created.status, replay.status, replay.text === created.text, got.json.name === name];
     });
     const outcomes = await Promise.all(requests);
     expect(outcomes).toEqual(outcomes.map(() => [201, 201, true, true]));
     for (const client of clients) {
-      expect((await client.get('/v1/pets?limit=100')).json).toHaveLength(40);
+      expect((await client.get('/v1/items?limit=100')).json).toHaveLength(40);
     }
     const connections = await server.query(
       `SELECT count(*)::int FROM pg_stat_activity WHERE usename = 'pets_service'`,

@@ -68,16 +68,20 @@ const programs = findPostgresPrograms();
     const args = ['--owner', 'shelter', '--plan', 'business'];
     const first = (await cli.json('keys', 'issue', ...args)) as { id: string; key: string };
     const api = new ApiClient(service, first.key);
-    const animal = { name: 'Frank', categoryId: 1 };
-    const { status, json } = await api.post('/v1/pets', animal);
+    const item = { name: 'Frank', categoryId: 1 };
+    const { status, json } = await api.post('/v1/items', item);
     expect(status).toBe(201);
     for (const replayed of [undefined, 'true']) {
-      const response = await api.post('/v1/pets', animal, { 'Idempotency-Key': 'adoption-1' });
+      const response = await api.post('/v1/items', item, { 'Idempotency-Key': 'adoption-1' });
       expect([response.status, response.headers['idempotent-replayed']]).toEqual([201, replayed]);
     }
-    expect((await api.get('/v1/pets?limit=1&status=available')).json).toEqual([json]);
-    expect((await api.get(`/v1/pets/${json.id}`)).json).toEqual(json);
-    expectError(await new ApiClient(service, unknownKey()).get('/v1/pets'), 401, 'invalid_api_key');
+    expect((await api.get('/v1/items?limit=1&status=available')).json).toEqual([json]);
+    expect((await api.get(`/v1/items/${json.id}`)).json).toEqual(json);
+    expectError(
+      await new ApiClient(service, unknownKey()).get('/v1/items'),
+      401,
+      'invalid_api_key',
+    );
     expect((await send(service, '/health/ready')).status).toBe(200);
 
     // The time of last use is written at the latest when the service stops.

@@ -8,8 +8,7 @@ const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /**
  * Lets scripts from the origins of CORS_ORIGINS read every response (Fetch standard, CORS
- * protocol). It never allows credentials mode: API keys are in `Authorization`. Responds to preflights
- * from these origins, which have no API key and are not counted.
+ * protocol). It never allows credentials mode: API keys are in `Authorization`.
  */
 @Injectable()
 export class Cors implements NestMiddleware {
@@ -19,7 +18,7 @@ export class Cors implements NestMiddleware {
     exposedHeaders: HEADER_NAMES.ofResponses.join(', '),
     allowedHeaders: HEADER_NAMES.ofRequests.join(', '),
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
-    // The package takes every OPTIONS request for a preflight.
+    // Preflights responds, after the steps that can reject any request.
     preflightContinue: true,
   });
 
@@ -28,10 +27,18 @@ export class Cors implements NestMiddleware {
   }
 
   use(request: Request, response: Response, next: NextFunction): void {
-    const { method, headers } = request;
     if (this.origins.size > 0) response.setHeader('Vary', 'Origin');
-    if (!this.origins.has(headers.origin ?? '')) return next();
+    if (this.origins.has(request.headers.origin ?? '')) this.setHeaders(request, response, next);
+    else next();
+  }
+}
+
+/** Responds to preflights from these origins. They have no API key and are not counted. */
+@Injectable()
+export class Preflights implements NestMiddleware {
+  use({ method, headers }: Request, response: Response, next: NextFunction): void {
     const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in headers;
-    this.setHeaders(request, response, isPreflight ? () => response.status(204).end() : next);
+    if (!isPreflight || !response.hasHeader('access-control-allow-origin')) return next();
+    response.status(204).end();
   }
 }

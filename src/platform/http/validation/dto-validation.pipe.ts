@@ -2,6 +2,7 @@ import { type ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/commo
 import { ServiceError } from '../../errors/service-error.js';
 import { boundedValues, isObject, tooManyValues } from './bounded-values.js';
 import { isDto } from './dto-rules.js';
+import { rejectLargeIntegers } from './free-form.js';
 import { validationMessage } from './validation-message.js';
 
 /** NestJS' pipe with bounded work, and one message that lists every invalid property. */
@@ -31,6 +32,7 @@ export class DtoValidationPipe extends ValidationPipe {
     const { members, isTooLarge } = boundedValues(value, metatype);
     const dto: unknown = await super.transform(members, metadata);
     if (isTooLarge) throw tooManyValues();
+    rejectLargeIntegers(dto);
     return dto;
   }
 

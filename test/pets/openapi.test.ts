@@ -3,18 +3,18 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { load } from 'js-yaml';
-import { PET_NOT_FOUND } from '../src/pets/pets.errors.js';
-import { SERVICE_CODES } from '../src/platform/errors/catalogue.js';
-import { ApiClient, type RequestOptions, send, type ApiResponse } from './harness/http/client.js';
-import { holdTable } from './harness/database/database-lock.js';
-import { createOwner, createPets, type TestOwner } from './harness/database/factories.js';
+import { PET_NOT_FOUND } from '../../src/pets/pets.errors.js';
+import { SERVICE_CODES } from '../../src/platform/errors/catalogue.js';
+import { ApiClient, type RequestOptions, send, type ApiResponse } from '../harness/http/client.js';
+import { holdTable } from '../harness/database/database-lock.js';
+import { createOwner, createPets, type TestOwner } from '../harness/database/factories.js';
 
-import { Description, type MediaType, type ParameterObject } from './harness/http/description.js';
-import { asResponse } from './harness/fuzz/target.js';
-import type { Schema } from './harness/http/json-schema.js';
-import { featureFile } from './harness/http/store.js';
-import { RawConnection } from './harness/http/raw-connection.js';
-import { startService, type TestService } from './harness/service/service.js';
+import { Description, type MediaType, type ParameterObject } from '../harness/http/description.js';
+import { asResponse } from '../harness/fuzz/target.js';
+import type { Schema } from '../harness/http/json-schema.js';
+import { featureFile } from '../harness/http/store.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 /** The codes of the contract. */
 const PUBLISHED_CODES = [...SERVICE_CODES, PET_NOT_FOUND.code];
@@ -32,7 +32,7 @@ describe('the interface description', () => {
 
   beforeAll(async () => {
     service = await startService({
-      onlyPublished: true,
+      app: true,
       env: { DATABASE_LOCK_TIMEOUT_SECONDS: '0.1', HEADERS_TIMEOUT_SECONDS: '0.5' },
     });
     description = await Description.of(service);
@@ -135,7 +135,7 @@ describe('the interface description', () => {
   });
 
   it('equals openapi.yaml (to update it: npm run openapi)', async () => {
-    const committed = await readFile(join(__dirname, '../openapi.yaml'), 'utf8');
+    const committed = await readFile(join(__dirname, '../../openapi.yaml'), 'utf8');
     const { stdout } = await promisify(execFile)(process.execPath, ['-e', PRINT_FILE]);
     expect(stdout).toBe(committed);
     const { headers, text } = await send(service, '/openapi.yaml');
@@ -208,7 +208,7 @@ describe('the interface description', () => {
 
     /** A replica that waits longer for a lock than the service does holds the key. */
     async function whileKeyIsInProgress(): Promise<ApiResponse> {
-      const patient = await startService({ onlyPublished: true, database: service.database });
+      const patient = await startService({ app: true, database: service.database });
       const key = { 'Idempotency-Key': 'held' };
       const lock = await holdTable(service.database, 'idempotency_keys', 'SHARE');
       const first = new ApiClient(patient, owner.key).post('/v1/pets', FRANK, key);
@@ -293,7 +293,7 @@ describe('the interface description of another service', () => {
   let published: TestService;
   beforeAll(async () => {
     published = await startService({
-      onlyPublished: true,
+      app: true,
       nowMs: SUNSET_MS - 1,
       env: {
         PUBLIC_URL: 'https://api.example.org/store/',
@@ -332,7 +332,7 @@ describe('the interface description of the routes of a feature', () => {
 
   beforeAll(async () => {
     service = await startService({
-      onlyPublished: true,
+      app: true,
       features: featureFile('toys'),
     });
     description = await Description.of(service);

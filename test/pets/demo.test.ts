@@ -1,24 +1,25 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { Settings } from '../src/platform/config/settings.js';
-import { DemoKey } from '../src/platform/http/openapi/demo-key.js';
-import type { Request } from '../src/platform/http/request/request.js';
-import { welcomeText } from '../src/platform/welcome.js';
-import { Cli } from './harness/processes/command.js';
+import { Settings } from '../../src/platform/config/settings.js';
+import { DemoKey } from '../../src/platform/http/openapi/demo-key.js';
+import type { Request } from '../../src/platform/http/request/request.js';
+import { welcomeText } from '../../src/platform/welcome.js';
+import { Cli } from '../harness/processes/command.js';
 import {
   makeCluster,
   makeFolder,
   query,
   removeFolders,
-} from './harness/processes/embedded-user.js';
-import { ApiClient, type ApiResponse, send } from './harness/http/client.js';
-import { RawConnection } from './harness/http/raw-connection.js';
+} from '../harness/processes/embedded-user.js';
+import { ApiClient, type ApiResponse, send } from '../harness/http/client.js';
+import { RawConnection } from '../harness/http/raw-connection.js';
 import {
   type BuiltService,
   spawnBuiltService,
   startBuiltService,
-} from './harness/service/service.js';
+  TEAM_MAIN,
+} from '../harness/service/service.js';
 
 // The order matters: each test continues with the state of the previous one.
 describe('with only DATA_DIR set, from the first start', () => {
@@ -43,7 +44,7 @@ describe('with only DATA_DIR set, from the first start', () => {
   afterAll(removeFolders);
 
   async function start(): Promise<void> {
-    service = await startBuiltService({ DATA_DIR: dataDir });
+    service = await startBuiltService({ DATA_DIR: dataDir }, TEAM_MAIN);
   }
   const list = (withKey: string): Promise<ApiResponse> =>
     new ApiClient(service, withKey).get('/v1/pets?limit=100');
@@ -59,7 +60,7 @@ describe('with only DATA_DIR set, from the first start', () => {
   test('a start that cannot write the key, or that was interrupted after it, is completed by the next one', async () => {
     // A folder instead of the file.
     mkdirSync(join(keyFile, 'in-the-way'), { recursive: true });
-    const failing = spawnBuiltService({ DATA_DIR: dataDir });
+    const failing = spawnBuiltService({ DATA_DIR: dataDir }, TEAM_MAIN);
     expect(await once(failing.process, 'exit')).toEqual([1, null]);
     rmSync(keyFile, { recursive: true });
     writeFileSync(keyFile, `aas_${'0'.repeat(36)}\n`, { mode: 0o644 });

@@ -1,11 +1,11 @@
-import { CreateOrders1796169600000 } from '../../../examples/orders/migrations/1796169600000-create-orders.js';
-import { useDatabase } from '../../harness/database/database.js';
-import { createOwner, createPets, type TestOwner } from '../../harness/database/factories.js';
-import { expectDeclaredSchema } from '../../harness/database/schema.js';
-import { exampleOf, migrateExample } from '../../harness/features/examples.js';
-import { ApiClient, type ApiResponse } from '../../harness/http/client.js';
-import { expectError } from '../../harness/http/error-response.js';
-import { startService, type TestService } from '../../harness/service/service.js';
+import { CreateOrders1796169600000 } from '../../examples/orders/migrations/1796169600000-create-orders.js';
+import { useDatabase } from '../harness/database/database.js';
+import { createOwner, createPets, type TestOwner } from '../harness/database/factories.js';
+import { expectDeclaredSchema } from '../harness/database/schema.js';
+import { exampleOf, migrateExample } from '../harness/features/examples.js';
+import { ApiClient, type ApiResponse } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
+import { startService, type TestService } from '../harness/service/service.js';
 
 const PATH = '/v1/orders';
 
@@ -18,7 +18,7 @@ let petId: number;
 
 beforeAll(async () => {
   await migrateExample(new CreateOrders1796169600000(), database);
-  service = await startService({ database, features: example.modules });
+  service = await startService({ app: true, database, features: example.modules });
 }, 120_000);
 beforeEach(async () => {
   await database.query('TRUNCATE pets, orders, outbox_events');

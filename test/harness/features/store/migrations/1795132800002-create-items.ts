@@ -1,0 +1,14 @@
+import type { QueryRunner } from 'typeorm';
+
+export class CreateItems1795132800002 {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      CREATE TABLE items (
+        id          bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+        name        text   NOT NULL CONSTRAINT items_name_check CHECK (char_length(name) BETWEEN 1 AND 255),
+        category_id bigint NOT NULL,
+        status      text   NOT NULL COLLATE "C"
+      )`);
+    await runner.query('CREATE INDEX items_status_id_idx ON items (status, id)');
+  }
+}

@@ -1,0 +1,46 @@
+import type { Type } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { Test, type TestingModuleBuilder } from '@nestjs/testing';
+import { createApp } from '../../../src/platform/app.js';
+import { Settings } from '../../../src/platform/config/settings.js';
+import { locateDatabase } from '../../../src/platform/database/database-location.js';
+import { createLogger } from '../../../src/platform/logging/logger.js';
+import { closeBeforeDatabases, type TestDatabase } from '../database/database.js';
+
+interface TestingOptions {
+  database: TestDatabase;
+  /** The modules of the features. */
+  features: Type[];
+  /** Settings. Changes of `process.env` have an effect in the process too. */
+  env?: Record<string, string>;
+  /** `(module) => module.overrideProvider(Mailer).useValue(mailer)` */
+  override?: (module: TestingModuleBuilder) => TestingModuleBuilder;
+}
+
+/**
+ * Starts the service in the process of the test, as NestJS documents it for tests: providers can be
+ * replaced, and `app.get()` returns them. Returns it with the address that it listens on.
+ */
+export async function startTestingApp({
+  database,
+  features,
+  env = {},
+  override = (module) => module,
+}: TestingOptions): Promise<{ app: NestExpressApplication; url: string }> {
+  const settings = new Settings({ DATABASE_URL: database.url, ...env });
+  const clock = { now: () => Date.now(), monotonicMs: () => performance.now() };
+  const location = await locateDatabase(settings.database, 'service');
+  const logger = createLogger('silent', { write: () => undefined });
+  const app = await createApp(
+    { settings, clock, database: location, features },
+    logger,
+    undefined,
+    async (module, adapter, options) => {
+      const testing = override(Test.createTestingModule({ imports: [module] }));
+      return (await testing.compile()).createNestApplication(adapter, options);
+    },
+  );
+  closeBeforeDatabases(() => app.close());
+  await app.listen(0, '127.0.0.1');
+  return { app, url: await app.getUrl() };
+}
