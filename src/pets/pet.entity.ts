@@ -15,11 +15,7 @@ const STATUS_SCHEMA = { description: 'Adoption status of an animal.' };
 @Check('pets_status_check', `status IN ('available', 'pending', 'sold')`)
 export class Pet {
   @ApiProperty({ ...INT64, description: 'Unique identifier, assigned by the service on creation.' })
-  @PrimaryGeneratedColumn('identity', {
-    type: 'bigint',
-    generatedIdentity: 'ALWAYS',
-    primaryKeyConstraintName: 'pets_pkey',
-  })
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: bigint;
 
   @PetName()

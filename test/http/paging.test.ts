@@ -1,8 +1,7 @@
 import 'reflect-metadata';
 import fc from 'fast-check';
 import { IsDate, IsString } from 'class-validator';
-import { PageCursor } from '../../src/platform/http/paging/page-cursor.js';
-import type { SortColumn } from '../../src/platform/http/paging/sort-columns.js';
+import { PageCursor, type SortColumn } from '../../src/platform/http/paging/page-cursor.js';
 import { PageQuery } from '../../src/platform/http/paging/page-query.dto.js';
 import { IsOptionalMember } from '../../src/platform/http/validation/property-rules.js';
 import { holds } from '../harness/fuzz/property.js';
@@ -26,12 +25,10 @@ const INVALID_CURSOR = expect.objectContaining({ code: 'invalid_cursor' }) as Er
 
 describe('PageCursor', () => {
   it('reads every position that it writes, with the same filters', async () => {
-    const all = new PageCursor('bigint', 'text', 'uuid', 'timestamp');
+    const all = new PageCursor('bigint', 'text');
     const position = fc.tuple(
       fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }),
       fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\0', '')),
-      fc.uuid(),
-      fc.date({ min: new Date('0001-01-01Z'), max: new Date('9999-12-31Z'), noInvalidDate: true }),
     );
     const filters = fc.record(
       { colour: fc.string(), tags: fc.array(fc.string()), since: fc.date({ noInvalidDate: true }) },
@@ -52,8 +49,6 @@ describe('PageCursor', () => {
     ],
     [['bigint'], ['1', '1,2:', '9223372036854775808:', '-9223372036854775809:']],
     [['text'], ['%00:', '%E0:', '%61:', ':']],
-    [['uuid'], ['x:', '0b7c2f6e5a0e4f0e9a556c1d3c1a7f42:']],
-    [['timestamp'], ['253402300800000:', '-62135596800001:', 'NaN:']],
   ])('400 invalid_cursor for positions that %j does not have: %j', (columns, texts) => {
     for (const text of texts) {
       const cursor = Buffer.from(text).toString('base64url');

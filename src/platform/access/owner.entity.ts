@@ -12,11 +12,7 @@ const LIMITS_CHECK = `CASE WHEN plan = 'enterprise'
 @Check('owners_plan_check', "plan IN ('free', 'pro', 'business', 'enterprise')")
 @Check('owners_limits_check', LIMITS_CHECK)
 export class Owner {
-  @PrimaryGeneratedColumn('identity', {
-    type: 'bigint',
-    generatedIdentity: 'ALWAYS',
-    primaryKeyConstraintName: 'owners_pkey',
-  })
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: bigint;
 
   @Column('text')

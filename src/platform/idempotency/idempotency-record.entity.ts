@@ -4,17 +4,10 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 @Entity('idempotency_keys')
 @Check('idempotency_keys_fingerprint_check', 'octet_length(fingerprint) = 32')
 export class IdempotencyRecord {
-  @PrimaryColumn('bigint', {
-    name: 'owner_id',
-    primaryKeyConstraintName: 'idempotency_keys_pkey',
-  })
+  @PrimaryColumn('bigint', { name: 'owner_id' })
   ownerId!: bigint;
 
-  @PrimaryColumn({
-    type: 'text',
-    collation: 'C',
-    primaryKeyConstraintName: 'idempotency_keys_pkey',
-  })
+  @PrimaryColumn({ type: 'text', collation: 'C' })
   key!: string;
 
   /** SHA-256 of the request's content. */

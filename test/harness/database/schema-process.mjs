@@ -5,7 +5,7 @@
 //   migrate       the names of the migrations that it ran
 import { readdir } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
-import { DataSource } from 'typeorm';
+import { DataSource, DefaultNamingStrategy } from 'typeorm';
 import { Settings } from '#dist/platform/config/settings.js';
 import { dataSourceOptions } from '#dist/platform/database/data-source-options.js';
 import { locateDatabase } from '#dist/platform/database/database-location.js';
@@ -60,7 +60,12 @@ async function withEntities(location, settings, work) {
   const options = /** @type {DataSourceOptions} */ (
     dataSourceOptions(location.connection, settings)
   );
-  const dataSource = new DataSource({ ...options, entities: await allEntities() });
+  // As PostgreSQL names them.
+  const namingStrategy = new DefaultNamingStrategy();
+  namingStrategy.primaryKeyName = (table) =>
+    `${typeof table === 'string' ? table : table.name}_pkey`;
+  const entities = await allEntities();
+  const dataSource = new DataSource({ ...options, entities, namingStrategy });
   await dataSource.initialize();
   try {
     return await work(dataSource);

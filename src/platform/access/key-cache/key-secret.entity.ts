@@ -3,6 +3,6 @@ import { Entity, PrimaryColumn } from 'typeorm';
 /** The secret of the store's API keys: one row, which a migration creates. Never log it. */
 @Entity('key_secret')
 export class KeySecret {
-  @PrimaryColumn('bytea', { primaryKeyConstraintName: 'key_secret_pkey' })
+  @PrimaryColumn('bytea')
   secret!: Buffer;
 }

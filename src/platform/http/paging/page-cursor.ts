@@ -1,8 +1,18 @@
 import { ServiceError } from '../../errors/service-error.js';
 import { currentRequest } from '../request/request-context.js';
 import { propertiesOf } from '../validation/dto-rules.js';
+import { parseInt64 } from '../validation/int64.js';
 import type { PageQuery } from './page-query.dto.js';
-import { type Position, SORT_COLUMNS, type SortColumn, writeText } from './sort-columns.js';
+
+/** How a cursor's text is read, by the type of the sort column. A sort column is never null. */
+const PARSERS = { bigint: parseInt64, text: parseText };
+
+export type SortColumn = keyof typeof PARSERS;
+
+/** The values of sort columns in one row. */
+type Position<Columns extends readonly SortColumn[]> = {
+  [Index in keyof Columns]: NonNullable<ReturnType<(typeof PARSERS)[Columns[Index]]>>;
+};
 
 /**
  * The sort order of a list whose pages begin after a row, not at an offset, so that each page costs
@@ -23,9 +33,14 @@ export class PageCursor<const Columns extends readonly SortColumn[]> {
   positionOf(query: PageQuery): Position<Columns> | undefined {
     const { cursor } = query;
     if (cursor === undefined) return undefined;
-    const position = typeof cursor === 'string' ? this.parse(cursor) : undefined;
+    const [columns = ''] = Buffer.from(typeof cursor === 'string' ? cursor : '', 'base64url')
+      .toString()
+      .split(':', 1);
+    const texts = columns.split(',');
+    const values = this.columns.map((column, index) => PARSERS[column](texts[index] ?? ''));
+    const position = values as unknown as Position<Columns>;
     // Writing the position again must give the same text. This checks the filters and the notation.
-    if (!position || this.cursorAfter(position, query) !== cursor) {
+    if (values.includes(undefined) || this.cursorAfter(position, query) !== cursor) {
       throw new ServiceError('invalid_cursor');
     }
     return position;
@@ -46,10 +61,9 @@ export class PageCursor<const Columns extends readonly SortColumn[]> {
     const last = items.at(-1);
     const request = currentRequest();
     if (!request || rows.length <= limit || last === undefined) return items;
-    const filters = filtersOf(query).filter(([, texts]) => texts.length > 0);
     request.nextPage = {
       limit: String(limit),
-      ...Object.fromEntries(filters),
+      ...Object.fromEntries(filtersOf(query).filter(([, texts]) => texts.length > 0)),
       cursor: this.cursorAfter(positionOf(last), query),
     };
     return items;
@@ -57,41 +71,36 @@ export class PageCursor<const Columns extends readonly SortColumn[]> {
 
   /** Returns the cursor of the page after a position: `columns:filters` in base64url. */
   cursorAfter(position: Position<Columns>, query: PageQuery): string {
-    const columns = this.columns.map((column, index) => {
-      const { write } = SORT_COLUMNS[column];
-      return (write as (value: unknown) => string)(position[index]);
-    });
+    const columns = position.map((value) => writeText(String(value)));
     const filters = filtersOf(query).map(([, texts]) => texts.map(writeText).join(','));
     // A filter that a later release adds does not change the cursors without this filter.
     const text = `${columns.join(',')}:${filters.join(':').replace(/:+$/, '')}`;
     return Buffer.from(text).toString('base64url');
   }
-
-  private parse(cursor: string): Position<Columns> | undefined {
-    const [columns = ''] = Buffer.from(cursor, 'base64url').toString().split(':', 1);
-    const texts = columns.split(',');
-    if (texts.length !== this.columns.length) return undefined;
-    const position = this.columns.map((column, index) =>
-      SORT_COLUMNS[column].parse(texts[index] ?? ''),
-    );
-    return position.includes(undefined) ? undefined : (position as Position<Columns>);
-  }
 }
 
 /** Returns the parameters of a list except its limit and cursor, with their values as text. */
 function filtersOf(query: PageQuery): [name: string, texts: string[]][] {
-  const values = query as unknown as Readonly<Record<string, FilterValue>>;
+  type Value = string | number | bigint | boolean | Date;
+  const values = query as unknown as Readonly<Record<string, Value | Value[] | undefined>>;
+  const textOf = (value: Value) => (value instanceof Date ? value.toISOString() : String(value));
   return propertiesOf(query.constructor)
     .filter((name) => name !== 'limit' && name !== 'cursor')
-    .map((name) => [name, textsOf(name, values[name])]);
+    .map((name) => [name, [values[name] ?? []].flat().map(textOf)]);
 }
 
-type FilterValue = string | number | bigint | boolean | object | undefined;
+/** Returns text without commas and colons. Empty text becomes `%`, which no other text becomes. */
+function writeText(text: string): string {
+  return text === '' ? '%' : encodeURIComponent(text);
+}
 
-function textsOf(name: string, value: FilterValue): string[] {
-  if (value === undefined) return [];
-  if (Array.isArray(value)) return value.flatMap((item: FilterValue) => textsOf(name, item));
-  if (value instanceof Date) return [value.toISOString()];
-  if (typeof value === 'object') throw new TypeError(`An object cannot filter a list: ${name}.`);
-  return [value.toString()];
+function parseText(text: string): string | undefined {
+  if (text === '%') return '';
+  try {
+    const decoded = decodeURIComponent(text);
+    // PostgreSQL stores no NUL.
+    return decoded.includes('\0') ? undefined : decoded;
+  } catch {
+    return undefined;
+  }
 }

@@ -14,22 +14,12 @@ const toBigInt = ({ value }: TransformFnParams): unknown =>
 const toInteger = ({ value }: TransformFnParams): unknown =>
   typeof value === 'string' && CANONICAL_DECIMAL.test(value) ? Number(value) : value;
 
-/**
- * Accepts a JSON number whose value is an integer in int64, and in the range. The DTO holds it as a
- * bigint.
- */
-export function IsInt64(minimum = INT64_MIN, maximum = INT64_MAX): PropertyDecorator {
-  const isInRange = (value: unknown): boolean =>
-    isInt64(value) && value >= minimum && value <= maximum;
+/** Accepts a JSON number whose value is an integer in int64. The DTO holds it as a bigint. */
+export function IsInt64(): PropertyDecorator {
   return applyDecorators(
-    ApiProperty({
-      type: 'integer',
-      format: 'int64',
-      ...(minimum > INT64_MIN && { minimum: Number(minimum) }),
-      ...(maximum < INT64_MAX && { maximum: Number(maximum) }),
-    }),
+    ApiProperty({ type: 'integer', format: 'int64' }),
     Transform(toBigInt, { toClassOnly: true }),
-    rule('isInt64', isInRange, `an integer from ${minimum} to ${maximum}`),
+    rule('isInt64', isInt64, `an integer from ${INT64_MIN} to ${INT64_MAX}`),
   );
 }
 
