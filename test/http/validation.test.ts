@@ -72,7 +72,7 @@ test('a nested DTO is converted, and rejected with the path of every invalid pro
   expect(await outcome(invalid, Order)).toEqual({
     message:
       'buyer.first must be a string; items.1.first is required and must be a string; ' +
-      'items.1.number must be an integer from -9223372036854775808 to 9223372036854775807.',
+      'items.1.number must be an integer from -9223372036854775808 to 9223372036854775807, as a JSON number and not as a string.',
   });
 });
 

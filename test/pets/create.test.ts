@@ -7,7 +7,7 @@ const MAX = '9223372036854775807';
 const MIN = '-9223372036854775808';
 const NAME_RULE =
   'name must be a string of 1 to 255 characters, at least one of them not white space, without NUL or lone surrogates';
-const CATEGORY_RULE = `categoryId must be an integer from ${MIN} to ${MAX}`;
+const CATEGORY_RULE = `categoryId must be an integer from ${MIN} to ${MAX}, as a JSON number and not as a string`;
 const STATUS_RULE = 'status must be one of available, pending, sold';
 
 const store = useStore({ app: true });
@@ -195,7 +195,7 @@ describe('POST /v1/pets › a body with invalid properties', () => {
   const NEEDS_CATEGORY = required(CATEGORY_RULE);
 
   it.each<[body: string | undefined, ...rules: string[]]>([
-    [undefined, NEEDS_NAME, NEEDS_CATEGORY],
+    [undefined, `The request body is empty. ${NEEDS_NAME}`, NEEDS_CATEGORY],
     ['{"status":"sold"}', NEEDS_NAME, NEEDS_CATEGORY],
     ['{"name":"Frank"}', NEEDS_CATEGORY],
     ['{"categoryId":7}', NEEDS_NAME],

@@ -45,8 +45,8 @@ function expectTooLarge(response: ApiResponse): void {
 
 /** Expects a 400 with this reason. */
 function expectMalformed(response: ApiResponse, reason: string): void {
-  expect(expectError(response, 400, 'malformed_json')).toBe(
-    `The request body ${reason}. It must be JSON in UTF-8.`,
+  expect(expectError(response, 400, 'malformed_json')).toMatch(
+    new RegExp(`^The request body ${reason}\\. It must be JSON in UTF-8\\.$`),
   );
 }
 
@@ -148,7 +148,7 @@ describe('POST /v1/pets › JSON', () => {
     ...['{"name":"A" "B","categoryId":7}', '{"name":"Frank","categoryId":undefined}'],
     ...['name=Frank&categoryId=7', '{"name":"","categoryId":null', Buffer.from(PET, 'utf16le')],
   ])('400 malformed_json when it is %j', async (body) => {
-    expectMalformed(await postJson(body), 'cannot be parsed');
+    expectMalformed(await postJson(body), 'cannot be parsed at character \\d+');
   });
 
   it.each(['', '{}', PET, '{"name":"Frank","categoryId":7e0}'])(

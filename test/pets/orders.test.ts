@@ -1,5 +1,5 @@
 import { CreateOrders1796169600000 } from '../../examples/orders/migrations/1796169600000-create-orders.js';
-import { useDatabase } from '../harness/database/database.js';
+import { SCHEMA, useDatabase } from '../harness/database/database.js';
 import { createOwner, createPets, type TestOwner } from '../harness/database/factories.js';
 import { expectDeclaredSchema } from '../harness/database/schema.js';
 import { exampleOf, migrateExample } from '../harness/features/examples.js';
@@ -10,7 +10,7 @@ import { startService, type TestService } from '../harness/service/service.js';
 const PATH = '/v1/orders';
 
 const example = exampleOf('orders');
-const database = useDatabase();
+const database = useDatabase(SCHEMA);
 let service: TestService;
 let owner: TestOwner;
 let client: ApiClient;

@@ -101,7 +101,7 @@ it.each(['GET', 'HEAD', 'POST', 'OPTIONS', 'DELETE'])(
     });
     if (method !== 'HEAD') {
       expect(expectError(response, 429, 'rate_limit_exceeded')).toBe(
-        'Rate limit exceeded. Try again in 60 seconds.',
+        'Over the limit of 1 request per minute. Try again in 60 seconds.',
       );
     }
   },

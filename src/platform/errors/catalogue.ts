@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { PRODUCT } from '../../product.js';
 
 /** An error of a feature, which declares it as a constant and lists it in `@ApiErrors()`. */
 export interface FeatureError {
@@ -23,14 +24,20 @@ const KINDS = {
   },
   invalid_cursor: {
     status: 400,
-    when: 'The cursor is malformed or belongs to a list with different filters.',
+    when: 'The cursor is malformed or belongs to a list with different filters. Follow the Link header of the previous page, or omit cursor to get the first page.',
   },
   missing_api_key: {
     status: 401,
     when: 'An API key is required. Send it as Authorization: Bearer <API_KEY>.',
   },
-  invalid_api_key: { status: 401, when: 'The API key is not valid.' },
-  route_not_found: { status: 404, when: 'No route matches this path.' },
+  invalid_api_key: {
+    status: 401,
+    when: `The API key is not valid: it may be mistyped, revoked or expired. It consists of ${PRODUCT.keyPrefix} and 36 letters and digits. The operator of the service issues API keys.`,
+  },
+  route_not_found: {
+    status: 404,
+    when: 'No route matches this path. Paths are case-sensitive, begin with /v1/ and have no trailing slash. The interface description lists them.',
+  },
   method_not_allowed: { status: 405, when: 'The path does not allow the method.' },
   request_timeout: { status: 408, when: 'The request did not arrive in time.' },
   idempotency_key_in_progress: {
@@ -45,7 +52,7 @@ const KINDS = {
   },
   idempotency_key_reused: {
     status: 422,
-    when: 'This Idempotency-Key was already used for a different request. Use a new key.',
+    when: 'This Idempotency-Key was already used for a different request. A retry must have the same body, and a new request needs a new key.',
   },
   rate_limit_exceeded: { status: 429, when: 'The request is over the rate limit.' },
   api_key_banned: {

@@ -1,7 +1,7 @@
 import { ERRORS } from '../errors/catalogue.js';
 import { ServiceError } from '../errors/service-error.js';
 import type { Response } from '../http/request/request.js';
-import type { QuotaState, RateLimitDecision } from './limit-storage.js';
+import type { Quota, QuotaState, RateLimitDecision } from './limit-storage.js';
 
 /**
  * Sets the headers `X-RateLimit-*` for one window (`Reset` is a Unix time in seconds), and those of
@@ -36,7 +36,12 @@ export function reportDecision(
   const options = { headers: { 'Retry-After': String(seconds) } };
   return bannedUntilMs > 0
     ? new ServiceError('api_key_banned', `${ERRORS.api_key_banned.when} ${advice}`, options)
-    : new ServiceError('rate_limit_exceeded', `Rate limit exceeded. ${advice}`, options);
+    : new ServiceError('rate_limit_exceeded', `${limitOf(quota)} ${advice}`, options);
+}
+
+function limitOf({ name, limit, lengthMs }: Quota): string {
+  const window = name === 'route' ? `${lengthMs / 1000} seconds for this operation` : name;
+  return `Over the limit of ${limit} ${limit === 1 ? 'request' : 'requests'} per ${window}.`;
 }
 
 /** During a ban, every window has 0 remaining and ends no earlier than the ban. */

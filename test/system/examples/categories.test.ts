@@ -1,5 +1,5 @@
 import { CreateCategories1796083200000 } from '../../../examples/categories/migrations/1796083200000-create-categories.js';
-import { useDatabase } from '../../harness/database/database.js';
+import { SCHEMA, useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { expectDeclaredSchema } from '../../harness/database/schema.js';
 import { exampleOf, migrateExample } from '../../harness/features/examples.js';
@@ -11,7 +11,7 @@ const PATH = '/v1/categories';
 const migration = new CreateCategories1796083200000();
 
 const example = exampleOf('categories');
-const database = useDatabase();
+const database = useDatabase(SCHEMA);
 let service: TestService;
 let client: ApiClient;
 

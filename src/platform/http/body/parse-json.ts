@@ -32,7 +32,20 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     return MAY_BE_INEXACT.test(text) ? parse(text, null, EXACT) : JSON.parse(text);
   } catch (error) {
-    throw malformedJson('cannot be parsed', error);
+    throw malformedJson(`cannot be parsed at character ${positionOf(text, error) + 1}`, error);
+  }
+}
+
+/** Returns where the text stops being JSON, in UTF-16 units. JSON.parse often does not say it. */
+function positionOf(text: string, error: unknown): number {
+  const [, position] = /position (\d+)/.exec(String(error)) ?? [];
+  if (position !== undefined) return Number(position);
+  try {
+    // No number is needed.
+    parse(text, null, () => 0);
+    return 0;
+  } catch (other) {
+    return Number(/position (\d+)/.exec(String(other))?.[1] ?? text.length);
   }
 }
 

@@ -22,8 +22,13 @@ export class DtoValidationPipe extends ValidationPipe {
   /** @throws ServiceError invalid_request that lists the first 50 invalid properties */
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const { type, metatype, data } = metadata;
-    if (!metatype || value === undefined || !this.toValidate(metadata)) {
-      return super.transform(value, metadata);
+    if (!metatype || !this.toValidate(metadata)) return super.transform(value, metadata);
+    if (value === undefined) {
+      const missing = 'The request body is empty. ';
+      return super.transform(value, metadata).catch((error: unknown) => {
+        const isEmptyBody = type === 'body' && error instanceof ServiceError;
+        throw isEmptyBody ? new ServiceError('invalid_request', missing + error.message) : error;
+      });
     }
     if (!isObject(value)) {
       const subject = data ?? `The request ${type}`;

@@ -19,7 +19,11 @@ export function IsInt64(): PropertyDecorator {
   return applyDecorators(
     ApiProperty({ type: 'integer', format: 'int64' }),
     Transform(toBigInt, { toClassOnly: true }),
-    rule('isInt64', isInt64, `an integer from ${INT64_MIN} to ${INT64_MAX}`),
+    rule(
+      'isInt64',
+      isInt64,
+      `an integer from ${INT64_MIN} to ${INT64_MAX}, as a JSON number and not as a string`,
+    ),
   );
 }
 
