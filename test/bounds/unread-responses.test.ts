@@ -80,17 +80,6 @@ test('clients that read nothing, whatever they have sent after it, or a byte now
   expect(await metric(service, 'pets_shed_total{bound="stalled"}')).toBe(5);
 });
 
-test('GET › 200, and a client that ends its side within a further request is not logged as an error', async () => {
-  const service = await start();
-  const socket = await openPaused(service, requestHead(`GET ${LARGE}`, key));
-  await once(socket.resume(), 'data');
-  socket.pause().end(requestHead('POST /v1/items', key, 'Content-Length: 9'));
-  await untilMetric(service, 'pets_shed_total{bound="pipelined_requests"}', (value) => value === 1);
-  await once(socket.resume(), 'close');
-  await untilMetric(service, 'pets_connections', (value) => value === 0);
-  expect(service.logs().filter(({ level }) => Number(level) >= 50)).toEqual([]);
-});
-
 test('a client that reads slowly but steadily gets everything', async () => {
   const service = await start();
   const socket = await openPaused(service, get('/v1/slow/large-stream'));

@@ -77,24 +77,6 @@ describe('reads of one event-loop tick', () => {
     expect(await read(sql, 1)).toEqual([[1]]);
   });
 
-  it('fail together when the server has cancelled one', async () => {
-    openPool({ statement_timeout: 200 });
-    const results = await Promise.allSettled([who(1), sleep(), who(2)]);
-    const cancelled = { status: 'rejected', reason: { code: '57014' } };
-    expect(results).toMatchObject([cancelled, cancelled, cancelled]);
-    expect(pool.totalCount).toBe(0);
-  });
-
-  it('fail together when their connection breaks', async () => {
-    const [[, pid] = []] = await who(0);
-    const failures = expectUnavailable(sleep(), who(1));
-    const sleeping = `SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event = 'PgSleep'`;
-    while ((await database.query(sleeping, [pid])).length === 0);
-    await database.query('SELECT pg_terminate_backend($1)', [pid]);
-    await failures;
-    expect(await whoAre(1)).toHaveLength(1);
-  });
-
   it('fail together when a response is late, the first of a connection too, which is closed', async () => {
     openPool({ responseTimeoutMs: 200 });
     for (let time = 0; time < 2; time++) {
@@ -187,37 +169,5 @@ describe('the columns of a read', () => {
     for (const number of [...numbers, -9_223_372_036_854_775_808n]) {
       expect(await read('SELECT $1::bigint', number)).toEqual([[number]]);
     }
-  });
-
-  it('are complete when the server sends them in several pieces', async () => {
-    const sql =
-      "SELECT number, repeat('ä', number::int * 40) FROM generate_series(1, $1::bigint) AS number";
-    const expected = Array.from({ length: 500 }, (_, index) => [
-      BigInt(index + 1),
-      'ä'.repeat((index + 1) * 40),
-    ]);
-    const results = await Promise.all([read(sql, 500n), read(sql, 500n)]);
-    expect(results).toEqual([expected, expected]);
-  });
-});
-
-describe('a connection', () => {
-  const LIMIT = 'SHOW lock_timeout';
-  const PREPARED = `SELECT name FROM pg_prepared_statements WHERE statement LIKE '%::int, pg%'`;
-
-  it.each([
-    ['to the server has the settings of its session and prepares a statement once', false],
-    ['to a pooler changes no settings and prepares nothing', true],
-  ])('%s', async (_, isPooler) => {
-    openPool({ max: 1 });
-    const client = (await pool.connect()) as unknown as PgClient & { release(): void };
-    // A pooler reports a process number of its own.
-    if (isPooler) Object.assign(client, { processID: 1 });
-    await client.startSession({ lock_timeout: 1234 });
-    expect((await client.query(LIMIT)).rows).toEqual([{ lock_timeout: isPooler ? '0' : '1234ms' }]);
-    client.release();
-    for (const number of [1, 2]) expect((await who(number))[0]?.[0]).toBe(number);
-    expect((await whoAre(3)).map(([number]) => number)).toEqual([0, 1, 2]);
-    expect((await pool.query(PREPARED)).rows).toHaveLength(isPooler ? 0 : 1);
   });
 });

@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { Relay } from '../harness/database/relay.js';
 import { expectError } from '../harness/http/error-response.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
-import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { until } from '../harness/run/until.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
@@ -92,32 +90,4 @@ describe.each([
       expect([status, json.status, json.checks.database]).toEqual([503, 'unavailable', 'down']);
     }
   });
-});
-
-test('GET /v1/items › 503 in time when a slow lookup and a slow query together take longer, and the result is discarded without an error', async () => {
-  // The pool loses its connections. Connecting, the lookup and the list take this long each.
-  await relay.cut();
-  await relay.restore();
-  relay.slow(620);
-  const startedAt = performance.now();
-  const response = await newClient.get('/v1/items');
-  expect(performance.now() - startedAt).toBeLessThan(RESPONSE_LIMIT_MS);
-  // At the response deadline, the service does not know what it waits for.
-  expect(expectError(response, 503, 'service_unavailable')).not.toContain('database');
-  expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-  expect(response.headers['x-ratelimit-limit']).toBe('1000000');
-  await sleep(300);
-  expect(service.logs().filter(({ level }) => Number(level) >= 50)).toEqual([]);
-});
-
-test('POST /v1/items › 201 for a body that arrives slowly, because only waits for the database count', async () => {
-  const body = '{"name":"Frank","categoryId":1}';
-  const { key } = await createOwner(database);
-  const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`];
-  const head = requestHead('POST /v1/items', key, ...headers);
-  const connection = await RawConnection.open(service, head);
-  // Longer than the response deadline.
-  await sleep(2_000);
-  expect((await connection.write(body).response()).status).toBe(201);
-  connection.close();
 });

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { send } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
@@ -8,9 +6,6 @@ import { untilMetric } from '../harness/service/metrics.js';
 import { startService } from '../harness/service/service.js';
 
 const LONG = 'a'.repeat(9_000);
-/** Far more than the service reads of a message that it rejects. */
-const FLOOD = Buffer.alloc(1_000_000, 'a');
-const MEBIBYTE = 1_048_576;
 
 const store = useStore({ env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000000' } });
 const open = (message = '') => RawConnection.open(store.service, message);
@@ -138,25 +133,6 @@ describe('an invalid HTTP message gets an Error and closes the connection', () =
     await connection.serverEnd();
     expect(await remaining()).toBe(before - 1);
   });
-
-  it.each([
-    ['a header', head(LIST, 'Bad header')],
-    ['a large header', `${LIST}\r\nHost: pets\r\nX-A: ${LONG}`],
-    ['a chunk', add('zzz\r\n', CHUNKED)],
-  ])('%s: a client that keeps sending gets the response and no reset', async (_title, message) => {
-    const connection = await open(withKey(message));
-    connection.write(FLOOD).write(FLOOD);
-    const response = await connection.response();
-    expect(response.headers['connection']).toBe('close');
-    await connection.serverEnd();
-  });
-
-  it('on a kept-alive connection', async () => {
-    const connection = await open(withKey(head(LIST)));
-    expect((await connection.response()).headers['connection']).toBe('keep-alive');
-    expectError(await connection.write('garbage\r\n\r\n').response(), 400, 'invalid_request');
-    await connection.serverEnd();
-  });
 });
 
 describe('a valid HTTP message is served', () => {
@@ -229,32 +205,4 @@ test('an address over its limit › 429 with Retry-After on the socket; a connec
     await connection.serverEnd();
   }
   await limited.close();
-});
-
-test('POST /v1/items › 401 without a reset for an unread body, on a connection that has sent over 4 MiB', async () => {
-  const connection = await open();
-  const body = Buffer.alloc(100_000, ' ');
-  const post = (length: number, key?: string) =>
-    requestHead(
-      'POST /v1/items',
-      key,
-      'Content-Type: application/json',
-      `Content-Length: ${length}`,
-    );
-  for (let sent = 0; sent <= 4 * MEBIBYTE; sent += body.length) {
-    connection.write(post(body.length, store.owner.key)).write(body);
-    expectError(await connection.response(), 400, 'malformed_json');
-  }
-  connection.write(post(MEBIBYTE));
-  expectError(await connection.response(), 401, 'missing_api_key');
-  const { socket } = connection;
-  const closed = once(socket, 'close');
-  for (let sent = 0; sent < MEBIBYTE; sent += body.length) {
-    socket.write(body);
-    // Long enough for a reset to arrive.
-    await delay(20);
-  }
-  socket.end();
-  // A reset is an error, which rejects this.
-  expect(await closed).toEqual([false]);
 });

@@ -85,15 +85,6 @@ describe.each([
     }
     expect(new Set(tags).size).toBe(5);
   });
-
-  it('200 within a moment whatever If-None-Match', async () => {
-    const startedAt = performance.now();
-    for (const piece of ['"', 'W/"', '"a', ', ', '"a"', 'W/']) {
-      const value = piece.repeat(Math.floor(7_000 / piece.length)).trim();
-      expect((await getIf(path, value)).status).toBe(200);
-    }
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
-  });
 });
 
 describe('GET /v1/pets', () => {
@@ -108,13 +99,6 @@ describe('GET /v1/pets', () => {
 
     await store.query('DELETE FROM pets WHERE id > $1', [ids.at(-1)]);
     expect(await tagOf(path)).toBe(alone.headers.etag);
-  });
-
-  it('304 when an animal was added on another page', async () => {
-    const tag = await tagOf('/v1/pets?limit=2');
-    await createPets(store.service.database, 1);
-
-    expect((await getIf('/v1/pets?limit=2', tag)).status).toBe(304);
   });
 
   it('304 while an empty page stays empty, then 200', async () => {

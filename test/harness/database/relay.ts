@@ -2,9 +2,6 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { closeBeforeDatabases } from './database.js';
 
-/** The first bytes of the message that ends the start of a connection. */
-const READY_FOR_QUERY = Buffer.from('Z\0\0\0\x05', 'latin1');
-
 interface Connection {
   client: Socket;
   server: Socket;
@@ -18,7 +15,6 @@ export class Relay {
   private readonly sent: Buffer[] = [];
   private readonly watchers = new Set<(chunk: Buffer) => void>();
   private isHeld = false;
-  private delayMs = 0;
   private listener = createServer();
   private port = 0;
   /** How many connections there were so far. */
@@ -68,14 +64,6 @@ export class Relay {
     this.isHeld = true;
   }
 
-  /**
-   * Each response of the server is delayed by this time. A connection takes one response, however
-   * it authenticates.
-   */
-  slow(delayMs: number): void {
-    this.delayMs = delayMs;
-  }
-
   /** Breaks all connections and rejects new ones, as if the server had stopped. */
   async cut(): Promise<void> {
     if (!this.listener.listening) return;
@@ -88,7 +76,6 @@ export class Relay {
   /** Lets everything through again, what was withheld first. */
   async restore(): Promise<void> {
     this.isHeld = false;
-    this.delayMs = 0;
     for (const { client, held } of this.connections) {
       for (const chunk of held.splice(0)) client.write(chunk);
     }
@@ -115,21 +102,10 @@ export class Relay {
       this.sent.push(chunk);
       server.write(chunk);
     });
-    let dueAtMs = 0;
-    let isReady = false;
     server.on('data', (chunk) => {
       for (const watch of this.watchers) watch(chunk);
-      if (this.isHeld) {
-        connection.held.push(chunk);
-        return;
-      }
-      const nowMs = performance.now();
-      // Never before what came before it.
-      const isDelayed = isReady || dueAtMs === 0;
-      dueAtMs = Math.max(dueAtMs, isDelayed ? nowMs + this.delayMs : nowMs);
-      isReady ||= chunk.includes(READY_FOR_QUERY);
-      if (dueAtMs === nowMs) client.write(chunk);
-      else setTimeout(() => client.write(chunk), dueAtMs - nowMs);
+      if (this.isHeld) connection.held.push(chunk);
+      else client.write(chunk);
     });
   }
 }

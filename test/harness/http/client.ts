@@ -1,4 +1,4 @@
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import { type Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 
 /** A response, with its body as text and, if it is JSON, parsed. */
 export interface ApiResponse {
@@ -16,6 +16,8 @@ export interface RequestOptions {
   method?: string;
   headers?: Record<string, string | string[]>;
   body?: string | Buffer | undefined;
+  /** Keeps connections. */
+  agent?: Agent;
 }
 
 /**
@@ -26,11 +28,12 @@ export interface RequestOptions {
 export function send(
   service: { port: number } | { url: string },
   path: string,
-  { method = 'GET', headers = {}, body }: RequestOptions = {},
+  { method = 'GET', headers = {}, body, agent }: RequestOptions = {},
 ): Promise<ApiResponse> {
   const port = 'port' in service ? service.port : Number(new URL(service.url).port);
   return new Promise((resolve, reject) => {
-    const request = httpRequest({ host: '127.0.0.1', port, path, method, headers, agent: false });
+    const options = { host: '127.0.0.1', port, path, method, headers, agent: agent ?? false };
+    const request = httpRequest(options);
     request.on('error', reject);
     request.on('response', (response) => {
       const chunks: Buffer[] = [];

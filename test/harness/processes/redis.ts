@@ -40,8 +40,6 @@ export interface RedisServer {
   signal(name: NodeJS.Signals): Promise<void>;
   /** Starts it again, empty, on the same port. */
   start(): Promise<void>;
-  /** Waits until it has `count` clients. */
-  untilConnections(count: number): Promise<void>;
   /**
    * Sets the clock of a server that was started with one.
    *
@@ -117,8 +115,6 @@ export async function startRedis(options: ServerOptions = {}): Promise<RedisServ
     client,
     signal,
     start,
-    untilConnections: (count) =>
-      waitForReply(client, ['INFO', 'clients'], new RegExp(`^connected_clients:${count}\\s`, 'm')),
     setClock,
     close: async () => {
       client.disconnect();

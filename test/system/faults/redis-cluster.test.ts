@@ -59,10 +59,4 @@ describeWithRedis('replicas that share a Redis Cluster', () => {
     await readinessBecomes('ok');
     expect((await ask()).status).toBe(404);
   });
-
-  it('close their connections to the nodes when they stop', async () => {
-    const alive = cluster.nodes.filter(({ client }) => client.status === 'ready');
-    await Promise.all(replicas.map((replica) => replica.close()));
-    for (const node of alive) await node.untilConnections(1);
-  });
 });

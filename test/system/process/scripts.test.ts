@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
-import { freePort } from '../../harness/processes/free-port.js';
 import { ProjectCopy } from '../../harness/processes/project-copy.js';
-import { type Environment, inheritedEnvironment } from '../../harness/service/service.js';
+import { inheritedEnvironment } from '../../harness/service/service.js';
 
 const ROOT = resolve(__dirname, '../../..');
 
@@ -34,7 +33,7 @@ test('npm start › builds the service again after a change of the source, and r
   project = new ProjectCopy('ünï cödé 😀');
   const file = project.path('src/platform/health/health.controller.ts');
   appendFileSync(file, 'export const changed = 1;\n');
-  await linesOf(startScript('start', project).stdout)('listening');
+  await start(project, process.execPath, 'scripts/start.mjs').printed('listening');
   const built = readdirSync(project.path('dist'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.js'))
     .map((name) => readFileSync(join(project!.path('dist'), name), 'utf8'));
@@ -44,74 +43,32 @@ test('npm start › builds the service again after a change of the source, and r
 
 test('npm start › SIGTERM reaches the service, which ends with 0', async () => {
   project = new ProjectCopy();
-  service = spawn('npm', ['start'], spawnOptions(project));
-  const printed = linesOf(service.stdout!);
+  const { child, printed } = start(project, 'npm', 'start');
   await printed('> exec node ');
   await printed('listening');
-  const exit = once(service, 'exit');
-  service.kill('SIGTERM');
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
   await printed('stopped');
   expect((await exit)[0]).toBe(0);
 }, 120_000);
 
-test('npm run dev › restarts the service after a change that compiles', async () => {
-  project = new ProjectCopy();
-  const port = await freePort();
-  const child = startScript('dev', project, { PORT: String(port) });
-  const printed = linesOf(child.stdout, child.stderr);
-  const live = async (): Promise<number> =>
-    (await fetch(`http://127.0.0.1:${port}/health/live`)).status;
-
-  await printed('listening');
-  const file = project.path('src/platform/health/health.controller.ts');
-  const original = readFileSync(file, 'utf8');
-
-  appendFileSync(file, "const count: number = 'one';\n");
-  await printed("Type 'string' is not assignable to type 'number'");
-  expect(await live()).toBe(200);
-
-  writeFileSync(file, `${original}// changed\n`);
-  await printed('stopped');
-  await printed('listening');
-  expect(await live()).toBe(200);
-}, 240_000);
-
-function spawnOptions({ folder, dataDir }: ProjectCopy, env: Environment = {}) {
-  const settings = { PORT: '0', METRICS_PORT: '', DATA_DIR: join(dataDir, 'data'), ...env };
-  return {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'] as ['ignore', 'pipe', 'pipe'],
-    env: { ...inheritedEnvironment(), ...settings },
-  };
-}
-
-/** Starts a script, which `afterEach` stops. */
-function startScript(name: string, copy: ProjectCopy, env?: Environment, args: string[] = []) {
-  const command = [`scripts/${name}.mjs`, ...args];
-  const child = spawn(process.execPath, command, spawnOptions(copy, env));
+/** Starts the service, which `afterEach` stops. Returns what `linesOf` returns. */
+function start({ folder, dataDir }: ProjectCopy, command: string, ...args: string[]) {
+  const settings = { PORT: '0', METRICS_PORT: '', DATA_DIR: join(dataDir, 'data') };
+  const env = { ...inheritedEnvironment(), ...settings };
+  const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'], env });
   service = child;
-  return child;
+  return { child, printed: linesOf(child.stdout) };
 }
 
-/** Returns a function that returns the next line with a text, after the line of its last call. */
-function linesOf(...streams: Readable[]): (text: string) => Promise<string> {
-  const lines: string[] = [];
-  const waiting = new Set<() => void>();
-  for (const stream of streams) {
-    createInterface(stream).on('line', (line) => {
-      lines.push(line);
-      for (const look of waiting) look();
-    });
-  }
-  return (text) =>
-    new Promise((resolve) => {
-      const look = (): void => {
-        const index = lines.findIndex((line) => line.includes(text));
-        if (index < 0) return;
-        waiting.delete(look);
-        resolve(lines.splice(0, index + 1).at(-1) ?? '');
-      };
-      waiting.add(look);
-      look();
-    });
+/** Returns a function that returns when a line has a text, after the line of its last call. */
+function linesOf(stream: Readable): (text: string) => Promise<void> {
+  const lines = createInterface(stream)[Symbol.asyncIterator]();
+  return async (text) => {
+    for (let line = ''; !line.includes(text);) {
+      const next = await lines.next();
+      if (next.done) throw new Error(`not printed: ${text}`);
+      line = next.value;
+    }
+  };
 }
