@@ -9,7 +9,7 @@ import {
 import { PRODUCT } from '../product.js';
 
 const MAX_ID = 2n ** 63n - 1n;
-const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 /** About a hundred years, within the range of PostgreSQL and of ISO 8601's four-digit years. */
 const MAX_DURATION_MS = 36_500 * UNIT_MS.d;
 
@@ -22,13 +22,15 @@ export function parseId(text: string): bigint {
   );
 }
 
-/** Parses a duration such as 90d, 24h, 30m, 45s or 0 to milliseconds. */
+/** Parses a duration such as 2w, 90d, 24h, 30m, 45s or 0 to milliseconds. */
 export function parseDuration(text: string): number {
-  const [, number, unit] = /^(\d{1,10})([smhd])$/.exec(text) ?? /^(0)$/.exec(text) ?? [];
+  const [, number, unit] = /^(\d{1,10})([smhdw])$/.exec(text) ?? /^(0)$/.exec(text) ?? [];
   const durationMs = Number(number) * UNIT_MS[(unit ?? 's') as keyof typeof UNIT_MS];
   // NaN if the text is malformed.
   if (durationMs <= MAX_DURATION_MS) return durationMs;
-  throw new InvalidArgumentError('Expected a duration such as 90d, 24h or 30m, at most 36500d.');
+  throw new InvalidArgumentError(
+    'Expected a duration such as 2w, 90d, 24h or 30m, at most 36500d.',
+  );
 }
 
 /** Without control and format characters, which could change what a terminal shows. */

@@ -64,7 +64,8 @@ describeWithRedis('with REDIS_URL', () => {
     expect((await cli.json('keys', 'inspect', String(otherId))).status).toBe('active');
     await cli.run('keys', 'revoke', String(rotated.id), '--yes');
     expect(await statuses()).toEqual(['banned', 'active', 'revoked']);
-    await cli.json('keys', 'unban', id);
+    expect((await cli.run('keys', 'unban', id)).stderr).toMatch(/^Database: .*\n$/);
+    expect((await cli.run('keys', 'unban', id)).stderr).toContain(`key ${id} was not banned`);
     expect(await statuses()).toEqual(['rotated', 'active', 'revoked']);
   });
 

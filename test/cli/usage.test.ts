@@ -32,6 +32,7 @@ test.each([
   ['keys rotate', '9223372036854775807', '9223372036854775808'],
   ['keys inspect', '9223372036854775807', '9223372036854775808'],
   ['keys rotate 1 --overlap', '36500d', '36501d'],
+  ['keys rotate 1 --overlap', '5214w', '5215w'],
   ['keys issue --owner a --expires-in', '3153600000s', '3153600001s'],
   [`${ENTERPRISE} --per-day 1 --per-minute`, '2000000000', '2000000001'],
   ['db seed --yes --items', '100000000', '100000001'],

@@ -70,9 +70,11 @@ export function addKeysCommands(keys: Command): void {
       revoke.error('error: expected either the id of a key or --owner');
     });
 
-  addCommand(keys, 'unban', 'lift the ban of a key and its lineage', async (store, id: bigint) => [
-    keyJson(await store.keys.unban(id)),
-  ]).argument('<id>', 'the id of the key', parseId);
+  addCommand(keys, 'unban', 'lift the ban of a key and its lineage', async (store, id: bigint) => {
+    const { decisions } = await readCounters([budgetKey(await store.keys.inspect(id))]);
+    const note = decisions?.[0]?.bannedUntilMs === 0 ? `The key ${id} was not banned.` : undefined;
+    return [keyJson(await store.keys.unban(id)), note];
+  }).argument('<id>', 'the id of the key', parseId);
 
   addCommand(keys, 'inspect', 'show an API key', async (store, keyOrId: bigint | string) => {
     const key = await store.keys.inspect(keyOrId);
