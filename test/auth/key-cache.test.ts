@@ -199,12 +199,6 @@ describe('without the database', () => {
     },
   );
 
-  it('GET /v1/items › 503 with the owner’s limits for a cached key', async () => {
-    const response = await new ApiClient(store.service, owner.key).get('/v1/items');
-    expectError(response, 503, 'service_unavailable');
-    expect(limitsOf(response)).toMatchObject({ limit: 100, remaining: 98 });
-  });
-
   it('a key that is not cached gets 503 with the limits of its address and is not counted', async () => {
     const remaining = await addressRemaining();
     const ask = asks((await createKey(store.database, owner.id)).key);

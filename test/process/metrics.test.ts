@@ -1,5 +1,3 @@
-import { Counter } from 'prom-client';
-import { ServiceMetrics } from '../../src/platform/metrics/service-metrics.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
@@ -129,10 +127,4 @@ test('callers cannot add labels', async () => {
   for (const labels of after.keys()) {
     expect(labels).toMatch(/^(GET|HEAD|POST|_OTHER) (unmatched|\/v1\/items(\/:itemId)?) \d{3}$/);
   }
-});
-
-test('a metric that a feature registers in the default registry of prom-client is on the metrics listener', async () => {
-  const counter = new Counter({ name: 'adoptions_total', help: 'Adoptions' });
-  counter.inc(3);
-  expect(await new ServiceMetrics().text()).toMatch(/^adoptions_total 3$/m);
 });

@@ -90,7 +90,7 @@ const headerValue = fc
   )
   .map((bytes) => String.fromCharCode(...bytes).trim());
 
-/** Without headers that change the framing of a message: raw-messages.test.ts sends these. */
+/** Without headers that change the framing of a message: protocol-errors.test.ts sends these. */
 const headerName = fc.oneof(
   fc.constantFrom(
     ...['Idempotency-Key', 'If-None-Match', 'If-Match', 'If-Modified-Since', 'X-Request-Id'],

@@ -151,7 +151,7 @@ export function isPublic({ method, target }: FuzzRequest): boolean {
 }
 
 /** Expects an Error body whose code has this status. */
-export function checkError(response: ApiResponse): void {
+function checkError(response: ApiResponse): void {
   const code = (response.json as { code: keyof typeof ALL_ERRORS }).code;
   expect(Object.keys(ALL_ERRORS)).toContain(code);
   const isExpectation = response.status === 417 && code === 'invalid_request';
@@ -172,7 +172,7 @@ export function asResponse(
 }
 
 /** Returns the bytes of a request. */
-export function bytesOf({ method, target, headers, body, chunkBytes }: FuzzRequest): Buffer {
+function bytesOf({ method, target, headers, body, chunkBytes }: FuzzRequest): Buffer {
   const framing: [string, string][] =
     body === undefined
       ? []

@@ -75,44 +75,6 @@ export function itKeepsTheRules(
     },
   );
 
-  it('peek without counting', async () => {
-    const { storage } = await create();
-    const budget = owner('1', 2, 5);
-    for (let time = 0; time < 3; time++) {
-      expect(await storage.decide(budget, 'peek')).toEqual({
-        allowed: true,
-        nowMs: START_MS,
-        windows: budget.quotas.map((quota) => ({
-          quota,
-          used: 0,
-          endsAtMs: START_MS + quota.lengthMs,
-        })),
-        bannedUntilMs: 0,
-        banBegins: false,
-      });
-    }
-  });
-
-  it('count a request in the windows of all requests and of its route, or in none', async () => {
-    const { storage } = await create();
-    const toys = withRoute(owner('1', 3, 10), 'Toys.create', 1, 5_000);
-    const used = async (budget: Budget) =>
-      (await storage.decide(budget, 'peek')).windows.map((w) => w.used);
-    expect(await storage.decide(toys, 'consume')).toMatchObject({
-      allowed: true,
-      windows: [{ used: 1 }, { used: 1 }, { used: 1, endsAtMs: START_MS + 5_000 }],
-    });
-    expect(await storage.decide(toys, 'consume')).toMatchObject({ allowed: false });
-    expect(await used(toys)).toEqual([1, 1, 1]);
-    const notes = withRoute(owner('1', 3, 10), 'Notes.create', 9, 5_000);
-    await storage.decide(notes, 'consume');
-    await storage.decide(owner('1', 3, 10), 'consume');
-    expect(await storage.decide(notes, 'consume')).toMatchObject({ allowed: false });
-    expect(await used(notes)).toEqual([3, 3, 1]);
-    expect(await used(withRoute(owner('2', 3, 10), 'Toys.create', 1, 5_000))).toEqual([0, 0, 0]);
-    expect(await used(withRoute(address('1', 3), 'Toys.create', 1, 5_000))).toEqual([0, 0]);
-  });
-
   it('ban a key whose cached state is from before an unban, once it is banned again', async () => {
     const { storage } = await create();
     const budget = (unbanCount: number): Budget => {

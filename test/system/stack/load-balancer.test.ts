@@ -7,11 +7,7 @@ import { expectError } from '../../harness/http/error-response.js';
 import { createOwner, createItems } from '../../harness/database/factories.js';
 import { findHaproxy, type Haproxy, startHaproxy } from '../../harness/processes/haproxy.js';
 import { type NameServer, startNameServer } from '../../harness/processes/name-server.js';
-import {
-  type BuiltService,
-  type Environment,
-  startBuiltService,
-} from '../../harness/service/service.js';
+import { type BuiltService, startBuiltService } from '../../harness/service/service.js';
 import { askUntil } from '../../harness/rate-limit/limits.js';
 
 // All replicas have the same port, as containers do. Only Linux routes all of 127.0.0.0/8 by default.
@@ -54,7 +50,11 @@ const UNTIL_LIMIT_MS = 10_000;
       replicas.push(replica);
     }
     names = await startNameServer(hosts);
-    haproxy = await startLoadBalancer();
+    haproxy = await startHaproxy(command ?? '', {
+      REPLICAS: `replicas.test:${port}`,
+      DNS_SERVER: names.address,
+      CHECK_INTERVAL: `${CHECK_INTERVAL_MS}ms`,
+    });
     client = new ApiClient(haproxy, key);
   }, 60_000);
 
@@ -70,15 +70,6 @@ const UNTIL_LIMIT_MS = 10_000;
       PORT: port,
       TRUST_PROXY: '1',
       SHUTDOWN_DELAY_SECONDS,
-    });
-  }
-
-  function startLoadBalancer(limits: Environment = {}): Promise<Haproxy> {
-    return startHaproxy(command ?? '', {
-      REPLICAS: `replicas.test:${port}`,
-      DNS_SERVER: names.address,
-      CHECK_INTERVAL: `${CHECK_INTERVAL_MS}ms`,
-      ...limits,
     });
   }
 
