@@ -11,8 +11,7 @@ import { Redis } from 'ioredis';
 import { killOnExit } from '../bench/processes/child-processes.mjs';
 import { withEnvironment } from '../bench/processes/environment.mjs';
 import { freePort, waitUntilListening } from '../bench/processes/ports.mjs';
-import { rehearse, until, withReplicas } from './harness.mjs';
-import { createOwners, listOnce } from './owners.mjs';
+import { createOwners, listOnce, rehearse, until, withReplicas } from './harness.mjs';
 
 const REPLICAS = 2;
 const OWNERS = 300;
@@ -41,6 +40,7 @@ const NODE_SETTINGS = [
 ];
 
 /** @typedef {Awaited<ReturnType<typeof startNode>>} Node */
+/** @typedef {import('./harness.mjs').Owner} Owner */
 
 /** @param {string} parent folder @param {number} [port] of a node that was killed */
 async function startNode(parent, port = Infinity) {
@@ -93,97 +93,42 @@ async function reshard({ address }, from, to) {
   await redisCli('reshard', address, ...slots, '--cluster-yes');
 }
 
-class Rehearsal {
-  /**
-   * @param {string} folder of the nodes and of the logs
-   * @param {Node[]} nodes
-   * @param {import('./harness.mjs').Replica[]} replicas
-   * @param {import('./owners.mjs').Owner[]} owners
-   * @param {import('./harness.mjs').Outcome} outcome
-   */
-  constructor(folder, nodes, replicas, owners, outcome) {
-    this.folder = folder;
-    this.nodes = nodes;
-    this.replicas = replicas;
-    this.owners = owners;
-    this.outcome = outcome;
-  }
-
-  async run() {
-    const [first, second] = this.nodes;
-    if (!first || !second) throw new Error('no nodes');
-    await this.#killMaster(first);
-    const restarted = await startNode(this.folder, first.port);
-    this.nodes.push(restarted);
-    await untilAllSee(this.nodes, restarted, 'slave');
-    await untilReplicated(this.nodes);
-    await this.#exactly('planned failover', async () => {
-      await restarted.client.cluster('FAILOVER');
-      await until('the failover', () => isMaster(restarted));
+/**
+ * Kills a master, gives its role back, and moves slots, under load.
+ *
+ * @param {string} folder of the nodes and of the logs @param {Node[]} nodes
+ * @param {import('./harness.mjs').Replica[]} replicas @param {Owner[]} owners
+ * @param {import('./harness.mjs').Outcome} outcome
+ */
+async function changeCluster(folder, nodes, replicas, owners, outcome) {
+  const timesOfLocalCounting = () =>
+    replicas.flatMap(({ name }) => {
+      /** @type {{ from: number, to: number }[]} */
+      const times = [];
+      for (const line of readFileSync(join(folder, `${name}.log`), 'utf8').split('\n')) {
+        if (!line.includes('Counting rate limits in')) continue;
+        const { time, msg } = JSON.parse(line);
+        const last = times.at(-1);
+        if (!msg.endsWith('in Redis again')) times.push({ from: Date.parse(time), to: Date.now() });
+        else if (last) last.to = Date.parse(time);
+      }
+      return times;
     });
-    const added = await startNode(this.folder);
-    this.nodes.push(added);
-    await this.#exactly('slots moved to a new node and back', async () => {
-      await redisCli('add-node', added.address, second.address);
-      await untilAllSee(this.nodes, added, 'master');
-      await reshard(second, 'all', added.id);
-      await reshard(second, added.id, second.id);
-      await delay(REFRESH_MS);
-      await redisCli('del-node', second.address, added.id);
-    });
-  }
-
-  /** @param {Node} master */
-  async #killMaster(master) {
-    let promotedAtMs = 0;
-    const others = this.nodes.filter((node) => node !== master);
-    const before = (await Promise.all(others.map(isMaster))).filter(Boolean).length;
-    const { localMs, endedAtMs } = await this.#step('killed master', async () => {
-      await master.kill();
-      this.nodes.splice(this.nodes.indexOf(master), 1);
-      await until('a promotion', async () => {
-        const are = await Promise.all(others.map(isMaster));
-        return are.filter(Boolean).length > before;
-      });
-      promotedAtMs = Date.now();
-      await delay(BACK_WITHIN_MS);
-    });
-    const backMs = Math.max(0, endedAtMs - promotedAtMs);
-    this.outcome.add('killed master: ms until the promotion', localMs - backMs);
-    this.outcome.add('killed master: ms from the promotion until counted together', backMs);
-    this.outcome.check(backMs <= BACK_WITHIN_MS, `killed master: back ${backMs} ms late`);
-  }
-
-  /** A step in which no replica may count on its own, and no count may be lost or repeated. @param {string} title @param {() => Promise<unknown>} act */
-  async #exactly(title, act) {
-    const before = new Map(this.owners.map((owner) => [owner, Math.max(0, ...owner.used)]));
-    for (const owner of this.owners) owner.used = [];
-    const { localMs } = await this.#step(title, act);
-    const wrong = this.owners.filter((owner) => {
-      const [first = 0] = owner.used.sort((a, b) => a - b);
-      const isFirst = title === 'planned failover' || first === (before.get(owner) ?? 0) + 1;
-      return !isFirst || owner.used.some((count, index) => count !== first + index);
-    });
-    this.outcome.add(`${title}: owners that were not counted exactly`, wrong.length);
-    this.outcome.check(localMs === 0, `${title}: not counted together for ${localMs} ms`);
-    this.outcome.check(wrong.length === 0, `${title}: ${wrong.length} owners not exact`);
-  }
 
   /** Does something while each owner in turn sends a list to each replica in turn. @param {string} title @param {() => Promise<unknown>} act */
-  async #step(title, act) {
+  const step = async (title, act) => {
     const startedAtMs = Date.now();
     const load = { isOver: false };
     const sending = (async () => {
       /** @type {Promise<void>[]} */
       const requests = [];
-      for (let turn = 0; !load.isOver; turn++) {
-        const owner = /** @type {import('./owners.mjs').Owner} */ (this.owners[turn % OWNERS]);
-        const replica = this.replicas[(turn + Math.floor(turn / OWNERS)) % REPLICAS];
-        const request = listOnce(replica?.port ?? 0, owner).then((status) => {
-          this.outcome.check(status === 200, `${title}: a request got ${status}`);
-        });
+      for (let turn = 0; !load.isOver; turn++, await delay(PAUSE_MS)) {
+        const owner = /** @type {Owner} */ (owners[turn % OWNERS]);
+        const replica = replicas[(turn + Math.floor(turn / OWNERS)) % REPLICAS];
+        const request = listOnce(replica?.port ?? 0, owner).then((status) =>
+          outcome.check(status === 200, `${title}: a request got ${status}`),
+        );
         requests.push(request);
-        await delay(PAUSE_MS);
       }
       await Promise.all(requests);
     })();
@@ -193,27 +138,62 @@ class Rehearsal {
       load.isOver = true;
       await sending;
     });
-    const times = this.#timesOfLocalCounting().filter(({ from }) => from >= startedAtMs);
+    const times = timesOfLocalCounting().filter(({ from }) => from >= startedAtMs);
     const endedAtMs = Math.max(...times.map(({ to }) => to));
     const localMs = times.length === 0 ? 0 : endedAtMs - Math.min(...times.map(({ from }) => from));
-    this.outcome.add(`${title}: ms in which owners were not counted together`, localMs);
+    outcome.add(`${title}: ms in which owners were not counted together`, localMs);
     return { localMs, endedAtMs };
-  }
+  };
 
-  #timesOfLocalCounting() {
-    return this.replicas.flatMap(({ name }) => {
-      /** @type {{ from: number, to: number }[]} */
-      const times = [];
-      for (const line of readFileSync(join(this.folder, `${name}.log`), 'utf8').split('\n')) {
-        if (!line.includes('Counting rate limits in')) continue;
-        const { time, msg } = JSON.parse(line);
-        const last = times.at(-1);
-        if (!msg.endsWith('in Redis again')) times.push({ from: Date.parse(time), to: Date.now() });
-        else if (last) last.to = Date.parse(time);
-      }
-      return times;
+  /** A step in which no replica may count on its own, and no count may be lost or repeated. @param {string} title @param {() => Promise<unknown>} act */
+  const exactly = async (title, act) => {
+    const before = new Map(owners.map((owner) => [owner, Math.max(0, ...owner.used)]));
+    for (const owner of owners) owner.used = [];
+    const { localMs } = await step(title, act);
+    const wrong = owners.filter((owner) => {
+      const [first = 0] = owner.used.sort((a, b) => a - b);
+      const isFirst = title === 'planned failover' || first === (before.get(owner) ?? 0) + 1;
+      return !isFirst || owner.used.some((count, index) => count !== first + index);
     });
-  }
+    outcome.check(localMs === 0, `${title}: not counted together for ${localMs} ms`);
+    outcome.check(wrong.length === 0, `${title}: ${wrong.length} owners not exact`);
+  };
+
+  const [master, second] = nodes;
+  if (!master || !second) throw new Error('no nodes');
+  const others = nodes.filter((node) => node !== master);
+  const masters = async () => (await Promise.all(others.map(isMaster))).filter(Boolean).length;
+  const before = await masters();
+  let promotedAtMs = 0;
+  const { endedAtMs } = await step('killed master', async () => {
+    await master.kill();
+    nodes.splice(nodes.indexOf(master), 1);
+    await until('a promotion', async () => (await masters()) > before);
+    promotedAtMs = Date.now();
+    await delay(BACK_WITHIN_MS);
+  });
+  const backMs = Math.max(0, endedAtMs - promotedAtMs);
+  outcome.add('killed master: ms from the promotion until counted together', backMs);
+  outcome.check(backMs <= BACK_WITHIN_MS, `killed master: back ${backMs} ms late`);
+
+  const restarted = await startNode(folder, master.port);
+  nodes.push(restarted);
+  await untilAllSee(nodes, restarted, 'slave');
+  await untilReplicated(nodes);
+  await exactly('planned failover', async () => {
+    await restarted.client.cluster('FAILOVER');
+    await until('the failover', () => isMaster(restarted));
+  });
+  const added = await startNode(folder);
+  nodes.push(added);
+  await exactly('slots moved to a new node and back', async () => {
+    await redisCli('add-node', added.address, second.address);
+    await untilAllSee(nodes, added, 'master');
+    await reshard(second, 'all', added.id);
+    await reshard(second, added.id, second.id);
+    await delay(REFRESH_MS);
+    await redisCli('del-node', second.address, added.id);
+  });
 }
 
 await rehearse('redis-cluster', 'Changes a Redis Cluster under load.', (outcome, signal) =>
@@ -232,7 +212,7 @@ await rehearse('redis-cluster', 'Changes a Redis Cluster under load.', (outcome,
       const env = { ...SETTINGS, REDIS_URL: addresses.map((each) => `redis://${each}`).join() };
       const owners = await createOwners(store.database, OWNERS, LIMIT_PER_DAY);
       await withReplicas(REPLICAS, environment, env, signal, (replicas) =>
-        new Rehearsal(folder, nodes, replicas, owners, outcome).run(),
+        changeCluster(folder, nodes, replicas, owners, outcome),
       );
     } finally {
       await killAll();

@@ -7,8 +7,7 @@ import { cpuSeconds, residentBytes } from '../bench/processes/process-usage.mjs'
 import { PageCursor } from '#dist/platform/http/paging/page-cursor.js';
 import { PageQuery } from '#dist/platform/http/paging/page-query.dto.js';
 import { wholeNumber } from '../bench/options.mjs';
-import { rehearse, withReplicas } from './harness.mjs';
-import { createOwners, listOnce } from './owners.mjs';
+import { createOwners, listOnce, rehearse, withReplicas } from './harness.mjs';
 
 const CONNECTIONS = 32;
 const LIMIT_PER_MINUTE = 50;
