@@ -1,14 +1,9 @@
 import { constants } from 'node:os';
-import { SettingError } from './platform/config/environment-reader.js';
 import type { ServerSettings } from './platform/config/server-settings.js';
 import { Settings } from './platform/config/settings.js';
-import { type DatabaseLocation, locateDatabase } from './platform/database/database-location.js';
-import { EmbeddedDatabaseError } from './platform/database/embedded/embedded-database-error.js';
+import { locateDatabase } from './platform/database/database-location.js';
 import { StartError } from './platform/errors/start-error.js';
 import { createLog, type Log } from './platform/logging/logger.js';
-
-/** Errors that an operator can fix. Their message has one line per problem and is printed alone. */
-const OPERATOR_ERRORS = [SettingError, StartError, EmbeddedDatabaseError];
 
 const EXIT_LIMIT_MS = 1_000;
 
@@ -18,8 +13,8 @@ try {
 } catch (error) {
   // The program that started this one reports a file that cannot be loaded.
   if (/MODULE_NOT_FOUND$|^EMFILE$/.test(String((error as NodeJS.ErrnoException).code))) throw error;
-  const isOperatorError = OPERATOR_ERRORS.some((type) => error instanceof type);
-  console.error(isOperatorError ? (error as Error).message : error);
+  // The message has one line per problem.
+  console.error(error instanceof StartError ? error.message : error);
   process.exitCode = 1;
   // An open handle, such as a connection to a database that hangs, must not keep the process.
   setTimeout(() => process.exit(), EXIT_LIMIT_MS).unref();
@@ -28,38 +23,28 @@ try {
 async function runProcess(): Promise<void> {
   const settings = new Settings();
   const log = await createLog(settings.logging);
+  const { logger } = log;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const onWait = () => logger.info('waiting for a command that uses the embedded database');
   try {
     const stopReason = firstReasonToStop(log, settings.server);
+    void stopReason.then((reason) => stopping.abort(reason));
     // At the same time, because loading the application and starting the database both take long.
     const [{ runService }, { AppModule }, database] = await Promise.all([
       import('./platform/lifecycle.js'),
       import('./app.module.js'),
-      openDatabase(settings, log, stopReason),
+      locateDatabase(settings.database, 'service', { signal, onWait }),
     ]);
-    if (database && (await runService([AppModule], settings, database, log, stopReason))) return;
-    const signal = await stopReason;
-    log.logger.info({ signal }, 'stopped');
-    process.exitCode ??= 128 + constants.signals[signal as NodeJS.Signals];
+    await runService([AppModule], settings, database, log, stopReason);
+  } catch (error) {
+    // The service has to stop before it has started.
+    const reason = signal.reason as NodeJS.Signals | undefined;
+    if (reason === undefined || error !== reason) throw error;
+    logger.info({ signal: reason }, 'stopped');
+    process.exitCode ??= 128 + constants.signals[reason];
   } finally {
     await log.end(EXIT_LIMIT_MS);
-  }
-}
-
-/** Returns null if the process has to stop first. */
-async function openDatabase(
-  settings: Settings,
-  { logger }: Log,
-  stopReason: Promise<string>,
-): Promise<DatabaseLocation | null> {
-  const stopping = new AbortController();
-  void stopReason.then((reason) => stopping.abort(reason));
-  const { signal } = stopping;
-  const onWait = () => logger.info('waiting for a command that uses the embedded database');
-  try {
-    return await locateDatabase(settings.database, 'service', { signal, onWait });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    return null;
   }
 }
 

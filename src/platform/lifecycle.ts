@@ -37,8 +37,8 @@ const CLOSE_LIMIT_MS = 1_500;
  * Starts the service, runs it until `stopReason` resolves, completes the requests in progress, and
  * closes everything, including the database.
  *
- * @returns false if `stopReason` resolved before the application was created
- * @throws StartError when an operator can fix what prevents the start
+ * @throws StartError when an operator can fix what prevents the start; the reason to stop if it
+ *   came before the application was created
  */
 export async function runService(
   features: readonly Type[],
@@ -46,7 +46,7 @@ export async function runService(
   database: DatabaseLocation,
   log: Log,
   stopReason: Promise<string>,
-): Promise<boolean> {
+): Promise<void> {
   try {
     const clock = { now: () => Date.now(), monotonicMs: () => performance.now() };
     const options = { settings, clock, database, features };
@@ -54,9 +54,10 @@ export async function runService(
     const schemaCurrent = makeSchemaCurrent(settings, database, log.logger);
     const creating = createApp(options, log.logger, schemaCurrent);
     // A migration in progress ends first. A provider of a feature may never be ready.
-    const stopped = Promise.all([stopReason, schemaCurrent]).then(() => null);
+    const stopped = Promise.all([stopReason, schemaCurrent]).then(([reason]) =>
+      Promise.reject(reason as unknown as Error),
+    );
     const app = await Promise.race([creating, stopped]).catch(rethrow);
-    if (app === null) return false;
     let reason: string | undefined;
     app.get(ServiceMetrics).observeProcess(VERSION, log.droppedLines);
     const metrics = createMetricsServer(() => app.get(ServiceMetrics).text());
@@ -81,7 +82,6 @@ export async function runService(
       }
     }
     log.logger.info('stopped');
-    return true;
   } finally {
     await database.close();
   }

@@ -3,6 +3,7 @@ import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { platformModule, VERSIONING } from './platform.module.js';
 import { Settings } from './config/settings.js';
+import type { DatabaseLocation } from './database/database-location.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { createLogger } from './logging/logger.js';
 import { PublicUrl } from './http/routing/public-url.js';
@@ -17,13 +18,7 @@ import { HttpAdapter } from './http/server/http-adapter.js';
 export async function openapiFile(features: readonly Type[]): Promise<string> {
   const settings = new Settings({});
   const clock = { now: () => 0, monotonicMs: () => 0 };
-  const database = {
-    connection: {},
-    embedded: false,
-    name: '',
-    description: '',
-    close: () => Promise.resolve(),
-  };
+  const database = {} as DatabaseLocation;
   const publicUrl = new PublicUrl();
   const app = await NestFactory.create(
     platformModule(

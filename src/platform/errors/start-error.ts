@@ -1,4 +1,4 @@
-/** The service cannot start for a reason that the operator can fix. The message is one line. */
+/** The service cannot start for a reason that the operator can fix. One line for each problem. */
 export class StartError extends Error {
-  override readonly name = 'StartError';
+  override readonly name = this.constructor.name;
 }

@@ -9,6 +9,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 
 /** A value or, by the values of the first label, those of the next ones. */
 type Values = number | { readonly [label: string]: Values };
+type Read = () => Values | Promise<Values>;
 
 /** The metrics of the service. A label never holds an owner, an API key or a raw path. */
 @Injectable()
@@ -56,32 +57,27 @@ export class ServiceMetrics {
   }
 
   /** Registers a metric whose values are kept elsewhere. @param read called at each scrape */
-  gauge(
-    name: string,
-    help: string,
-    read: () => Values | Promise<Values>,
-    labelNames: string[] = [],
-  ): void {
-    const collect = async (): Promise<void> => setValues(gauge, await read());
-    const gauge = new Gauge({
-      name: fullName(name),
-      help,
-      labelNames,
-      registers: [this.registry],
-      collect,
-    });
+  gauge(name: string, help: string, read: Read, labelNames?: string[]): void {
+    this.add(Gauge, name, help, read, labelNames);
   }
 
   /** Registers a metric whose values are kept elsewhere. @param read called at each scrape */
-  counter(name: string, help: string, read: () => Values, labelNames: string[] = []): void {
-    const collect = (): void => setValues(counter, read());
-    const counter = new Counter({
-      name: fullName(name),
-      help,
-      labelNames,
-      registers: [this.registry],
-      collect,
-    });
+  counter(name: string, help: string, read: Read, labelNames?: string[]): void {
+    this.add(Counter, name, help, read, labelNames);
+  }
+
+  private add(
+    Metric: typeof Gauge | typeof Counter,
+    name: string,
+    help: string,
+    read: Read,
+    labelNames: string[] = [],
+  ): void {
+    // The names of OpenTelemetry's conventions have no prefix.
+    const fullName = name.startsWith('db_') ? name : PRODUCT.metricsPrefix + name;
+    const collect = async (): Promise<void> => setValues(metric, await read());
+    const registers = [this.registry];
+    const metric = new Metric({ name: fullName, help, labelNames, registers, collect });
   }
 
   /** Returns all metrics as Prometheus reads them, with those of the default registry of prom-client. */
@@ -96,9 +92,4 @@ function setValues(metric: Gauge | Counter, values: Values, labels: readonly str
   else
     for (const [label, value] of Object.entries(values))
       setValues(metric, value, [...labels, label]);
-}
-
-/** The names of OpenTelemetry's conventions have no prefix. */
-function fullName(name: string): string {
-  return /^(?:db|http)_/.test(name) ? name : PRODUCT.metricsPrefix + name;
 }

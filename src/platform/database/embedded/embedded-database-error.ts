@@ -1,7 +1,7 @@
-/** The embedded server cannot be used. The message is one line and ends with what to do. */
-export class EmbeddedDatabaseError extends Error {
-  override readonly name = 'EmbeddedDatabaseError';
+import { StartError } from '../../errors/start-error.js';
 
+/** The embedded server cannot be used. The message is one line and ends with what to do. */
+export class EmbeddedDatabaseError extends StartError {
   /**
    * @param problem what is wrong, without a full stop
    * @param remedy what to do, other than setting DATABASE_URL
