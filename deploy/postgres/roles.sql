@@ -27,17 +27,21 @@ REVOKE ALL ON SCHEMA public FROM PUBLIC, pets_service;
 GRANT USAGE, CREATE ON SCHEMA public TO pets_owner;
 GRANT USAGE ON SCHEMA public TO pets_service;
 
--- Change the owner of tables that another role created before. Their indexes and sequences follow.
+-- Change the owner of tables that another role created before. Their indexes and sequences follow. Replicas that still use this
+-- role keep working, because it inherits the rights of the new owner until you run: REVOKE pets_owner FROM …
 DO $$
 DECLARE
-  other regclass;
+  other record;
 BEGIN
   FOR other IN
-    SELECT oid FROM pg_class
+    SELECT oid::regclass AS name, relowner::regrole AS owner,
+           (SELECT rolsuper FROM pg_roles WHERE pg_roles.oid = relowner) AS is_superuser
+      FROM pg_class
      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
        AND relowner <> 'pets_owner'::regrole
   LOOP
-    EXECUTE format('ALTER TABLE %s OWNER TO pets_owner', other);
+    IF NOT other.is_superuser THEN EXECUTE format('GRANT pets_owner TO %s', other.owner); END IF;
+    EXECUTE format('ALTER TABLE %s OWNER TO pets_owner', other.name);
   END LOOP;
 END
 $$;

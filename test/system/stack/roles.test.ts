@@ -15,6 +15,10 @@ import { readProjectFile } from '../../harness/stack/compose-file.js';
 const ROLES = readProjectFile('deploy/postgres/roles.sql');
 const PERMISSION_DENIED = '42501';
 
+interface TestKey {
+  key: string;
+}
+
 const programs = findPostgresPrograms();
 
 (programs === undefined ? describe.skip : describe)('with the roles of deploy/postgres', () => {
@@ -93,6 +97,25 @@ const programs = findPostgresPrograms();
     expect(key).toEqual({ used: true });
     expect(service.logs().filter(({ level }) => Number(level) >= 40)).toEqual([]);
     service = await startBuiltService(replica());
+  });
+
+  test('no request fails while a store with one role gets these roles', async () => {
+    await run('postgres', 'CREATE ROLE one LOGIN');
+    await run('postgres', 'CREATE DATABASE old_store OWNER one');
+    const DATABASE_URL = addressOf('old_store', 'one');
+    const old = await startBuiltService({ DATABASE_URL });
+    const args = ['--owner', 'shelter', '--plan', 'business'];
+    const { key } = (await new Cli({ DATABASE_URL }).json('keys', 'issue', ...args)) as TestKey;
+    const api = new ApiClient(old, key);
+    let isDone = false;
+    const change = run('old_store', ROLES).finally(() => (isDone = true));
+    const statuses = new Set<number>();
+    for (let after = 0; after < 20; after += Number(isDone)) {
+      statuses.add((await api.post('/v1/items', { name: 'Frank', categoryId: 1 })).status);
+    }
+    await change;
+    expect([...statuses]).toEqual([201]);
+    await old.stop();
   });
 
   test.each([
