@@ -41,6 +41,8 @@ export class AccessLog implements ResponseObserver {
         route,
         status,
         code: failure?.code,
+        // It names properties and parameters, and has no values of the caller.
+        reason: failure?.code === 'invalid_request' ? failure.message : undefined,
         durationMs: Math.round(durationMs * 1000) / 1000,
         ownerId: caller?.ownerId,
         keyId: caller?.keyId,

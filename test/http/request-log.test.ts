@@ -42,6 +42,11 @@ describe('the log line of a request', () => {
   it.each<[title: string, path: string, line: LogLine, options?: RequestOptions]>([
     ['a page', '/v1/items?limit=1', { method: 'GET', route: '/v1/items', status: 200 }],
     ['an item', '/v1/items/7', { method: 'GET', path: '/v1/items/7', ...MISSING }],
+    [
+      'an invalid parameter',
+      '/v1/items?limit=secret',
+      { status: 400, reason: 'limit must be an integer from 1 to 100.', code: 'invalid_request' },
+    ],
     ['HEAD', '/v1/items/7', { method: 'HEAD', ...MISSING }, { method: 'HEAD' }],
     ['an encoded percent sign', '/100%25/%2520', { path: '/100%25/%2520', ...UNKNOWN }],
     ['a long path', `/${LONG}`, { path: `/${LONG}`.slice(0, 300), ...UNKNOWN }],

@@ -231,9 +231,11 @@ describe('a secret from a file', () => {
       for (const text of ['', '\n']) {
         writeFileSync(path, text);
         for (const file of [path, FOLDER, join(FOLDER, 'none')]) {
-          expect(rejectionOf({ [`${name}_FILE`]: file })).toBe(
-            `${name}_FILE is invalid: expected the path of a readable file that is not empty`,
+          const rejection = rejectionOf({ [`${name}_FILE`]: file });
+          expect(rejection).toMatch(
+            new RegExp(`^${name}_FILE is invalid: .* a readable file that is not empty \\(.+\\)$`),
           );
+          expect(rejection).toContain(file === FOLDER ? 'EISDIR' : file);
         }
       }
     },

@@ -55,13 +55,14 @@ export class EnvironmentReader {
     const path = this.text(`${name}_FILE`);
     if (path === undefined) return this.text(name);
     if (this.text(name)) return this.reject(name, `only one of ${name} and ${name}_FILE`);
+    let reason = `${path} is empty`;
     try {
       const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '');
       if (text) return text;
-    } catch {
-      // As an empty file.
+    } catch (error) {
+      reason = (error as Error).message;
     }
-    return this.reject(name, 'the path of a readable file that is not empty');
+    return this.reject(name, `the path of a readable file that is not empty (${reason})`);
   }
 
   integer(name: string, fallback: number, range: Range): number {
