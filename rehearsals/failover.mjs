@@ -32,9 +32,8 @@ async function prepare(cluster) {
   await superuser.query('CREATE DATABASE pets').finally(() => superuser.end());
   const administrator = await cluster.connect('pets');
   await administrator.query(readFileSync(join(ROOT, 'deploy/postgres/roles.sql'), 'utf8'));
-  for (const role of ['pets_owner', 'pets_service']) {
+  for (const role of ['pets_owner', 'pets_service'])
     await administrator.query(`ALTER ROLE ${role} PASSWORD '${password}'`);
-  }
   await administrator.end();
   const owner = await cluster.connect('pets', 'pets_owner', password);
   const libpq = { PGHOST: '127.0.0.1', PGPORT: String(cluster.port), PGUSER: 'pets_owner' };
@@ -52,8 +51,8 @@ async function prepare(cluster) {
 function startCreates(replicas, key, outcome) {
   /** The ids of confirmed animals by name. @type {Map<string, string>} */
   const confirmed = new Map();
-  /** @type {{ replica: number, status: number, endedAtMs: number }[]} */
-  const sent = [];
+  /** @type {{ replica: number, atMs: number }[]} */
+  const creates = [];
   const state = { isOver: false };
   const send = async (/** @type {number} */ replica, /** @type {string} */ name) => {
     const response = await fetch(`http://127.0.0.1:${replicas[replica]?.port ?? 0}/v1/pets`, {
@@ -67,9 +66,10 @@ function startCreates(replicas, key, outcome) {
     }).catch(() => null);
     const text = (await response?.text().catch(() => '')) ?? '';
     const status = response?.status ?? 0;
-    sent.push({ replica, status, endedAtMs: performance.now() });
+    if (status !== 201) return status;
+    creates.push({ replica, atMs: performance.now() });
     // Ids are int64, so JSON.parse could round them.
-    if (status === 201) confirmed.set(name, /"id":(\d+)/.exec(text)?.[1] ?? '');
+    confirmed.set(name, /"id":(\d+)/.exec(text)?.[1] ?? '');
     return status;
   };
   const work = async (/** @type {number} */ first) => {
@@ -84,14 +84,12 @@ function startCreates(replicas, key, outcome) {
       }
     }
   };
-  const workers = replicas.flatMap((_, replica) =>
-    Array.from({ length: WORKERS }, () => work(replica)),
-  );
-  const stop = async () => {
+  const workers = Array.from({ length: WORKERS * replicas.length }, (_, at) => work(at));
+  const stop = () => {
     state.isOver = true;
-    await Promise.all(workers);
+    return Promise.all(workers);
   };
-  return { confirmed, sent, stop };
+  return { confirmed, creates, stop };
 }
 
 /** @param {DatabaseCluster} cluster @param {Replica[]} replicas @param {string} key @param {Outcome} outcome */
@@ -107,14 +105,13 @@ async function failOver(cluster, replicas, key, outcome) {
     failing.catch(() => undefined);
     await cluster.leader(leader);
     const electedMs = performance.now();
-    const hasCreated = (/** @type {number} */ index) =>
-      traffic.sent.some(
-        (each) => each.replica === index && each.status === 201 && each.endedAtMs > electedMs,
-      );
-    const backMs = await until('creates', () => replicas.every((_, at) => hasCreated(at)), signal);
+    const hasCreated = (/** @type {unknown} */ _, /** @type {number} */ at) =>
+      traffic.creates.some(({ replica, atMs }) => replica === at && atMs > electedMs);
+    await until('creates', () => replicas.every(hasCreated), signal);
+    const backMs = performance.now();
     await failing;
     await delay(CALM_MS, undefined, { signal });
-    const times = traffic.sent.filter(({ status }) => status === 201).map((each) => each.endedAtMs);
+    const times = traffic.creates.map(({ atMs }) => atMs);
     const gapsMs = times.map((ms, at) => (ms > fromMs ? ms - (times[at - 1] ?? ms) : 0));
     outcome.add(`${name}: s until the new leader`, (electedMs - fromMs) / 1_000);
     outcome.add(`${name}: s without writes`, Math.max(...gapsMs) / 1_000);

@@ -2,7 +2,7 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv, promisify } from 'node:util';
 import pg from 'pg';
@@ -92,15 +92,8 @@ class Machine {
 
   /** @param {string} program @param {string[]} args */
   #spawn(program, ...args) {
-    const log = openSync(join(this.folder, `${program}.log`), 'a');
-    const child = spawn(program, args, {
-      stdio: ['ignore', log, log],
-      detached: true,
-      cwd: this.folder,
-      env: this.env,
-      ...USER,
-    });
-    closeSync(log);
+    const options = { detached: true, cwd: this.folder, env: this.env, ...USER };
+    const child = spawn(program, args, { stdio: 'ignore', ...options });
     killOnExit(child);
     return child;
   }
@@ -181,37 +174,24 @@ export class DatabaseCluster {
     }
   }
 
-  /** Waits for a leader besides `former`. @param {Machine} [former] @returns {Promise<Machine>} */
-  async leader(former) {
-    /** @type {Machine | undefined} */
-    let leader;
-    await until(
-      'a leader',
-      async () => {
-        for (const machine of this.machines) {
-          if (machine !== former && (await machine.is('/primary'))) leader = machine;
-        }
-        return leader !== undefined;
-      },
-      this.signal,
-    );
-    return /** @type {Machine} */ (leader);
+  /** The machines for which Patroni's REST API returns 200. @param {string} path */
+  async #thatAre(path) {
+    const states = await Promise.all(this.machines.map((machine) => machine.is(path)));
+    return this.machines.filter((_, index) => states[index]);
+  }
+
+  /** Waits for a leader besides `former`. @param {Machine} [former] */
+  leader(former) {
+    const find = async () => (await this.#thatAre('/primary')).find((each) => each !== former);
+    return until('a leader', find, this.signal);
   }
 
   /** Waits until standbys stream from the leader, one of them synchronously. @param {number} standbys */
   waitForStandbys(standbys) {
-    return until(
-      'standbys',
-      async () => {
-        /** @param {string} path */
-        const count = async (path) => {
-          const states = await Promise.all(this.machines.map((machine) => machine.is(path)));
-          return states.filter(Boolean).length;
-        };
-        return (await count('/replica?lag=1MB')) >= standbys && (await count('/synchronous')) > 0;
-      },
-      this.signal,
-    );
+    const areReady = async () =>
+      (await this.#thatAre('/replica?lag=1MB')).length >= standbys &&
+      (await this.#thatAre('/synchronous')).length > 0;
+    return until('standbys', areReady, this.signal);
   }
 
   /** Connects through the load balancer. @param {string} database @param {string} [user] @param {string} [password] */

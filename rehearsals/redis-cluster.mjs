@@ -15,7 +15,6 @@ import { createOwners, listOnce, rehearse, until, withReplicas } from './harness
 
 const REPLICAS = 2;
 const OWNERS = 300;
-const LIMIT_PER_DAY = 1_000_000;
 const PAUSE_MS = 5;
 const MOVED_SLOTS = '600';
 /** The port of the Cluster bus is 10,000 above it. */
@@ -210,7 +209,7 @@ await rehearse('redis-cluster', 'Changes a Redis Cluster under load.', (outcome,
       await redisCli('create', ...addresses, '--cluster-replicas', '1', '--cluster-yes');
       await untilReplicated(nodes);
       const env = { ...SETTINGS, REDIS_URL: addresses.map((each) => `redis://${each}`).join() };
-      const owners = await createOwners(store.database, OWNERS, LIMIT_PER_DAY);
+      const owners = await createOwners(store.database, OWNERS);
       await withReplicas(REPLICAS, environment, env, signal, (replicas) =>
         changeCluster(folder, nodes, replicas, owners, outcome),
       );

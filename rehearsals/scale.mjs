@@ -10,7 +10,6 @@ import { wholeNumber } from '../bench/options.mjs';
 import { createOwners, listOnce, rehearse, withReplicas } from './harness.mjs';
 
 const CONNECTIONS = 32;
-const LIMIT_PER_MINUTE = 50;
 const MAX_DEPTH_RATIO = 1.5;
 const MAX_REDIS_BYTES_PER_OWNER = 300;
 /** With fewer owners, their memory cannot be told from other memory. */
@@ -53,21 +52,10 @@ await rehearse(
         const isFlat = last / first <= MAX_DEPTH_RATIO;
         outcome.check(isFlat, `the last page costs ${last / first} times the first one`);
 
-        const [limited] = await createOwners(database, 1, 1_000_000, LIMIT_PER_MINUTE);
-        if (!limited) return;
-        const statuses = await Promise.all(
-          replicas.flatMap(({ port }) =>
-            Array.from({ length: 2 * LIMIT_PER_MINUTE }, () => listOnce(port, limited)),
-          ),
-        );
-        const accepted = statuses.filter((status) => status === 200).length;
-        outcome.add(`accepted of ${LIMIT_PER_MINUTE} per minute by all replicas`, accepted);
-        outcome.check(accepted <= LIMIT_PER_MINUTE, `${accepted} requests of an owner accepted`);
-
         const used = async () =>
           Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
         const before = await used();
-        const all = await createOwners(database, owners, 1_000_000);
+        const all = await createOwners(database, owners);
         for (let index = 0; index < all.length; index += BATCH) {
           const batch = all.slice(index, index + BATCH);
           await Promise.all(batch.map((owner) => listOnce(replica.port, owner)));
