@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { jsonText } from '../platform/http/response/json-text.js';
-import { resultText } from './result-text.js';
 import type { Store, StoreOptions } from './store.js';
 
 /** The result of a command, and a note for operators, which is not printed with --json. */
@@ -29,4 +28,27 @@ export function addCommand(
       if (note !== undefined && !json) console.error(note);
     });
   });
+}
+
+/** Returns a list as a table, and an object as one line for each property, with the names of JSON. */
+function resultText(result: object): string {
+  if (!Array.isArray(result)) return aligned(Object.entries(result));
+  const items = result as object[];
+  if (!items[0]) return 'None.';
+  return aligned([Object.keys(items[0]), ...items.map((item): unknown[] => Object.values(item))]);
+}
+
+function aligned(table: readonly unknown[][]): string {
+  const rows = table.map((row) => row.map(cellText));
+  const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const widths = rows[0]?.map((_, column) => width(column)) ?? [];
+  const line = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
+  return rows.map((row) => line(row).join('  ').trimEnd()).join('\n');
+}
+
+/** Returns, for example, `-`, `2026-11-20T10:00:00Z` or `{"used":3}`. */
+function cellText(value: unknown): string {
+  if (value instanceof Date) return value.toISOString().replace(/\.\d+/, '');
+  if (Array.isArray(value)) return value.map(cellText).join(', ') || '-';
+  return typeof value === 'string' ? value : value === null ? '-' : jsonText(value);
 }

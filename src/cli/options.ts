@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { hasKeyForm } from '../platform/access/key-format.js';
 import {
@@ -6,6 +8,7 @@ import {
   PLAN_LIMITS,
   type StoredPlan,
 } from '../platform/config/plans.js';
+import type { DatabaseLocation } from '../platform/database/database-location.js';
 import { PRODUCT } from '../product.js';
 
 const MAX_ID = 2n ** 63n - 1n;
@@ -88,4 +91,30 @@ export function addPlanOptions(command: Command, { required }: { required: boole
 /** Returns the plan with the limits of the options. */
 export function storedPlan({ plan, perMinute, perDay }: Options & { plan: Plan }): StoredPlan {
   return { plan, limitPerMinute: perMinute ?? null, limitPerDay: perDay ?? null };
+}
+
+/** The option `--yes` confirms a command that runs without a terminal. */
+export const YES_OPTION = ['--yes', 'do not ask for confirmation'] as const;
+
+/**
+ * Prints the effect of a command and asks for the name of the database, unless it is the embedded
+ * one. @throws Error unless the operator confirms
+ */
+export async function confirm(
+  target: DatabaseLocation,
+  effect: string,
+  { yes }: { yes?: true },
+): Promise<void> {
+  if (target.embedded) return;
+  if (!yes && !process.stdin.isTTY) {
+    throw new Error('Standard input is not a terminal. Confirm with --yes.');
+  }
+  console.error(effect);
+  if (yes) return;
+  // Without `terminal`, Ctrl-C ends the process as usual.
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  const question = lines.question('Type the name of the database to continue: ');
+  const typed = await Promise.race([question, once(lines, 'close')]);
+  lines.close();
+  if (typed !== target.name) throw new Error('The name does not match. Nothing was changed.');
 }

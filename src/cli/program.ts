@@ -2,10 +2,11 @@ import { readdirSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../platform/config/version.js';
 import type { Seed } from '../platform/database/seed.js';
-import { addAuditCommands } from './commands/audit.js';
+import { addCommand } from './command.js';
 import { addDatabaseCommands } from './commands/database.js';
 import { addKeysCommands } from './commands/keys.js';
 import { addOwnersCommands } from './commands/owners.js';
+import { type Options, parseOwner } from './options.js';
 import { PRODUCT } from '../product.js';
 
 const FAILURE = 1;
@@ -43,7 +44,10 @@ function createProgram(seeds: readonly Seed[]): Command {
     program.command(name).description(description);
   addKeysCommands(group('keys', 'manage API keys'));
   addOwnersCommands(group('owners', 'manage the owners of API keys and their plans'));
-  addAuditCommands(group('audit', 'show what operators changed'));
+  const audit = group('audit', 'show what operators changed');
+  addCommand(audit, 'list', 'list changes, newest first', async (store, { owner }: Options) => [
+    await store.audit(owner),
+  ]).option('--owner <name>', 'only changes of this owner and its API keys', parseOwner);
   addDatabaseCommands(group('db', 'manage the database schema and add generated rows'), seeds);
   return program;
 }

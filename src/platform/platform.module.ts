@@ -8,7 +8,9 @@ import { Clock } from './config/clock.js';
 import { Settings } from './config/settings.js';
 import type { DatabaseLocation } from './database/database-location.js';
 import { DatabaseModule } from './database/database.module.js';
-import { HealthModule } from './health/health.module.js';
+import { EventsModule } from './events/events.module.js';
+import { HealthController } from './health/health.controller.js';
+import { Readiness } from './health/readiness.js';
 import { DemoKey } from './http/openapi/demo-key.js';
 import {
   DocumentationController,
@@ -20,7 +22,8 @@ import { PublicUrl } from './http/routing/public-url.js';
 import { UnmatchedModule } from './http/routing/unmatched.controller.js';
 import { Connections } from './http/server/connections.js';
 import { LOGGER } from './logging/logger.js';
-import { MetricsModule } from './metrics/metrics.module.js';
+import { ComponentMetrics } from './metrics/component-metrics.js';
+import { ServiceMetrics } from './metrics/service-metrics.js';
 import { AT_CLOSE, FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 import { PublicRoutes } from './public-routes.js';
@@ -50,16 +53,21 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       DatabaseModule.forRoot(database, settings),
       AuthModule,
       RateLimitModule,
-      HealthModule,
-      MetricsModule,
+      EventsModule,
       ...features,
       // The catch-all route must come last: it matches every path.
       UnmatchedModule,
     ],
-    controllers: [settings.server.docs ? DocumentationController : NoDocumentationController],
+    controllers: [
+      HealthController,
+      settings.server.docs ? DocumentationController : NoDocumentationController,
+    ],
     providers: [
       DemoKey,
       InterfaceDescription,
+      Readiness,
+      ServiceMetrics,
+      ComponentMetrics,
       { provide: Settings, useValue: settings },
       { provide: Clock, useValue: clock },
       { provide: PublicUrl, useValue: publicUrl },

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import type { Seed } from '../../platform/database/seed.js';
 import { addCommand } from '../command.js';
-import { confirm, YES_OPTION } from '../confirmation.js';
-import { countUpTo } from '../options.js';
+import { confirm, countUpTo, YES_OPTION } from '../options.js';
 
 const MAX_ROWS = 100_000_000;
 

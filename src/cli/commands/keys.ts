@@ -6,15 +6,16 @@ import type {
 import { limitsOf } from '../../platform/config/plans.js';
 import type { BudgetKey, RateLimitDecision } from '../../platform/rate-limit/limit-storage.js';
 import { addCommand } from '../command.js';
-import { confirm, YES_OPTION } from '../confirmation.js';
 import { readCounters } from '../counters.js';
 import {
   addPlanOptions,
+  confirm,
   type Options,
   parseDuration,
   parseId,
   parseOwner,
   storedPlan,
+  YES_OPTION,
 } from '../options.js';
 
 const STATUSES = ['active', 'banned', 'expired', 'revoked', 'rotated'];

@@ -5,6 +5,7 @@ import {
   type Budget,
   type LimitMode,
   LimitStorage,
+  type Quota,
   type QuotaState,
   type RateLimitDecision,
   type Rejections,
@@ -26,8 +27,8 @@ export function endOfBan(
   return rejections.bannedUntilMs > nowMs ? rejections.bannedUntilMs : 0;
 }
 
-/** `used` and the end of a window. */
-type Window = readonly [used: number, endMs: number];
+/** `used` and the end of each window of a budget. Objects would take more memory. */
+type Windows = number[];
 
 /**
  * Counts in the memory of this process. Every decision is synchronous, and therefore atomic. The ends
@@ -36,9 +37,11 @@ type Window = readonly [used: number, endMs: number];
  */
 export class InProcessStorage extends LimitStorage {
   private readonly windows = {
-    owner: new ExpiringMap<Window>(endOfWindow),
-    address: new ExpiringMap<Window>(endOfWindow, MAX_ADDRESSES),
+    owner: new ExpiringMap<Windows>(endOfWindows),
+    address: new ExpiringMap<Windows>(endOfWindows, MAX_ADDRESSES),
   };
+  /** The index in Windows, by the id of the quota. */
+  private readonly places = new Map<string, number>();
   /** By lineage. */
   private readonly rejections = new ExpiringMap<Rejections>(endOfRejections);
   override readonly circuit = undefined;
@@ -56,10 +59,12 @@ export class InProcessStorage extends LimitStorage {
   override peekLocal({ kind, id, quotas, ban }: Budget): RateLimitDecision {
     const monotonicMs = this.monotonicMs();
     const nowMs = monotonicMs + this.offsetMs;
+    const stored = this.windows[kind].get(id);
     const windows = quotas.map((quota): QuotaState => {
-      const [used, endMs] = this.windows[kind].get(`${quota.id} ${id}`) ?? [0, 0];
+      const place = this.placeOf(quota);
+      const endMs = stored?.[place + 1] ?? 0;
       return endMs > monotonicMs
-        ? { quota, used, endsAtMs: endMs + this.offsetMs }
+        ? { quota, used: stored?.[place] ?? 0, endsAtMs: endMs + this.offsetMs }
         : { quota, used: 0, endsAtMs: nowMs + quota.lengthMs };
     });
     const endMs = ban ? endOfBan(ban, this.rejections.get(ban.lineageId), monotonicMs) : 0;
@@ -90,12 +95,26 @@ export class InProcessStorage extends LimitStorage {
     return nowMs;
   }
 
+  private placeOf({ id }: Quota): number {
+    let place = this.places.get(id);
+    if (place === undefined) this.places.set(id, (place = 2 * this.places.size));
+    return place;
+  }
+
   /** @param nowMs on the monotonic clock */
-  private setWindows({ kind, id }: Budget, windows: readonly QuotaState[], nowMs: number): void {
+  private setWindows(
+    { kind, id }: Budget,
+    windows: RateLimitDecision['windows'],
+    nowMs: number,
+  ): void {
+    let stored = this.windows[kind].get(id);
+    // A window starts with its first request.
+    if (!stored && windows.every(({ used }) => used === 0)) return;
+    if (!stored) this.windows[kind].set(id, (stored = []), nowMs);
     for (const { quota, used, endsAtMs } of windows) {
-      // A window starts with its first request.
-      const window: Window | undefined = used > 0 ? [used, endsAtMs - this.offsetMs] : undefined;
-      this.windows[kind].set(`${quota.id} ${id}`, window, nowMs);
+      const place = this.placeOf(quota);
+      stored[place] = used;
+      stored[place + 1] = used > 0 ? endsAtMs - this.offsetMs : 0;
     }
   }
 
@@ -131,8 +150,8 @@ export class InProcessStorage extends LimitStorage {
   }
 }
 
-function endOfWindow([, endMs]: Window): number {
-  return endMs;
+function endOfWindows(windows: Windows): number {
+  return Math.max(...windows.filter((_, index) => index % 2 === 1));
 }
 
 function endOfRejections({ windowEndsAtMs, bannedUntilMs }: Rejections): number {

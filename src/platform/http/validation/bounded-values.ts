@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { isNested, propertiesOf } from './dto-rules.js';
+import { isDto, isNested, propertiesOf } from './dto-rules.js';
 
 // class-transformer and class-validator take up to 5 µs for each nested value, and class-transformer
 // takes a time that is quadratic in the number of members.
@@ -80,4 +80,25 @@ function nestedValues(value: unknown): number {
     if (typeof member === 'object' && member !== null) count += 1 + nestedValues(member);
   }
   return count;
+}
+
+const RANGE = `from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
+
+/**
+ * Rejects integers that a double cannot hold in the objects and arrays of a DTO that no DTO class
+ * describes. They would be bigints, which JSON.stringify rejects.
+ *
+ * @throws ServiceError invalid_request that names the first one
+ */
+export function rejectLargeIntegers(value: unknown, path = ''): void {
+  if (typeof value !== 'object' || value === null) return;
+  const hasRules = isDto(value.constructor);
+  if (!hasRules && !Array.isArray(value) && value.constructor !== Object) return;
+  for (const [name, member] of Object.entries(value)) {
+    const place = path ? `${path}.${name}` : name;
+    if (typeof member === 'bigint' && !hasRules && !Number.isSafeInteger(Number(member))) {
+      throw new ServiceError('invalid_request', `${place} must be an integer ${RANGE}.`);
+    }
+    rejectLargeIntegers(member, place);
+  }
 }

@@ -1,8 +1,7 @@
 import { type ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
 import { ServiceError } from '../../errors/service-error.js';
-import { boundedValues, isObject, tooManyValues } from './bounded-values.js';
+import { boundedValues, isObject, rejectLargeIntegers, tooManyValues } from './bounded-values.js';
 import { isDto } from './dto-rules.js';
-import { rejectLargeIntegers } from './free-form.js';
 import { validationMessage } from './validation-message.js';
 
 /** NestJS' pipe with bounded work, and one message that lists every invalid property. */
