@@ -24,18 +24,8 @@ type Limit = number | null;
 type Columns = [bigint, bigint, string, Plan, Limit, Limit, bigint, number, Date | null, boolean];
 
 function toKey(columns: Columns): KeyState {
-  const [
-    keyId,
-    ownerId,
-    owner,
-    plan,
-    limitPerMinute,
-    limitPerDay,
-    firstKeyId,
-    unbanCount,
-    expiresAt,
-    revoked,
-  ] = columns;
+  const [keyId, ownerId, owner, plan, limitPerMinute, limitPerDay, ...ofKey] = columns;
+  const [firstKeyId, unbanCount, expiresAt, revoked] = ofKey;
   const limits = limitsOf({ plan, limitPerMinute, limitPerDay });
   const expiresAtMs = expiresAt?.getTime();
   return { keyId, ownerId, owner, plan, limits, firstKeyId, unbanCount, expiresAtMs, revoked };
