@@ -78,7 +78,20 @@ export function sendError(response: Response, error: ServiceError): void {
 function end(response: Response, body: string | Uint8Array): void {
   if (!response.hasHeader('content-type')) response.setHeader('Content-Type', JSON_TYPE);
   response.setHeader('Content-Length', Buffer.byteLength(body));
-  response.end(body);
+  response.writeHead(response.statusCode);
+  if (held.push([response, body]) === 1) setImmediate(endHeld);
+}
+
+/**
+ * Responses of one turn of the event loop. They end one right after the other: the first write wakes the
+ * client or the proxy, and a write that has to wake its reader costs several times as much.
+ */
+let held: [response: Response, body: string | Uint8Array][] = [];
+
+function endHeld(): void {
+  const responses = held;
+  held = [];
+  for (const [response, body] of responses) response.end(body);
 }
 
 /** Returns whether `If-None-Match` lists the tag, by weak comparison (RFC 9110, section 13.1.2). */
