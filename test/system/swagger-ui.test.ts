@@ -7,6 +7,7 @@ import { freePort } from '../harness/processes/free-port.js';
 import {
   type BuiltService,
   startBuiltService,
+  TEAM_MAIN,
   startService,
   type TestService,
 } from '../harness/service/service.js';
@@ -130,7 +131,7 @@ async function openOperation(browser: Chromium, id: string): Promise<void> {
     dataDir = await mkdtemp(join(tmpdir(), 'pets-docs-'));
     // The server's operating system user, if any, needs access to the folder.
     await chmod(dataDir, 0o755);
-    service = await startBuiltService({ DATA_DIR: dataDir });
+    service = await startBuiltService({ DATA_DIR: dataDir }, TEAM_MAIN);
     browser = await Chromium.start(command ?? '');
   }, 60_000);
   afterAll(async () => {
