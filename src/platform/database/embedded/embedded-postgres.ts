@@ -154,7 +154,7 @@ export class EmbeddedDatabase {
     });
     session.on('error', () => undefined);
     session.once('end', () => {
-      // The statements of a command fail by themselves.
+      // A command reports the failure of its own statement.
       if (this.session !== session || use === 'command') return;
       throw new EmbeddedDatabaseError(
         'the embedded PostgreSQL has ended',

@@ -59,13 +59,8 @@ export class PipelinedStatements {
    * @param toRow builds a row from its columns, in the order of the statement
    * @throws the error of the pool, the server (see `isUnavailable`) or `toRow`
    */
-  async read<Row>(
-    sql: string,
-    values: readonly Parameter[],
-    toRow: RowMapper<Row>,
-  ): Promise<Row[]> {
-    const rows = await traceStatement(sql, () => run(this.reads, sql, values));
-    return rows.map((columns) => toRow(columns as never));
+  read<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
+    return rowsOf(this.reads, sql, values, toRow);
   }
 
   /**
@@ -73,14 +68,19 @@ export class PipelinedStatements {
    * so that reads do not wait for the disk. The table must have no foreign key and no unique
    * constraint on the inserted values: with those, transactions of several inserts could deadlock.
    */
-  async insert<Row>(
-    sql: string,
-    values: readonly Parameter[],
-    toRow: RowMapper<Row>,
-  ): Promise<Row[]> {
-    const rows = await traceStatement(sql, () => run(this.inserts, sql, values));
-    return rows.map((columns) => toRow(columns as never));
+  insert<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
+    return rowsOf(this.inserts, sql, values, toRow);
   }
+}
+
+async function rowsOf<Row>(
+  queue: BatchQueue,
+  sql: string,
+  values: readonly Parameter[],
+  toRow: RowMapper<Row>,
+): Promise<Row[]> {
+  const rows = await traceStatement(sql, () => run(queue, sql, values));
+  return rows.map((columns) => toRow(columns as never));
 }
 
 /** Statements that wait for a connection. Each connection that becomes free runs the oldest eight. */
