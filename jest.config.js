@@ -18,6 +18,8 @@ export default {
   },
   transformIgnorePatterns: ['/node_modules/(?!@nestjs/)'],
   moduleNameMapper: {
+    // Tests in the process of the service load the sources, so that it is the same platform.
+    '^#platform$': '<rootDir>/src/platform/index.ts',
     // TypeScript's `./file.js` means `./file.ts`; a real .js file, as in packages, goes first.
     '^(\\.{1,2}/.+)\\.js$': ['$1.js', '$1.ts'],
   },

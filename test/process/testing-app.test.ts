@@ -1,7 +1,13 @@
 import { Controller, Get, Injectable, Module } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import { EntityManager } from 'typeorm';
+import { Clock, queryRows } from '#platform';
+import { ServiceMetrics } from '../../src/platform/metrics/service-metrics.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { startTestingApp } from '../harness/service/testing-app.js';
+
+const SENT = new Counter({ name: 'letters_sent_total', help: 'Letters' });
 
 @Injectable()
 class Letters {
@@ -12,11 +18,22 @@ class Letters {
 
 @Controller('letters')
 class LettersController {
-  constructor(private readonly letters: Letters) {}
+  constructor(
+    private readonly letters: Letters,
+    private readonly manager: EntityManager,
+    // A class of `#platform` is the one that the platform provides.
+    private readonly clock: Clock,
+  ) {}
 
   @Get()
   send() {
+    SENT.inc(this.clock.now() > 0 ? 1 : 0);
     return { result: this.letters.send() };
+  }
+
+  @Get('day')
+  async day() {
+    return (await queryRows<object>(this.manager, `SELECT '2021-02-03'::date AS day`))[0];
   }
 }
 
@@ -25,9 +42,9 @@ class LettersModule {}
 
 describe('a test of a feature in the process of the service', () => {
   const database = useDatabase();
-  const ask = async (url: string) => {
+  const ask = async (url: string, path = '') => {
     const headers = { Authorization: `Bearer ${(await createOwner(database)).key}` };
-    return fetch(`${url}/v1/letters`, { headers });
+    return fetch(`${url}/v1/letters${path}`, { headers });
   };
 
   it('sets variables of the environment, and passes the steps of the platform', async () => {
@@ -39,6 +56,14 @@ describe('a test of a feature in the process of the service', () => {
     expect(response.headers.get('x-ratelimit-remaining')).toMatch(/^\d+$/);
     expect((await fetch(`${url}/v1/letters`)).status).toBe(401);
     expect(app.get(Letters).send()).toBe('sent to nowhere');
+  });
+
+  it('sends a date as it is stored, in every time zone, and has its metrics with those of the platform', async () => {
+    process.env['TZ'] = 'Europe/Berlin';
+    const { app, url } = await startTestingApp({ database, features: [LettersModule] });
+
+    expect(await (await ask(url, '/day')).json()).toEqual({ day: '2021-02-03' });
+    expect(await app.get(ServiceMetrics).text()).toMatch(/^letters_sent_total \d+$/m);
   });
 
   it('replaces a provider', async () => {
