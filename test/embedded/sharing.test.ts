@@ -1,3 +1,4 @@
+import { until } from '../harness/run/until.js';
 import { once } from 'node:events';
 import {
   EmbeddedUser,
@@ -72,7 +73,8 @@ afterAll(async () => {
     const statement = query(used, 'select pg_sleep(60)').catch(
       (error: unknown) => (error as { code: string }).code,
     );
-    await query(used, 'select 1');
+    const running = `select from pg_stat_activity where state = 'active' and query = 'select pg_sleep(60)'`;
+    await until(async () => (await query(used, running)).length > 0);
     const closed = service.close();
     // Another one that starts while the server is being stopped starts it again.
     await start();
