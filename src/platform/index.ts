@@ -58,7 +58,6 @@ export { queryRows } from './database/sql.js';
 export type { StatementRunner } from './database/sql.js';
 /** Rows that the command `db seed` can add: `export const SEED: Seed = { … }` in `toys.seed.ts`. */
 export type { Seed } from './database/seed.js';
-/** The name of the constraint that an insert or an update violates. */
 /** Several statements in one round trip, for measured cases. */
 export { PipelinedStatements } from './database/pipelining/pipelined-statements.js';
 

@@ -1,7 +1,6 @@
 import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { Authenticator } from './access/authenticator.js';
-import { PublicRoutes } from './public-routes.js';
 import type { Bounds } from './config/bounds.js';
 import { Settings } from './config/settings.js';
 import { BoundedPool } from './database/pools/bounded-pool.js';
@@ -35,7 +34,6 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
     private readonly bodies: ArrivingBodies,
     private readonly pool: BoundedPool,
     private readonly authenticator: Authenticator,
-    private readonly publicRoutes: PublicRoutes,
     private readonly limiter: RateLimiter,
     private readonly host: HttpAdapterHost,
     metrics: ServiceMetrics,
@@ -70,23 +68,20 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
   }
 
   use(request: Request, response: Response, next: NextFunction): void {
-    const sendsBody = hasBody(request);
-    if (sendsBody && !this.authenticator.hasValidKey(request)) {
-      // No guard lets it pass, so that nothing reads the body.
-      if (!this.publicRoutes.matches(request)) ignoreInput(request);
-    }
     if (isHealthProbe(request)) return next();
     const bound = this.exceededBound(request);
     if (bound) {
       this.shed[bound]++;
+      if (hasBody(request)) ignoreInput(request);
       return sendError(response, serviceOverloaded(`limit reached: ${bound}`));
     }
     request.isInProgress = true;
     this.inProgress++;
-    if (!sendsBody || request.ignoresInput) next();
     // One tick later, Node has also parsed a body that arrived with the head. Before that, a
     // rejection would close the connection, because the body is not complete.
-    else setImmediate(() => !request.socket.destroyed && next());
+    if (hasBody(request) && this.authenticator.hasValidKey(request)) {
+      setImmediate(() => !request.socket.destroyed && next());
+    } else next();
   }
 
   onClose(request: Request): void {

@@ -26,7 +26,6 @@ import { ComponentMetrics } from './metrics/component-metrics.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { AT_CLOSE, FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
-import { PublicRoutes } from './public-routes.js';
 
 /** A controller without a version, as the Nest CLI generates it, belongs to v1. */
 export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };
@@ -73,7 +72,6 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       { provide: PublicUrl, useValue: publicUrl },
       { provide: LOGGER, useValue: logger },
       RouteMetadata,
-      PublicRoutes,
       ...new Set<Type>([...MIDDLEWARE, ...GUARDS, ...AT_CLOSE]),
       ...GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),
       { provide: APP_PIPE, useClass: PIPE },

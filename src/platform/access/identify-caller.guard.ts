@@ -1,12 +1,15 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { requestOf } from '../http/request/request-context.js';
+import { hasBody, requestOf } from '../http/request/request-context.js';
 import type { Request } from '../http/request/request.js';
 import { RouteMetadata } from '../http/request/route-metadata.js';
 import { Authenticator } from './authenticator.js';
 import type { IdentifiedCaller } from './caller.js';
 import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
 
-/** Identifies the caller of a request by its API key. It rejects no request. */
+/**
+ * Identifies the caller of a request by its API key. It rejects no request. It runs in the event-loop
+ * tick in which the head of the request arrived, so that the parser can ignore the rest.
+ */
 @Injectable()
 export class IdentifyCallerGuard implements CanActivate {
   constructor(
@@ -16,9 +19,13 @@ export class IdentifyCallerGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     // Health probes must not cause a query, even if they send an API key.
-    const isUncounted = this.metadata.of(context, SKIP_THROTTLE);
-    if (isUncounted && this.metadata.of(context, IsPublic)) return true;
+    const isPublic = this.metadata.of(context, IsPublic);
+    if (isPublic && this.metadata.of(context, SKIP_THROTTLE)) return true;
     const request = requestOf(context);
+    // ApiKeyGuard rejects it, so that nothing reads the body.
+    if (!isPublic && hasBody(request)) {
+      request.ignoresInput = !this.authenticator.hasValidKey(request);
+    }
     const caller = this.authenticator.identify(request);
     if (caller instanceof Promise) return this.proceedAs(request, caller);
     request.caller = caller;

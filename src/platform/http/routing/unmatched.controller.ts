@@ -30,7 +30,7 @@ class UnmatchedController {
 export class UnmatchedModule {}
 
 /** The properties of an Express router layer that this file reads. */
-export interface RouteLayer {
+interface RouteLayer {
   route?: IRoute & { methods: Record<string, boolean> };
   match(path: string): boolean;
 }
