@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { ApiClient, send } from '../harness/http/client.js';
+import { ApiClient } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { holdItems } from '../harness/database/database-lock.js';
 import { createOwner } from '../harness/database/factories.js';
@@ -29,29 +29,23 @@ afterEach(() => {
 
 const start = (env: Environment): Promise<TestService> => startService({ database, env });
 
-/** Opens a connection from a loopback address, and sends the start of a request. */
-async function open(port: number, localAddress = '127.0.0.1'): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1', localAddress });
+/** Opens a connection, and sends the start of a request. */
+async function open(port: number): Promise<Socket> {
+  const socket = connect({ port, host: '127.0.0.1' });
   sockets.push(socket.on('error', () => undefined).resume());
   await once(socket, 'connect');
   socket.write(UNFINISHED);
   return socket;
 }
 
-const openMany = (count: number, port: number, localAddress?: string): Promise<Socket[]> =>
-  Promise.all(Array.from({ length: count }, () => open(port, localAddress)));
+const openMany = (count: number, port: number): Promise<Socket[]> =>
+  Promise.all(Array.from({ length: count }, () => open(port)));
 
 const stillOpen = (sockets: readonly Socket[]): number =>
   sockets.filter(({ closed }) => !closed).length;
 
-/** Waits until the service has accepted or closed all connections, and the given number is open. */
-async function untilOpen(port: number, sockets: readonly Socket[], count: number): Promise<void> {
-  expect((await send({ port }, '/health/live')).status).toBe(200);
-  await until(() => stillOpen(sockets) === count);
-}
-
 test('MAX_CONNECTIONS › a new connection replaces the one that has been idle longest', async () => {
-  const service = await start({ MAX_CONNECTIONS: '20', MAX_CONNECTIONS_PER_ADDRESS: '30' });
+  const service = await start({ MAX_CONNECTIONS: '20' });
   const { port } = service;
   // The oldest connection, which has just been served, has been idle for the shortest time.
   const served = await RawConnection.open(service);
@@ -73,7 +67,6 @@ test('MAX_CONNECTIONS › a new connection replaces the one that has been idle l
 test('MAX_CONNECTIONS › a connection with a request in progress stays, and a new one is closed', async () => {
   const service = await start({
     MAX_CONNECTIONS: '3',
-    MAX_CONNECTIONS_PER_ADDRESS: '3',
     DATABASE_STATEMENT_TIMEOUT_SECONDS: '10',
     DATABASE_LOCK_TIMEOUT_SECONDS: '10',
   });
@@ -93,28 +86,6 @@ test('MAX_CONNECTIONS › a connection with a request in progress stays, and a n
     expect((await connection.response()).status).toBe(200);
     connection.close();
   }
-});
-
-test.each([
-  ['limits one address and does not affect others', '100'],
-  // The neighbour is idle for longest, so the first to make room for connections of others.
-  ['an address over its own limit closes no connection of another address', '15'],
-])('MAX_CONNECTIONS_PER_ADDRESS › %s', async (_title, MAX_CONNECTIONS) => {
-  const service = await start({ MAX_CONNECTIONS, MAX_CONNECTIONS_PER_ADDRESS: '10' });
-  const neighbour = await openMany(4, service.port, '127.0.0.2');
-  const hostile = await openMany(50, service.port, '127.0.0.3');
-  await untilOpen(service.port, hostile, 10);
-  expect(stillOpen(neighbour)).toBe(4);
-  expect(await metric(service, 'pets_shed_total{bound="connections_per_address"}')).toBe(40);
-  expect(await metric(service, 'pets_shed_total{bound="connections"}')).toBe(0);
-});
-
-test('TRUST_PROXY › a trusted proxy has no limit per address', async () => {
-  const TRUST_PROXY = '127.0.0.3, 10.0.0.0/8';
-  const service = await start({ MAX_CONNECTIONS_PER_ADDRESS: '10', TRUST_PROXY });
-  const proxied = await openMany(50, service.port, '127.0.0.3');
-  await untilMetric(service, 'pets_connections', (value) => value >= 50);
-  expect(stillOpen(proxied)).toBe(50);
 });
 
 test('with a low limit of open files, 900 incomplete requests do not stop the service', async () => {

@@ -108,11 +108,10 @@ test('MAX_REQUESTS_IN_PROGRESS, MAX_CONNECTIONS › unread responses do not keep
     MAX_REQUESTS_IN_PROGRESS: '3',
     MAX_UNAUTHENTICATED_REQUESTS: '3',
     MAX_CONNECTIONS: '3',
-    MAX_CONNECTIONS_PER_ADDRESS: '3',
   });
   await openUnread(service, 3);
   // A request is in progress until the head of its response is written.
   expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
   expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
-  expect(await metric(service, 'pets_shed_total{bound="connections_per_address"}')).toBe(1);
+  expect(await metric(service, 'pets_shed_total{bound="connections"}')).toBe(1);
 });

@@ -19,8 +19,6 @@ export function readBounds(read: EnvironmentReader) {
   return {
     /** Client connections, if the limit of open files allows as many. */
     maxConnections: read.integer('MAX_CONNECTIONS', 10_000, CONNECTIONS),
-    /** Connections of one client address; undefined: half of all. */
-    maxConnectionsPerAddress: read.optionalInteger('MAX_CONNECTIONS_PER_ADDRESS', CONNECTIONS),
     /** Requests in progress, over all connections. */
     maxRequestsInProgress,
     /** Requests in progress without a valid API key, or whose API key is not checked yet. */

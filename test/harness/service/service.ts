@@ -27,7 +27,6 @@ const PATIENT: Environment = { READINESS_TIMEOUT_SECONDS: '3' };
 
 /** Settings with which many requests at once are not shed. */
 export const UNBOUNDED: Environment = {
-  MAX_CONNECTIONS_PER_ADDRESS: '100000',
   MAX_REQUESTS_IN_PROGRESS: '100000',
   MAX_UNAUTHENTICATED_REQUESTS: '100000',
   DATABASE_QUEUE_SIZE: '100000',

@@ -101,7 +101,7 @@ test('thousands of bodies of 100 KiB, each one byte short: 503 for bodies over t
 test('10,000 heads that do not end, of almost 8 KiB each: 200 for health probes, within the memory of a container', async () => {
   const start = 'GET /v1/items HTTP/1.1\r\nHost: pets\r\n';
   const heads = [start + 'ab:cd\r\n'.repeat(1_150), start + `X: ${'a'.repeat(75)}\r\n`.repeat(100)];
-  // Fewer than MAX_CONNECTIONS_PER_ADDRESS from each.
+  // One address has too few ports.
   for (const address of ['127.0.0.2', '127.0.0.3', '127.0.0.4']) {
     const opened = await openMany(3_333, address);
     for (const [index, socket] of opened.entries()) socket.write(heads[index % 2] ?? '');

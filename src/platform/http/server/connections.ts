@@ -2,17 +2,13 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { Express } from 'express';
 import { Settings } from '../../config/settings.js';
-import { clientNetwork } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 import { ignoreInput, watchParser } from './ignored-input.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
 interface Connection {
   readonly socket: Socket;
-  /** The client's address; IPv6 addresses by /64 network. */
-  readonly address: string;
   /** The response to the request in progress, until it is completely sent. */
   response: Response | undefined;
 }
@@ -34,7 +30,6 @@ const RESERVED_FILES = 96;
 @Injectable()
 export class Connections implements NestMiddleware, OnModuleInit {
   private readonly bySocket = new Map<Socket, Connection>();
-  private readonly byAddress = new Map<string, Set<Connection>>();
   /** Connections without a request in progress, longest idle first. */
   private readonly idle = new Set<Connection>();
   /** Called when the response to a request is sent or its connection has closed. Set by `createApp`. */
@@ -42,12 +37,10 @@ export class Connections implements NestMiddleware, OnModuleInit {
 
   /** As many as the settings and the limit of open files allow. */
   readonly maxConnections: number;
-  private readonly maxConnectionsPerAddress: number;
   private readonly maxUnsentBytes: number;
   /** The number of closed connections by limit. */
   readonly closed = {
     connections: 0,
-    connections_per_address: 0,
     pipelined_requests: 0,
     unsent_responses: 0,
     stalled: 0,
@@ -60,8 +53,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
     const files = openFilesLimit() - RESERVED_FILES - database.poolSize;
     // Over this limit, the operating system would reject every new connection.
     this.maxConnections = Math.max(1, Math.min(bounds.maxConnections, files));
-    this.maxConnectionsPerAddress =
-      bounds.maxConnectionsPerAddress ?? Math.ceil(this.maxConnections / 2);
     this.maxUnsentBytes = bounds.maxUnsentBytes;
   }
 
@@ -131,58 +122,35 @@ export class Connections implements NestMiddleware, OnModuleInit {
   }
 
   private add(socket: Socket): void {
-    const { remoteAddress = '' } = socket;
-    const address = clientNetwork(remoteAddress);
-    const sameAddress = this.byAddress.get(address) ?? new Set();
-    const express = this.host.httpAdapter.getInstance<Express>();
-    // Many clients share the address of a trusted proxy.
-    const isProxy = express.get('trust proxy fn') as (address: string, hop: number) => boolean;
-    const maxOfAddress = isProxy(remoteAddress, 0) ? Infinity : this.maxConnectionsPerAddress;
-    // The address first: a client over its own limit must not close connections of others.
-    const hasRoom =
-      remoteAddress !== '' &&
-      this.makeRoom('connections_per_address', sameAddress.size, maxOfAddress, sameAddress) &&
-      this.makeRoom('connections', this.size, this.maxConnections, this.idleFirst());
-    if (!hasRoom) return void socket.destroy();
-    const connection: Connection = { socket, address, response: undefined };
+    if (!this.makeRoom()) return void socket.destroy();
+    const connection: Connection = { socket, response: undefined };
     this.bySocket.set(socket, connection);
-    this.byAddress.set(address, sameAddress.add(connection));
     this.idle.add(connection);
     socket.once('close', () => this.remove(connection));
   }
 
-  private *idleFirst(): Iterable<Connection> {
-    yield* this.idle;
-    yield* this.bySocket.values();
+  /** Returns whether there is room for a connection, after closing another one if necessary. */
+  private makeRoom(): boolean {
+    if (this.size < this.maxConnections) return true;
+    this.closed.connections++;
+    const [longestIdle] = this.idle;
+    const closable = longestIdle ?? this.findWaiting();
+    if (!closable) return false;
+    this.remove(closable);
+    closable.socket.destroy();
+    return true;
   }
 
-  /** Returns whether there is room for a connection, after closing a candidate if necessary. */
-  private makeRoom(
-    bound: 'connections' | 'connections_per_address',
-    size: number,
-    max: number,
-    candidates: Iterable<Connection>,
-  ): boolean {
-    if (size < max) return true;
-    this.closed[bound]++;
-    for (const candidate of candidates) {
-      const { response } = candidate;
-      // One that waits for its client can go.
-      if (response && !waitsForClient(response)) continue;
-      this.remove(candidate);
-      candidate.socket.destroy();
-      return true;
+  private findWaiting(): Connection | undefined {
+    for (const connection of this.bySocket.values()) {
+      if (connection.response && waitsForClient(connection.response)) return connection;
     }
-    return false;
+    return undefined;
   }
 
   private remove(connection: Connection): void {
-    const { socket, address } = connection;
-    if (!this.bySocket.delete(socket)) return;
+    this.bySocket.delete(connection.socket);
     this.idle.delete(connection);
-    const sameAddress = this.byAddress.get(address);
-    sameAddress?.delete(connection);
-    if (sameAddress?.size === 0) this.byAddress.delete(address);
   }
 
   /** Keeps the newest connections whose responses are within the limit. Closes the others. */
