@@ -32,14 +32,13 @@ const CHUNKED_PET = '1b\r\n{"name":"A","categoryId":1}\r\n0\r\n\r\n';
 
 const INVALID_HOSTS = [
   ...['pe ts', 'pets/', 'user@pets', 'pets:80:90', 'pets:http', 'pets:-1', '[::1', '::1', '[]'],
-  ...['[::g]', '[1::2::3]', '[fe80::1%25eth0]', '[v1.]', '[v1.a:b]', 'p%zzts', 'p%4', 'p"ts'],
-  ...['p\xe9ts', 'a<b>', 'pets\\'],
+  ...['[::g]', '[fe80::1%25eth0]', 'p"ts', 'p\xe9ts', 'a<b>', 'pets\\', 'a,b'],
 ];
 const VALID_HOSTS = [
-  ...['', 'pets:3000', 'pets:', 'api.example.org', "a_b-c~!$&'()*+,;=1", 'p%C3%A9ts'],
+  ...['', 'pets:3000', 'pets:', 'api.example.org', "a_b-c~!$&'()*+;=1", 'p%C3%A9ts'],
   ...['127.0.0.1:80', '[::1]:3000', '[::ffff:127.0.0.1]'],
 ];
-const INVALID_AUTHORITIES = 'user@pets pets:x [::g] [::1]:1:2 p%zzts :80 p%4 [ a[b'.split(' ');
+const INVALID_AUTHORITIES = ['', ':80', '?a', '#a'];
 
 const withHost = (host: string, line = LIST): string =>
   head(line).replace('Host: pets', () => `Host: ${host}`);

@@ -100,13 +100,13 @@ const notesOf = (items: number) => ({ notes: { x: Array(items).fill([]) } });
 test.each<[string, Type, accepted: object, rejected: object]>([
   ['properties of DTOs', Order, orderOf(332), orderOf(333)],
   ['members', Notes, { notes: objectOf(1_000) }, { notes: objectOf(1_001) }],
-  ['members and items', Notes, notesOf(998), notesOf(999)],
+  ['members and items', Notes, notesOf(999), notesOf(1_000)],
 ])(
-  '400 for more than 1,000 values in nested objects: %s',
+  '400 for more than 1,000 values in nested objects and arrays: %s',
   async (_what, Dto, accepted, rejected) => {
     expect(await outcome(accepted, Dto)).toHaveProperty('dto');
     expect(await outcome(rejected, Dto)).toEqual({
-      message: 'The request has more than 1,000 values in its nested objects.',
+      message: 'The request has more than 1,000 values in its nested objects and arrays.',
     });
   },
 );

@@ -1,5 +1,5 @@
 import { IncomingMessage, METHODS, type Server, ServerResponse } from 'node:http';
-import { isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { Inject, Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { Logger } from 'pino';
@@ -152,23 +152,16 @@ function invalidRequest(message: string): ServiceError {
 }
 
 /**
- * `uri-host [ ":" port ]` of RFC 3986, section 3.2, without user information: a name, which may be
- * empty, or an IPv6 address in brackets. Matching takes linear time.
+ * A name, which may be empty, or an address, and a port. Node joins two headers with a comma, which this
+ * does not allow in a name.
  */
-const AUTHORITY = /^(?:\[([\d:.a-f]+)\]|(?:[-\w.~!$&'()*+,;=]|%[\da-f]{2})*)(?::\d*)?$/i;
+const HOST = /^(?:\[[\d:.a-f]+\]|[-\w.~!$&'()*+;=%]*)(?::\d*)?$/i;
 
 /** A request target in absolute form needs a host (RFC 9110, section 4.2.1). */
-const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
+const WITHOUT_HOST = /^https?:\/\/(?:[/?#:]|$)/i;
 
-/** Node joins two Host headers with a comma and a space, which no host contains (RFC 9112, section 3.2). */
+/** Returns whether the Host header is missing, given twice or malformed (RFC 9112, section 3.2). */
 function hasInvalidHost({ headers: { host }, httpVersion, originalUrl }: Request): boolean {
-  if (host === undefined ? httpVersion !== '1.0' : !isValidHost(host)) return true;
-  const authority = ABSOLUTE_FORM.exec(originalUrl)?.[1];
-  return authority !== undefined && (/^(?::|$)/.test(authority) || !isValidHost(authority));
-}
-
-/** Returns whether the value of a Host header is valid. It can be empty. */
-function isValidHost(value: string): boolean {
-  const match = AUTHORITY.exec(value);
-  return match !== null && (match[1] === undefined || isIPv6(match[1]));
+  if (host === undefined ? httpVersion !== '1.0' : !HOST.test(host)) return true;
+  return WITHOUT_HOST.test(originalUrl);
 }

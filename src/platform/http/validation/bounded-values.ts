@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { isDto, isNested, propertiesOf } from './dto-rules.js';
+import { isDto, propertiesOf } from './dto-rules.js';
 
 // class-transformer and class-validator take up to 5 µs for each nested value, and class-transformer
 // takes a time that is quadratic in the number of members.
@@ -11,14 +11,8 @@ type JsonObject = Record<string, unknown>;
 
 type Exposed = ReturnType<typeof defaultMetadataStorage.findExposeMetadata> | undefined;
 
-interface BoundedValues {
-  members: JsonObject;
-  /** Whether to reject the values if their rules accept them. */
-  isTooLarge: boolean;
-}
-
-/** The names of the members that set a property of a class, and whether it is a nested DTO. */
-const membersByClass = new WeakMap<object, ReadonlyMap<string, boolean>>();
+/** The names of the members that set a property of a class. */
+const membersByClass = new WeakMap<object, readonly string[]>();
 
 /** Returns whether a value is an object and not an array. */
 export function isObject(value: unknown): value is JsonObject {
@@ -26,58 +20,53 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Bounds the work that a body, a query or a path causes. Removes the members that its class has no
- * rule for, because the pipe would copy them first. Empties nested values beyond the limit, so that
- * their rules can still reject them.
+ * Returns the members of a body, a query or a path that its class has a rule for: the pipe would copy
+ * the others first. Over the limit, nested values are empty, so that their rules can still reject them.
  *
- * @throws ServiceError invalid_request if nested DTOs have too many values
+ * @returns `isTooLarge`: whether to reject the values if their rules accept them
+ * @throws ServiceError invalid_request if a nested DTO is over the limit
  */
-export function boundedValues(value: JsonObject, dto: Type): BoundedValues {
-  const rules = membersOf(dto);
+export function boundedValues(value: JsonObject, dto: Type) {
   const members: JsonObject = {};
-  let count = 0;
-  for (const [name, isNestedDto] of rules) {
-    if (!Object.hasOwn(value, name)) continue;
-    const member = (members[name] = value[name]);
-    // An item that is no object has an error of its own.
-    const items = isNestedDto && Array.isArray(member) ? member.length : 0;
-    count += Math.max(items, nestedValues(member));
+  for (const name of membersOf(dto)) {
+    if (Object.hasOwn(value, name)) members[name] = value[name];
   }
-  const isTooLarge = count > MAX_NESTED_VALUES;
-  if (isTooLarge && [...rules.values()].includes(true)) throw tooManyValues();
+  const isTooLarge = nestedValues(members) > MAX_NESTED_VALUES;
   for (const [name, member] of isTooLarge ? Object.entries(members) : []) {
-    if (member instanceof Object) members[name] = Array.isArray(member) ? [] : {};
+    if (!(member instanceof Object)) continue;
+    const nested = defaultMetadataStorage.findTypeMetadata(dto, name) as object | undefined;
+    // Its rules would reject an empty one for another reason.
+    if (nested) throw tooManyValues();
+    members[name] = Array.isArray(member) ? [] : {};
   }
   return { members, isTooLarge };
 }
 
 export function tooManyValues(): ServiceError {
   const max = MAX_NESTED_VALUES.toLocaleString('en-US');
-  const message = `The request has more than ${max} values in its nested objects.`;
+  const message = `The request has more than ${max} values in its nested objects and arrays.`;
   return new ServiceError('invalid_request', message);
 }
 
-function membersOf(dto: Type): ReadonlyMap<string, boolean> {
+function membersOf(dto: Type): readonly string[] {
   let members = membersByClass.get(dto);
   if (!members) {
-    const memberOf = (property: string): [string, boolean] => {
+    members = propertiesOf(dto).map((property) => {
       const exposed = defaultMetadataStorage.findExposeMetadata(dto, property) as Exposed;
-      return [exposed?.options.name ?? property, isNested(dto, property)];
-    };
-    membersByClass.set(dto, (members = new Map(propertiesOf(dto).map(memberOf))));
+      return exposed?.options.name ?? property;
+    });
+    membersByClass.set(dto, members);
   }
   return members;
 }
 
-/** Counts the members of objects, and the items of arrays that are objects or arrays. */
+/** Counts the values in the objects and arrays of a value, at most a little beyond the limit. */
 function nestedValues(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  const isArray = Array.isArray(value);
-  const members = Object.values(value) as unknown[];
-  let count = isArray ? 0 : members.length;
-  for (const member of members) {
+  let count = 0;
+  for (const member of Object.values(value as object) as unknown[]) {
+    if (typeof member !== 'object' || member === null) continue;
+    count += Object.keys(member).length + nestedValues(member);
     if (count > MAX_NESTED_VALUES) break;
-    if (typeof member === 'object' && member !== null) count += 1 + nestedValues(member);
   }
   return count;
 }

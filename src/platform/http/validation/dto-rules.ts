@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import { getMetadataStorage, ValidationTypes } from 'class-validator';
+import { getMetadataStorage } from 'class-validator';
 
 const storage = getMetadataStorage();
 const collectRules = storage.getTargetValidationMetadatas.bind(storage);
@@ -53,12 +53,4 @@ export function propertiesOf(dto: object): readonly string[] {
     propertiesByClass.set(dto, properties);
   }
   return properties;
-}
-
-/** Returns whether a property has `@ValidateNested()`. */
-export function isNested(dto: object, property: string): boolean {
-  return rulesOf(dto).some(
-    ({ type, propertyName }) =>
-      propertyName === property && type === ValidationTypes.NESTED_VALIDATION,
-  );
 }
