@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto';
 import { fingerprintOf } from '../../src/platform/idempotency/fingerprint.js';
 
-const DAY = new Date('2027-03-01');
 /** No two of them are the same request. */
 const DISTINCT: object[] = [
   ...[[], ['b'], [1], ['1'], [1n], [true], [null], [[1]], [1, 1], [[1], 1], {}, { int64: '1' }],
-  ...[{ object: [] }, { date: DAY.getTime() }, [DAY], [new Date('2027-03-02')]],
-  ...[[DAY.toISOString()], { x: null }, { x: { y: 1 } }, { x: 1, y: 1 }, { y: 1 }],
+  ...[
+    { object: [] },
+    [new Date('2027-03-01')],
+    [new Date('2027-03-02')],
+    { x: null },
+    { x: { y: 1 } },
+    { x: 1, y: 1 },
+    { y: 1 },
+  ],
   ...[{ __proto__: null, constructor: 1 }],
 ];
 
@@ -29,12 +35,5 @@ describe('the fingerprint of a request', () => {
   it('differs for different content and operations', () => {
     const all = DISTINCT.map((content) => fingerprintOf('a', content).toString('hex'));
     expect(new Set([...all, fingerprintOf('b', []).toString('hex')]).size).toBe(all.length + 1);
-  });
-
-  it.each([
-    ...[[undefined], new Array(1), [NaN], new Map([['a', 1]]), { set: new Set([1]) }],
-    ...[[() => 1], { symbol: Symbol('a') }, [Buffer.from('a')]],
-  ])('does not exist for %p', (content) => {
-    expect(() => fingerprintOf('a', content)).toThrow(/which cannot be compared/);
   });
 });
