@@ -1,10 +1,15 @@
 import 'reflect-metadata';
-import type { NestApplicationOptions, NestMiddleware, Type } from '@nestjs/common';
+import {
+  type NestApplicationOptions,
+  type NestMiddleware,
+  type Type,
+  VersioningType,
+} from '@nestjs/common';
 import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, RequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { type AppOptions, platformModule, VERSIONING } from './platform.module.js';
+import { type AppOptions, platformModule } from './platform.module.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds } from './http/request/request-context.js';
@@ -59,7 +64,8 @@ export async function createApp(
 }
 
 function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger): void {
-  app.enableVersioning(VERSIONING);
+  // A controller without a version, as the Nest CLI generates it, belongs to v1.
+  app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   const server = app.getHttpServer();
   server.once('listening', () => {
     const hasProxy = options.settings.server.trustProxy !== 0;

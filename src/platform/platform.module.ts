@@ -1,4 +1,4 @@
-import { Global, Module, type Type, type VersioningOptions, VersioningType } from '@nestjs/common';
+import { Global, Module, type Type } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { ClsModule } from 'nestjs-cls';
@@ -26,9 +26,6 @@ import { ComponentMetrics } from './metrics/component-metrics.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { AT_CLOSE, FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
-
-/** A controller without a version, as the Nest CLI generates it, belongs to v1. */
-export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };
 
 export interface AppOptions {
   settings: Settings;

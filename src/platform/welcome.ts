@@ -8,8 +8,6 @@ import type { DemoKey } from './http/openapi/demo-key.js';
 export function welcomeText(address: string, { key, path }: DemoKey): string {
   // A client cannot call the address for all interfaces.
   const url = address.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
-  // The Windows command line does not support single quotes.
-  const quote = process.platform === 'win32' ? '"' : "'";
   const next =
     key === undefined
       ? `There is no valid demo API key. To issue an API key:
@@ -17,6 +15,6 @@ export function welcomeText(address: string, { key, path }: DemoKey): string {
   npm run cli -- keys issue --owner me --plan business`
       : `Try it:
 
-  curl -H ${quote}Authorization: Bearer ${key}${quote} ${url}${path}`;
+  curl -H "Authorization: Bearer ${key}" ${url}${path}`;
   return `\n${PRODUCT.title}: ${url}\nDocumentation: ${url}/docs\n\n${next}\n`;
 }

@@ -36,7 +36,7 @@ describe('POST to a route of a feature with @IdempotencyKey()', () => {
     ];
     for (const { text } of responses) {
       expect(text.replace(/"run":\d+,/, '')).toBe(
-        '{"large":1208925819614629174706176,"int64":9223372036854775807,"double":0.1234567890123456,"far":1e+21,"text":"12345678901234567890 \u2028 🐈","date":"2027-01-01T00:00:00.000Z","list":[null,0,[9007199254740993]]}',
+        '{"int64":9223372036854775807,"double":0.1234567890123456,"far":1e+21,"text":"12345678901234567890 \u2028 🐈","date":"2027-01-01T00:00:00.000Z","list":[null,0,[9007199254740993]]}',
       );
     }
   });

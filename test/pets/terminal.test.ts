@@ -33,7 +33,7 @@ if (!hasTerminal)
     for await (const line of createInterface({ input: child.stdout })) {
       // Without the colours and the echo of ^C.
       lines.push(line.replaceAll(/\p{Cc}\[\d+m/gu, '').replace(/^\^C/, ''));
-      const [, key = '', url] = /curl .*Bearer (\w+)' (.*)\/v1\/pets/.exec(line) ?? [];
+      const [, key = '', url] = /curl .*Bearer (\w+)" (.*)\/v1\/pets/.exec(line) ?? [];
       if (url === undefined) continue;
       await send({ url }, '/health/live');
       await send({ url }, '/v1/pets?limit=1', { headers: { Authorization: `Bearer ${key}` } });

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { parse } from 'lossless-json';
 import { EntityManager } from 'typeorm';
 import { Clock, DAY_MS } from '../config/clock.js';
 import { ServiceError } from '../errors/service-error.js';
+import { parseExact } from '../http/body/parse-json.js';
 import { currentRequest } from '../http/request/request-context.js';
 import { jsonText } from '../http/response/json-text.js';
 import { fingerprintOf } from './fingerprint.js';
@@ -65,17 +65,6 @@ export class Idempotency {
       if (!(await this.repository.save(record, nowMs))) throw IN_PROGRESS;
       return response;
     });
-    return valueOf(text) as Result;
+    return (text === '' ? undefined : parseExact(text)) as Result;
   }
-}
-
-/** Returns the value whose JSON text this is, '' for undefined. Large integers become bigints. */
-function valueOf(text: string): unknown {
-  if (text === '') return undefined;
-  return /\d{16}/.test(text) ? parse(text, null, { parseNumber }) : JSON.parse(text);
-}
-
-function parseNumber(token: string): number | bigint {
-  const isLarge = /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token));
-  return isLarge ? BigInt(token) : Number(token);
 }

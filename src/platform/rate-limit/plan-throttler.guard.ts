@@ -43,7 +43,6 @@ export class PlanThrottlerGuard implements CanActivate {
       caller.kind === 'key'
         ? this.limiter.ownerBudget(caller.key)
         : this.limiter.addressBudget(request.clientAddress);
-    request.callerId = budget.id;
     const isSkipped = this.metadata.of(context, SKIP_THROTTLE) === true;
     const isCounted = !(isSkipped || caller.reason === 'unavailable');
     const quota = isCounted && this.routeQuota(context);

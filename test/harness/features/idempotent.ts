@@ -22,7 +22,6 @@ class NewNote {
 }
 
 const VALUES = {
-  large: 2n ** 80n,
   int64: 9223372036854775807n,
   double: 0.1234567890123456,
   far: 1e21,

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { MAX_BODY_BYTES } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
 import {
   payloadTooLarge,
@@ -10,14 +9,11 @@ import type { Request } from '../request/request.js';
 
 /** What a request holds at least while it waits for its body: its head and its objects. */
 const MIN_BYTES = 24 * 1_024;
-/** A few callers that send slowly leave room for the others. */
-const SHARE_OF_A_CALLER = 1 / 8;
 /** Uploads of the maximum size that have room at the same time. */
 const LARGEST_UPLOADS = 8;
 
 /** A request that waits for its body. */
 interface ArrivingBody {
-  readonly callerId: string;
   /** At least 24 KB. */
   bytes: number;
   /** Ends the request. Its connection closes after the response. */
@@ -37,14 +33,12 @@ export class ArrivingBodies {
   private uploadBytes = 0;
   private readonly maxUploadBytes: number;
   private readonly maxBytes: number;
-  private readonly maxBytesOfCaller: number;
   /** Longest waiting first. */
   private readonly waiting = new Set<ArrivingBody>();
 
   constructor({ bounds }: Settings) {
     this.maxBytes = bounds.maxArrivingBytes;
     this.maxUploadBytes = bounds.maxUploadBytes;
-    this.maxBytesOfCaller = Math.max(MAX_BODY_BYTES, this.maxBytes * SHARE_OF_A_CALLER);
   }
 
   /** The number of requests that wait for their body. */
@@ -53,8 +47,8 @@ export class ArrivingBodies {
   }
 
   /** Counts a request that waits for its body, until `remove`. */
-  add(callerId: string, reject: ArrivingBody['reject']): ArrivingBody {
-    const body = { callerId, bytes: 0, reject };
+  add(reject: ArrivingBody['reject']): ArrivingBody {
+    const body = { bytes: 0, reject };
     this.waiting.add(body);
     this.resize(body, MIN_BYTES);
     return body;
@@ -65,20 +59,17 @@ export class ArrivingBodies {
     if (bytes <= body.bytes || !this.waiting.has(body)) return;
     this.bytes += bytes - body.bytes;
     body.bytes = bytes;
-    while (this.bytesOf(body.callerId) > this.maxBytesOfCaller) this.rejectOldest(body.callerId);
     while (this.bytes > this.maxBytes) this.rejectOldest();
   }
 
   /** Rejects the request that has waited longest. Returns false if none waits. */
-  rejectOldest(callerId?: string): boolean {
-    for (const body of this.waiting) {
-      if (callerId !== undefined && body.callerId !== callerId) continue;
-      this.rejected++;
-      this.remove(body);
-      body.reject(serviceOverloaded('limit reached: arriving_bodies'));
-      return true;
-    }
-    return false;
+  rejectOldest(): boolean {
+    const [oldest] = this.waiting;
+    if (!oldest) return false;
+    this.rejected++;
+    this.remove(oldest);
+    oldest.reject(serviceOverloaded('limit reached: arriving_bodies'));
+    return true;
   }
 
   /** Counts a request no longer. */
@@ -103,12 +94,5 @@ export class ArrivingBodies {
 
   onClose({ reservedBytes = 0 }: Request): void {
     this.uploadBytes -= reservedBytes;
-  }
-
-  /** At most a few thousand requests can wait. */
-  private bytesOf(callerId: string): number {
-    let bytes = 0;
-    for (const body of this.waiting) if (body.callerId === callerId) bytes += body.bytes;
-    return bytes;
   }
 }

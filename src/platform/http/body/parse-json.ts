@@ -30,10 +30,15 @@ export function parseJson(bytes: Buffer): unknown {
   const text = bytes.toString('utf8');
   checkSize(text);
   try {
-    return MAY_BE_INEXACT.test(text) ? parse(text, null, EXACT) : JSON.parse(text);
+    return parseExact(text);
   } catch (error) {
     throw malformedJson(`cannot be parsed at character ${positionOf(text, error) + 1}`, error);
   }
+}
+
+/** Parses JSON of a bounded size. @throws SyntaxError */
+export function parseExact(text: string): unknown {
+  return MAY_BE_INEXACT.test(text) ? parse(text, null, EXACT) : JSON.parse(text);
 }
 
 /** Returns where the text stops being JSON, in UTF-16 units. JSON.parse often does not say it. */

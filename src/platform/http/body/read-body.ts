@@ -58,7 +58,7 @@ function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffe
   const startedAt = performance.now();
   request.waitsForBody = true;
   return new Promise<Buffer>((resolve, reject) => {
-    const body = arriving.add(request.callerId, end);
+    const body = arriving.add(end);
     function receive(chunk: Buffer): void {
       length += chunk.length;
       if (length > MAX_BODY_BYTES) return end(payloadTooLarge(MAX_BODY_BYTES));

@@ -33,7 +33,7 @@ export class InterfaceDescription {
     private readonly clock: Clock,
   ) {}
 
-  /** Reads the decorators of all routes. `app` does not need to be initialized. */
+  /** Reads the decorators of all routes. */
   read(app: INestApplication): void {
     const outline = new DocumentBuilder()
       .setOpenAPIVersion('3.0.3')

@@ -22,8 +22,6 @@ declare module 'express-serve-static-core' {
     keyHash?: string;
     /** Undefined on routes that need no caller. */
     caller?: IdentifiedCaller;
-    /** The owner or client address that the request is charged to. */
-    callerId: string;
     /** The `Idempotency-Key` of a request to a handler with `@IdempotencyKey()`. */
     idempotencyKey?: string | undefined;
     /** The query parameters of the next page, which become the `Link` header. */
