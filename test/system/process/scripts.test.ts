@@ -4,6 +4,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { readProjectFile } from '../../harness/stack/compose-file.js';
 import { ProjectCopy } from '../../harness/processes/project-copy.js';
 import { inheritedEnvironment } from '../../harness/service/service.js';
 
@@ -18,16 +19,21 @@ afterEach(async () => {
   [service, project] = [undefined, undefined];
 });
 
-test('npx pets › runs a command without an earlier build', () => {
-  project = new ProjectCopy();
-  rmSync(project.path('dist'), { recursive: true });
-  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
-    version: string;
-  };
-  const cwd = project.folder;
-  const npx = spawnSync('npx', ['pets', '--version'], { cwd, encoding: 'utf8' });
-  expect(npx).toMatchObject({ status: 0, stdout: `${version}\n` });
-}, 120_000);
+test.each([
+  ['npm run --silent cli -- --version', 'without an earlier build'],
+  ['npx --yes=false pets --version', 'without an installation in the folder of the user'],
+])(
+  '%s › runs a command %s',
+  (command) => {
+    project = new ProjectCopy();
+    rmSync(project.path('dist'), { recursive: true });
+    const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
+    const [program = '', ...args] = command.split(' ');
+    const run = spawnSync(program, args, { cwd: project.folder, encoding: 'utf8' });
+    expect(run).toMatchObject({ status: 0, stdout: `${version}\n` });
+  },
+  120_000,
+);
 
 test('npm start › builds the service again after a change of the source, and runs it, in a folder with letters outside of ASCII', async () => {
   project = new ProjectCopy('ünï cödé 😀');
