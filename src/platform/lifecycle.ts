@@ -25,8 +25,6 @@ import { flushSpans } from './tracing/spans.js';
 import { VERSION } from './config/version.js';
 import { PRODUCT } from '../product.js';
 
-const IDLE_CHECK_MS = 100;
-
 /** Connections to accept. With Node's default of 511, the system drops some of a burst. */
 const LISTEN_BACKLOG = 4_096;
 
@@ -175,12 +173,8 @@ async function drain(
   const server = app.getHttpServer();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   const connections = app.get(Connections);
-  const idleCheck = setInterval(() => {
-    server.closeIdleConnections();
-    connections.closeUnused();
-  }, IDLE_CHECK_MS);
+  connections.closeUnused();
   const grace = setTimeout(() => connections.closeAll(), shutdownGraceMs);
   await closed;
-  clearInterval(idleCheck);
   clearTimeout(grace);
 }

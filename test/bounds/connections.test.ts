@@ -7,12 +7,7 @@ import { createOwner } from '../harness/database/factories.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { until } from '../harness/run/until.js';
-import {
-  type Environment,
-  startBuiltService,
-  startService,
-  type TestService,
-} from '../harness/service/service.js';
+import { type Environment, startService, type TestService } from '../harness/service/service.js';
 
 const UNFINISHED = 'GET /v1/items HTTP/1.1\r\n';
 
@@ -59,7 +54,6 @@ test('MAX_CONNECTIONS › a new connection replaces the one that has been idle l
   expect((await served.write(request).response()).status).toBe(200);
   served.close();
   expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
-  expect(await metric(service, 'pets_connections_max')).toBe(20);
   expect(await metric(service, 'pets_connections')).toBeLessThanOrEqual(20);
   expect(await metric(service, 'pets_shed_total{bound="connections"}')).toBeGreaterThanOrEqual(10);
 });
@@ -86,15 +80,4 @@ test('MAX_CONNECTIONS › a connection with a request in progress stays, and a n
     expect((await connection.response()).status).toBe(200);
     connection.close();
   }
-});
-
-test('with a low limit of open files, 900 incomplete requests do not stop the service', async () => {
-  // Through a shell, because a process inherits the limit.
-  const shell = ['sh', '-c', 'ulimit -n 800 && exec "$0" "$@"', process.execPath];
-  const env = { DATABASE_URL: database.url, SHUTDOWN_GRACE_SECONDS: '1' };
-  const service = await startBuiltService(env, undefined, shell);
-  const port = Number(new URL(service.url).port);
-  await openMany(900, port);
-  expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
-  expect(await service.stop('SIGTERM')).toBe(0);
 });

@@ -40,11 +40,6 @@ export class ComponentMetrics {
       ['component'],
     );
     metrics.gauge('connections', 'Open client connections', () => connections.size);
-    metrics.gauge(
-      'connections_max',
-      'Maximum number of client connections (MAX_CONNECTIONS)',
-      () => connections.maxConnections,
-    );
     metrics.counter(
       'event_attempts_total',
       'Attempts to handle an event, by outcome. A parked event has failed in all its attempts',

@@ -19,8 +19,6 @@ export interface ResponseObserver {
 }
 
 const CHECK_INTERVAL_MS = 500;
-/** Open files for everything except client connections and connections to the database. */
-const RESERVED_FILES = 96;
 
 /**
  * Tracks the connections of the main listener and enforces their limits. A connection has one
@@ -35,9 +33,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
   /** Called when the response to a request is sent or its connection has closed. Set by `createApp`. */
   observers: readonly ResponseObserver[] = [];
 
-  /** As many as the settings and the limit of open files allow. */
-  readonly maxConnections: number;
-  private readonly maxUnsentBytes: number;
   /** The number of closed connections by limit. */
   readonly closed = {
     connections: 0,
@@ -47,14 +42,9 @@ export class Connections implements NestMiddleware, OnModuleInit {
   };
 
   constructor(
-    { bounds, database }: Settings,
+    private readonly settings: Settings,
     private readonly host: HttpAdapterHost,
-  ) {
-    const files = openFilesLimit() - RESERVED_FILES - database.poolSize;
-    // Over this limit, the operating system would reject every new connection.
-    this.maxConnections = Math.max(1, Math.min(bounds.maxConnections, files));
-    this.maxUnsentBytes = bounds.maxUnsentBytes;
-  }
+  ) {}
 
   get size(): number {
     return this.bySocket.size;
@@ -131,7 +121,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
 
   /** Returns whether there is room for a connection, after closing another one if necessary. */
   private makeRoom(): boolean {
-    if (this.size < this.maxConnections) return true;
+    if (this.size < this.settings.bounds.maxConnections) return true;
     this.closed.connections++;
     const [longestIdle] = this.idle;
     const closable = longestIdle ?? this.findWaiting();
@@ -160,7 +150,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
       // What this process buffers until the client reads it.
       const bytes = (response ?? socket).writableLength;
       total += bytes;
-      if (bytes === 0 || total <= this.maxUnsentBytes) continue;
+      if (bytes === 0 || total <= this.settings.bounds.maxUnsentBytes) continue;
       this.closed.unsent_responses++;
       socket.destroy();
     }
@@ -170,13 +160,4 @@ export class Connections implements NestMiddleware, OnModuleInit {
 /** Returns whether a response waits for the rest of the request, or for its client to read. */
 function waitsForClient({ req, writableEnded, writableNeedDrain }: Response): boolean {
   return req.waitsForBody === true || writableEnded || writableNeedDrain;
-}
-
-/** Returns how many files the process can open. Node raises the limit at start. */
-function openFilesLimit(): number {
-  // Windows has no such limit.
-  const { userLimits } = process.report.getReport() as {
-    userLimits?: { open_files: { soft: number | 'unlimited' } };
-  };
-  return Number(userLimits?.open_files.soft) || Infinity;
 }
