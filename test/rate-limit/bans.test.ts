@@ -73,7 +73,6 @@ it.each<[plan: string, limit: number, create: () => Promise<TestOwner>]>([
         level: 40,
         msg: 'API key banned',
         ownerId: owner.id,
-        plan: limit === 60 ? 'free' : 'enterprise',
         bannedUntil: new Date(service.nowMs() + BAN_MS).toISOString(),
       }),
     ]);

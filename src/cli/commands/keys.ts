@@ -93,8 +93,7 @@ function issuedJson({ id, owner, key, expiresAt }: IssuedKey) {
 }
 
 function budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: KeyRecord): BudgetKey {
-  const { plan } = owner;
-  return { ownerId, plan, limits: limitsOf(owner), firstKeyId: firstKeyId ?? id, unbanCount };
+  return { ownerId, limits: limitsOf(owner), firstKeyId: firstKeyId ?? id, unbanCount };
 }
 
 /** @param counters undefined: they cannot be read */

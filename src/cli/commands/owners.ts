@@ -24,7 +24,7 @@ export function addOwnersCommands(owners: Command): void {
     const { id: ownerId, plan, ...owner } = await store.owners.get(name);
     // No API key has the id 0, so this reads no ban.
     const noKey = { firstKeyId: 0n, unbanCount: 0 };
-    const key = { ...noKey, plan, ownerId, limits: limitsOf({ ...owner, plan }) };
+    const key = { ...noKey, ownerId, limits: limitsOf({ ...owner, plan }) };
     const { decisions = [], problem } = await readCounters([key]);
     if (problem !== undefined) throw new Error(problem);
     const usage: Record<string, unknown> = { owner: name, plan };

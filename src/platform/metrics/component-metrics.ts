@@ -5,7 +5,6 @@ import { EventDelivery } from '../events/event-delivery.js';
 import { Readiness } from '../health/readiness.js';
 import { Connections } from '../http/server/connections.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
-import { RateLimiter } from '../rate-limit/rate-limiter.js';
 import { ServiceMetrics } from './service-metrics.js';
 
 /** Registers the metrics that the components of the service keep. */
@@ -18,7 +17,6 @@ export class ComponentMetrics {
     connections: Connections,
     { attempts }: EventDelivery,
     { statistics: keys }: KeyCache,
-    { decisions }: RateLimiter,
     { circuit }: LimitStorage,
   ) {
     metrics.gauge('ready', '1 while this replica is ready for requests, else 0', async () =>
@@ -62,12 +60,6 @@ export class ComponentMetrics {
       'Uses of cached API keys, queries for API keys, and uses of stale API keys while the database was unreachable, by source',
       () => ({ cache: keys.hits, database: keys.queries, stale: keys.stale }),
       ['source'],
-    );
-    metrics.counter(
-      'limit_decisions_total',
-      'Rate limit decisions, by plan and outcome',
-      () => decisions,
-      ['plan', 'outcome'],
     );
     if (!circuit) return;
     metrics.gauge(

@@ -45,8 +45,6 @@ export interface Rejections {
 export interface Budget {
   /** When memory is short, addresses may be evicted, owners never. */
   readonly kind: 'owner' | 'address';
-  /** The owner's plan, 'anonymous' for an address. */
-  readonly plan: string;
   readonly id: string;
   /** The windows of all requests and, last, that of a route with a limit of its own. */
   readonly quotas: readonly Quota[];
@@ -54,16 +52,15 @@ export interface Budget {
 }
 
 /** The properties of an API key that determine the budget of its owner and its bans. */
-export type BudgetKey = Omit<KeyState, 'keyId' | 'owner' | 'expiresAtMs' | 'revoked'>;
+export type BudgetKey = Pick<KeyState, 'ownerId' | 'limits' | 'firstKeyId' | 'unbanCount'>;
 
 /** Returns the budget of an API key's owner, with the ban policy of the API key. */
 export function ownerBudget(
-  { ownerId, plan, limits, firstKeyId, unbanCount }: BudgetKey,
+  { ownerId, limits, firstKeyId, unbanCount }: BudgetKey,
   banPolicy: Pick<BanPolicy, 'afterRejections' | 'lengthMs'>,
 ): Budget {
   return {
     kind: 'owner',
-    plan,
     id: ownerId.toString(),
     quotas: [
       new Quota('minute', limits.perMinute, MINUTE_MS),

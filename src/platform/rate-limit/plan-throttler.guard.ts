@@ -46,15 +46,14 @@ export class PlanThrottlerGuard implements CanActivate {
     const isSkipped = this.metadata.of(context, SKIP_THROTTLE) === true;
     const isCounted = !(isSkipped || caller.reason === 'unavailable');
     const quota = isCounted && this.routeQuota(context);
-    const decision = await this.limiter.decide(
+    const decision = await this.limiter.storage.decide(
       quota ? { ...budget, quotas: [...budget.quotas, quota] } : budget,
       isCounted ? 'consume' : 'peek',
     );
     const rejection = reportDecision(responseOf(context), decision);
     if (decision.banBegins) {
       const bannedUntil = new Date(decision.bannedUntilMs).toISOString();
-      const { plan } = budget;
-      this.logger.warn({ msg: 'API key banned', ...loggedCaller(request), plan, bannedUntil });
+      this.logger.warn({ msg: 'API key banned', ...loggedCaller(request), bannedUntil });
     }
     if (isCounted && rejection) throw rejection;
     return true;

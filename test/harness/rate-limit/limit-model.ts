@@ -99,10 +99,10 @@ export function withRoute(budget: Budget, route: string, limit: number, lengthMs
 
 /** Returns the budget of an owner with these limits. */
 export function owner(id: string, perMinute: number, perDay: number): Budget {
-  return { kind: 'owner', plan: 'free', id, quotas: quotas(perMinute, perDay) };
+  return { kind: 'owner', id, quotas: quotas(perMinute, perDay) };
 }
 
 /** Returns the budget of an address without a valid API key. */
 export function address(id: string, limit: number): Budget {
-  return { kind: 'address', plan: 'anonymous', id, quotas: quotas(limit, 0).slice(0, 1) };
+  return { kind: 'address', id, quotas: quotas(limit, 0).slice(0, 1) };
 }

@@ -15,7 +15,6 @@ import { Circuit, RedisFailure } from './circuit.js';
 /** The budget that probes read until a command for another budget has failed. */
 const PROBE_BUDGET: Budget = {
   kind: 'owner',
-  plan: 'none',
   id: 'none',
   quotas: [new Quota('minute', 1, MINUTE_MS)],
 };
