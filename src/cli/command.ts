@@ -30,12 +30,17 @@ export function addCommand(
   });
 }
 
-/** Returns a list as a table, and an object as one line for each property, with the names of JSON. */
+/**
+ * Returns an object as one line for each property, with the names of JSON, and a list as a table. To fit a
+ * terminal, a table omits columns that are empty in every row, and dates are days.
+ */
 function resultText(result: object): string {
   if (!Array.isArray(result)) return aligned(Object.entries(result));
-  const items = result as object[];
+  const items = result as Record<string, unknown>[];
   if (!items[0]) return 'None.';
-  return aligned([Object.keys(items[0]), ...items.map((item): unknown[] => Object.values(item))]);
+  const names = Object.keys(items[0]).filter((name) => items.some((item) => item[name] !== null));
+  const day = (value: unknown) => (value instanceof Date ? cellText(value).slice(0, 10) : value);
+  return aligned([names, ...items.map((item) => names.map((name) => day(item[name])))]);
 }
 
 function aligned(table: readonly unknown[][]): string {

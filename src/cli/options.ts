@@ -20,9 +20,7 @@ const MAX_DURATION_MS = 36_500 * UNIT_MS.d;
 
 export function parseId(text: string): bigint {
   if (/^[1-9]\d{0,18}$/.test(text) && BigInt(text) <= MAX_ID) return BigInt(text);
-  throw new InvalidArgumentError(
-    `Expected the id of a key, as \`${PRODUCT.command} keys list\` shows it.`,
-  );
+  throw new InvalidArgumentError(`Expected an id that \`${PRODUCT.command} keys list\` shows.`);
 }
 
 /** Parses a duration such as 2w, 90d, 24h, 30m, 45s or 0 to milliseconds. */
@@ -31,9 +29,7 @@ export function parseDuration(text: string): number {
   const durationMs = Number(number) * UNIT_MS[(unit ?? 's') as keyof typeof UNIT_MS];
   // NaN if the text is malformed.
   if (durationMs <= MAX_DURATION_MS) return durationMs;
-  throw new InvalidArgumentError(
-    'Expected a duration such as 2w, 90d, 24h or 30m, at most 36500d.',
-  );
+  throw new InvalidArgumentError('Expected a duration such as 2w, 90d or 24h, at most 36500d.');
 }
 
 /** Without control and format characters, which could change what a terminal shows. */

@@ -89,9 +89,7 @@ export async function withStore(
     try {
       if (!anySchema && (await store.migrationStatus()).pending.length > 0) {
         if (!location.embedded || !settings.migrateOnStart) {
-          throw new Error(
-            `The schema is not up to date. Run \`${PRODUCT.command} db migrate\` first.`,
-          );
+          throw new Error(`The schema is not up to date. Run \`${PRODUCT.command} db migrate\`.`);
         }
         await store.migrate();
       }

@@ -136,15 +136,16 @@ describe('keys list', () => {
     expect(await cli.json('keys', 'list', '--owner', 'other')).toEqual([{ ...other, lastUsedAt }]);
   });
 
-  test('prints aligned columns and no key, and says why bans are unknown', async () => {
-    await insertKey('a');
+  test('prints aligned columns with a value, days and no key, and says why bans are unknown', async () => {
+    await insertKey('a', 'free', '1 hour');
     await insertKey('longer name', 'enterprise');
     const { stdout, stderr } = await cli.run('keys', 'list');
     const [headings = '', ...rows] = stdout.trimEnd().split('\n');
-    const names = 'id owner plan hint status createdAt lastUsedAt expiresAt revokedAt'.split(' ');
+    const names = 'id owner plan hint status createdAt expiresAt'.split(' ');
     expect(headings.split(/ {2,}/)).toEqual(names);
     const column = headings.indexOf('hint');
     expect(rows.map((row) => row.indexOf('aas_'))).toEqual([column, column]);
+    expect(rows[0]).toMatch(/ active(?: {2}\d{4}-\d\d-\d\d){2}$/);
     expect(stdout).not.toMatch(KEY);
     expect(stderr).toMatch(/^Database: .*\n.* bans cannot be read, because REDIS_URL is unset/);
   });
@@ -243,6 +244,13 @@ describe('keys revoke', () => {
     expect(await actions()).toEqual(recorded);
     expect((await cli.run(...revoke)).json).toEqual(revoked);
     expect(await actions()).toEqual(recorded);
+  });
+
+  test('names the successor of a rotated key, which stays valid', async () => {
+    await insertKey();
+    await cli.json('keys', 'rotate', '1');
+    const { stderr } = await cli.run('keys', 'revoke', '1', '--yes');
+    expect(stderr).toContain('\nIts successor, key 2, stays active.\n');
   });
 
   test('--owner revokes every key of the owner, also one that is issued meanwhile, and no other', async () => {

@@ -69,6 +69,6 @@ test('audit list › lists who changed what and when, newest first: all, or the 
   expect((await cli.run('audit', 'list', '--owner', 'nobody')).stdout).toBe('None.\n');
   const { stdout } = await cli.run('audit', 'list', '--owner', 'acme');
   expect(stdout).toMatch(
-    /^id {2}performedAt +actor +action +owner +details\n1 {3}[\d-]{10}T[\d:]{8}Z {2}.* owners set-plan +acme +\{.*\}\n$/,
+    /^id {2}performedAt +actor +action +owner +details\n1 {3}[\d-]{10}T[\d:.]{12}Z {2}.* owners set-plan +acme +\{.*\}\n$/,
   );
 });

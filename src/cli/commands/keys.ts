@@ -54,13 +54,16 @@ export function addKeysCommands(keys: Command): void {
     'revoke an API key, or all of an owner',
     async (store, id: bigint | undefined, options: Options) => {
       const { owner = '' } = options;
-      const which = id
-        ? `key ${id} of ${(await store.keys.inspect(id)).owner.name}`
+      const key = id === undefined ? undefined : await store.keys.inspect(id);
+      const which = key
+        ? `key ${id} of ${key.owner.name}`
         : `all keys of ${(await store.owners.get(owner)).name}`;
       const effect = `This revokes ${which} in ${store.target.description}. It cannot be undone.`;
       await confirm(store.target, effect, options);
-      const revoked = (await store.keys.revoke(id ?? owner)).map((key) => keyJson(key));
-      return [id ? (revoked[0] ?? {}) : revoked];
+      const revoked = (await store.keys.revoke(id ?? owner)).map((record) => keyJson(record));
+      if (!key?.successorId) return [key ? (revoked[0] ?? {}) : revoked];
+      const successor = await store.keys.inspect(key.successorId);
+      return [revoked[0] ?? {}, `Its successor, key ${successor.id}, stays ${successor.status}.`];
     },
   )
     .argument('[id]', 'the id of the key', parseId)

@@ -1,7 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { parse, parseNumberAndBigInt, stringify } from 'lossless-json';
 import { queryRows, type StatementRunner } from '../../database/sql.js';
-import type { OperatorAction } from './operator-action.entity.js';
 
 const RECORD = 'INSERT INTO operator_actions (actor, action, details) VALUES ($1, $2, $3::jsonb)';
 
@@ -14,15 +13,14 @@ const LIST = `
 
 /**
  * Returns the audit trail, the newest change first: all, or those of an owner and its API keys. In
- * SQL, because TypeORM rounds an int64 in JSON.
+ * SQL, because TypeORM rounds an int64 in JSON. Times are text, because tables show dates as days.
  */
-export async function listActions(
-  database: StatementRunner,
-  owner?: string,
-): Promise<OperatorAction[]> {
-  const rows = await queryRows<{ details: string }>(database, LIST, [owner ?? null]);
+export async function listActions(database: StatementRunner, owner: string | null = null) {
+  const rows = await queryRows<{ performedAt: Date; details: string }>(database, LIST, [owner]);
   const exact = (text: string) => parse(text, null, parseNumberAndBigInt);
-  return rows.map((row) => ({ ...row, details: exact(row.details) }) as OperatorAction);
+  return rows.map((row) => {
+    return { ...row, performedAt: row.performedAt.toISOString(), details: exact(row.details) };
+  });
 }
 
 /**
