@@ -1,12 +1,9 @@
-import { constants, openSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isatty } from 'node:tty';
 import { type DestinationStream, pino, type Logger } from 'pino';
 import type { LoggingSettings, LogLevel } from '../config/logging-settings.js';
 import { errorDetails } from './error-details.js';
 import { PRODUCT } from '../../product.js';
 
-const STDOUT = 1;
 /** How long an exit of the process waits for a reader that does not read. */
 const EXIT_WAIT_MS = 1_000;
 
@@ -18,24 +15,15 @@ export const MASKED_KEY = `${PRODUCT.keyPrefix}***`;
 export const LOGGER = Symbol('logger');
 
 /** The log of the process, on standard output. */
-export interface Log {
-  readonly logger: Logger;
-  /** Writes text that is not a line of the log. */
-  print(text: string): void;
-  /** The number of lines that did not fit into the buffer. */
-  readonly droppedLines: () => number;
-  /** Writes what is buffered, in at most `limitMs`. Later lines are lost. */
-  end(limitMs: number): Promise<void>;
-}
+export type Log = Awaited<ReturnType<typeof createLog>>;
 
 /**
  * Returns the log of the process, whose lines are JSON, or readable text on a terminal. Writing never
  * blocks the event loop. Lines that cannot be written wait in a buffer, or are dropped and counted.
  */
-export async function createLog({ level, bufferBytes }: LoggingSettings): Promise<Log> {
-  const isTerminal = isatty(STDOUT);
+export async function createLog({ level, bufferBytes }: LoggingSettings) {
   // Node makes pipes and sockets non-blocking. A blocked write would delay the exit of the process.
-  if (!isTerminal) process.stdout.on('error', () => undefined);
+  process.stdout.on('error', () => undefined);
   let dropped = 0;
   let reported = 0;
   let hasFailed = false;
@@ -53,7 +41,7 @@ export async function createLog({ level, bufferBytes }: LoggingSettings): Promis
     stream.destroy();
   });
   const stream = pino.destination({
-    fd: isTerminal ? openTerminal() : STDOUT,
+    fd: process.stdout.fd,
     sync: false,
     minLength: 4_096,
     periodicFlush: 10,
@@ -72,11 +60,14 @@ export async function createLog({ level, bufferBytes }: LoggingSettings): Promis
     logger.warn({ lines }, 'log lines dropped');
   });
   let isEnded = false;
+  /** Writes text that is not a line of the log. */
   const print = (text: string): void => {
     if (!isEnded) stream.write(text);
   };
+  const isTerminal = process.stdout.isTTY;
   const format = isTerminal ? (await import('./terminal-line.js')).terminalLine : String;
   const logger = createLogger(level, { write: (line) => print(format(line)) });
+  /** Writes what is buffered, in at most `limitMs`. Later lines are lost. */
   const end = async (limitMs: number): Promise<void> => {
     if (isEnded) return;
     isEnded = true;
@@ -84,7 +75,9 @@ export async function createLog({ level, bufferBytes }: LoggingSettings): Promis
     await Promise.race([new Promise((resolve) => stream.once('close', resolve)), delay(limitMs)]);
     stream.destroy();
   };
-  return { logger, print, droppedLines: () => dropped, end };
+  /** The number of lines that did not fit into the buffer. */
+  const droppedLines = () => dropped;
+  return { logger, print, droppedLines, end };
 }
 
 /** Returns a logger that writes JSON lines. It masks API keys, wherever they are in a line. */
@@ -93,7 +86,7 @@ export function createLogger(level: LogLevel, destination: DestinationStream): L
     {
       level,
       base: null,
-      timestamp,
+      timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: errorDetails, error: errorDetails },
       hooks: { streamWrite: withoutKeys },
     },
@@ -101,28 +94,6 @@ export function createLogger(level: LogLevel, destination: DestinationStream): L
   );
 }
 
-let stampedMs = 0;
-let stamp = '';
-
-/** Returns the member `time`. pino's isoTime formats it for each line, this once per millisecond. */
-function timestamp(): string {
-  const nowMs = Date.now();
-  if (nowMs !== stampedMs) {
-    stampedMs = nowMs;
-    stamp = `,"time":"${new Date(nowMs).toISOString()}"`;
-  }
-  return stamp;
-}
-
 function withoutKeys(line: string): string {
   return line.includes(PRODUCT.keyPrefix) ? line.replace(API_KEY, MASKED_KEY) : line;
-}
-
-/** Not the descriptor of the shell, which non-blocking mode would affect. */
-function openTerminal(): number {
-  try {
-    return openSync('/dev/fd/1', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
-  } catch {
-    return STDOUT;
-  }
 }

@@ -6,9 +6,6 @@ import { describeCause } from './error-details.js';
 const START_CONTEXTS =
   /^(?:NestFactory|InstanceLoader|RoutesResolver|RouterExplorer|NestApplication)$/;
 
-/** A stack as text, as in `logger.error(error.message, error.stack)`. */
-const STACK = /\n\s+at .+:\d+:\d+/;
-
 /**
  * Passes the messages of Nest's Logger to the logger of the service. An error becomes `err`, the
  * members of objects become members of the line, and other arguments follow the message.
@@ -37,22 +34,18 @@ export class NestLogger implements LoggerService {
   /** Nest passes the context last. */
   private write(level: Level, args: unknown[]): void {
     if (!this.logger.isLevelEnabled(level)) return;
-    const last = args.at(-1);
-    const hasContext = args.length > 1 && typeof last === 'string' && !STACK.test(last);
-    const context = hasContext ? args.pop() : undefined;
+    const context = args.length > 1 && typeof args.at(-1) === 'string' ? args.pop() : undefined;
     // The start fails with this error, which the process then prints.
     if (context === 'ExceptionHandler') return;
     const members: Record<string, unknown> = {};
     const texts: unknown[] = [];
     for (const argument of args) {
-      if (argument instanceof Error) {
-        members['err'] ??= argument;
-        if (argument === args[0]) texts.push(describeCause(argument));
-      } else if (typeof argument === 'string' && STACK.test(argument)) members['stack'] = argument;
+      if (argument instanceof Error) members['err'] = argument;
       else if (typeof argument === 'object') Object.assign(members, argument);
       else if (argument !== undefined) texts.push(argument);
     }
-    const text = texts.length > 0 ? texts.join(' ') : undefined;
-    this.logger[level]({ ...members, context, ...this.requestIds() }, text);
+    if (texts.length > 0) members['msg'] = texts.join(' ');
+    else if (members['err'] instanceof Error) members['msg'] ??= describeCause(members['err']);
+    this.logger[level]({ ...members, context, ...this.requestIds() });
   }
 }
