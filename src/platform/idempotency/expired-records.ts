@@ -9,7 +9,6 @@ const BATCH_SIZE = 1_000;
 /** Deletes expired idempotency records in small batches, on every replica. */
 @Injectable()
 export class ExpiredRecords implements OnModuleDestroy {
-  private deleting: Promise<void> | undefined;
   private isStopping = false;
 
   constructor(
@@ -17,22 +16,17 @@ export class ExpiredRecords implements OnModuleDestroy {
     private readonly clock: Clock,
   ) {}
 
-  /** Deletes all expired records. If that is in progress already, only waits for its end. */
+  /** Deletes all expired records. */
   @Interval(MINUTE_MS)
-  delete(): Promise<void> {
-    return (this.deleting ??= this.deleteAll().finally(() => (this.deleting = undefined)));
-  }
-
-  /** Waits for the batch in progress, because the connections close next. */
-  async onModuleDestroy(): Promise<void> {
-    this.isStopping = true;
-    await this.deleting?.catch(() => undefined);
-  }
-
-  private async deleteAll(): Promise<void> {
+  async delete(): Promise<void> {
     let deleted = BATCH_SIZE;
     while (deleted === BATCH_SIZE && !this.isStopping) {
       deleted = await this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
     }
+  }
+
+  /** The batch in progress is the last one. The pool waits for it. */
+  onModuleDestroy(): void {
+    this.isStopping = true;
   }
 }

@@ -18,11 +18,12 @@ const MAX_BATCH_SIZE = 8;
 /**
  * PostgreSQL plans a prepared read once, for all values. Otherwise it would plan a page for each
  * request, because its LIMIT is a parameter. The plan must stay fast however large the table grows:
- * by an index (docs/decisions/0002). The settings end with the transaction of the batch.
+ * by an index (docs/decisions/0002). The settings end with the transaction of the batch. It returns
+ * no row, which would have to be parsed.
  */
 export const LASTING_PLANS = `
-  SELECT set_config('plan_cache_mode', 'force_generic_plan', true),
-         set_config('enable_seqscan', 'off', true)`;
+  SELECT WHERE set_config('plan_cache_mode', 'force_generic_plan', true)
+               || set_config('enable_seqscan', 'off', true) IS NULL`;
 
 /** Builds a row from its columns, in the order of the statement. The caller knows their types. */
 type RowMapper<Row> = (columns: never) => Row;
