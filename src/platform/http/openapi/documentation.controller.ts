@@ -104,7 +104,7 @@ function docsPage(demoKey = ''): string {
   <link rel="icon" href="docs/favicon-32x32.png">
   <link rel="stylesheet" href="docs/swagger-ui.css">
   <link rel="stylesheet" href="docs/index.css">
-  <header class="swagger-ui"><p class="wrapper">${notice}</p></header>
+  <header class="swagger-ui"><div class="wrapper"><p class="pt3">${notice}</p></div></header>
   <main id="swagger-ui" data-key="${demoKey}"></main>
   <script src="docs/swagger-ui-bundle.js"></script>
   <script type="module" src="docs/start-swagger-ui.js"></script>
