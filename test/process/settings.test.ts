@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import pg from 'pg';
-import { SettingError } from '../../src/platform/config/environment-reader.js';
 import { Settings } from '../../src/platform/config/settings.js';
+import { StartError } from '../../src/platform/errors/start-error.js';
 
 const ADDRESS = 'postgres://user:secret@db:5432/pets';
 const DATABASE = { DATABASE_URL: ADDRESS };
@@ -19,7 +19,7 @@ function rejectionOf(environment: Record<string, string>): string {
   try {
     new Settings(environment);
   } catch (error) {
-    if (error instanceof SettingError) return error.message;
+    if (error instanceof StartError) return error.message;
     throw error;
   }
   throw new Error('the settings were accepted');

@@ -8,12 +8,14 @@ export const MAX_HEADERS = 100;
 
 const CONNECTIONS = { min: 1, max: 1_000_000 };
 const REQUESTS = { min: 1, max: 100_000 };
+const PER_MINUTE = { min: 1, max: 1_000_000_000 };
 
 /** Limits on the resources that callers can occupy. */
 export type Bounds = Readonly<ReturnType<typeof readBounds>>;
 
 export function readBounds(read: EnvironmentReader) {
   const maxRequestsInProgress = read.integer('MAX_REQUESTS_IN_PROGRESS', 1_000, REQUESTS);
+  const half = Math.ceil(maxRequestsInProgress / 2);
   const mebibytes = (name: string, fallback: number, max: number) =>
     read.integer(name, fallback, { min: 1, max }) * 1_048_576;
   return {
@@ -22,9 +24,7 @@ export function readBounds(read: EnvironmentReader) {
     /** Requests in progress, over all connections. */
     maxRequestsInProgress,
     /** Requests in progress without a valid API key, or whose API key is not checked yet. */
-    maxUnauthenticatedRequests:
-      read.optionalInteger('MAX_UNAUTHENTICATED_REQUESTS', REQUESTS) ??
-      Math.ceil(maxRequestsInProgress / 2),
+    maxUnauthenticatedRequests: read.integer('MAX_UNAUTHENTICATED_REQUESTS', half, REQUESTS),
     /** Bytes of unread responses to clients that read nothing at present, over all connections. */
     maxUnsentBytes: mebibytes('MAX_UNSENT_MEBIBYTES', 64, 65_536),
     /** Bytes of request bodies that have arrived in part, over all connections. */
@@ -33,5 +33,19 @@ export function readBounds(read: EnvironmentReader) {
     maxUploadBytes: mebibytes('MAX_UPLOAD_MEBIBYTES', 10, 1_024),
     /** API keys in the cache. */
     maxCachedKeys: read.integer('KEY_CACHE_SIZE', 100_000, { min: 1, max: 10_000_000 }),
+  };
+}
+
+/** Limits on the requests of a caller, in addition to the plans. */
+export function readLimits(read: EnvironmentReader) {
+  return {
+    /** Requests per minute and client address without a valid API key. */
+    anonymousRequestsPerMinute: read.integer('ANONYMOUS_REQUESTS_PER_MINUTE', 300, PER_MINUTE),
+    /** Rejected requests per minute that ban a key; undefined: the plan's limit; 0: never ban. */
+    banAfterRejections: read.text('BAN_AFTER_REJECTIONS')
+      ? read.integer('BAN_AFTER_REJECTIONS', 0, { ...PER_MINUTE, min: 0 })
+      : undefined,
+    /** How long a ban lasts. 0: never ban. */
+    banMs: read.seconds('BAN_SECONDS', 300, { min: 0, max: 31_536_000 }),
   };
 }

@@ -3,14 +3,6 @@ import { StartError } from '../errors/start-error.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings are invalid. The message has one line for each, with its name and the expected value. */
-export class SettingError extends StartError {
-  /** @param invalid descriptions of valid values, by the name of the environment variable */
-  constructor(invalid: ReadonlyMap<string, string>) {
-    super([...invalid].map(([name, value]) => `${name} is invalid: expected ${value}`).join('\n'));
-  }
-}
-
 interface Range {
   min: number;
   max: number;
@@ -21,7 +13,7 @@ interface Range {
  * Collects the invalid ones, so that the operator sees all of them at once.
  */
 export class EnvironmentReader {
-  private readonly invalid = new Map<string, string>();
+  private readonly problems: string[] = [];
 
   constructor(private readonly environment: Environment) {}
 
@@ -30,13 +22,14 @@ export class EnvironmentReader {
    * that the next ones can be read.
    */
   reject<Value = undefined>(name: string, expected: string, placeholder?: Value): Value {
-    this.invalid.set(this.text(`${name}_FILE`) ? `${name}_FILE` : name, expected);
+    const variable = this.text(`${name}_FILE`) ? `${name}_FILE` : name;
+    this.problems.push(`${variable} is invalid: expected ${expected}`);
     return placeholder as Value;
   }
 
-  /** @throws SettingError when a variable is invalid */
+  /** @throws StartError with one line for each invalid variable */
   requireValid(): void {
-    if (this.invalid.size > 0) throw new SettingError(this.invalid);
+    if (this.problems.length > 0) throw new StartError(this.problems.join('\n'));
   }
 
   raw(name: string): string | undefined {
@@ -65,16 +58,11 @@ export class EnvironmentReader {
     return this.reject(name, `the path of a readable file that is not empty (${reason})`);
   }
 
-  integer(name: string, fallback: number, range: Range): number {
-    return this.optionalInteger(name, range) ?? fallback;
-  }
-
-  optionalInteger(name: string, { min, max }: Range): number | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
+  integer(name: string, fallback: number, { min, max }: Range): number {
+    const text = this.text(name) ?? String(fallback);
     const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
     if (value >= min && value <= max) return value;
-    return this.reject(name, `an integer from ${min} to ${max}`);
+    return this.reject(name, `an integer from ${min} to ${max}`, fallback);
   }
 
   /** Reads seconds with up to three decimals. Returns milliseconds. The range is in seconds. */
@@ -82,16 +70,15 @@ export class EnvironmentReader {
     const text = this.text(name) ?? String(fallback);
     const value = /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) : NaN;
     if (value >= min && value <= max) return Math.round(value * 1000);
-    return this.reject(name, `a number of seconds from ${min} to ${max}`, NaN);
+    return this.reject(name, `a number of seconds from ${min} to ${max}`, fallback);
   }
 
   boolean(name: string, fallback: boolean): boolean {
     return this.oneOf(name, ['true', 'false'], fallback ? 'true' : 'false') === 'true';
   }
 
-  oneOf<Value extends string>(name: string, values: readonly Value[], fallback: Value): Value {
-    const text = this.text(name);
-    if (text === undefined) return fallback;
+  oneOf<const Word extends string>(name: string, values: readonly Word[], fallback: Word): Word {
+    const text = this.text(name) ?? fallback;
     const value = values.find((candidate) => candidate === text);
     return value ?? this.reject(name, `one of ${values.join(', ')}`, fallback);
   }
@@ -106,7 +93,7 @@ export class EnvironmentReader {
 /**
  * Returns settings from the variables of the environment.
  *
- * @throws SettingError that describes every invalid one. At the start, the process prints it and ends
+ * @throws StartError that describes every invalid one. At the start, the process prints it and ends
  */
 export function readSettings<Result>(
   settings: (read: EnvironmentReader) => Result,

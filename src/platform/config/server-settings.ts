@@ -40,10 +40,8 @@ function baseAddress(read: EnvironmentReader, name: string): string | undefined 
   if (URL.canParse(text) && /^https?:\/\/[^\s<>"?#@]+$/.test(base) && !base.endsWith('/v1')) {
     return new URL(base).href.replace(/\/+$/, '');
   }
-  return read.reject(
-    name,
-    'an http or https address without a query and without v1, such as https://api.example.org',
-  );
+  const expected = 'an http or https address without a query and without v1';
+  return read.reject(name, `${expected}, such as https://api.example.org`);
 }
 
 function trustProxy(read: EnvironmentReader): number | string[] {
@@ -63,10 +61,6 @@ function isAddressOrSubnet(text: string): boolean {
 function corsOrigins(read: EnvironmentReader): string[] {
   const origins = read.list('CORS_ORIGINS');
   const isOrigin = (text: string) => URL.canParse(text) && new URL(text).origin === text;
-  if (origins.every(isOrigin)) return origins;
-  return read.reject(
-    'CORS_ORIGINS',
-    'origins such as https://app.example.org, comma-separated',
-    [],
-  );
+  const expected = 'origins such as https://app.example.org, comma-separated';
+  return origins.every(isOrigin) ? origins : read.reject('CORS_ORIGINS', expected, []);
 }

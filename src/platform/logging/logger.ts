@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DestinationStream, pino, type Logger } from 'pino';
-import type { LoggingSettings, LogLevel } from '../config/logging-settings.js';
+import type { LoggingSettings } from '../config/logging-settings.js';
 import { errorDetails } from './error-details.js';
 import { PRODUCT } from '../../product.js';
 
@@ -81,7 +81,10 @@ export async function createLog({ level, bufferBytes }: LoggingSettings) {
 }
 
 /** Returns a logger that writes JSON lines. It masks API keys, wherever they are in a line. */
-export function createLogger(level: LogLevel, destination: DestinationStream): Logger {
+export function createLogger(
+  level: LoggingSettings['level'],
+  destination: DestinationStream,
+): Logger {
   return pino(
     {
       level,

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { normalizeIp } from '@nestjs/throttler';
-import type { ClientAddressForm } from '../../config/logging-settings.js';
+import type { LoggingSettings } from '../../config/logging-settings.js';
 
 /** An IPv4 address as an IPv6 socket sees it (RFC 4291, section 2.5.5.2). */
 const MAPPED_IPV4 = /^::ffff:(?=\d+\.)/i;
@@ -9,7 +9,7 @@ const IPV6_NETWORK_BITS = 48;
 /** Returns the form of an address that the log may show. */
 export function loggedAddress(
   address: string | undefined,
-  form: ClientAddressForm,
+  form: LoggingSettings['clientAddress'],
 ): string | undefined {
   if (address === undefined || form === 'off') return undefined;
   if (form === 'full') return address.startsWith('::') ? address.replace(MAPPED_IPV4, '') : address;
