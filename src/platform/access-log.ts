@@ -57,12 +57,8 @@ export class AccessLog implements ResponseObserver {
 }
 
 const MAX_PATH_LENGTH = 300;
-/** Visible ASCII without percent-encoding, in which the logger masks API keys. */
-const PLAIN_PATH = /^[!-$&-~]{1,300}$/;
 /** Everything but the prefix of an API key. */
-const ENTROPY = /[0-9A-Za-z]{36}/;
-/** ASCII that is percent-encoded once, twice, or more often. */
-const ENCODED_ASCII = /%(?:25)*([2-7][\da-f])/gi;
+const ENTROPY = /[0-9A-Za-z]{36}/g;
 
 /**
  * Returns the path as it was sent, without the query, which can contain secrets. Bytes outside of
@@ -70,11 +66,8 @@ const ENCODED_ASCII = /%(?:25)*([2-7][\da-f])/gi;
  */
 function loggedPath(target: string): string {
   const [path = ''] = target.split('?', 1);
-  if (PLAIN_PATH.test(path)) return path;
-  const decoded = path.replace(ENCODED_ASCII, (_, hex: string) => decodeURIComponent(`%${hex}`));
-  // The logger masks whole API keys that are not percent-encoded.
-  if (decoded !== path && ENTROPY.test(decoded)) return '***';
-  const masked = path.length > MAX_PATH_LENGTH ? path.replace(API_KEY, MASKED_KEY) : path;
+  // Before the path is cut. The prefix of an API key can be percent-encoded.
+  const masked = path.replace(path.includes('%') ? ENTROPY : API_KEY, MASKED_KEY);
   const hexOf = (byte: string): string => Buffer.from(byte, 'latin1').toString('hex').toUpperCase();
   return masked.slice(0, MAX_PATH_LENGTH).replace(/[^\x21-\x7e]/g, (byte) => `%${hexOf(byte)}`);
 }

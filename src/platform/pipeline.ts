@@ -2,7 +2,6 @@ import type { CanActivate, NestMiddleware, Type } from '@nestjs/common';
 import { AccessLog } from './access-log.js';
 import { ApiKeyGuard } from './access/api-key.guard.js';
 import { IdentifyCallerGuard } from './access/identify-caller.guard.js';
-import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { BodyGuard } from './http/body/body.guard.js';
 import { RequestContext } from './http/request/request-context.js';
 import { ErrorFilter } from './http/response/error.filter.js';
@@ -72,6 +71,5 @@ export const FILTER = ErrorFilter;
 export const AT_CLOSE: readonly Type<ResponseObserver>[] = [
   Overload,
   ResponseDeadlineGuard,
-  ArrivingBodies,
   AccessLog,
 ];

@@ -11,6 +11,7 @@ import { DatabaseModule } from './database/database.module.js';
 import { EventsModule } from './events/events.module.js';
 import { HealthController } from './health/health.controller.js';
 import { Readiness } from './health/readiness.js';
+import { ArrivingBodies } from './http/body/arriving-bodies.js';
 import { DemoKey } from './http/openapi/demo-key.js';
 import {
   DocumentationController,
@@ -69,6 +70,7 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       { provide: PublicUrl, useValue: publicUrl },
       { provide: LOGGER, useValue: logger },
       RouteMetadata,
+      ArrivingBodies,
       ...new Set<Type>([...MIDDLEWARE, ...GUARDS, ...AT_CLOSE]),
       ...GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),
       { provide: APP_PIPE, useClass: PIPE },

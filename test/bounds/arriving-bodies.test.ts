@@ -32,8 +32,9 @@ afterEach(() => untilMetric(service, 'pets_arriving_body_bytes', (bytes) => byte
 test('POST /v1/items › 503 for the bodies that wait longest when the bound is reached, 201 for all others', async () => {
   const rejected = 'pets_shed_total{bound="arriving_bodies"}';
   const before = await metric(service, rejected);
-  const parked: RawConnection[] = [];
-  for (const key of keys) parked.push(await park(key));
+  const parked = [await park(keys[0]!)];
+  await untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes >= MAX_BYTES);
+  for (const key of keys.slice(1)) parked.push(await park(key));
   await untilMetric(service, rejected, (count) => count > before);
   expect(await metric(service, 'pets_arriving_body_bytes')).toBeLessThanOrEqual(1_048_576);
   const { status, headers, text } = await parked[0]!.response();

@@ -1,5 +1,4 @@
 import { type Clock, MINUTE_MS } from '../config/clock.js';
-import { ExpiringMap } from './expiring-map.js';
 import {
   type BanPolicy,
   type Budget,
@@ -13,6 +12,9 @@ import {
 
 /** The highest number of counted addresses. Their memory is documented in docs/limits.md. */
 const MAX_ADDRESSES = 200_000;
+
+/** Old entries that a new key checks: more than one, so that none stays for long. */
+const SWEEP_STEP = 3;
 
 /** A difference between the clocks that changes by more shows that the wall clock was set. */
 const CLOCK_SET_MS = 100;
@@ -156,4 +158,50 @@ function endOfWindows(windows: Windows): number {
 
 function endOfRejections({ windowEndsAtMs, bannedUntilMs }: Rejections): number {
   return Math.max(windowEndsAtMs, bannedUntilMs);
+}
+
+/**
+ * A map of entries that end. It needs no timer: a new key evicts old entries that have ended, which
+ * it checks round-robin. Every access is O(1) on average.
+ */
+class ExpiringMap<Value> {
+  private readonly entries = new Map<string, Value>();
+  /** Every entry is ahead of it: those that it has passed were deleted or moved to the end. */
+  private readonly sweep = this.entries.entries();
+
+  /**
+   * @param endOf returns when an entry ends, in milliseconds since the epoch
+   * @param maxSize at this number, a new key replaces another one
+   */
+  constructor(
+    private readonly endOf: (value: Value) => number,
+    private readonly maxSize = Infinity,
+  ) {}
+
+  /** Returns the value, which may have ended. */
+  get(key: string): Value | undefined {
+    return this.entries.get(key);
+  }
+
+  /** @param value undefined: deletes the entry */
+  set(key: string, value: Value | undefined, nowMs: number): void {
+    if (value === undefined) {
+      this.entries.delete(key);
+      return;
+    }
+    if (!this.entries.has(key)) this.evict(nowMs);
+    this.entries.set(key, value);
+  }
+
+  private evict(nowMs: number): void {
+    // Map's own iteration from the first entry would step over every deleted one each time.
+    for (let checks = Math.min(SWEEP_STEP, this.entries.size); checks > 0; checks--) {
+      const next = this.sweep.next();
+      if (next.done) return;
+      const [key, value] = next.value;
+      const isFull = this.entries.size >= this.maxSize;
+      this.entries.delete(key);
+      if (!isFull && this.endOf(value) > nowMs) this.entries.set(key, value);
+    }
+  }
 }

@@ -90,9 +90,6 @@ export class ArrivingBodies {
     }
     this.uploadBytes += bytes;
     request.reservedBytes = bytes;
-  }
-
-  onClose({ reservedBytes = 0 }: Request): void {
-    this.uploadBytes -= reservedBytes;
+    request.res?.once('close', () => (this.uploadBytes -= bytes));
   }
 }
