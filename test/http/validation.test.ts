@@ -9,7 +9,7 @@ import {
   IsString,
   ValidateNested,
 } from 'class-validator';
-import { INT64_MAX } from '../../src/platform/http/validation/int64.js';
+import { INT64_MAX } from '../../src/platform/http/validation/int64.pipe.js';
 import { IsInt64 } from '../../src/platform/http/validation/property-rules.js';
 import { DtoValidationPipe } from '../../src/platform/http/validation/dto-validation.pipe.js';
 

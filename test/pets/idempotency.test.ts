@@ -170,7 +170,7 @@ describe('POST /v1/pets with an Idempotency-Key', () => {
     const other = (await createOwner(store.database)).id;
     await store.query(INSERT, [other, next, 10]);
     await store.query(`BEGIN; SELECT FROM idempotency_keys WHERE key = '11' FOR UPDATE`);
-    await store.service.runJob('ExpiredRecords.delete');
+    await store.service.runJob('Idempotency.deleteExpired');
     await store.query('ROLLBACK');
     const rows = await store.query(
       'SELECT count(*)::int FROM idempotency_keys WHERE owner_id IN ($1, $2)',

@@ -34,14 +34,17 @@ export class Authenticator {
   }
 
   /**
-   * Returns the caller of a request, without a promise if a query is not needed. Never rejects: an
-   * unidentified caller is anonymous. Only an API key that the store has issued causes a query.
+   * Returns the caller of a request. Never rejects: an unidentified caller is anonymous. Only an API
+   * key that the store has issued causes a query.
    */
-  identify(request: Request): IdentifiedCaller | Promise<IdentifiedCaller> {
+  async identify(request: Request): Promise<IdentifiedCaller> {
     const hash = this.issuedHash(request);
     if (hash === '') return bearerToken(request) === '' ? MISSING : INVALID;
-    const key = this.cache.getFresh(hash);
-    return key ? this.callerWith(key) : this.lookUp(hash);
+    try {
+      return this.callerWith(this.cache.getFresh(hash) ?? (await this.cache.get(hash)));
+    } catch (cause) {
+      return { kind: 'anonymous', reason: 'unavailable', cause };
+    }
   }
 
   /** Returns the SHA-256 of the request's API key, '' without one that the store has issued. */
@@ -51,14 +54,6 @@ export class Authenticator {
     const hash = hasKeyForm(token) ? hashKey(token) : '';
     const isIssued = hash !== '' && (this.cache.peek(hash) ?? this.issuedKeys.has(token, hash));
     return (request.keyHash = isIssued ? hash : '');
-  }
-
-  private async lookUp(hash: string): Promise<IdentifiedCaller> {
-    try {
-      return this.callerWith(await this.cache.get(hash));
-    } catch (cause) {
-      return { kind: 'anonymous', reason: 'unavailable', cause };
-    }
   }
 
   private callerWith(key: KeyState | null): IdentifiedCaller {

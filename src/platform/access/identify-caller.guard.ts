@@ -1,9 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { hasBody, requestOf } from '../http/request/request-context.js';
-import type { Request } from '../http/request/request.js';
 import { RouteMetadata } from '../http/request/route-metadata.js';
 import { Authenticator } from './authenticator.js';
-import type { IdentifiedCaller } from './caller.js';
 import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
 
 /**
@@ -17,7 +15,7 @@ export class IdentifyCallerGuard implements CanActivate {
     private readonly metadata: RouteMetadata,
   ) {}
 
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     // Health probes must not cause a query, even if they send an API key.
     const isPublic = this.metadata.of(context, IsPublic);
     if (isPublic && this.metadata.of(context, SKIP_THROTTLE)) return true;
@@ -26,14 +24,7 @@ export class IdentifyCallerGuard implements CanActivate {
     if (!isPublic && hasBody(request)) {
       request.ignoresInput = !this.authenticator.hasValidKey(request);
     }
-    const caller = this.authenticator.identify(request);
-    if (caller instanceof Promise) return this.proceedAs(request, caller);
-    request.caller = caller;
-    return true;
-  }
-
-  private async proceedAs(request: Request, caller: Promise<IdentifiedCaller>): Promise<boolean> {
-    request.caller = await caller;
+    request.caller = await this.authenticator.identify(request);
     return true;
   }
 }

@@ -1,6 +1,5 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { ExpiredRecords } from './expired-records.js';
 import { IdempotencyRecord } from './idempotency-record.entity.js';
 import { Idempotency } from './idempotency.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
@@ -8,7 +7,7 @@ import { IdempotencyRepository } from './idempotency.repository.js';
 /** Makes requests safe to retry. A module that injects Idempotency imports it. */
 @Module({
   imports: [TypeOrmModule.forFeature([IdempotencyRecord])],
-  providers: [ExpiredRecords, Idempotency, IdempotencyRepository],
+  providers: [Idempotency, IdempotencyRepository],
   exports: [Idempotency],
 })
 export class IdempotencyModule {}

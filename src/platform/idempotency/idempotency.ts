@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
 import { EntityManager } from 'typeorm';
-import { Clock, DAY_MS } from '../config/clock.js';
+import { Clock, DAY_MS, MINUTE_MS } from '../config/clock.js';
 import { ServiceError } from '../errors/service-error.js';
 import { parseExact } from '../http/body/parse-json.js';
 import { currentRequest } from '../http/request/request-context.js';
@@ -11,6 +12,8 @@ import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.j
 const IN_PROGRESS = new ServiceError('idempotency_key_in_progress', undefined, {
   headers: { 'Retry-After': '1' },
 });
+/** Rows per statement. A statement takes a small part of its time limit. */
+const BATCH_SIZE = 1_000;
 const REUSED = new ServiceError('idempotency_key_reused');
 
 interface IdempotentRequest extends OwnedKey {
@@ -25,7 +28,9 @@ interface IdempotentRequest extends OwnedKey {
 
 /** Executes a request once, however often it is sent with the same idempotency key. */
 @Injectable()
-export class Idempotency {
+export class Idempotency implements OnModuleDestroy {
+  private isStopping = false;
+
   constructor(
     private readonly repository: IdempotencyRepository,
     private readonly manager: EntityManager,
@@ -66,5 +71,19 @@ export class Idempotency {
       return response;
     });
     return (text === '' ? undefined : parseExact(text)) as Result;
+  }
+
+  /** Deletes expired records in small batches, on every replica. */
+  @Interval(MINUTE_MS)
+  async deleteExpired(): Promise<void> {
+    let deleted = BATCH_SIZE;
+    while (deleted === BATCH_SIZE && !this.isStopping) {
+      deleted = await this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
+    }
+  }
+
+  /** The batch in progress is the last one. The pool waits for it. */
+  onModuleDestroy(): void {
+    this.isStopping = true;
   }
 }

@@ -18,25 +18,23 @@ export class BodyGuard implements CanActivate {
   constructor(private readonly arriving: ArrivingBodies) {}
 
   /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json, invalid_request or service_unavailable */
-  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+  async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
     if (!hasBody(request) || routeOf(request) === 'unmatched') return true;
     const kinds = parametersOf(context);
     const takesFiles = kinds.has(RouteParamtypes.FILE) || kinds.has(RouteParamtypes.FILES);
     // The fields of an upload are a body of its handler.
-    if (kinds.has(RouteParamtypes.BODY) && !takesFiles) return this.readJson(request);
+    if (kinds.has(RouteParamtypes.BODY) && !takesFiles) {
+      const bytes = await readJsonBody(request, this.arriving);
+      request.body = bytes && parseJson(bytes);
+      return true;
+    }
     // RFC 7578
     if (takesFiles && !/^multipart\//i.test(request.headers['content-type'] ?? '')) {
       const message = 'The Content-Type of an upload must be multipart/form-data.';
       throw new ServiceError('unsupported_media_type', message);
     }
     if (['POST', 'PUT', 'PATCH'].includes(request.method)) this.reserve(request);
-    return true;
-  }
-
-  private async readJson(request: Request): Promise<boolean> {
-    const bytes = await readJsonBody(request, this.arriving);
-    request.body = bytes && parseJson(bytes);
     return true;
   }
 

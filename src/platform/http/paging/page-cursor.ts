@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors/service-error.js';
 import { currentRequest } from '../request/request-context.js';
 import { propertiesOf } from '../validation/dto-rules.js';
-import { parseInt64 } from '../validation/int64.js';
+import { parseInt64 } from '../validation/int64.pipe.js';
 import type { PageQuery } from './page-query.dto.js';
 
 /** How a cursor's text is read, by the type of the sort column. A sort column is never null. */

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform, type TransformFnParams } from 'class-transformer';
 import { ValidateBy, ValidateIf } from 'class-validator';
-import { INT64_MAX, INT64_MIN, isInt64 } from './int64.js';
+import { INT64_MAX, INT64_MIN, isInt64 } from './int64.pipe.js';
 
 // Each rule also describes the property. `@ApiProperty()` adds the description and the example.
 
