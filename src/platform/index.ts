@@ -72,7 +72,7 @@ export { IdempotencyModule } from './idempotency/idempotency.module.js';
 /** Publishes events that are committed with a change and delivered afterwards. */
 export { Events } from './events/events.js';
 /** A method that handles an event: `@OnOutboxEvent('order.created')`. */
-export { OnOutboxEvent } from './events/on-outbox-event.decorator.js';
+export { OnOutboxEvent } from './events/events.js';
 /** The module of `Events`. */
 export { EventsModule } from './events/events.module.js';
 

@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+} from '@nestjs/common';
 import { MINUTE_MS, SECOND_MS } from '../config/clock.js';
 import { type EventHandler, Events } from './events.js';
 import { type ClaimedEvent, EventsRepository } from './events.repository.js';
@@ -9,7 +13,8 @@ import { type ClaimedEvent, EventsRepository } from './events.repository.js';
 /** How long after its handler's time limit an event stays claimed, to store the result. */
 const LEASE_MARGIN_MS = 30_000;
 const MAX_DELAY_MS = 60 * MINUTE_MS;
-/** How long a handler gets no events after the database has failed. */
+/** How long a handler waits when no event is due, and after the database has failed. */
+const IDLE_PAUSE_MS = 1_000;
 const FAILURE_PAUSE_MS = 10_000;
 
 /**
@@ -19,10 +24,10 @@ const FAILURE_PAUSE_MS = 10_000;
  * attempt. After a crash, the event is due again when the claim ends.
  */
 @Injectable()
-export class EventDelivery implements OnModuleDestroy {
+export class EventDelivery implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(EventDelivery.name);
   private readonly stopping = new AbortController();
-  private readonly running = new Map<EventHandler, Promise<void>>();
+  private running: Promise<void>[] = [];
   /** The number of attempts by outcome. */
   readonly attempts = { handled: 0, failed: 0, parked: 0 };
 
@@ -31,34 +36,32 @@ export class EventDelivery implements OnModuleDestroy {
     private readonly repository: EventsRepository,
   ) {}
 
-  /** Starts each idle handler on its due events. */
-  @Interval(SECOND_MS)
-  deliver(): void {
-    for (const handler of this.events.handlers) {
-      if (this.running.has(handler)) continue;
-      const run = this.deliverDue(handler).finally(() => this.running.delete(handler));
-      this.running.set(handler, run);
-    }
+  onApplicationBootstrap(): void {
+    this.running = this.events.handlers.map((handler) => this.deliverTo(handler));
   }
 
   /** Each handler ends or reaches its time limit. */
   async onModuleDestroy(): Promise<void> {
     this.stopping.abort();
-    await Promise.all(this.running.values());
+    await Promise.all(this.running);
   }
 
-  /** Runs the due events of a handler, one after another. Logs an error of the database. */
-  private async deliverDue(handler: EventHandler): Promise<void> {
+  /** Runs the due events of a handler, one after another, until the service stops. */
+  private async deliverTo(handler: EventHandler): Promise<void> {
     const { signal } = this.stopping;
-    try {
-      while (!signal.aborted) {
+    while (!signal.aborted) {
+      let pauseMs = IDLE_PAUSE_MS;
+      try {
         const event = await this.repository.claim(handler.id, handler.timeoutMs + LEASE_MARGIN_MS);
-        if (!event) return;
-        await this.handle(handler, event);
+        if (event) {
+          await this.handle(handler, event);
+          continue;
+        }
+      } catch (err) {
+        this.logger.warn({ msg: 'events cannot be delivered', handler: handler.id, err });
+        pauseMs = FAILURE_PAUSE_MS;
       }
-    } catch (err) {
-      this.logger.warn({ msg: 'events cannot be delivered', handler: handler.id, err });
-      await delay(FAILURE_PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
 
@@ -66,7 +69,6 @@ export class EventDelivery implements OnModuleDestroy {
     const stop = this.stopping.signal;
     const timeout = AbortSignal.timeout(handler.timeoutMs);
     try {
-      stop.throwIfAborted();
       // The last attempt has stored no result, for example because the process crashed.
       if (event.attempts > handler.maxAttempts)
         throw new Error('The last attempt was interrupted.');
@@ -84,9 +86,8 @@ export class EventDelivery implements OnModuleDestroy {
       this.logger[isLast ? 'error' : 'warn'](line);
       this.attempts[isLast ? 'parked' : 'failed']++;
       const delayMs = Math.min(SECOND_MS * 2 ** event.attempts, MAX_DELAY_MS);
-      // At random, so that events that failed together are not repeated together.
-      const nextMs = isLast ? null : delayMs * (0.5 + Math.random() / 2);
-      return this.repository.retry(event, nextMs, { lastError: String(err).slice(0, 1_000) });
+      const lastError = String(err).slice(0, 1_000);
+      return this.repository.retry(event, isLast ? null : delayMs, { lastError });
     }
     this.attempts.handled++;
     await this.repository.delete(event);

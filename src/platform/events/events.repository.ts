@@ -34,7 +34,7 @@ export class EventsRepository {
   async retry(
     { id, attempts }: ClaimedEvent,
     delayMs: number | null,
-    changes: Partial<Pick<OutboxEvent, 'attempts' | 'lastError'>>,
+    changes: Partial<OutboxEvent>,
   ): Promise<void> {
     const next = delayMs === null ? null : () => `now() + ${delayMs} * interval '1 millisecond'`;
     await this.manager.update(OutboxEvent, { id, attempts }, { ...changes, nextAttemptAt: next });

@@ -1,17 +1,32 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit, SetMetadata } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { EntityManager } from 'typeorm';
 import { openTransaction } from '../database/store-data-source.js';
 import { StartError } from '../errors/start-error.js';
-import { type EventSubscription, ON_OUTBOX_EVENT } from './on-outbox-event.decorator.js';
 import { OutboxEvent } from './outbox-event.entity.js';
 
+const ON_OUTBOX_EVENT = 'on-outbox-event';
+
 /** A method with `@OnOutboxEvent()`. */
-export interface EventHandler extends EventSubscription {
+export interface EventHandler {
+  readonly event: string;
+  /** The time limit of an attempt. */
+  readonly timeoutMs: number;
+  /** After this many failed attempts, the event is parked. */
+  readonly maxAttempts: number;
   /** The class and the method. Rows in the database refer to it. */
   readonly id: string;
-  handle(payload: unknown, signal: AbortSignal): Promise<unknown>;
+  handle(payload: unknown, signal: AbortSignal): unknown;
 }
+
+/**
+ * Calls `method(payload, signal)` of a provider for each published event, at least once and in no
+ * particular order. The signal is aborted when the time limit expires or the service stops.
+ */
+export const OnOutboxEvent = (
+  event: string,
+  { timeoutMs = 30_000, maxAttempts = 12 }: { timeoutMs?: number; maxAttempts?: number } = {},
+): MethodDecorator => SetMetadata(ON_OUTBOX_EVENT, { event, timeoutMs, maxAttempts });
 
 /** Publishes events. EventDelivery delivers them to the methods with `@OnOutboxEvent()`. */
 @Injectable()
@@ -37,8 +52,8 @@ export class Events implements OnModuleInit {
         if (!provider.isDependencyTreeStatic() || this.handlers.some((other) => other.id === id)) {
           throw new StartError(`${id}: @OnOutboxEvent() requires one singleton of this name.`);
         }
-        const handle: EventHandler['handle'] = async (...args) => method.apply(instance, args);
-        this.handlers.push({ ...(subscription as EventSubscription), id, handle });
+        const handle = method.bind(instance);
+        this.handlers.push({ ...(subscription as EventHandler), id, handle });
       }
     }
   }
@@ -50,15 +65,11 @@ export class Events implements OnModuleInit {
    * @throws Error outside of a transaction, and for an event without a handler
    */
   async publish(event: string, payload: unknown): Promise<void> {
-    if (!openTransaction()) {
-      throw new Error(`The event ${event} is published outside of a transaction.`);
-    }
+    if (!openTransaction()) throw new Error(`${event} is published outside of a transaction.`);
     const handlers = this.handlers.filter((handler) => handler.event === event);
     if (handlers.length === 0) throw new Error(`No provider has @OnOutboxEvent('${event}').`);
-    const row = { event, payload: JSON.stringify(payload) };
-    await this.manager.insert(
-      OutboxEvent,
-      handlers.map(({ id }) => ({ ...row, handler: id })),
-    );
+    const text = JSON.stringify(payload);
+    const rows = handlers.map(({ id }) => ({ event, payload: text, handler: id }));
+    await this.manager.insert(OutboxEvent, rows);
   }
 }
