@@ -12,7 +12,7 @@ export function welcomeText(address: string, { key, path }: DemoKey): string {
     key === undefined
       ? `There is no valid demo API key. To issue an API key:
 
-  npm run cli -- keys issue --owner me --plan business`
+  npm run --silent cli -- keys issue --owner me --plan business`
       : `Try it:
 
   curl -H "Authorization: Bearer ${key}" ${url}${path}`;

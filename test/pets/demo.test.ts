@@ -158,5 +158,5 @@ test.each([
 
 test('without a valid key, the welcome text has the command that issues one', () => {
   const text = welcomeText('http://127.0.0.1:3000', {} as DemoKey);
-  expect(text).toContain('\n  npm run cli -- keys issue --owner me --plan business\n');
+  expect(text).toContain('\n  npm run --silent cli -- keys issue --owner me --plan business\n');
 });
