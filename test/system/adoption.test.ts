@@ -146,7 +146,7 @@ test(
 );
 
 test(
-  'a product gets other names in src/product.ts and package.json',
+  'a product gets other names in src/product.ts and both package.json',
   async () => {
     const copy = Copy.ofFiles();
     copy.change(
@@ -161,11 +161,8 @@ test(
       ["metricsPrefix: 'pets_'", "metricsPrefix: 'shelters_'"],
       ["redisPrefix: 'aas:'", "redisPrefix: 'sn:'"],
     );
-    copy.change(
-      'package.json',
-      ['"animal-adoption-store"', '"shelter-network"'],
-      ['"pets":', '"shelters":'],
-    );
+    copy.change('package.json', ['"animal-adoption-store"', '"shelter-network"']);
+    copy.change('scripts/pets/package.json', ['"pets":', '"shelters":']);
     copy.run('npm', 'run', '--silent', 'build');
     const { service, key } = await copy.start();
     const headers = { Authorization: `Bearer ${key}` };
