@@ -1,8 +1,6 @@
 import { type Command, Option } from 'commander';
-import type {
-  IssuedKey,
-  KeyRecord,
-} from '../../platform/access/administration/key-administration.js';
+import type { IssuedKey } from '../../platform/access/administration/key-administration.js';
+import type { ApiKey } from '../../platform/access/api-key.entity.js';
 import { limitsOf } from '../../platform/config/plans.js';
 import type { BudgetKey, RateLimitDecision } from '../../platform/rate-limit/limit-storage.js';
 import { addCommand } from '../command.js';
@@ -95,12 +93,12 @@ function issuedJson({ id, owner, key, expiresAt }: IssuedKey) {
   return { id, owner: owner.name, plan: owner.plan, key, expiresAt };
 }
 
-function budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: KeyRecord): BudgetKey {
+function budgetKey({ id, ownerId, owner, firstKeyId, unbanCount }: ApiKey): BudgetKey {
   return { ownerId, limits: limitsOf(owner), firstKeyId: firstKeyId ?? id, unbanCount };
 }
 
 /** @param counters undefined: they cannot be read */
-function keyJson(key: KeyRecord, counters?: RateLimitDecision) {
+function keyJson(key: ApiKey, counters?: RateLimitDecision) {
   const { id, owner, hint, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
   const isBanned = /active|rotated/.test(key.status) && Boolean(counters?.bannedUntilMs);
   const status = isBanned ? 'banned' : key.status;

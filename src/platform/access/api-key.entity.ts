@@ -62,13 +62,11 @@ export class ApiKey {
 
   @Column('timestamptz', { name: 'revoked_at', nullable: true })
   revokedAt!: Date | null;
-}
 
-/** rotated: another key replaces it, and it is valid until it expires. */
-export type KeyStatus = 'active' | 'rotated' | 'expired' | 'revoked';
-
-export function statusOf({ revokedAt, expiresAt, successorId }: ApiKey, nowMs: number): KeyStatus {
-  if (revokedAt) return 'revoked';
-  if (expiresAt && expiresAt.getTime() <= nowMs) return 'expired';
-  return successorId === null ? 'active' : 'rotated';
+  /** rotated: another key replaces it, and it is valid until it expires. */
+  get status(): 'active' | 'rotated' | 'expired' | 'revoked' {
+    if (this.revokedAt) return 'revoked';
+    if (this.expiresAt && this.expiresAt.getTime() <= Date.now()) return 'expired';
+    return this.successorId === null ? 'active' : 'rotated';
+  }
 }

@@ -1,19 +1,13 @@
 import { EntityManager, type FindOptionsWhere, IsNull } from 'typeorm';
 import { DAY_MS } from '../../config/clock.js';
 import type { StoredPlan } from '../../config/plans.js';
-import { queryRows } from '../../database/sql.js';
-import { ApiKey, type KeyStatus, statusOf } from '../api-key.entity.js';
+import { ApiKey } from '../api-key.entity.js';
 import { KeySecret } from '../key-cache/key-secret.entity.js';
 import { hashKey, keyHint, KeyMaker } from '../key-format.js';
 import { Owner } from '../owner.entity.js';
 import { recordAction } from './operator-actions.repository.js';
-import { lockOwner, OwnerAdministration } from './owner-administration.js';
+import { getOwner } from './owner-administration.js';
 import { PRODUCT } from '../../../product.js';
-
-/** An API key with its owner, and its status when it was read. */
-export interface KeyRecord extends ApiKey {
-  readonly status: KeyStatus;
-}
 
 /** A new API key. Only now is the key itself known. */
 export interface IssuedKey extends ApiKey {
@@ -22,7 +16,7 @@ export interface IssuedKey extends ApiKey {
 
 /**
  * The operations on API keys for operators. Each change is one transaction, is recorded with its
- * actor, and takes effect on every replica within seconds. The clock is that of the database.
+ * actor, and takes effect on every replica within seconds. The stored times are those of PostgreSQL.
  * All operations throw an Error of one line if the API key or the owner does not exist.
  */
 export class KeyAdministration {
@@ -55,9 +49,10 @@ export class KeyAdministration {
   }
 
   /** Returns the API keys of an owner, or all, in the order of their creation. */
-  async list(owner?: string): Promise<KeyRecord[]> {
-    if (owner !== undefined) await new OwnerAdministration(this.database).get(owner);
-    return findKeys(this.database, owner === undefined ? {} : { owner: { name: owner } });
+  async list(owner?: string): Promise<ApiKey[]> {
+    if (owner === undefined) return findKeys(this.database, {});
+    const { id: ownerId } = await getOwner(this.database, owner);
+    return findKeys(this.database, { ownerId });
   }
 
   /**
@@ -75,15 +70,13 @@ export class KeyAdministration {
           `The key ${keyId} is ${old.status}. ${old.successorId === null ? `Issue a new one with \`${PRODUCT.command} keys issue\`.` : `Its successor is key ${old.successorId}.`}`,
         );
       }
-      const expiresAtMs = old.expiresAt?.getTime() ?? Infinity;
-      const lifetimeMs = expiresAtMs - old.createdAt.getTime();
+      const lifetimeMs = old.expiresAt && old.expiresAt.getTime() - old.createdAt.getTime();
       const { owner, unbanCount, firstKeyId } = old;
       const shared = { owner, unbanCount, firstKeyId: firstKeyId ?? keyId };
-      const issued = await insertKey(transaction, shared, old.expiresAt ? lifetimeMs : undefined);
-      const { id: newKeyId, createdAt, expiresAt } = issued;
-      const endsAtMs = Math.min(createdAt.getTime() + overlapMs, expiresAtMs);
-      const change = { successorId: newKeyId, expiresAt: new Date(endsAtMs) };
-      await transaction.update(ApiKey, { id: keyId }, change);
+      const issued = await insertKey(transaction, shared, lifetimeMs ?? undefined);
+      const { id: newKeyId, expiresAt } = issued;
+      const endsAt = () => `least(expires_at, ${inMs(overlapMs)})`;
+      await transaction.update(ApiKey, { id: keyId }, { successorId: newKeyId, expiresAt: endsAt });
       const details = { newKeyId, overlapSeconds: overlapMs / 1000, expiresAt };
       await recordChange(transaction, 'keys rotate', old, details);
       return issued;
@@ -91,11 +84,11 @@ export class KeyAdministration {
   }
 
   /** Revokes an API key by its id, or all of an owner by its name. Returns all that it selects. */
-  async revoke(selected: bigint | string): Promise<KeyRecord[]> {
+  async revoke(selected: bigint | string): Promise<ApiKey[]> {
     const where = typeof selected === 'bigint' ? { id: selected } : { owner: { name: selected } };
     return this.database.transaction(async (transaction) => {
       // Waits for keys that are issued at the same time. They are revoked too.
-      if (typeof selected === 'string') await lockOwner(transaction, selected);
+      if (typeof selected === 'string') await getOwner(transaction, selected, 'lock');
       for (const key of await findKeys(transaction, { ...where, revokedAt: IsNull() })) {
         await transaction.update(ApiKey, { id: key.id }, { revokedAt: () => 'now()' });
         await recordChange(transaction, 'keys revoke', key);
@@ -105,7 +98,7 @@ export class KeyAdministration {
   }
 
   /** Lifts the ban, if any, of an API key and its whole rotation lineage. */
-  async unban(keyId: bigint): Promise<KeyRecord> {
+  async unban(keyId: bigint): Promise<ApiKey> {
     return this.database.transaction(async (transaction) => {
       const { key, lineage } = await lockLineage(transaction, keyId);
       await transaction.update(ApiKey, lineage, { unbanCount: () => 'unban_count + 1' });
@@ -115,7 +108,7 @@ export class KeyAdministration {
   }
 
   /** @param key the API key itself or its id */
-  async inspect(key: bigint | string): Promise<KeyRecord> {
+  async inspect(key: bigint | string): Promise<ApiKey> {
     if (typeof key === 'bigint') return getKey(this.database, key);
     const [record] = await findKeys(this.database, { hash: hashOf(key) });
     if (record) return record;
@@ -123,17 +116,11 @@ export class KeyAdministration {
   }
 }
 
-async function findKeys(
-  database: EntityManager,
-  where: FindOptionsWhere<ApiKey>,
-): Promise<KeyRecord[]> {
-  const relations = { owner: true };
-  const keys = await database.find(ApiKey, { where, relations, order: { id: 'ASC' } });
-  const nowMs = (await databaseTime(database)).getTime();
-  return keys.map((key) => Object.assign(key, { status: statusOf(key, nowMs) }));
+function findKeys(database: EntityManager, where: FindOptionsWhere<ApiKey>): Promise<ApiKey[]> {
+  return database.find(ApiKey, { where, relations: { owner: true }, order: { id: 'ASC' } });
 }
 
-async function getKey(database: EntityManager, id: bigint): Promise<KeyRecord> {
+async function getKey(database: EntityManager, id: bigint): Promise<ApiKey> {
   const [key] = await findKeys(database, { id });
   if (key) return key;
   throw new Error(`The key ${id} does not exist.`);
@@ -154,11 +141,16 @@ async function insertKey(
 ): Promise<IssuedKey> {
   const { secret } = await transaction.findOneByOrFail(KeySecret, {});
   const key = new KeyMaker(secret).create();
-  const createdAt = await databaseTime(transaction);
-  const expiresAt = lifetimeMs === undefined ? null : new Date(createdAt.getTime() + lifetimeMs);
-  const record = { hash: hashOf(key), hint: keyHint(key), hasProof: true, createdAt, expiresAt };
-  const issued = await transaction.save(transaction.create(ApiKey, { ...properties, ...record }));
-  return Object.assign(issued, { key });
+  const expiresAt = lifetimeMs === undefined ? null : () => inMs(lifetimeMs);
+  const own = { hash: hashOf(key), hint: keyHint(key), hasProof: true, expiresAt };
+  const { identifiers } = await transaction.insert(ApiKey, { ...properties, ...own });
+  const { id } = identifiers[0] as ApiKey;
+  return Object.assign(await getKey(transaction, id), { key });
+}
+
+/** Returns SQL for a time after that of the transaction. */
+function inMs(durationMs: number): string {
+  return `now() + ${durationMs} * interval '1 millisecond'`;
 }
 
 function recordChange(
@@ -169,12 +161,6 @@ function recordChange(
 ): Promise<void> {
   const changed = { ownerId: owner.id, owner: owner.name, keyId, ...details };
   return recordAction(transaction, action, changed);
-}
-
-/** Returns the time in whole milliseconds. It stands during a transaction. */
-async function databaseTime(database: EntityManager): Promise<Date> {
-  const [row] = await queryRows<{ now: Date }>(database, 'SELECT now()');
-  return (row as { now: Date }).now;
 }
 
 function hashOf(key: string): Buffer {

@@ -12,14 +12,14 @@ export class OwnerAdministration {
     return this.database.find(Owner, { order: { name: 'ASC' } });
   }
 
-  async get(name: string): Promise<Owner> {
-    return (await this.database.findOneBy(Owner, { name })) ?? rejectOwner(name);
+  get(name: string): Promise<Owner> {
+    return getOwner(this.database, name);
   }
 
   /** Changes the owner's plan. Requests that the active windows have counted stay counted. */
   async setPlan(name: string, plan: StoredPlan): Promise<Owner> {
     return this.database.transaction(async (transaction) => {
-      const owner = await lockOwner(transaction, name);
+      const owner = await getOwner(transaction, name, 'lock');
       const changed = { ownerId: owner.id, owner: name, previousPlan: owner.plan, ...plan };
       await recordAction(transaction, 'owners set-plan', changed);
       return transaction.save(Object.assign(owner, plan));
@@ -27,12 +27,10 @@ export class OwnerAdministration {
   }
 }
 
-/** Locks an owner, also against new API keys. @throws Error if it does not exist */
-export async function lockOwner(transaction: EntityManager, name: string): Promise<Owner> {
-  const lock = { mode: 'pessimistic_write' } as const;
-  return (await transaction.findOne(Owner, { where: { name }, lock })) ?? rejectOwner(name);
-}
-
-function rejectOwner(name: string): never {
+/** @param lock against other changes, and new API keys. @throws Error if the owner does not exist */
+export async function getOwner(database: EntityManager, name: string, lock?: 'lock') {
+  const locking = lock && ({ lock: { mode: 'pessimistic_write' } } as const);
+  const owner = await database.findOne(Owner, { where: { name }, ...locking });
+  if (owner) return owner;
   throw new Error(`The owner "${name}" does not exist.`);
 }
