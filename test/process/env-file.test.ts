@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { resultOf } from '../harness/processes/command.js';
 import { ProjectCopy } from '../harness/processes/project-copy.js';
 import { type Environment, inheritedEnvironment } from '../harness/service/service.js';
@@ -20,10 +19,9 @@ afterAll(() => project.remove());
 
 /** Runs a script of package.json from another folder. No database listens on port 1. */
 function runScript(script: 'start' | 'cli', env: Environment = {}) {
-  const args = [
-    project.path(join('scripts', `${script}.mjs`)),
-    ...(script === 'cli' ? ['keys', 'list'] : []),
-  ];
+  const command = ['scripts/pets/cli.mjs', 'keys', 'list'];
+  const [file = '', ...words] = script === 'cli' ? command : ['scripts/start.mjs'];
+  const args = [project.path(file), ...words];
   return resultOf(
     spawn(process.execPath, args, {
       cwd: tmpdir(),
