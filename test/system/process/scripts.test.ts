@@ -19,21 +19,15 @@ afterEach(async () => {
   [service, project] = [undefined, undefined];
 });
 
-test.each([
-  ['npm run --silent cli -- --version', 'without an earlier build'],
-  ['npx --yes=false pets --version', 'without an installation in the folder of the user'],
-])(
-  '%s › runs a command %s',
-  (command) => {
-    project = new ProjectCopy();
-    rmSync(project.path('dist'), { recursive: true });
-    const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
-    const [program = '', ...args] = command.split(' ');
-    const run = spawnSync(program, args, { cwd: project.folder, encoding: 'utf8' });
+test('npm run cli and npx pets › need neither an earlier build nor an installation', () => {
+  project = new ProjectCopy();
+  rmSync(project.path('dist'), { recursive: true });
+  const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
+  for (const command of ['npm run --silent cli -- --version', 'npx --yes=false pets --version']) {
+    const run = spawnSync(command, { cwd: project.folder, encoding: 'utf8', shell: true });
     expect(run).toMatchObject({ status: 0, stdout: `${version}\n` });
-  },
-  120_000,
-);
+  }
+}, 120_000);
 
 test('npm start › builds the service again after a change of the source, and runs it, in a folder with letters outside of ASCII', async () => {
   project = new ProjectCopy('ünï cödé 😀');
