@@ -26,7 +26,6 @@ async function runProcess(): Promise<void> {
   const { logger } = log;
   const stopping = new AbortController();
   const { signal } = stopping;
-  const onWait = () => logger.info('waiting for a command that uses the embedded database');
   try {
     const stopReason = firstReasonToStop(log, settings.server);
     void stopReason.then((reason) => stopping.abort(reason));
@@ -34,7 +33,7 @@ async function runProcess(): Promise<void> {
     const [{ runService }, { AppModule }, database] = await Promise.all([
       import('./platform/lifecycle.js'),
       import('./app.module.js'),
-      locateDatabase(settings.database, 'service', { signal, onWait }),
+      locateDatabase(settings.database, 'service', signal),
     ]);
     await runService([AppModule], settings, database, log, stopReason);
   } catch (error) {

@@ -111,7 +111,7 @@ async function withLocation(
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   let location: DatabaseLocation | undefined;
   try {
-    location = await locateDatabase(settings, 'command', { signal });
+    location = await locateDatabase(settings, 'command', signal);
     signal.throwIfAborted();
     await Promise.race([work(location), once(signal, 'abort')]);
   } catch (error) {

@@ -1,7 +1,7 @@
 import pg, { type ClientConfig } from 'pg';
 import type { DatabaseSettings } from '../config/database-settings.js';
 import { PRODUCT } from '../../product.js';
-import type { EmbeddedOptions } from './embedded/embedded-postgres.js';
+import type { EmbeddedUse } from './embedded/embedded-postgres.js';
 
 /** Where the database is, and how to stop it. */
 export abstract class DatabaseLocation {
@@ -24,14 +24,14 @@ export async function databaseExists({ connection, dataDir }: DatabaseSettings):
 /**
  * Returns the database of DATABASE_URL, or starts the embedded one in `dataDir`.
  *
- * @param embedded see EmbeddedOptions
+ * @param signal ends the start of the embedded one
  * @throws EmbeddedDatabaseError with a message of one line that says what to do; the reason of the
  *   signal
  */
 export async function locateDatabase(
   { connection, dataDir }: DatabaseSettings,
-  use: EmbeddedOptions['use'],
-  embedded: Pick<EmbeddedOptions, 'signal' | 'onWait'> = {},
+  use: EmbeddedUse,
+  signal?: AbortSignal,
 ): Promise<DatabaseLocation> {
   if (connection !== undefined) {
     // pg fills in the parts that are missing, from PG… variables or defaults.
@@ -42,7 +42,7 @@ export async function locateDatabase(
   }
   // Loaded on demand: DATABASE_URL needs none of it.
   const { openEmbeddedDatabase } = await import('./embedded/embedded-postgres.js');
-  const database = await openEmbeddedDatabase({ dataDir, use, ...embedded });
+  const database = await openEmbeddedDatabase(dataDir, use, signal);
   return {
     ...{ connection: database.connection, embedded: true, name: PRODUCT.database },
     description: `embedded in ${dataDir}`,

@@ -11,8 +11,8 @@ const { openEmbeddedDatabase } = await load('embedded-postgres.js');
 const { EmbeddedDatabaseError } = await load('embedded-database-error.js');
 const print = (/** @type {object} */ message) => console.log(JSON.stringify(message));
 try {
-  const onWait = () => print({ waiting: true });
-  const database = await openEmbeddedDatabase({ dataDir, use, onWait });
+  console.error = () => print({ waiting: true });
+  const database = await openEmbeddedDatabase(dataDir, use);
   const alive = setInterval(() => undefined, 1000);
   process.on('SIGTERM', () => {
     void database.close().then(() => clearInterval(alive));

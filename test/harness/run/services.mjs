@@ -71,7 +71,7 @@ function startHosts(count) {
 async function startServer() {
   const dataDir = await mkdtemp(join(tmpdir(), 'pets-test-'));
   if (process.platform === 'linux') await keepCluster(dataDir);
-  const database = await openEmbeddedDatabase({ dataDir, use: 'service' });
+  const database = await openEmbeddedDatabase(dataDir, 'service');
   globalThis.stopDatabaseServer = async () => {
     await database.close();
     await rm(dataDir, { recursive: true, force: true });

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { EmbeddedDatabaseError } from './embedded-database-error.js';
 import {
   findPrograms,
   WORKING_FOLDER,
@@ -45,13 +44,7 @@ export async function ensureCluster(dataDir: string, signal?: AbortSignal): Prom
   const created = fs.mkdtempSync(`${clusterIn(dataDir)}.new-`);
   try {
     if (programs.user) fs.chownSync(created, programs.user.uid, programs.user.gid);
-    const failure = await runProgram(programs, 'initdb', initdbArguments(dataDir), created, signal);
-    if (failure !== null) {
-      throw new EmbeddedDatabaseError(
-        `the embedded database in ${dataDir} could not be created (${failure})`,
-        'fix the cause, choose another DATA_DIR',
-      );
-    }
+    await runProgram(programs, 'initdb', initdbArguments(dataDir), created, signal);
     fs.renameSync(created, clusterIn(dataDir));
     // Otherwise the renamed cluster could be lost in a power cut.
     if (process.platform !== 'win32') execFileSync('sync', [dataDir]);

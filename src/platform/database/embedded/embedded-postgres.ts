@@ -6,7 +6,6 @@ import { EmbeddedDatabaseError } from './embedded-database-error.js';
 import { Server } from './server.js';
 import { PRODUCT } from '../../../product.js';
 
-const DATABASE = PRODUCT.database;
 /** The advisory lock of the server's owner: the number of earlier releases. */
 const LOCK = [0x70657473, 2];
 
@@ -15,37 +14,38 @@ const POLL_MS = 50;
 const START_LIMIT_MS = 60_000;
 /** The server closes the connection of a killed service within this time. */
 const PREDECESSOR_LIMIT_MS = 1000;
-const CONNECT_TIMEOUT_MS = 5000;
-const QUERY_TIMEOUT_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
-export interface EmbeddedOptions {
-  /** Created if missing. A relative path starts at the working directory. */
-  dataDir: string;
-  /** 'service': at most one per folder; 'command': any number, with or without a service. */
-  use: 'service' | 'command';
-  /** Ends the start. */
-  signal?: AbortSignal | undefined;
-  /** Called when a service begins to wait for a command. */
-  onWait?: (() => void) | undefined;
-}
+/** Nobody listens. */
+const NO_SERVER = ['ENOENT', 'ECONNREFUSED'];
+/** The server is starting, stopping or full, or the connection broke. */
+const TEMPORARY = [...NO_SERVER, '57P01', '57P03', '53300', 'ECONNRESET', 'EPIPE'];
+/** Also: another process starts the server, or processes of a killed server are still ending. */
+const TEMPORARY_MESSAGE =
+  /^Connection terminated|is not queryable|postmaster\.pid|lock file|shared memory/;
 
-/** Why this process cannot use the server yet: the name of its owner, or a failure. */
-type Obstacle = { owner: string } | { failure: string };
+/** 'service': at most one per folder; 'command': any number, with or without a service. */
+export type EmbeddedUse = 'service' | 'command';
 
 /**
  * Uses the server of the folder. Creates the cluster and starts the server if necessary.
  *
+ * @param dataDir created if missing. A relative path starts at the working directory
+ * @param signal ends the start
  * @throws EmbeddedDatabaseError, or the reason of `signal`
  */
-export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
-  const { dataDir, signal } = options;
+export async function openEmbeddedDatabase(
+  dataDir: string,
+  use: EmbeddedUse,
+  signal?: AbortSignal,
+): Promise<EmbeddedDatabase> {
   let database: EmbeddedDatabase | undefined;
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     const path = realpathSync(dataDir);
     const programs = await ensureCluster(path, signal);
-    database = new EmbeddedDatabase(path, new Server(path, programs), options);
-    await database.attach();
+    database = new EmbeddedDatabase(path, new Server(path, programs), use);
+    await database.attach(signal);
     signal?.throwIfAborted();
     return database;
   } catch (error) {
@@ -54,7 +54,7 @@ export async function openEmbeddedDatabase(options: EmbeddedOptions): Promise<Em
     if (error instanceof EmbeddedDatabaseError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     throw new EmbeddedDatabaseError(
-      `the embedded database in ${dataDir} cannot be used (${message})`,
+      `the embedded database in ${dataDir} cannot be used: ${message}`,
       code === 'EACCES' ? 'run this as the user who owns the folder' : 'choose another DATA_DIR',
       { cause: error },
     );
@@ -79,11 +79,11 @@ export class EmbeddedDatabase {
   constructor(
     private readonly dataDir: string,
     private readonly server: Server,
-    private readonly options: EmbeddedOptions,
+    private readonly use: EmbeddedUse,
   ) {}
 
   get connection() {
-    return { ...this.server.connection, database: DATABASE };
+    return { ...this.server.connection, database: PRODUCT.database };
   }
 
   /** Stops the server if this process owns it. */
@@ -97,60 +97,57 @@ export class EmbeddedDatabase {
   }
 
   /** Connects to the server, starts it if necessary, and becomes its owner if it has none. */
-  async attach(): Promise<void> {
-    const { signal, onWait } = this.options;
+  async attach(signal?: AbortSignal): Promise<void> {
     let startedAtMs = performance.now();
     let isWaiting = false;
-    for (; ; await sleep(POLL_MS)) {
-      signal?.throwIfAborted();
+    for (;;) {
       const obstacle = await this.tryAttach();
       if (obstacle === null) return;
       const elapsedMs = performance.now() - startedAtMs;
-      if ('failure' in obstacle) {
-        if (elapsedMs > START_LIMIT_MS) throw this.startError(obstacle.failure);
-      } else if (obstacle.owner.startsWith('command')) {
-        if (!isWaiting) onWait?.();
+      if (obstacle instanceof Error) {
+        if (elapsedMs > START_LIMIT_MS) throw obstacle;
+      } else if (obstacle.startsWith('command')) {
+        if (!isWaiting) console.error('Waiting for a command that uses the embedded database.');
         isWaiting = true;
         startedAtMs = performance.now();
       } else if (elapsedMs > PREDECESSOR_LIMIT_MS) {
         throw new EmbeddedDatabaseError(
-          `another ${obstacle.owner.replace(/\d+/, '(process $&)')} already runs on ${this.dataDir}`,
+          `another ${obstacle.replace(/\d+/, '(process $&)')} already runs on ${this.dataDir}`,
           'stop it, give this one a DATA_DIR of its own',
         );
       }
+      await sleep(POLL_MS, undefined, { signal });
     }
   }
 
-  private async tryAttach(): Promise<Obstacle | null> {
+  /** Returns why this process must wait: the name of the owner, or a temporary error. */
+  private async tryAttach(): Promise<string | Error | null> {
     try {
-      return await this.own();
+      return await this.own().catch(async (error: unknown) => {
+        if (!hasCode(error, NO_SERVER)) throw error;
+        await this.server.start();
+        return this.own();
+      });
     } catch (error) {
-      const { message } = error as Error;
-      // The server is starting, stopping or full, or the connection broke.
-      const isLost = /^Connection terminated|is not queryable/.test(message);
-      if (isLost || hasCode(error, '57P01', '57P03', '53300', 'ECONNRESET', 'EPIPE')) {
-        return { failure: message };
-      }
-      // Nobody listens.
-      if (!hasCode(error, 'ENOENT', 'ECONNREFUSED')) throw error;
+      const failure = error as Error;
+      if (hasCode(failure, TEMPORARY) || TEMPORARY_MESSAGE.test(failure.message)) return failure;
+      throw failure;
     }
-    const failure = await this.server.start();
-    if (failure === null) return this.tryAttach();
-    // Another process starts the server, or processes of a killed server are still ending.
-    if (/postmaster\.pid|lock file|shared memory/.test(failure)) return { failure };
-    throw this.startError(failure);
   }
 
-  /** Tries to become the owner of the server that runs. A command also uses one of another owner. */
-  private async own(): Promise<{ owner: string } | null> {
-    const { use } = this.options;
+  /**
+   * Tries to become the owner of the server that runs. A command also uses one of another owner.
+   * Returns the name of the owner if this process must wait.
+   */
+  private async own(): Promise<string | null> {
+    const { use } = this;
     const session = new Client({
       ...this.server.connection,
       // Not the service's database, so that it can be dropped.
       database: 'postgres',
       application_name: `${use} ${process.pid}`,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      query_timeout: QUERY_TIMEOUT_MS,
+      connectionTimeoutMillis: TIMEOUT_MS,
+      query_timeout: TIMEOUT_MS,
     });
     session.on('error', () => undefined);
     session.once('end', () => {
@@ -170,11 +167,11 @@ export class EmbeddedDatabase {
          ) as owner`,
         LOCK,
       );
-      const { isOwner, owner } = rows[0] ?? { isOwner: false, owner: null };
-      if (!isOwner && use === 'service') return { owner: owner ?? use };
-      await session.query(`create database "${DATABASE}"`).catch((error: unknown) => {
+      const isOwner = rows[0]?.isOwner;
+      if (!isOwner && use === 'service') return rows[0]?.owner ?? use;
+      await session.query(`create database "${PRODUCT.database}"`).catch((error: unknown) => {
         // It exists (42P04), or another process creates it (23505).
-        if (!hasCode(error, '42P04', '23505')) throw error;
+        if (!hasCode(error, ['42P04', '23505'])) throw error;
       });
       if (isOwner) this.session = session;
       return null;
@@ -182,15 +179,8 @@ export class EmbeddedDatabase {
       if (this.session !== session) await session.end();
     }
   }
-
-  private startError(failure: string): EmbeddedDatabaseError {
-    return new EmbeddedDatabaseError(
-      `the embedded PostgreSQL in ${this.dataDir} did not start (${failure}; log: ${this.server.log})`,
-      'fix the cause',
-    );
-  }
 }
 
-function hasCode(error: unknown, ...codes: string[]): boolean {
+function hasCode(error: unknown, codes: string[]): boolean {
   return codes.includes((error as NodeJS.ErrnoException).code ?? '');
 }

@@ -92,11 +92,11 @@ function addLinks(folder: string): void {
 }
 
 /**
- * Runs a program as the server's user, without capabilities. Resolves with null, or with one line
- * that says why it failed.
+ * Runs a program as the server's user, without capabilities.
  *
  * @param cwd the working directory
  * @param signal ends the program
+ * @throws Error with one line that says why it failed
  */
 export async function runProgram(
   { folder, user }: Programs,
@@ -104,7 +104,7 @@ export async function runProgram(
   args: readonly string[],
   cwd: string,
   signal?: AbortSignal,
-): Promise<string | null> {
+): Promise<void> {
   const isWindows = process.platform === 'win32';
   // Only passed on.
   // eslint-disable-next-line no-restricted-properties
@@ -123,12 +123,9 @@ export async function runProgram(
   let printed = '';
   child.stderr?.on('data', (chunk: Buffer) => (printed += chunk.toString()));
   signal?.addEventListener('abort', () => child.kill());
-  try {
-    const [code, killedBy] = (await once(child, 'close')) as [number | null, string | null];
-    return code === 0 ? null : findFailure(printed) || `${name} ended with ${killedBy ?? code}`;
-  } catch (error) {
-    return (error as Error).message;
-  }
+  const [code, killedBy] = (await once(child, 'close')) as [number | null, string | null];
+  if (code === 0) return;
+  throw new Error(findFailure(printed) || `${name} ended with ${killedBy ?? code}`);
 }
 
 /** Returns the line of a program's output that reports a failure, or ''. */

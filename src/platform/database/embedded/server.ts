@@ -23,11 +23,6 @@ const SETTINGS = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  max_connections: 100,
-  shared_buffers: '64MB',
-  // Each saves a process that is not needed here.
-  io_method: 'sync',
-  max_logical_replication_workers: 0,
   // Logs starts, stops and crashes, but no failed statements.
   log_min_messages: 'log',
   log_checkpoints: 'off',
@@ -69,21 +64,29 @@ export class Server {
     };
   }
 
-  /** Starts the server if nobody listens. Resolves with null, or with the failure. */
-  async start(): Promise<string | null> {
+  /** Starts the server. @throws Error with the reason in its log if it does not start */
+  async start(): Promise<void> {
     const logged = fs.statSync(this.log, { throwIfNoEntry: false })?.size ?? 0;
     const options = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
-    // Waits a minute at most. A server that takes longer is found by the next start.
-    const failure = await this.control('start', '-w', '-l', LOG_NAME, '-o', options.join(' '));
-    if (failure === null || !fs.existsSync(this.log)) return failure;
-    return findFailure(fs.readFileSync(this.log).toString('utf8', logged)) || failure;
+    try {
+      // Waits a minute at most. A server that takes longer is found by the next start.
+      await this.control('start', '-w', '-l', LOG_NAME, '-o', options.join(' '));
+    } catch (error) {
+      const log = fs.existsSync(this.log) ? fs.readFileSync(this.log).toString('utf8', logged) : '';
+      const failure = findFailure(log) || (error as Error).message;
+      throw new Error(`PostgreSQL did not start (${failure}; log: ${this.log})`, { cause: error });
+    }
   }
 
   /** Ends all connections and stops the server. One that takes longer still stops by itself. */
   async stop(): Promise<void> {
     const running = this.lockedBy();
-    // With -w, pg_ctl would also wait for a server that another process starts in the meantime.
-    if ((await this.control('stop', '-m', 'fast', '-W')) !== null) return;
+    try {
+      // With -w, pg_ctl would also wait for a server that another process starts in the meantime.
+      await this.control('stop', '-m', 'fast', '-W');
+    } catch {
+      return;
+    }
     const limitMs = performance.now() + STOP_LIMIT_MS;
     while (this.lockedBy() === running && performance.now() < limitMs) await sleep(POLL_MS);
   }
@@ -97,7 +100,7 @@ export class Server {
     }
   }
 
-  private control(...args: string[]): Promise<string | null> {
+  private control(...args: string[]): Promise<void> {
     const all = [...args, '-s', '-D', WORKING_FOLDER];
     return runProgram(this.programs, 'pg_ctl', all, this.cluster);
   }
