@@ -25,8 +25,7 @@ export async function databaseExists({ connection, dataDir }: DatabaseSettings):
  * Returns the database of DATABASE_URL, or starts the embedded one in `dataDir`.
  *
  * @param signal ends the start of the embedded one
- * @throws EmbeddedDatabaseError with a message of one line that says what to do; the reason of the
- *   signal
+ * @throws StartError with a message of one line that says what to do; the reason of the signal
  */
 export async function locateDatabase(
   { connection, dataDir }: DatabaseSettings,

@@ -8,7 +8,7 @@ const [dist = '', dataDir, use] = process.argv.slice(2);
 const load = (/** @type {string} */ name) =>
   import(pathToFileURL(join(dist, 'platform/database/embedded', name)).href);
 const { openEmbeddedDatabase } = await load('embedded-postgres.js');
-const { EmbeddedDatabaseError } = await load('embedded-database-error.js');
+const { StartError } = await load('../../errors/start-error.js');
 const print = (/** @type {object} */ message) => console.log(JSON.stringify(message));
 try {
   console.error = () => print({ waiting: true });
@@ -20,6 +20,6 @@ try {
   print({ connection: database.connection });
 } catch (error) {
   const { message } = /** @type {Error} */ (error);
-  print({ error: message, expected: error instanceof EmbeddedDatabaseError });
+  print({ error: message, expected: error instanceof StartError });
   process.exitCode = 1;
 }

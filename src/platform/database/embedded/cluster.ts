@@ -22,13 +22,9 @@ export const clusterIn = (dataDir: string): string => join(dataDir, 'postgres');
 /** Returns the path of the superuser's password: on Windows, and of earlier releases' clusters. */
 export const passwordFileIn = (dataDir: string): string => join(dataDir, 'postgres.password');
 
-/** Whether the folder holds a database. True if this process may not read it. */
+/** Whether the folder holds a database. @throws Error if this process may not know it */
 export function hasCluster(dataDir: string): boolean {
-  try {
-    return fs.readdirSync(clusterIn(dataDir)).length > 0;
-  } catch (error) {
-    return !['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
-  }
+  return fs.statSync(clusterIn(dataDir), { throwIfNoEntry: false }) !== undefined;
 }
 
 /**
@@ -63,8 +59,7 @@ export async function ensureCluster(dataDir: string, signal?: AbortSignal): Prom
  */
 function serverUser(dataDir: string): ServerUser | null {
   if (process.getuid?.() !== 0 || process.platform !== 'linux') return null;
-  if (!hasCluster(dataDir)) return NOBODY;
-  const { uid, gid } = fs.statSync(clusterIn(dataDir));
+  const { uid, gid } = fs.statSync(clusterIn(dataDir), { throwIfNoEntry: false }) ?? NOBODY;
   return { uid, gid };
 }
 

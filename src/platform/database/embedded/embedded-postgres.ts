@@ -2,8 +2,8 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { ensureCluster } from './cluster.js';
-import { EmbeddedDatabaseError } from './embedded-database-error.js';
 import { Server } from './server.js';
+import { StartError } from '../../errors/start-error.js';
 import { PRODUCT } from '../../../product.js';
 
 /** The advisory lock of the server's owner: the number of earlier releases. */
@@ -32,7 +32,7 @@ export type EmbeddedUse = 'service' | 'command';
  *
  * @param dataDir created if missing. A relative path starts at the working directory
  * @param signal ends the start
- * @throws EmbeddedDatabaseError, or the reason of `signal`
+ * @throws StartError with one line that ends with what to do, or the reason of `signal`
  */
 export async function openEmbeddedDatabase(
   dataDir: string,
@@ -51,13 +51,12 @@ export async function openEmbeddedDatabase(
   } catch (error) {
     await database?.close();
     signal?.throwIfAborted();
-    if (error instanceof EmbeddedDatabaseError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new EmbeddedDatabaseError(
-      `the embedded database in ${dataDir} cannot be used: ${message}`,
-      code === 'EACCES' ? 'run this as the user who owns the folder' : 'choose another DATA_DIR',
-      { cause: error },
-    );
+    const remedy =
+      code === 'EACCES' ? 'run this as the user who owns the folder' : 'choose another DATA_DIR';
+    const problem = `the embedded database in ${dataDir} cannot be used: ${message}: ${remedy}`;
+    const text = error instanceof StartError ? message : problem.replace(/\s+/g, ' ');
+    throw new StartError(`${text}, or set DATABASE_URL=postgres://…`, { cause: error });
   }
 }
 
@@ -111,9 +110,9 @@ export class EmbeddedDatabase {
         isWaiting = true;
         startedAtMs = performance.now();
       } else if (elapsedMs > PREDECESSOR_LIMIT_MS) {
-        throw new EmbeddedDatabaseError(
-          `another ${obstacle.replace(/\d+/, '(process $&)')} already runs on ${this.dataDir}`,
-          'stop it, give this one a DATA_DIR of its own',
+        const owner = obstacle.replace(/\d+/, '(process $&)');
+        throw new StartError(
+          `another ${owner} already runs on ${this.dataDir}: stop it, give this one a DATA_DIR of its own`,
         );
       }
       await sleep(POLL_MS, undefined, { signal });
@@ -153,10 +152,7 @@ export class EmbeddedDatabase {
     session.once('end', () => {
       // A command reports the failure of its own statement.
       if (this.session !== session || use === 'command') return;
-      throw new EmbeddedDatabaseError(
-        'the embedded PostgreSQL has ended',
-        'start the service again',
-      );
+      throw new StartError('the embedded PostgreSQL has ended: start the service again');
     });
     await session.connect();
     try {

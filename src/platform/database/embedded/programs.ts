@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import * as fs from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { EmbeddedDatabaseError } from './embedded-database-error.js';
+import { StartError } from '../../errors/start-error.js';
 import { PRODUCT } from '../../../product.js';
 
 /** Where root keeps a copy. Every user may read this folder. Only root writes to it. */
@@ -36,7 +36,7 @@ export interface Programs {
  * Returns the programs of this platform's npm package. Another user may not be allowed to enter the
  * checkout (`/root`). PostgreSQL resolves its own path, so this user gets a copy (61 MB).
  *
- * @throws EmbeddedDatabaseError if the package is not installed
+ * @throws StartError if the package is not installed
  */
 export function findPrograms(user: ServerUser | null): Programs {
   const packageFolder = findPackage();
@@ -51,14 +51,13 @@ export function findPrograms(user: ServerUser | null): Programs {
 }
 
 function copyPrograms(native: string, folder: string): void {
-  fs.mkdirSync(dirname(folder), { recursive: true });
-  const created = fs.mkdtempSync(`${folder}.new-`);
+  const created = `${folder}.new-${process.pid}`;
   try {
     fs.cpSync(native, created, { recursive: true, verbatimSymlinks: true });
     execFileSync('chmod', ['-R', 'u=rwX,go=rX', created]);
     fs.renameSync(created, folder);
   } catch (error) {
-    fs.rmSync(created, { recursive: true });
+    fs.rmSync(created, { recursive: true, force: true });
     // Another process may have created it in the meantime.
     if (!fs.existsSync(folder)) throw error;
   }
@@ -70,9 +69,8 @@ function findPackage(): string {
   try {
     return join(dirname(fileURLToPath(import.meta.resolve(name))), '..');
   } catch {
-    throw new EmbeddedDatabaseError(
-      `the embedded PostgreSQL (${name}) is not installed`,
-      'install without --omit=optional, on Linux or macOS (x64, arm64) or Windows (x64)',
+    throw new StartError(
+      `the embedded PostgreSQL (${name}) is not installed: install without --omit=optional, on Linux or macOS (x64, arm64) or Windows (x64)`,
     );
   }
 }

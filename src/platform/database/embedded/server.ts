@@ -9,7 +9,6 @@ const isWindows = process.platform === 'win32';
 
 /** A part of the socket's file name. Nothing listens on the network. */
 const SOCKET_PORT = 5432;
-const SOCKET_NAME = `.s.PGSQL.${SOCKET_PORT}`;
 /** The length of sockaddr_un.sun_path without the final NUL. */
 const MAX_SOCKET_PATH_BYTES = 107;
 
@@ -41,7 +40,7 @@ const SETTINGS = {
 /** The PostgreSQL server of a cluster. It outlives the process that starts it. */
 export class Server {
   private readonly cluster = clusterIn(this.dataDir);
-  readonly log = join(this.cluster, LOG_NAME);
+  private readonly log = join(this.cluster, LOG_NAME);
   private readonly lock = join(this.cluster, 'postmaster.pid');
   private readonly socketFolder = openable(this.cluster);
 
@@ -108,8 +107,7 @@ export class Server {
 
 /** Linux reaches a socket with a path that is too long through the open folder. */
 function openable(folder: string): string {
-  const isLong = Buffer.byteLength(join(folder, SOCKET_NAME)) > MAX_SOCKET_PATH_BYTES;
-  return isLong && process.platform === 'linux'
-    ? `/proc/self/fd/${fs.openSync(folder, 'r')}`
-    : folder;
+  const length = Buffer.byteLength(`${folder}/.s.PGSQL.${SOCKET_PORT}`);
+  if (length <= MAX_SOCKET_PATH_BYTES || process.platform !== 'linux') return folder;
+  return `/proc/self/fd/${fs.openSync(folder, 'r')}`;
 }
