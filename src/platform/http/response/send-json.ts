@@ -16,11 +16,8 @@ export function sendBody(request: Request, response: Response, body: string | Ui
     return end(response, body);
   }
   const link = String(response.getHeader('link') ?? '');
-  // Encoded once for the tag, the length and the socket.
   const representation =
-    typeof body === 'string'
-      ? Buffer.from(`${link}\n${body}`)
-      : Buffer.concat([Buffer.from(`${link}\n`), body]);
+    typeof body === 'string' ? `${link}\n${body}` : Buffer.concat([Buffer.from(`${link}\n`), body]);
   // A strong entity tag (RFC 9110, section 8.8.3).
   const tag = `"${hash('sha1', representation, 'base64url')}"`;
   response.setHeader('ETag', tag);
@@ -28,7 +25,7 @@ export function sendBody(request: Request, response: Response, body: string | Ui
   if (matches(request.headers['if-none-match'], tag)) {
     response.statusCode = 304;
     response.end();
-  } else end(response, representation.subarray(Buffer.byteLength(link) + 1));
+  } else end(response, body);
 }
 
 /** Sends a response without a body: 204, or the status that the handler has set. */
