@@ -138,6 +138,17 @@ export default defineConfig(
           selector: 'VariableDeclarator[init.name="process"] Property[key.name="env"]',
           message: ENVIRONMENT_MESSAGE,
         },
+        {
+          selector:
+            'PropertyDefinition:has(Decorator Literal[value=/^(bigint|int8)$/]):not(:has(Property[key.name="transformer"])):has(TSTypeAnnotation :matches(TSStringKeyword, TSNumberKeyword))',
+          message: 'An int8 column is a bigint. Declare the property as bigint.',
+        },
+        {
+          selector:
+            'CallExpression[callee.name="PrimaryGeneratedColumn"]:has(Literal[value=/^(bigint|int8)$/]):not(:has(Literal[value="identity"]))',
+          message:
+            "save() returns this id as text. Use @PrimaryGeneratedColumn('identity', { type: 'bigint' }).",
+        },
       ],
     },
   },

@@ -39,10 +39,7 @@ export class Demo implements OnApplicationBootstrap {
       // Written before the commit. If the start is interrupted here, the next one replaces it.
       await writeKeyFile(keyFile, key);
     });
-    const key = await readFile(keyFile, 'utf8').then(
-      (text) => text.trim(),
-      () => '',
-    );
+    const key = (await readFile(keyFile, 'utf8').catch(() => '')).trim();
     const hash = Buffer.from(hashKey(key), 'hex');
     const record = await this.manager.findOneBy(ApiKey, { hash });
     if (record && /active|rotated/.test(record.status)) this.demoKey.offer(key, '/v1/pets');

@@ -7,7 +7,6 @@ import { dataSourceOptions } from './data-source-options.js';
 import { DatabaseLocation } from './database-location.js';
 import { DatabaseProbe } from './pools/database-probe.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
-import { EntityCheck } from './schema/entity-check.js';
 import { CLIENT_TIMEOUT_MARGIN_MS } from './pools/client-config.js';
 import { StoreDataSource } from './store-data-source.js';
 
@@ -19,7 +18,6 @@ export class DatabaseModule {
     const providers = [
       { provide: DatabaseLocation, useValue: location },
       { provide: BoundedPool, inject: [DataSource, DatabaseProbe], useFactory: openPool },
-      EntityCheck,
       DatabaseProbe,
       PipelinedStatements,
     ];
