@@ -14,9 +14,8 @@ export class KeyMaker {
 
   /** Returns a new API key: the prefix, 30 random base62 characters, and their proof. */
   create(): string {
-    let key = PREFIX;
-    for (let index = 0; index < RANDOM_LENGTH; index++)
-      key += ALPHABET.charAt(randomInt(ALPHABET.length));
+    const digit = () => ALPHABET.charAt(randomInt(ALPHABET.length));
+    const key = PREFIX + Array.from({ length: RANDOM_LENGTH }, digit).join('');
     return key + this.proofOf(key);
   }
 

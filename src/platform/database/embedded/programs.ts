@@ -19,10 +19,7 @@ const ENVIRONMENT =
  */
 export const WORKING_FOLDER = process.platform === 'linux' ? '/proc/self/cwd' : '.';
 
-export interface ServerUser {
-  readonly uid: number;
-  readonly gid: number;
-}
+export type ServerUser = Pick<fs.Stats, 'uid' | 'gid'>;
 
 /** PostgreSQL's programs, and who runs them. */
 export interface Programs {

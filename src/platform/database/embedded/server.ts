@@ -25,16 +25,17 @@ const SETTINGS = {
   // Logs starts, stops and crashes, but no failed statements.
   log_min_messages: 'log',
   log_checkpoints: 'off',
-  ...(isWindows && { listen_addresses: '127.0.0.1', port: randomInt(20_000, 49_152) }),
-  ...(!isWindows && {
-    listen_addresses: '',
-    port: SOCKET_PORT,
-    // The folder of the cluster, whatever its path is.
-    unix_socket_directories: '.',
-    unix_socket_permissions: '0600',
-    // A container may have a small /dev/shm.
-    dynamic_shared_memory_type: 'mmap',
-  }),
+  ...(isWindows
+    ? { listen_addresses: '127.0.0.1', port: randomInt(20_000, 49_152) }
+    : {
+        listen_addresses: '',
+        port: SOCKET_PORT,
+        // The folder of the cluster, whatever its path is.
+        unix_socket_directories: '.',
+        unix_socket_permissions: '0600',
+        // A container may have a small /dev/shm.
+        dynamic_shared_memory_type: 'mmap',
+      }),
 };
 
 /** The PostgreSQL server of a cluster. It outlives the process that starts it. */
