@@ -31,11 +31,12 @@ export async function migrate(
   return withSession(location, settings, async (session) => {
     if ((await migrationStatus(session)).pending.length === 0) return [];
     await lock(session);
-    const { pending } = await migrationStatus(session);
+    const { pending } = await migrationStatus(session.dataSource.manager);
     let executed: string[];
     try {
       await session.dataSource.runMigrations({ transaction: 'each' });
     } finally {
+      // After a failure, TypeORM keeps its own connection.
       const after = await migrationStatus(session);
       executed = pending.filter((name) => after.executed.includes(name));
       if (executed.length > 0) await record(session, executed);
