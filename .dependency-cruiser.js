@@ -74,14 +74,11 @@ export default {
     rule('feature-repository', `${FEATURE}.+\\.(?:repository|entity)\\.ts$`, [
       '\\.(?:service|module)\\.ts$',
     ]),
-    {
-      ...{ name: 'only-repositories-query', severity: 'error' },
-      from: { path: `${FEATURE}.+\\.(?:controller|service)\\.ts$` },
-      to: {
-        path: '^node_modules/(?:typeorm|pg|@nestjs/typeorm)/',
-        dependencyTypesNot: ['type-only'],
-      },
-    },
+    rule(
+      'no-queries-in-controllers',
+      `${FEATURE}.+\\.controller\\.ts$`,
+      '^node_modules/(?:typeorm|pg|@nestjs/typeorm)/',
+    ),
     // The files directly in src and in src/platform put the folders together.
     rule(
       'nothing-imports-the-top',

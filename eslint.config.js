@@ -149,6 +149,21 @@ export default defineConfig(
           message:
             "save() returns this id as text. Use @PrimaryGeneratedColumn('identity', { type: 'bigint' }).",
         },
+        {
+          selector:
+            'PropertyDefinition:has(Decorator Literal[value="date"]):has(TSTypeReference[typeName.name="Date"])',
+          message: 'A date column is text. Declare the property as string.',
+        },
+        {
+          selector:
+            'Identifier:has(Decorator CallExpression[callee.name=/^(Body|Query)$/][arguments.length=0]) > TSTypeAnnotation > :matches(TSArrayType, TSTypeLiteral, TSTypeReference[typeName.name=/^(Array|Omit|Partial|Pick|Record)$/])',
+          message: 'Nothing validates a value of this type. Use a DTO class.',
+        },
+        {
+          selector:
+            'Identifier:has(Decorator CallExpression[callee.name=/^(Param|Query)$/][arguments.length=1]) > TSTypeAnnotation > TSBigIntKeyword',
+          message: 'The value is text. Add a pipe, such as new Int64Pipe(…).',
+        },
       ],
     },
   },

@@ -9,7 +9,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '..');
-const SOURCE = join(ROOT, 'src');
+export const SOURCE = join(ROOT, 'src');
 const ENTRY = join(ROOT, 'dist', 'main.js');
 /** Contains the fingerprint of the sources of the last successful build. */
 export const MARKER = join(ROOT, 'dist', '.built-from');

@@ -1,5 +1,5 @@
 // @ts-check
-// Compiles src/ to dist/.
+// Compiles src/ to dist/, and copies its other files, such as templates.
 import {
   existsSync,
   mkdirSync,
@@ -12,7 +12,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
-import { fingerprint, MARKER, markStale, ROOT } from './build-if-stale.mjs';
+import { fingerprint, MARKER, markStale, ROOT, SOURCE } from './build-if-stale.mjs';
 
 const OUTPUT = join(ROOT, 'dist');
 export const CONFIG_FILE = join(ROOT, 'tsconfig.build.json');
@@ -32,9 +32,9 @@ function compile() {
   const program = ts.createProgram(fileNames, options);
   if (report([...errors, ...ts.getPreEmitDiagnostics(program)])) return false;
 
-  /** @type {Map<string, string>} */
-  const files = new Map();
-  program.emit(undefined, (path, text) => files.set(resolve(path), text));
+  /** @type {Map<string, Buffer>} */
+  const files = new Map(assets());
+  program.emit(undefined, (path, text) => files.set(resolve(path), Buffer.from(text)));
   markStale();
   files.forEach(writeIfDifferent);
   for (const name of readdirSync(OUTPUT, { recursive: true, encoding: 'utf8' })) {
@@ -45,15 +45,23 @@ function compile() {
   return true;
 }
 
+/** @returns {[path: string, content: Buffer][]} the files of src that are no TypeScript, by their path in dist */
+function assets() {
+  const names = readdirSync(SOURCE, { recursive: true, encoding: 'utf8' });
+  return names
+    .filter((name) => !name.endsWith('.ts') && statSync(join(SOURCE, name)).isFile())
+    .map((name) => [join(OUTPUT, name), readFileSync(join(SOURCE, name))]);
+}
+
 /**
  * Keeps a file that is up to date, so that a second build of the same sources does not disturb a
  * process that already uses the first one.
  *
- * @param {string} content
+ * @param {Buffer} content
  * @param {string} path
  */
 function writeIfDifferent(content, path) {
-  if (existsSync(path) && readFileSync(path, 'utf8') === content) return;
+  if (existsSync(path) && readFileSync(path).equals(content)) return;
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);
 }
@@ -76,6 +84,7 @@ export function watchSources(onCompiled) {
   host.afterProgramCreate = (builder) => {
     if (report([...builder.getSyntacticDiagnostics(), ...builder.getSemanticDiagnostics()])) return;
     builder.emit();
+    for (const [path, content] of assets()) writeIfDifferent(content, path);
     onCompiled();
   };
   const watch = ts.createWatchProgram(host);

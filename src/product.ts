@@ -16,7 +16,7 @@ export const PRODUCT = {
   keyPrefix: 'aas_',
   /** In the header `WWW-Authenticate`. */
   realm: 'pets',
-  /** The command for operators, as the image has it. scripts/pets/package.json has it in `bin`. */
+  /** The command for operators, as the image has it. package.json has it in `bin`. */
   command: 'pets',
   /** The embedded database and its user, and the name of connections in pg_stat_activity. */
   database: 'pets',

@@ -1,9 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
 import { Events } from '#platform';
-import { Pet } from '../pets/pet.entity.js';
-import { petNotFound } from '../pets/pets.errors.js';
+import { PetsService } from '../pets/pets.service.js';
 import { ORDER_CREATED, type OrderCreated } from './order-created.js';
 import type { PublicOrder } from './order.entity.js';
 import { petSold } from './orders.errors.js';
@@ -14,7 +11,7 @@ import { OrdersRepository } from './orders.repository.js';
 export class SalesService {
   constructor(
     private readonly orders: OrdersRepository,
-    @InjectRepository(Pet) private readonly pets: Repository<Pet>,
+    private readonly pets: PetsService,
     private readonly events: Events,
   ) {}
 
@@ -25,7 +22,8 @@ export class SalesService {
    */
   async sell(petId: bigint, ownerId: bigint): Promise<PublicOrder> {
     if (!(await this.orders.markSold(petId))) {
-      throw (await this.pets.existsBy({ id: petId })) ? petSold() : petNotFound();
+      await this.pets.get(petId);
+      throw petSold();
     }
     const order = await this.orders.insert(petId, ownerId);
     const event: OrderCreated = { orderId: order.id.toString() };

@@ -10,5 +10,6 @@ import { PetsService } from './pets.service.js';
   imports: [TypeOrmModule.forFeature([Pet]), IdempotencyModule],
   controllers: [PetsController],
   providers: [PetsService, PetsRepository],
+  exports: [PetsService],
 })
 export class PetsModule {}

@@ -119,14 +119,18 @@ class Copy {
 }
 
 test(
-  'a resource that the Nest CLI generates needs no edit',
+  'a resource that the Nest CLI generates, and copies of the examples, need no edit',
   async () => {
     const copy = Copy.ofFiles();
     copy.run('npx', 'nest', 'generate', 'resource', 'toys', '--type', 'rest', '--crud');
     copy.run('npx', 'prettier', '--check', 'src', 'nest-cli.json');
     copy.run('npx', 'eslint', 'src/toys', 'src/app.module.ts');
+    for (const example of ['categories', 'orders'])
+      cpSync(join(ROOT, 'examples', example), copy.path(`src/${example}`), { recursive: true });
     copy.run('npm', 'run', '--silent', 'deps');
+    copy.write('src/toys/greeting.txt', 'Hello');
     copy.run('npm', 'run', '--silent', 'build');
+    expect(readFileSync(copy.path('dist/toys/greeting.txt'), 'utf8')).toBe('Hello');
     const { service, key } = await copy.start();
     const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' };
     const toys = `${service.url}/v1/toys`;
