@@ -1,6 +1,54 @@
-import { Module } from '@nestjs/common';
-import { Demo } from './demo.js';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Module, type OnApplicationBootstrap } from '@nestjs/common';
+import { EntityManager } from 'typeorm';
+import { KeyAdministration } from '../platform/access/administration/key-administration.js';
+import { ApiKey } from '../platform/access/api-key.entity.js';
+import { hashKey } from '../platform/access/key-format.js';
+import { Owner } from '../platform/access/owner.entity.js';
+import { Settings } from '../platform/config/settings.js';
+import { DatabaseLocation } from '../platform/database/database-location.js';
+import { DemoKey } from '../platform/http/openapi/demo-key.js';
+import { addDemoAnimals } from './demo.repository.js';
 
-/** The demo data of a service with the embedded database. */
-@Module({ providers: [Demo] })
-export class DemoModule {}
+const DEMO_OWNER = 'demo';
+const PLAN = { plan: 'business', limitPerMinute: null, limitPerDay: null } as const;
+
+/**
+ * Adds the demo data of the embedded database once: a few animals, and an owner with an API key.
+ * What an operator removed is not restored. An API key that is valid becomes the demo API key.
+ */
+@Module({})
+export class DemoModule implements OnApplicationBootstrap {
+  constructor(
+    private readonly manager: EntityManager,
+    private readonly location: DatabaseLocation,
+    private readonly settings: Settings,
+    private readonly demoKey: DemoKey,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    if (!this.location.embedded) return;
+    const keyFile = join(this.settings.database.dataDir, 'demo-key');
+    await this.manager.transaction(async (transaction) => {
+      if (!(await addDemoAnimals(transaction))) return;
+      // An operator may have created an owner of this name, with another plan.
+      const exists = await transaction.existsBy(Owner, { name: DEMO_OWNER });
+      const keys = new KeyAdministration(transaction);
+      const { key } = await keys.issue(DEMO_OWNER, exists ? undefined : PLAN);
+      // Written before the commit. If the start is interrupted here, the next one replaces it.
+      await writeKeyFile(keyFile, key);
+    });
+    const key = (await readFile(keyFile, 'utf8').catch(() => '')).trim();
+    const hash = Buffer.from(hashKey(key), 'hex');
+    const record = await this.manager.findOneBy(ApiKey, { hash });
+    if (record && /active|rotated/.test(record.status)) this.demoKey.offer(key, '/v1/pets');
+  }
+}
+
+/** Only the user who runs the service can read the file. It is on the disk when this resolves. */
+async function writeKeyFile(path: string, key: string): Promise<void> {
+  await rm(path, { force: true });
+  // 'wx' creates the file: an existing file or link could belong to another user.
+  await writeFile(path, `${key}\n`, { mode: 0o600, flag: 'wx', flush: true });
+}

@@ -35,11 +35,11 @@ export { PageCursor } from './http/paging/page-cursor.js';
 // --- The interface description, in addition to the decorators of `@nestjs/swagger` ------------------
 
 /** The errors that an operation itself sends: `@ApiErrors(TOY_NOT_FOUND, { conflict: 'Sold.' })`. */
-export { ApiErrors } from './http/openapi/decorators/api-errors.decorator.js';
+export { ApiErrors } from './http/openapi/api.decorators.js';
 /** A response with a page: `@ApiPage(Toy, 'A page of toys.')`. */
-export { ApiPage } from './http/openapi/decorators/api-page.decorator.js';
+export { ApiPage } from './http/openapi/api.decorators.js';
 /** The schema of an int64: `@ApiProperty({ ...INT64, description: '…' })`. */
-export { INT64 } from './http/openapi/decorators/api-page.decorator.js';
+export { INT64 } from './http/openapi/api.decorators.js';
 /** An operation with a date from which the response is 410. */
 export { Deprecated } from './http/routing/deprecation.js';
 
@@ -66,7 +66,7 @@ export { PipelinedStatements } from './database/pipelining/pipelined-statements.
 /** Executes a request once, however often it is sent with the same key. */
 export { Idempotency } from './idempotency/idempotency.js';
 /** The `Idempotency-Key` of a request: `add(@IdempotencyKey() key?: string)`. */
-export { IdempotencyKey } from './idempotency/idempotency-key.decorator.js';
+export { IdempotencyKey } from './idempotency/idempotency-key.js';
 /** The module of `Idempotency`. */
 export { IdempotencyModule } from './idempotency/idempotency.module.js';
 /** Publishes events that are committed with a change and delivered afterwards. */

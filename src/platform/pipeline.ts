@@ -11,7 +11,7 @@ import { Connections, type ResponseObserver } from './http/server/connections.js
 import { HttpAdapter } from './http/server/http-adapter.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
 import { DtoValidationPipe } from './http/validation/dto-validation.pipe.js';
-import { IdempotencyKeyGuard } from './idempotency/idempotency-key.guard.js';
+import { IdempotencyKeyGuard } from './idempotency/idempotency-key.js';
 import { Overload } from './overload.js';
 import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 

@@ -22,8 +22,8 @@ import {
 import { IsString } from 'class-validator';
 import { Public } from '#dist/platform/access/public.decorator.js';
 import { ServiceError } from '#dist/platform/errors/service-error.js';
-import { ApiErrors } from '#dist/platform/http/openapi/decorators/api-errors.decorator.js';
-import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.decorator.js';
+import { ApiErrors } from '#dist/platform/http/openapi/api.decorators.js';
+import { IdempotencyKey } from '#dist/platform/idempotency/idempotency-key.js';
 
 const TOY = { schema: { type: 'object' as const }, example: { toyId: 1 } };
 

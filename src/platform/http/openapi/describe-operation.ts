@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { OperationObject, ParameterObject, ResponseObject } from '@nestjs/swagger';
 import { codeOfStatus } from '../../errors/catalogue.js';
 import { headersOn, REQUEST_HEADERS } from '../request/headers.js';
-import { errorExample } from './decorators/api-errors.decorator.js';
+import { errorExample } from './api.decorators.js';
 
 type ErrorExample = ReturnType<typeof errorExample>;
 

@@ -12,7 +12,7 @@ import { Clock } from '../../config/clock.js';
 import { Settings } from '../../config/settings.js';
 import { SERVICE_CODES } from '../../errors/catalogue.js';
 import { HEADER_COMPONENTS, REQUEST_HEADERS } from '../request/headers.js';
-import { errorExample } from './decorators/api-errors.decorator.js';
+import { errorExample } from './api.decorators.js';
 import { describeOperation, errorResponse } from './describe-operation.js';
 import { SERVICE_DESCRIPTION } from './service-description.js';
 import { PRODUCT } from '../../../product.js';

@@ -7,12 +7,6 @@ import type { NextFunction, Request, Response } from '../request/request.js';
 import { ignoreInput, watchParser } from './ignored-input.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
-interface Connection {
-  readonly socket: Socket;
-  /** The response to the request in progress, until it is completely sent. */
-  response: Response | undefined;
-}
-
 /** Is informed about each request that was processed. */
 export interface ResponseObserver {
   onClose(request: Request, response: Response): void;
@@ -27,9 +21,10 @@ const CHECK_INTERVAL_MS = 500;
  */
 @Injectable()
 export class Connections implements NestMiddleware, OnModuleInit {
-  private readonly bySocket = new Map<Socket, Connection>();
+  /** The open connections, with the response to the request in progress until it is completely sent. */
+  private readonly responses = new Map<Socket, Response | undefined>();
   /** Connections without a request in progress, longest idle first. */
-  private readonly idle = new Set<Connection>();
+  private readonly idle = new Set<Socket>();
   /** Called when the response to a request is sent or its connection has closed. Set by `createApp`. */
   observers: readonly ResponseObserver[] = [];
 
@@ -47,7 +42,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
   ) {}
 
   get size(): number {
-    return this.bySocket.size;
+    return this.responses.size;
   }
 
   /** Observes the connections of the server until it closes. */
@@ -73,50 +68,48 @@ export class Connections implements NestMiddleware, OnModuleInit {
    */
   use(request: Request, response: Response, next: NextFunction): void {
     const { socket } = request;
-    const connection = this.bySocket.get(socket);
     // The connection is closed, or closes after the previous response.
-    if (!connection || !socket.writable) return;
-    if (connection.response) {
+    if (!this.responses.has(socket) || !socket.writable) return;
+    const inProgress = this.responses.get(socket);
+    if (inProgress) {
       this.closed.pipelined_requests++;
       ignoreInput(request);
-      return lingerAfterResponse(connection.response);
+      return lingerAfterResponse(inProgress);
     }
-    connection.response = response;
-    this.idle.delete(connection);
+    this.responses.set(socket, response);
+    this.idle.delete(socket);
     response.on('close', () => this.end(response));
     next();
   }
 
   /** Returns the request in progress of a connection. */
   requestOf(socket: Socket): Request | undefined {
-    return this.bySocket.get(socket)?.response?.req;
+    return this.responses.get(socket)?.req;
   }
 
   /** Closes the connections on which no byte has arrived yet. */
   closeUnused(): void {
-    for (const { socket } of this.idle) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of this.idle) if (socket.bytesRead === 0) socket.destroy();
   }
 
   closeAll(): void {
-    for (const socket of this.bySocket.keys()) socket.destroy();
+    for (const socket of this.responses.keys()) socket.destroy();
   }
 
   private end(response: Response): void {
     const { req: request } = response;
-    const connection = this.bySocket.get(request.socket);
-    if (connection) {
-      connection.response = undefined;
-      this.idle.add(connection);
+    if (this.responses.has(request.socket)) {
+      this.responses.set(request.socket, undefined);
+      this.idle.add(request.socket);
     }
     for (const observer of this.observers) observer.onClose(request, response);
   }
 
   private add(socket: Socket): void {
     if (!this.makeRoom()) return void socket.destroy();
-    const connection: Connection = { socket, response: undefined };
-    this.bySocket.set(socket, connection);
-    this.idle.add(connection);
-    socket.once('close', () => this.remove(connection));
+    this.responses.set(socket, undefined);
+    this.idle.add(socket);
+    socket.once('close', () => this.remove(socket));
   }
 
   /** Returns whether there is room for a connection, after closing another one if necessary. */
@@ -127,26 +120,26 @@ export class Connections implements NestMiddleware, OnModuleInit {
     const closable = longestIdle ?? this.findWaiting();
     if (!closable) return false;
     this.remove(closable);
-    closable.socket.destroy();
+    closable.destroy();
     return true;
   }
 
-  private findWaiting(): Connection | undefined {
-    for (const connection of this.bySocket.values()) {
-      if (connection.response && waitsForClient(connection.response)) return connection;
+  private findWaiting(): Socket | undefined {
+    for (const [socket, response] of this.responses) {
+      if (response && waitsForClient(response)) return socket;
     }
     return undefined;
   }
 
-  private remove(connection: Connection): void {
-    this.bySocket.delete(connection.socket);
-    this.idle.delete(connection);
+  private remove(socket: Socket): void {
+    this.responses.delete(socket);
+    this.idle.delete(socket);
   }
 
   /** Keeps the newest connections whose responses are within the limit. Closes the others. */
   private boundUnsentBytes(): void {
     let total = 0;
-    for (const { socket, response } of [...this.bySocket.values()].reverse()) {
+    for (const [socket, response] of [...this.responses].reverse()) {
       // What this process buffers until the client reads it.
       const bytes = (response ?? socket).writableLength;
       total += bytes;

@@ -1,6 +1,7 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiResponse } from '@nestjs/swagger';
-import { ERRORS, type ErrorCode, type FeatureError } from '../../../errors/catalogue.js';
+import { applyDecorators, type Type } from '@nestjs/common';
+import { ApiOkResponse, ApiResponse } from '@nestjs/swagger';
+import { ERRORS, type ErrorCode, type FeatureError } from '../../errors/catalogue.js';
+import { headersOn } from '../request/headers.js';
 
 /**
  * Describes the errors that an operation itself sends: errors that the feature declares, or messages
@@ -26,4 +27,12 @@ export function ApiErrors(
 export function errorExample(code: string, message?: string) {
   const { status, when } = ERRORS[code as ErrorCode];
   return { code, message: message ?? when, status };
+}
+
+/** The schema of a 64-bit integer, for `@ApiProperty()` and `@ApiParam()`. */
+export const INT64 = { type: 'integer', format: 'int64', example: 1 } as const;
+
+/** Describes the response of an operation that returns a Page. */
+export function ApiPage(item: Type, description: string): MethodDecorator {
+  return ApiOkResponse({ type: [item], description, headers: headersOn('page') });
 }

@@ -1,8 +1,36 @@
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import {
+  applyDecorators,
+  type CanActivate,
+  createParamDecorator,
+  type ExecutionContext,
+  Injectable,
+  SetMetadata,
+} from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
 import { ServiceError } from '../errors/service-error.js';
+import { REQUEST_HEADERS } from '../http/request/headers.js';
 import { requestOf } from '../http/request/request-context.js';
 import { RouteMetadata } from '../http/request/route-metadata.js';
-import { ACCEPTS_KEY } from './idempotency-key.decorator.js';
+
+/** The metadata key of handlers with a parameter `@IdempotencyKey()`. */
+const ACCEPTS_KEY = 'accepts-idempotency-key';
+
+const accept = applyDecorators(
+  SetMetadata(ACCEPTS_KEY, true),
+  ApiHeader(REQUEST_HEADERS.idempotencyKey),
+);
+
+/**
+ * Passes the `Idempotency-Key` to a handler, undefined without the header, and describes the header
+ * in the interface description. With a key, the handler returns the result of `Idempotency.once`.
+ */
+export const IdempotencyKey = createParamDecorator(
+  (_data: unknown, context: ExecutionContext) => requestOf(context).idempotencyKey,
+  [
+    (controller, name = '') =>
+      accept(controller, name, Object.getOwnPropertyDescriptor(controller, name)),
+  ],
+);
 
 /** 1 to 255 visible ASCII characters. The first is not a double quote. */
 const BARE = /^[!#-~][!-~]{0,254}$/;
