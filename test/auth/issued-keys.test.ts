@@ -10,7 +10,7 @@ import { metric } from '../harness/service/metrics.js';
 import { startService } from '../harness/service/service.js';
 
 const LIMIT = 20;
-const QUERIES = 'pets_key_lookups_total{source="database"}';
+const QUERIES = 'key_lookups_total{source="database"}';
 /** Every lookup of an API key contains this text. */
 const LOOKUP = Buffer.from('WHERE key.hash =');
 
@@ -46,7 +46,7 @@ test.each<[string, () => string | Promise<string>]>([
   ['of another store', unknownKey],
   ['with a CRC-32, as earlier releases issued them', earlierKey],
   ['with a mistyped end', async () => replaceLast((await keyMakerOf(store.database)).create())],
-  ['that is malformed', () => 'aas_malformed'],
+  ['that is malformed', () => 'malformed'],
 ])('GET /v1/nothing › the same 401 for a key %s, without a query', async (_, create) => {
   const ask = newAddress();
   const malformed = await newAddress()('x');

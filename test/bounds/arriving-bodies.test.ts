@@ -27,16 +27,16 @@ const head = (key: string): string => requestHead('POST /v1/items', key, ...HEAD
 const park = (key: string): Promise<RawConnection> =>
   RawConnection.open(service, head(key) + PET + ' '.repeat(MAX_BYTES - PET.length - 1));
 
-afterEach(() => untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes === 0));
+afterEach(() => untilMetric(service, 'arriving_body_bytes', (bytes) => bytes === 0));
 
 test('POST /v1/items › 503 for the bodies that wait longest when the bound is reached, 201 for all others', async () => {
-  const rejected = 'pets_shed_total{bound="arriving_bodies"}';
+  const rejected = 'shed_total{bound="arriving_bodies"}';
   const before = await metric(service, rejected);
   const parked = [await park(keys[0]!)];
-  await untilMetric(service, 'pets_arriving_body_bytes', (bytes) => bytes >= MAX_BYTES);
+  await untilMetric(service, 'arriving_body_bytes', (bytes) => bytes >= MAX_BYTES);
   for (const key of keys.slice(1)) parked.push(await park(key));
   await untilMetric(service, rejected, (count) => count > before);
-  expect(await metric(service, 'pets_arriving_body_bytes')).toBeLessThanOrEqual(1_048_576);
+  expect(await metric(service, 'arriving_body_bytes')).toBeLessThanOrEqual(1_048_576);
   const { status, headers, text } = await parked[0]!.response();
   expect([status, headers['retry-after'], headers['connection']]).toEqual([503, '2', 'close']);
   expect(JSON.parse(text)).toMatchObject({ code: 'service_unavailable' });
@@ -54,7 +54,7 @@ test('POST /v1/items › requests without a byte of their body count 24 KB each'
   // 42 of them fit into 1 MiB.
   for (const connection of waiting.slice(0, 3))
     expect((await connection.response()).status).toBe(503);
-  expect(await metric(service, 'pets_arriving_body_bytes')).toBe(42 * 24 * 1_024);
+  expect(await metric(service, 'arriving_body_bytes')).toBe(42 * 24 * 1_024);
   for (const connection of waiting) connection.close();
 });
 

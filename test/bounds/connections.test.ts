@@ -45,7 +45,7 @@ test('MAX_CONNECTIONS › a new connection replaces the one that has been idle l
   // The oldest connection, which has just been served, has been idle for the shortest time.
   const served = await RawConnection.open(service);
   const first = await openMany(19, port);
-  await untilMetric(service, 'pets_connections', (value) => value === 20);
+  await untilMetric(service, 'connections', (value) => value === 20);
   const request = requestHead('GET /v1/items', key);
   expect((await served.write(request).response()).status).toBe(200);
   const second = await openMany(10, port);
@@ -54,8 +54,8 @@ test('MAX_CONNECTIONS › a new connection replaces the one that has been idle l
   expect((await served.write(request).response()).status).toBe(200);
   served.close();
   expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
-  expect(await metric(service, 'pets_connections')).toBeLessThanOrEqual(20);
-  expect(await metric(service, 'pets_shed_total{bound="connections"}')).toBeGreaterThanOrEqual(10);
+  expect(await metric(service, 'connections')).toBeLessThanOrEqual(20);
+  expect(await metric(service, 'shed_total{bound="connections"}')).toBeGreaterThanOrEqual(10);
 });
 
 test('MAX_CONNECTIONS › a connection with a request in progress stays, and a new one is closed', async () => {
@@ -71,7 +71,7 @@ test('MAX_CONNECTIONS › a connection with a request in progress stays, and a n
     Array.from({ length: 3 }, () => RawConnection.open(service, request)),
   );
   await lock.waitedFor();
-  await untilMetric(service, 'pets_requests_in_progress', (value) => value === 3);
+  await untilMetric(service, 'requests_in_progress', (value) => value === 3);
 
   const rejected = await RawConnection.open(service, request);
   await expect(rejected.response()).rejects.toThrow();

@@ -4,7 +4,7 @@ import { useStore } from '../harness/http/store.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
-const PIPELINED = 'pets_shed_total{bound="pipelined_requests"}';
+const PIPELINED = 'shed_total{bound="pipelined_requests"}';
 const HEADERS = ['Content-Type: application/json', `Content-Length: ${PET.length}`];
 
 const store = useStore();
@@ -65,7 +65,7 @@ test('POST /v1/items › one log line and one count for each processed request o
     Array.from({ length: 20 }, () => open(createFrank().repeat(10))),
   );
   for (const { socket } of connections) socket.resetAndDestroy();
-  await untilMetric(store.service, 'pets_connections', (value) => value === 0);
+  await untilMetric(store.service, 'connections', (value) => value === 0);
   // A connection that was reset before it was accepted may still be processed.
   while (lines() - before.lines !== (await count()) - before.count);
   const processed = lines() - before.lines;

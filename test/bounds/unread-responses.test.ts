@@ -57,7 +57,7 @@ async function openUnread(service: TestService, count: number): Promise<void> {
 /** Expects that the service soon has no more connections. */
 async function expectDisconnected(service: TestService): Promise<void> {
   const startedAt = performance.now();
-  await untilMetric(service, 'pets_connections', (value) => value === 0);
+  await untilMetric(service, 'connections', (value) => value === 0);
   expect(performance.now() - startedAt).toBeLessThan(LATEST_MS);
 }
 
@@ -77,7 +77,7 @@ test('clients that read nothing, whatever they have sent after it, or a byte now
   expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
   await expectDisconnected(service);
   clearInterval(drip);
-  expect(await metric(service, 'pets_shed_total{bound="stalled"}')).toBe(5);
+  expect(await metric(service, 'shed_total{bound="stalled"}')).toBe(5);
 });
 
 test('a client that reads slowly but steadily gets everything', async () => {
@@ -91,13 +91,13 @@ test('a client that reads slowly but steadily gets everything', async () => {
   await once(socket, 'end');
   clearInterval(read);
   expect(bytes).toBeGreaterThan(LARGE_BYTES);
-  expect(await metric(service, 'pets_shed_total{bound="stalled"}')).toBe(0);
+  expect(await metric(service, 'shed_total{bound="stalled"}')).toBe(0);
 });
 
 test('MAX_UNSENT_MEBIBYTES › the clients that have read nothing for longest are disconnected', async () => {
   const service = await start({ ...NO_LIMIT, MAX_UNSENT_MEBIBYTES: '1' });
   for (let opened = 0; opened < 4; opened++) await openPaused(service, get(LARGE));
-  const shed = 'pets_shed_total{bound="unsent_responses"}';
+  const shed = 'shed_total{bound="unsent_responses"}';
   await untilMetric(service, shed, (value) => value >= 2);
   expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
 });
@@ -111,7 +111,7 @@ test('MAX_REQUESTS_IN_PROGRESS, MAX_CONNECTIONS › unread responses do not keep
   });
   await openUnread(service, 3);
   // A request is in progress until the head of its response is written.
-  expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
+  expect(await metric(service, 'requests_in_progress')).toBe(0);
   expect((await new ApiClient(service, key).get('/v1/items')).status).toBe(200);
-  expect(await metric(service, 'pets_shed_total{bound="connections"}')).toBe(1);
+  expect(await metric(service, 'shed_total{bound="connections"}')).toBe(1);
 });

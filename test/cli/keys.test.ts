@@ -1,10 +1,11 @@
+import { PRODUCT } from '../../src/product.js';
 import { hashKey, keyHint } from '../../src/platform/access/key-format.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { useDatabase } from '../harness/database/database.js';
 import { Cli, OPERATOR } from '../harness/processes/command.js';
 import { until } from '../harness/run/until.js';
 
-const KEY = /aas_[0-9A-Za-z]{36}/g;
+const KEY = new RegExp(`${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`, 'g');
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
@@ -120,7 +121,7 @@ describe('keys list', () => {
     await insertKey();
     await insertKey('other', 'pro', '1 hour');
     await database.query(`UPDATE api_keys SET last_used_at = '2026-11-20T10:00:00Z' WHERE id = 2`);
-    const common = { hint: expect.stringMatching(/^aas_\w{4}…\w{4}$/), createdAt: TIME };
+    const common = { hint: expect.stringMatching(/^\w{4,}…\w{4}$/), createdAt: TIME };
     const active = { ...common, status: 'active', revokedAt: null };
     const acme = {
       ...active,
@@ -144,7 +145,7 @@ describe('keys list', () => {
     const names = 'id owner plan hint status createdAt expiresAt'.split(' ');
     expect(headings.split(/ {2,}/)).toEqual(names);
     const column = headings.indexOf('hint');
-    expect(rows.map((row) => row.indexOf('aas_'))).toEqual([column, column]);
+    expect(rows.map((row) => row.indexOf(PRODUCT.keyPrefix))).toEqual([column, column]);
     expect(rows[0]).toMatch(/ active(?: {2}\d{4}-\d\d-\d\d){2}$/);
     expect(stdout).not.toMatch(KEY);
     expect(stderr).toMatch(/^Database: .*\n.* bans cannot be read, because REDIS_URL is unset/);

@@ -1,3 +1,4 @@
+import { PRODUCT } from '../../src/product.js';
 import { useDatabase } from '../harness/database/database.js';
 import { Cli, OPERATOR } from '../harness/processes/command.js';
 
@@ -50,7 +51,7 @@ test.each([
   [['set-plan', 'nobody', '--plan', 'pro'], 'The owner "nobody" does not exist.'],
   [['usage', 'nobody'], 'The owner "nobody" does not exist.'],
   // A part of an API key that was given as the name.
-  [['set-plan', 'aas_BCboKxlId1O', '--plan', 'pro'], 'The owner "aas_…" does not exist.'],
+  [['usage', `${PRODUCT.keyPrefix}BCbo`], `The owner "${PRODUCT.keyPrefix}…" does not exist.`],
 ])('owners %j › exits with 1 and one line', async (args, line) => {
   expect(await cli.failure(1, 'owners', ...args)).toBe(line);
 });

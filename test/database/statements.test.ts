@@ -1,3 +1,4 @@
+import { PRODUCT } from '../../src/product.js';
 import { type DatabaseLock, holdItems } from '../harness/database/database-lock.js';
 import { createItems } from '../harness/database/factories.js';
 import type { ApiResponse } from '../harness/http/client.js';
@@ -55,7 +56,7 @@ describe('when a statement does not work', () => {
       await whileAnimalsAreLocked(store, async () => {
         expectUnavailable(await request());
         const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database()
-          AND application_name = 'pets' AND wait_event_type = 'Lock'`;
+          AND application_name = '${PRODUCT.database}' AND wait_event_type = 'Lock'`;
         expect(await store.query(waiting)).toEqual([]);
       });
       expect((await request()).status).toBeLessThan(300);
@@ -134,7 +135,7 @@ describe('while the only connection is busy and the queue is full', () => {
       expect(rejected.headers['ratelimit-policy']).toBe('"minute";q=300;w=60');
       expect(rejected.headers['x-ratelimit-remaining']).toBe('300');
     }
-    expect(await metric(service, 'pets_shed_total{bound="database_queue"}')).toBe(3);
+    expect(await metric(service, 'shed_total{bound="database_queue"}')).toBe(3);
     await lock.release();
     for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
     // The first request, the ten and this one. No shed request was counted.

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { join } from 'node:path';
+import { PRODUCT } from '../../src/product.js';
 import {
   asRoot,
   DIST,
@@ -52,9 +53,7 @@ describe('the embedded server that root starts (needs root on Linux)', () => {
     await service.opened();
     expect(uidOf(postmasterOf(dataDir))).toBe(NOBODY);
     const program = fs.readlinkSync(`/proc/${postmasterOf(dataDir)}/exe`);
-    expect(program).toMatch(
-      /^\/var\/cache\/animal-adoption-store\/postgres-binaries-[\w.-]+\/bin\//,
-    );
+    expect(program).toMatch(RegExp(`^/var/cache/${PRODUCT.name}/postgres-binaries-[\\w.-]+/bin/`));
     expect(fs.statSync(program)).toMatchObject({ uid: 0, mode: 0o100755 });
     await service.close();
     expect(processesOf(dataDir)).toEqual([]);

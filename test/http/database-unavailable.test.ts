@@ -4,6 +4,7 @@ import { Relay } from '../harness/database/relay.js';
 import { expectError } from '../harness/http/error-response.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
 import { until } from '../harness/run/until.js';
+import { metric } from '../harness/service/metrics.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 /** Less than the defaults. The response deadline is their sum and half a second. */
@@ -59,13 +60,12 @@ describe.each([
       expect(line).not.toHaveProperty('err');
     }
 
-    const metrics = await service.metrics();
-    for (const series of ['pets_ready', 'pets_component_up{component="database"}'])
-      expect(metrics).toContain(`\n${series} 0\n`);
+    for (const series of ['ready', 'component_up{component="database"}'])
+      expect(await metric(service, series)).toBe(0);
 
     await relay.restore();
     await until(async () => (await client.get('/v1/items')).status === 200);
-    expect(await service.metrics()).toContain('\npets_ready 1\n');
+    expect(await metric(service, 'ready')).toBe(1);
     await until(async () => (await send(service, '/health/ready')).status === 200);
   });
 

@@ -1,3 +1,4 @@
+import { PRODUCT } from '../../src/product.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
@@ -69,8 +70,8 @@ it('GET /docs › loads files of this origin only, and its policy forbids others
   );
   const loaded = [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url = '']) => `/${url}`);
   expect(loaded.toSorted()).toEqual(FILES.map(([path]) => path).toSorted());
-  expect(text).toContain('<code>pets keys issue</code>');
-  expect(text).not.toMatch(/aas_|demo/);
+  expect(text).toContain(`<code>${PRODUCT.command} keys issue</code>`);
+  expect(text).not.toMatch(RegExp(`${PRODUCT.keyPrefix}|demo`));
 });
 
 it('requests for the documentation are counted for the client address: 429 over its limit', async () => {

@@ -1,4 +1,4 @@
-import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
+import { CHALLENGE, expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
 
 const store = useStore({ features: 'responses' });
@@ -92,7 +92,7 @@ describe('an error of a feature', () => {
 
   it.each<[status: number, code: string, response: unknown, message: string, headers?: object]>([
     [400, 'invalid_request', ['a is long', 'b is not'], 'a is long; b is not.'],
-    [401, 'unauthorized', 'Log in.', 'Log in.', { 'www-authenticate': 'Bearer realm="pets"' }],
+    [401, 'unauthorized', 'Log in.', 'Log in.', { 'www-authenticate': CHALLENGE }],
     [403, 'forbidden', 'Not yours.', 'Not yours.'],
     [404, 'not_found', { message: 'No such toy.', hint: 'secret' }, 'No such toy.'],
     [409, 'conflict', { hint: 'secret' }, 'Conflict.'],

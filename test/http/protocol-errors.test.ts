@@ -183,7 +183,7 @@ test('an address over its limit › 429 with Retry-After on the socket; a connec
     await send(limited, '/health/live');
     socket.resetAndDestroy();
   }
-  await untilMetric(limited, 'pets_connections', (value) => value === 0);
+  await untilMetric(limited, 'connections', (value) => value === 0);
   const messages = [
     ...['hello\r\n\r\n', `${LIST}\r\n\r\n`, 'CONNECT pets:1 HTTP/1.1\r\nHost: pets\r\n\r\n'],
     `${LIST}\r\nHost: pets\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`,

@@ -175,6 +175,9 @@ describe('traceparent', () => {
 
 test('the log contains no API key, wherever a caller sends it', async () => {
   const { key } = store.owner;
+  const [prefix, random] = [key.slice(0, -36), key.slice(-36)];
+  const percent = (text: string) => Buffer.from(text).toString('hex').replaceAll(/../g, '%$&');
+  const first = percent(key.charAt(0)).slice(1);
   const escaped = key.replace('_', '%5F');
   for (const headers of [
     { 'X-Request-Id': key },
@@ -183,15 +186,13 @@ test('the log contains no API key, wherever a caller sends it', async () => {
     { 'X-Api-Key': key, Cookie: `key=${key}`, Expect: key },
     { 'Idempotency-Key': key, traceparent: key, 'Content-Type': key },
   ]) {
-    await store.api.send('/v1/items', {
-      method: 'POST',
-      headers,
-    });
+    await store.api.send('/v1/items', { method: 'POST', headers });
   }
   for (const path of [
     ...[`/v1/items?key=${key}`, `/v1/items?status=${key}`, `/v1/items?cursor=${key}`],
-    ...[`/v1/items/${key}`, `/v1/items/${escaped}`, `/${escaped.replace('aas', '%61%61s')}/%zz`],
-    ...['%2561as', '%25252561as', '%%36%31as'].map((aas) => `/v1/items/${key.replace('aas', aas)}`),
+    ...[`/v1/items/${key}`, `/v1/items/${escaped}`, `/${percent(prefix)}${random}/%zz`],
+    ...['%25', '%252525'].map((start) => `/v1/items/${start}${first}${key.slice(1)}`),
+    `/v1/items/%${percent(first)}${key.slice(1)}`,
     `/${key}${key}`,
   ]) {
     await store.api.get(path);
@@ -203,5 +204,5 @@ test('the log contains no API key, wherever a caller sends it', async () => {
   await store.query('ALTER TABLE items_away RENAME TO items');
   expect(failed.status).toBe(500);
   await lineOf(failed);
-  expect(store.service.output()).not.toContain(key.slice(4));
+  expect(store.service.output()).not.toContain(random);
 });

@@ -1,10 +1,11 @@
 import { Logger } from '@nestjs/common';
+import { PRODUCT } from '../../src/product.js';
 import { loggedAddress } from '../../src/platform/http/request/logged-address.js';
 import { describeCause, errorDetails } from '../../src/platform/logging/error-details.js';
 import { createLogger } from '../../src/platform/logging/logger.js';
 import { NestLogger } from '../../src/platform/logging/nest-logger.js';
 
-const KEY = `aas_${'k'.repeat(36)}`;
+const KEY = `${PRODUCT.keyPrefix}${'k'.repeat(36)}`;
 const REFUSED = 'connect ECONNREFUSED 10.0.0.1:5432';
 const refused = Object.assign(new Error(REFUSED), { code: 'ECONNREFUSED' });
 const error = Object.assign(new TypeError('broken', { cause: refused }), { parameters: ['Frank'] });

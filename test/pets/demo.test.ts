@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { PRODUCT } from '../../src/product.js';
 import { Settings } from '../../src/platform/config/settings.js';
 import { DemoKey } from '../../src/platform/http/openapi/demo-key.js';
 import type { Request } from '../../src/platform/http/request/request.js';
 import { welcomeText } from '../../src/platform/welcome.js';
+import { unknownKey } from '../harness/database/api-keys.js';
 import { Cli } from '../harness/processes/command.js';
 import {
   makeCluster,
@@ -49,8 +51,13 @@ describe('with only DATA_DIR set, from the first start', () => {
   const list = (withKey: string): Promise<ApiResponse> =>
     new ApiClient(service, withKey).get('/v1/pets?limit=100');
   const sql = (text: string) => {
-    const connection = { host: join(dataDir, 'postgres'), port: 5432, user: 'pets', password: '' };
-    return query({ connection: { ...connection, database: 'pets' } }, text);
+    const connection = {
+      host: join(dataDir, 'postgres'),
+      port: 5432,
+      user: PRODUCT.database,
+      password: '',
+    };
+    return query({ connection: { ...connection, database: PRODUCT.database } }, text);
   };
   const docs = async (): Promise<string> => {
     const headers = { Host: `127.0.0.1:${new URL(service.url).port}` };
@@ -63,11 +70,11 @@ describe('with only DATA_DIR set, from the first start', () => {
     const failing = spawnBuiltService({ DATA_DIR: dataDir }, TEAM_MAIN);
     expect(await once(failing.process, 'exit')).toEqual([1, null]);
     rmSync(keyFile, { recursive: true });
-    writeFileSync(keyFile, `aas_${'0'.repeat(36)}\n`, { mode: 0o644 });
+    writeFileSync(keyFile, `${unknownKey()}\n`, { mode: 0o644 });
     await start();
     expect((await send(service, '/health/ready')).status).toBe(200);
     key = readFileSync(keyFile, 'utf8').trim();
-    expect(service.output()).not.toContain('aas_');
+    expect(service.output()).not.toContain(PRODUCT.keyPrefix);
     const { mode, uid } = statSync(keyFile);
     expect({ mode: mode & 0o777, uid }).toEqual({ mode: 0o600, uid: process.getuid?.() ?? uid });
     const { status, json } = await list(key);
@@ -121,8 +128,8 @@ describe('with only DATA_DIR set, from the first start', () => {
   test('removed animals do not come back, and it offers no key that is revoked, but says how to issue one', async () => {
     await start();
     const page = await docs();
-    expect(page).toContain('pets keys issue');
-    expect(page).not.toContain('aas_');
+    expect(page).toContain(`${PRODUCT.command} keys issue`);
+    expect(page).not.toContain(PRODUCT.keyPrefix);
     const { key: another } = await cli.json('keys', 'issue', '--owner', 'demo');
     expect(await list(another)).toMatchObject({ status: 200, json: [] });
     expect(await sql('SELECT name FROM owners')).toEqual([{ name: 'demo' }]);
@@ -130,13 +137,13 @@ describe('with only DATA_DIR set, from the first start', () => {
 });
 
 test.each<[Record<string, string>, string | undefined]>([
-  [{}, 'aas_key'],
+  [{}, 'demo-key'],
   [{ TRUST_PROXY: '1' }, undefined],
   [{ PUBLIC_URL: 'http://127.0.0.1' }, undefined],
   [{ HOST: '0.0.0.0' }, undefined],
 ])('with %j, the page shows the key %s', (env, expected) => {
   const demo = new DemoKey(new Settings(env));
-  demo.key = 'aas_key';
+  demo.key = 'demo-key';
   const headers = { host: '127.0.0.1:3000' };
   const request = {
     headers,
@@ -152,7 +159,7 @@ test.each([
   ['0.0.0.0', '127.0.0.1'],
   ['[::]', '[::1]'],
 ])('with a listener on %s, the welcome text has an address to call: %s', (listens, called) => {
-  const text = welcomeText(`http://${listens}:3000`, { key: 'aas_key', path: '/' } as DemoKey);
+  const text = welcomeText(`http://${listens}:3000`, { key: 'demo-key', path: '/' } as DemoKey);
   expect(text.match(/http:[^/]*\/\/[^/\s]+/g)).toEqual(Array(3).fill(`http://${called}:3000`));
 });
 

@@ -4,6 +4,7 @@ import { load } from 'js-yaml';
 import { PET_NOT_FOUND } from '../../src/pets/pets.errors.js';
 import { SERVICE_CODES } from '../../src/platform/errors/catalogue.js';
 import { ApiClient, type RequestOptions, send, type ApiResponse } from '../harness/http/client.js';
+import { unknownKey } from '../harness/database/api-keys.js';
 import { holdTable } from '../harness/database/database-lock.js';
 import { createOwner, createPets, type TestOwner } from '../harness/database/factories.js';
 
@@ -36,7 +37,7 @@ describe('the interface description', () => {
     const { document } = description;
     expect(document).toMatchObject({
       openapi: expect.stringMatching(/^3\./),
-      info: { title: 'Animal Adoption Store Service', version: '1.0.0', license: { name: 'MIT' } },
+      info: { version: '1.0.0', license: { name: 'MIT' } },
       servers: [{ url: '/v1' }],
     });
     expect(
@@ -52,6 +53,13 @@ describe('the interface description', () => {
       type: 'http',
       scheme: 'bearer',
     });
+  });
+
+  it('has the title of the contract. Its keys start with aas_, and its realm is pets', async () => {
+    expect(description.document.info.title).toBe('Animal Adoption Store Service');
+    expect(unknownKey()).toMatch(/^aas_[0-9A-Za-z]{36}$/);
+    const { headers } = await send(service, '/v1/pets');
+    expect(headers['www-authenticate']).toBe('Bearer realm="pets"');
   });
 
   it.each([

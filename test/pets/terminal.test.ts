@@ -1,6 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { PRODUCT } from '../../src/product.js';
 import { makeCluster, makeFolder, removeFolders } from '../harness/processes/embedded-user.js';
 import { send } from '../harness/http/client.js';
 import { inheritedEnvironment, TEAM_MAIN } from '../harness/service/service.js';
@@ -14,20 +15,14 @@ if (!hasTerminal)
   async () => {
     const dataDir = makeFolder();
     await makeCluster(dataDir);
-    const child = spawn(
-      'script',
-      ['-qec', `exec '${process.execPath}' '${TEAM_MAIN}'`, '/dev/null'],
-      {
-        stdio: ['pipe', 'pipe', 'inherit'],
-        env: {
-          ...inheritedEnvironment(),
-          PORT: '0',
-          METRICS_PORT: '',
-          DATA_DIR: dataDir,
-          TERM: 'xterm',
-        },
+    const run = `exec '${process.execPath}' '${TEAM_MAIN}'`;
+    const child = spawn('script', ['-qec', run, '/dev/null'], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: {
+        ...inheritedEnvironment(),
+        ...{ PORT: '0', METRICS_PORT: '', DATA_DIR: dataDir, TERM: 'xterm' },
       },
-    );
+    });
 
     const lines: string[] = [];
     for await (const line of createInterface({ input: child.stdout })) {
@@ -53,7 +48,7 @@ if (!hasTerminal)
     expect(lines.filter((line) => line !== '').map((line) => line.replace(time, '… '))).toEqual([
       expect.stringMatching(/^… INFO: schema migrated /),
       expect.stringMatching(/^… INFO: listening .*http:\/\/127\.0\.0\.1:\d+/),
-      expect.stringMatching(/^Animal Adoption Store Service: /),
+      expect.stringContaining(`${PRODUCT.title}: `),
       expect.stringMatching(/^Documentation: /),
       'Try it:',
       expect.stringMatching(/^ {2}curl -H /),

@@ -12,10 +12,7 @@ let metrics: { url: string };
 let client: ApiClient;
 
 beforeAll(async () => {
-  service = await startBuiltService({
-    DATABASE_URL: database.url,
-    METRICS_PORT: '0',
-  });
+  service = await startBuiltService({ DATABASE_URL: database.url });
   metrics = { url: String(service.logs().find(({ msg }) => msg === 'listening')?.['metrics']) };
   client = new ApiClient(service, (await createOwner(database)).key);
 });

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PRODUCT } from '../../src/product.js';
 import { ApiClient } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
@@ -40,7 +41,7 @@ import { type BuiltService, startBuiltService } from '../harness/service/service
       const { id, key } = await createOwner(database, { plan: 'free' });
       expect(limitsOf(await new ApiClient(service, key).get('/v1/items')).remaining).toBe(59);
       await redis.client.select(1);
-      expect(await redis.client.keys('*')).toEqual([`aas:{owner:${id}}`]);
+      expect(await redis.client.keys('*')).toEqual([`${PRODUCT.redisPrefix}{owner:${id}}`]);
       await service.waitForLog(({ msg = '' }) => msg.startsWith('Redis evicts'));
       const warnings = service.logs().filter(({ level }) => Number(level) >= 40);
       expect(warnings.map(({ msg }) => msg)).toEqual([

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { rootCertificates } from 'node:tls';
 import pg from 'pg';
+import { PRODUCT } from '../../src/product.js';
 import { Settings } from '../../src/platform/config/settings.js';
 import { StartError } from '../../src/platform/errors/start-error.js';
 
@@ -156,7 +157,7 @@ test.each([
     ['rediss://:secret@a:7000', 'rediss://:secret@b'],
   ],
 ])('REDIS_URL=%s is accepted, with a prefix, a time limit and a certificate', (url, urls) => {
-  const defaults = { urls, ca: undefined, prefix: 'aas:', commandTimeoutMs: 100 };
+  const defaults = { urls, ca: undefined, prefix: PRODUCT.redisPrefix, commandTimeoutMs: 100 };
   expect(new Settings({ REDIS_URL: url }).redis).toEqual(defaults);
   const own = { REDIS_CA: 'x', REDIS_PREFIX: 'pets/1:', REDIS_COMMAND_TIMEOUT_SECONDS: '0.25' };
   expect(new Settings({ REDIS_URL: url, ...own }).redis).toEqual({

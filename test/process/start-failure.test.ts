@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { PRODUCT } from '../../src/product.js';
 import { closeBeforeDatabases, useDatabase } from '../harness/database/database.js';
 import { type Environment, spawnBuiltService } from '../harness/service/service.js';
 
@@ -63,7 +64,9 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
   [
     'a database with pending migrations, without migrations',
     () => ({ DATABASE_URL: empty.url, MIGRATE_ON_START: 'false' }),
-    /^The schema of the database is not up to date\. Run `pets db migrate`, or set MIGRATE_ON_START=true\.$/,
+    RegExp(
+      `^The schema of .* up to date\\. Run \`${PRODUCT.command} db migrate\`, or set MIGRATE_.*$`,
+    ),
   ],
   [
     'no database in production',

@@ -1,3 +1,4 @@
+import { PRODUCT } from '../../src/product.js';
 import { type ApiResponse, ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
@@ -136,7 +137,7 @@ describeWithRedis('under load', () => {
         expect.stringMatching(line),
         '30 Counting rate limits in Redis again',
       ]);
-      expect(await redis.client.keys('aas:*')).not.toEqual([]);
+      expect(await redis.client.keys(`${PRODUCT.redisPrefix}*`)).not.toEqual([]);
     },
   );
 
@@ -161,7 +162,9 @@ describeWithRedis('under load', () => {
     await redis.client.flushall();
     await redis.client.config('SET', 'maxmemory', '1');
     expect(limitsOf(await sequentially(15, ask)).remaining).toBe(5);
-    expect(await redis.client.hget(`aas:{owner:${id}}`, 'minute')).toMatch(/^15 /);
+    expect(await redis.client.hget(`${PRODUCT.redisPrefix}{owner:${id}}`, 'minute')).toMatch(
+      /^15 /,
+    );
     const response = await sequentially(7, () => send(service, ROUTE));
     expect(response.status).toBe(401);
     expect(limitsOf(response).remaining).toBe(293);
@@ -182,10 +185,10 @@ describeWithRedis('under load', () => {
     await readinessIs('degraded');
     const { status, json } = await send(service, '/health/ready');
     expect([status, json.checks]).toMatchObject([200, { redis: 'down', database: 'up' }]);
-    expect(await metric(service, 'pets_redis_circuit_open')).toBe(1);
+    expect(await metric(service, 'redis_circuit_open')).toBe(1);
     await redis.start();
     await readinessIs('ok');
-    expect(await metric(service, 'pets_redis_circuit_open')).toBe(0);
+    expect(await metric(service, 'redis_circuit_open')).toBe(0);
   });
 });
 

@@ -149,47 +149,6 @@ test(
   5 * MINUTES,
 );
 
-test(
-  'a product gets other names in src/product.ts and both package.json',
-  async () => {
-    const copy = Copy.ofFiles();
-    copy.change(
-      'src/product.ts',
-      ["name: 'animal-adoption-store'", "name: 'shelter-network'"],
-      ["title: 'Animal Adoption Store Service'", "title: 'Shelter Network'"],
-      ["interfaceVersion: '1.0.0'", "interfaceVersion: '3.2.1'"],
-      ["keyPrefix: 'aas_'", "keyPrefix: 'sn_'"],
-      ["realm: 'pets'", "realm: 'shelters'"],
-      ["command: 'pets'", "command: 'shelters'"],
-      ["database: 'pets'", "database: 'shelters'"],
-      ["metricsPrefix: 'pets_'", "metricsPrefix: 'shelters_'"],
-      ["redisPrefix: 'aas:'", "redisPrefix: 'sn:'"],
-    );
-    copy.change('package.json', ['"animal-adoption-store"', '"shelter-network"']);
-    copy.change('scripts/pets/package.json', ['"pets":', '"shelters":']);
-    copy.run('npm', 'run', '--silent', 'build');
-    const { service, key } = await copy.start();
-    const headers = { Authorization: `Bearer ${key}` };
-
-    expect(key).toMatch(/^sn_[0-9A-Za-z]{36}$/);
-    expect((await fetch(`${service.url}/v1/pets`, { headers })).status).toBe(200);
-    const rejection = await fetch(`${service.url}/v1/pets`);
-    expect(rejection.status).toBe(401);
-    expect(rejection.headers.get('www-authenticate')).toBe('Bearer realm="shelters"');
-    const description = (await (await fetch(`${service.url}/openapi.json`)).json()) as {
-      info: object;
-    };
-    expect(description.info).toMatchObject({ title: 'Shelter Network', version: '3.2.1' });
-    const names = (await service.metrics()).match(/^# TYPE \S+/gm) ?? [];
-    expect(names).toContain('# TYPE shelters_ready');
-    expect(names.join()).not.toContain('pets_');
-    await fetch(`${service.url}/v1/nothing/${key}`, { headers });
-    expect(service.output()).not.toContain(key);
-    expect(copy.run(process.execPath, 'dist/cli/main.js', '--help')).toMatch(/^Usage: shelters /);
-  },
-  5 * MINUTES,
-);
-
 const hasHistory = git('rev-parse', '--is-shallow-repository').trim() === 'false';
 if (!hasHistory)
   console.warn('To test the merge of a feature, clone the repository with its history.');

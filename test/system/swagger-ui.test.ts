@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PRODUCT } from '../../src/product.js';
 import { Chromium, findChromium } from '../harness/processes/chromium.js';
 import { createOwner, createPets } from '../harness/database/factories.js';
 import { freePort } from '../harness/processes/free-port.js';
@@ -79,7 +80,7 @@ async function openOperation(browser: Chromium, id: string): Promise<void> {
   }
 
   it('shows the three operations under its title', async () => {
-    expect(await browser.evaluate('document.title')).toContain('Animal Adoption Store Service');
+    expect(await browser.evaluate('document.title')).toContain(PRODUCT.title);
     const ids = await browser.evaluate(
       `[...document.querySelectorAll('.opblock')].map((block) => block.id)`,
     );

@@ -1,4 +1,8 @@
+import { PRODUCT } from '../../../src/product.js';
 import { codeOfStatus, ERRORS } from '../../../src/platform/errors/catalogue.js';
+
+/** The header `WWW-Authenticate` of a 401. */
+export const CHALLENGE = `Bearer realm="${PRODUCT.realm}"`;
 
 /** The errors of the platform, of the store of its tests, and of the animals. */
 export const ALL_ERRORS = {

@@ -6,18 +6,21 @@ import { join } from 'node:path';
 import { ROOT } from '../../../scripts/build-if-stale.mjs';
 import { compileFeatures } from '../features/compile.mjs';
 
-export const PRODUCT = join(ROOT, 'reports', 'product');
+export const PRODUCT_FOLDER = join(ROOT, 'reports', 'product');
 
 /** Creates the product, with the compiled features of tests and examples. */
 export function createProduct() {
-  const dist = join(PRODUCT, 'dist');
-  rmSync(PRODUCT, { recursive: true, force: true });
+  const dist = join(PRODUCT_FOLDER, 'dist');
+  rmSync(PRODUCT_FOLDER, { recursive: true, force: true });
   cpSync(join(ROOT, 'dist'), dist, { recursive: true });
   // `#platform` and `#dist` lead to this copy.
-  copyFileSync(join(ROOT, 'package.json'), join(PRODUCT, 'package.json'));
-  copyFileSync(new URL('./service-host.mjs', import.meta.url), join(PRODUCT, 'service-host.mjs'));
-  compileFeatures(PRODUCT);
-  cpSync(join(PRODUCT, 'features/store'), join(dist, 'store'), { recursive: true });
+  copyFileSync(join(ROOT, 'package.json'), join(PRODUCT_FOLDER, 'package.json'));
+  copyFileSync(
+    new URL('./service-host.mjs', import.meta.url),
+    join(PRODUCT_FOLDER, 'service-host.mjs'),
+  );
+  compileFeatures(PRODUCT_FOLDER);
+  cpSync(join(PRODUCT_FOLDER, 'features/store'), join(dist, 'store'), { recursive: true });
   renameSync(join(dist, 'app.module.js'), join(dist, 'team.module.js'));
   writeFileSync(
     join(dist, 'app.module.js'),

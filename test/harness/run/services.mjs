@@ -14,13 +14,13 @@ import { locateDatabase } from '#dist/platform/database/database-location.js';
 import { ensureCluster } from '#dist/platform/database/embedded/cluster.js';
 import { openEmbeddedDatabase } from '#dist/platform/database/embedded/embedded-postgres.js';
 import { migrate } from '#dist/platform/database/schema/migrate.js';
-import { PRODUCT } from './product.mjs';
+import { PRODUCT_FOLDER } from './product.mjs';
 
 /** It has the tables of the migrations. */
 const SCHEMA = 'schema_template';
 /** It also has those of the product of the platform's tests. */
 const TEMPLATE = 'test_template';
-const PROGRAM = join(PRODUCT, 'dist/cli/main.js');
+const PROGRAM = join(PRODUCT_FOLDER, 'dist/cli/main.js');
 
 /** @param {{ maxWorkers: number }} config */
 export async function startServices({ maxWorkers }) {
@@ -56,7 +56,7 @@ export async function startServices({ maxWorkers }) {
  * @param {number} count
  */
 function startHosts(count) {
-  const script = join(PRODUCT, 'service-host.mjs');
+  const script = join(PRODUCT_FOLDER, 'service-host.mjs');
   return Promise.all(
     Array.from({ length: count }, async () => {
       const host = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -1,3 +1,4 @@
+import { PRODUCT } from '../../../src/product.js';
 import { send } from '../http/client.js';
 import { closeConnections } from '../http/raw-connection.js';
 import { until } from '../run/until.js';
@@ -7,9 +8,9 @@ const PATIENCE_MS = 25_000;
 
 /** What clients hold. When all have disconnected, these are 0. */
 const HELD = [
-  'pets_connections',
-  'pets_requests_in_progress',
-  'pets_arriving_body_bytes',
+  'connections',
+  'requests_in_progress',
+  'arriving_body_bytes',
   'db_client_connection_pending_requests',
 ];
 
@@ -19,14 +20,15 @@ export interface Measured {
   metrics(): Promise<string>;
 }
 
-/** Returns the value of a series; 0 when there is none. */
+/** Returns the value of a series, named without the prefix of the product; NaN when there is none. */
 export async function metric(service: Measured, series: string): Promise<number> {
   return valueOf(await service.metrics(), series);
 }
 
 function valueOf(metrics: string, series: string): number {
-  const line = metrics.split('\n').find((candidate) => candidate.startsWith(`${series} `));
-  return Number(line?.slice(series.length + 1) ?? 0);
+  const names = [`${series} `, `${PRODUCT.metricsPrefix}${series} `];
+  const line = metrics.split('\n').find((line) => names.some((name) => line.startsWith(name)));
+  return Number(line?.split(' ').at(-1));
 }
 
 /** Returns the metrics at the address that a service has logged. */

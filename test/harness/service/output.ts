@@ -1,3 +1,5 @@
+import { PRODUCT } from '../../../src/product.js';
+
 /** A line of the service's log. */
 export type LogLine = Record<string, unknown> & { msg?: string };
 
@@ -18,7 +20,7 @@ export function newOutput(): Output {
  * An API key in a log line, which is forbidden. The welcome text on a terminal shows
  * one.
  */
-const LOGGED_KEY = /^\{.*aas_[0-9A-Za-z]{36}/;
+const LOGGED_KEY = new RegExp(`^\\{.*${PRODUCT.keyPrefix}[0-9A-Za-z]{36}`);
 
 /** @param line without its end */
 export function addOutput(output: Output, line: string): void {

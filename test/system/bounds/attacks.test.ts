@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const socket of sockets) socket.destroy();
   sockets.clear();
-  await untilMetric(service, 'pets_connections', (value) => value === 0);
+  await untilMetric(service, 'connections', (value) => value === 0);
   // The harness checks that the service holds nothing else.
   expect(await service.stop()).toBe(0);
 });
@@ -80,7 +80,7 @@ test('5,000 connections that pipeline 16 requests each: within the memory of a c
   for (const socket of opened) socket.write(requests);
   await expectServed();
   expectMemory();
-  const pipelined = 'pets_shed_total{bound="pipelined_requests"}';
+  const pipelined = 'shed_total{bound="pipelined_requests"}';
   // One for each connection: the parser stops at the second request.
   await untilMetric(service, pipelined, (value) => value === 5_000);
 });
@@ -92,9 +92,9 @@ test('thousands of bodies of 100 KiB, each one byte short: 503 for bodies over t
   const bytes = Buffer.concat([Buffer.from(head), Buffer.alloc(MAX_BODY_BYTES - 1, ' ')]);
   const opened = await openMany(1_500);
   for (const socket of opened) socket.write(bytes);
-  await untilMetric(service, 'pets_shed_total{bound="arriving_bodies"}', (value) => value > 100);
+  await untilMetric(service, 'shed_total{bound="arriving_bodies"}', (value) => value > 100);
   await expectServed();
-  expect(await metric(service, 'pets_arriving_body_bytes')).toBeLessThanOrEqual(32 * MEBIBYTE);
+  expect(await metric(service, 'arriving_body_bytes')).toBeLessThanOrEqual(32 * MEBIBYTE);
   expectMemory();
 });
 
@@ -106,10 +106,10 @@ test('10,000 heads that do not end, of almost 8 KiB each: 200 for health probes,
     const opened = await openMany(3_333, address);
     for (const [index, socket] of opened.entries()) socket.write(heads[index % 2] ?? '');
   }
-  await untilMetric(service, 'pets_connections', (value) => value > 9_900);
+  await untilMetric(service, 'connections', (value) => value > 9_900);
   expect((await send(service, '/health/ready')).status).toBe(200);
   // The service responds to all of them with 408 after the time limit.
-  await untilMetric(service, 'pets_connections', (value) => value < 100);
+  await untilMetric(service, 'connections', (value) => value < 100);
   await expectServed();
   expectMemory(LIMIT_BYTES);
 }, 90_000);

@@ -1,4 +1,5 @@
 import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
+import { unknownKey } from '../../harness/database/api-keys.js';
 import { useDatabase } from '../../harness/database/database.js';
 import { holdItems } from '../../harness/database/database-lock.js';
 import { expectError } from '../../harness/http/error-response.js';
@@ -28,7 +29,7 @@ async function cachedClient(service: TestService): Promise<ApiClient> {
 }
 
 const inProgress = (service: TestService, count: number): Promise<void> =>
-  untilMetric(service, 'pets_requests_in_progress', (value) => value === count);
+  untilMetric(service, 'requests_in_progress', (value) => value === count);
 
 /** Expects a 503 for overload with the limit of the address. @param left the remaining requests */
 function expectShed(response: ApiResponse, left = 300): void {
@@ -73,10 +74,10 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
     expect(remaining(await send(service, '/v1/items'))).toBe(299);
     // Every scrape reports the same total.
     for (let scrape = 0; scrape < 2; scrape++) {
-      expect(await metric(service, 'pets_shed_total{bound="requests_in_progress"}')).toBe(6);
-      expect(await metric(service, 'pets_shed_total{bound="unauthenticated_requests"}')).toBe(1);
+      expect(await metric(service, 'shed_total{bound="requests_in_progress"}')).toBe(6);
+      expect(await metric(service, 'shed_total{bound="unauthenticated_requests"}')).toBe(1);
     }
-    expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
+    expect(await metric(service, 'requests_in_progress')).toBe(0);
   });
 
   test('POST /v1/items › requests that wait for their bodies count, and the one that waits longest is closed first', async () => {
@@ -91,14 +92,14 @@ describe('MAX_REQUESTS_IN_PROGRESS', () => {
       expect((await connection.response()).status).toBe(100);
       slow.push(connection);
     }
-    expect(await metric(service, 'pets_requests_in_progress')).toBe(5);
+    expect(await metric(service, 'requests_in_progress')).toBe(5);
     expect((await client.get('/v1/items')).status).toBe(200);
     for (const [index, connection] of slow.entries()) {
       const { status } = await connection.write(PET).response();
       expect(status).toBe(index < 6 ? 503 : 201);
       connection.close();
     }
-    expect(await metric(service, 'pets_requests_in_progress')).toBe(0);
+    expect(await metric(service, 'requests_in_progress')).toBe(0);
   });
 
   test('a request is no longer in progress when its client has disconnected', async () => {
@@ -130,12 +131,12 @@ test('MAX_UNAUTHENTICATED_REQUESTS › requests without a valid API key are shed
   const held = Array.from({ length: 3 }, () => client.get('/v1/items'));
   await inProgress(service, 3);
 
-  expectShed(await new ApiClient(service, `aas_${'0'.repeat(36)}`).get('/v1/items'));
+  expectShed(await new ApiClient(service, unknownKey()).get('/v1/items'));
   expectShed(await send(service, '/v1/items'));
   const { key } = await createOwner(database);
   held.push(client.get('/v1/items'), new ApiClient(service, key).get('/v1/items'));
   await inProgress(service, 5);
   await lock.release();
   for (const { status } of await Promise.all(held)) expect(status).toBe(200);
-  expect(await metric(service, 'pets_shed_total{bound="unauthenticated_requests"}')).toBe(2);
+  expect(await metric(service, 'shed_total{bound="unauthenticated_requests"}')).toBe(2);
 });

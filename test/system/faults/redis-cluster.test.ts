@@ -1,3 +1,4 @@
+import { PRODUCT } from '../../../src/product.js';
 import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { type ApiResponse, ApiClient, send } from '../../harness/http/client.js';
@@ -36,7 +37,8 @@ describeWithRedis('replicas that share a Redis Cluster', () => {
 
   async function nodeOf(ownerId: string): Promise<RedisServer> {
     for (const node of cluster.nodes) {
-      if ((await node.client.keys(`aas:{owner:${ownerId}}`)).length > 0) return node;
+      if ((await node.client.keys(`${PRODUCT.redisPrefix}{owner:${ownerId}}`)).length > 0)
+        return node;
     }
     throw new Error(`no node has counted for owner ${ownerId}`);
   }

@@ -4,6 +4,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { PRODUCT } from '../../../src/product.js';
 import { readProjectFile } from '../../harness/stack/compose-file.js';
 import { ProjectCopy } from '../../harness/processes/project-copy.js';
 import { inheritedEnvironment } from '../../harness/service/service.js';
@@ -19,11 +20,14 @@ afterEach(async () => {
   [service, project] = [undefined, undefined];
 });
 
-test('npm run cli and npx pets › need neither an earlier build nor an installation', () => {
+test('npm run cli and npx COMMAND › need neither an earlier build nor an installation', () => {
   project = new ProjectCopy();
   rmSync(project.path('dist'), { recursive: true });
   const { version } = JSON.parse(readProjectFile('package.json')) as { version: string };
-  for (const command of ['npm run --silent cli -- --version', 'npx --yes=false pets --version']) {
+  for (const command of [
+    'npm run --silent cli -- --version',
+    `npx --yes=false ${PRODUCT.command} --version`,
+  ]) {
     const run = spawnSync(command, { cwd: project.folder, encoding: 'utf8', shell: true });
     expect(run).toMatchObject({ status: 0, stdout: `${version}\n` });
   }

@@ -9,6 +9,7 @@ import { ApiClient, send } from '../../harness/http/client.js';
 import { useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { until } from '../../harness/run/until.js';
+import { metric } from '../../harness/service/metrics.js';
 import { logLines, type LogLine } from '../../harness/service/output.js';
 import { type Environment, inheritedEnvironment } from '../../harness/service/service.js';
 import { freePort } from '../../harness/processes/free-port.js';
@@ -90,8 +91,8 @@ class StuckService {
   }
 
   async droppedLines(): Promise<number> {
-    const { text } = await send({ port: this.metricsPort }, '/metrics');
-    return Number(/^pets_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
+    const metrics = async () => (await send({ port: this.metricsPort }, '/metrics')).text;
+    return metric({ metrics }, 'log_lines_dropped_total');
   }
 
   /** Sends a signal and returns the exit code, or 'still running'. */

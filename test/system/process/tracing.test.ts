@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { PRODUCT } from '../../../src/product.js';
 import { createDatabase, type TestDatabase } from '../../harness/database/database.js';
 import { createOwner, createItems } from '../../harness/database/factories.js';
 import { ApiClient, type ApiResponse, send } from '../../harness/http/client.js';
@@ -139,7 +140,7 @@ describeWithRedis('with OpenTelemetry, registered as docs/tracing.md shows', () 
 
   test('no span has the hash of a statement or an API key in it, and every name is readable', () => {
     expect(spans.map(({ name }) => name).filter((name) => HASH.test(name))).toEqual([]);
-    expect(JSON.stringify(spans)).not.toContain('aas_');
+    expect(JSON.stringify(spans)).not.toContain(PRODUCT.keyPrefix);
   });
 
   test('the log line of a request has the id of its trace, also of one that starts here', () => {

@@ -1,5 +1,6 @@
 import { parseEnv } from 'node:util';
 import { load } from 'js-yaml';
+import { PRODUCT } from '../../../src/product.js';
 import { Settings } from '../../../src/platform/config/settings.js';
 import { createDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
@@ -88,7 +89,7 @@ test.each(['deploy/alerts.yml', 'deploy/grafana/dashboards/service.json'])(
     await service.stop();
     await database.close();
     const names = readProjectFile(file).match(
-      /\b(?:pets|http_server|db_client|nodejs|process)_\w+/g,
+      RegExp(`\\b(?:${PRODUCT.metricsPrefix}|(?:http_server|db_client|nodejs|process)_)\\w+`, 'g'),
     );
     expect(names?.length).toBeGreaterThan(3);
     const missing = names?.filter((name) => {
