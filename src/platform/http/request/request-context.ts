@@ -95,9 +95,9 @@ function clientAddress(request: Request): string | undefined {
 }
 
 export function requestOf(host: ArgumentsHost): Request {
-  return host.switchToHttp().getRequest<Request>();
+  return host.getArgByIndex<Request>(0);
 }
 
 export function responseOf(host: ArgumentsHost): Response {
-  return host.switchToHttp().getResponse<Response>();
+  return host.getArgByIndex<Response>(1);
 }
