@@ -1,6 +1,6 @@
 // @ts-check
 // Nest is ESM and some of its neighbours are CommonJS, which Jest cannot mix without flags: tests, the
-// build and Nest's packages are compiled to CommonJS as they are loaded.
+// build and ESM packages are compiled to CommonJS as they are loaded.
 
 /** `npm test` leaves out the tests of `npm run test:system`. */
 const isNpmTest = process.env.npm_lifecycle_event === 'test';
@@ -13,10 +13,12 @@ export default {
   globalSetup: '<rootDir>/test/harness/run/global-setup.mjs',
   globalTeardown: '<rootDir>/test/harness/run/global-teardown.mjs',
   setupFilesAfterEnv: ['<rootDir>/test/harness/run/child-processes.ts'],
+  resolver: '<rootDir>/scripts/jest-resolver.mjs',
   transform: {
-    '^.+\\.[jt]s$': '<rootDir>/scripts/typescript-transform.mjs',
+    '\\.(?:[jt]s|mjs)$': '<rootDir>/scripts/typescript-transform.mjs',
   },
-  transformIgnorePatterns: ['/node_modules/(?!@nestjs/)'],
+  // The transformer keeps CommonJS as it is.
+  transformIgnorePatterns: [],
   moduleNameMapper: {
     // Tests in the process of the service load the sources, so that it is the same platform.
     '^#platform$': '<rootDir>/src/platform/index.ts',

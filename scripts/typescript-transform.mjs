@@ -24,15 +24,21 @@ export function compile(text, fileName, module) {
   return ts.transpileModule(text, { fileName, compilerOptions: { ...OPTIONS, module } }).outputText;
 }
 
-/** Jest's interface of a transformer: it runs all modules as CommonJS. */
+const NODE = { moduleResolution: ts.ModuleResolutionKind.NodeNext, module: ts.ModuleKind.NodeNext };
+
+/** Jest's interface of a transformer: it runs all modules as CommonJS, also those of packages. */
 export default {
   /** @param {string} text @param {string} fileName */
-  process: (text, fileName) => ({
+  process: (text, fileName) => {
+    const format = ts.getImpliedNodeFormatForFile(fileName, undefined, ts.sys, NODE);
+    if (fileName.endsWith('.js') && format === ts.ModuleKind.CommonJS) return { code: text };
     // CommonJS defines `require` and has no import.meta.
-    code: compile(text, fileName, ts.ModuleKind.CommonJS)
+    const code = compile(text, fileName, ts.ModuleKind.CommonJS)
       .replace(/^const require = .*createRequire.*$/m, '')
-      .replaceAll('import.meta.url', "require('node:url').pathToFileURL(__filename).href"),
-  }),
+      .replaceAll('import.meta.url', "require('node:url').pathToFileURL(__filename).href")
+      .replaceAll(/import\.meta\.(dirname|filename)/g, '__$1');
+    return { code };
+  },
   /** @param {string} text @param {string} fileName */
   getCacheKey: (text, fileName) =>
     createHash('sha256')

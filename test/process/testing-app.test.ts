@@ -1,6 +1,7 @@
 import { Controller, Get, Injectable, Module } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { EntityManager } from 'typeorm';
+import retry from 'p-retry';
 import { Clock, queryRows } from '#platform';
 import { ServiceMetrics } from '../../src/platform/metrics/service-metrics.js';
 import { useDatabase } from '../harness/database/database.js';
@@ -39,6 +40,12 @@ class LettersController {
 
 @Module({ controllers: [LettersController], providers: [Letters] })
 class LettersModule {}
+
+test('a test imports packages that are ES modules only, and has import.meta', async () => {
+  expect(await retry(() => 'tried')).toBe('tried');
+  expect([import.meta.dirname, import.meta.filename]).toEqual([__dirname, __filename]);
+  expect(import.meta.url).toMatch(/^file:.*testing-app\.test\.ts$/);
+});
 
 describe('a test of a feature in the process of the service', () => {
   const database = useDatabase();
