@@ -83,11 +83,11 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
     () => ({ DATABASE_URL: readOnly.url }),
     /^DATABASE_URL: cannot execute CREATE TABLE in a read-only transaction$/,
   ],
-  [
-    'DATA_DIR that cannot be created',
-    () => ({ DATABASE_URL: '', DATA_DIR: '/dev/null/x' }),
-    /\/dev\/null.*choose another DATA_DIR/,
-  ],
+  ...['/dev/null/x', '/proc/x'].map((DATA_DIR): (typeof FAILURES)[number] => [
+    `DATA_DIR that cannot be created: ${DATA_DIR}`,
+    () => ({ DATABASE_URL: '', DATA_DIR }),
+    new RegExp(`${DATA_DIR}.*choose another DATA_DIR`),
+  ]),
 ];
 
 describe('one process that cannot start reports an error of one line', () => {

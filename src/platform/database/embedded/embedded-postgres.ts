@@ -1,4 +1,5 @@
-import { mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { ensureCluster } from './cluster.js';
@@ -41,7 +42,7 @@ export async function openEmbeddedDatabase(
 ): Promise<EmbeddedDatabase> {
   let database: EmbeddedDatabase | undefined;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    createFolder(dataDir);
     const path = realpathSync(dataDir);
     const programs = await ensureCluster(path, signal);
     database = new EmbeddedDatabase(path, new Server(path, programs), use);
@@ -57,6 +58,15 @@ export async function openEmbeddedDatabase(
     const problem = `the embedded database in ${dataDir} cannot be used: ${message}: ${remedy}`;
     const text = error instanceof StartError ? message : problem.replace(/\s+/g, ' ');
     throw new StartError(`${text}, or set DATABASE_URL=postgres://…`, { cause: error });
+  }
+}
+
+/** With `recursive`, Node.js tries forever in a folder that exists and takes no folders, such as /proc. */
+function createFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: !existsSync(dirname(path)), mode: 0o700 });
+  } catch (error) {
+    if (!existsSync(path)) throw error;
   }
 }
 
