@@ -27,7 +27,7 @@ import { fileURLToPath } from 'node:url';
 const FLAGS = [
   '--max-semi-space-size=16',
   '--initial-old-space-size=16',
-  '--heap-growing-percent=10',
+  '--heap-growing-percent=20',
 ];
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 

@@ -7,7 +7,7 @@ import {
 import { RedisFailure } from '../platform/rate-limit/redis/circuit.js';
 
 const NO_REDIS =
-  'Counters and bans cannot be read, because REDIS_URL is unset here. They are in the memory of the service.';
+  'Counters and bans cannot be read. If the service uses Redis, set its REDIS_URL here too. Otherwise they are in its memory.';
 
 interface Counters {
   /** One for each API key; undefined: they cannot be read. */

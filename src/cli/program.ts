@@ -27,7 +27,10 @@ export async function run(args: readonly string[]): Promise<number> {
       // Commander has printed the help, the version or the error.
       return error.exitCode === 0 || error.code === 'commander.help' ? 0 : WRONG_USAGE;
     }
-    console.error(oneLine(error instanceof Error ? error.message : String(error)));
+    const { code = '' } = error as { code?: string };
+    const message = error instanceof Error ? error.message : String(error);
+    // docs/operations.md lists the codes of PostgreSQL.
+    console.error(oneLine(/^\d[\dA-Z]{4}$/.test(code) ? `${code}: ${message}` : message));
     return FAILURE;
   }
 }

@@ -116,7 +116,7 @@ async function openListeners(
   { description }: DatabaseLocation,
   logger: Logger,
 ): Promise<string> {
-  const { port, host, metricsPort, metricsHost, trustProxy } = settings.server;
+  const { port, host, metricsPort, metricsHost, trustProxy, publicUrl } = settings.server;
   const server = app.getHttpServer();
   if (metricsPort !== undefined) await listen(metrics, 'METRICS_', metricsPort, metricsHost);
   await listen(server, '', port, host);
@@ -134,6 +134,7 @@ async function openListeners(
       database: description,
       redis: settings.redis !== undefined,
       trustProxy,
+      publicUrl,
     },
     'listening',
   );

@@ -5,7 +5,7 @@ import { describeWithRedis, type RedisServer, startRedis } from '../harness/proc
 import { startService, type TestService } from '../harness/service/service.js';
 
 const TIME = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
-const NO_REDIS = /because REDIS_URL is unset here/;
+const NO_REDIS = /If the service uses Redis, set its REDIS_URL/;
 
 const database = useDatabase();
 

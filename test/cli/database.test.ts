@@ -18,7 +18,7 @@ describe('the schema commands', () => {
   test('db migrate on a standby › exits with 1 and the error of PostgreSQL', async () => {
     await database.query(`ALTER DATABASE ${database.name} SET default_transaction_read_only = on`);
     expect(await cli.failure(1, 'db', 'migrate')).toBe(
-      'cannot execute CREATE TABLE in a read-only transaction',
+      '25006: cannot execute CREATE TABLE in a read-only transaction',
     );
   });
 

@@ -32,6 +32,7 @@ export function addKeysCommands(keys: Command): void {
   addCommand(keys, 'list', 'list API keys', async (store, { owner, status }: Options) => {
     const records = await store.keys.list(owner);
     const { decisions, problem } = await readCounters(records.map(budgetKey));
+    if (status === 'banned' && problem !== undefined) throw new Error(problem);
     const listed = records.map((key, index) => keyJson(key, decisions?.[index]));
     const selected = listed.filter((key) => status === undefined || key.status === status);
     return [selected, records.length > 0 ? problem : undefined];

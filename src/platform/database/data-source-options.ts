@@ -24,6 +24,8 @@ export function dataSourceOptions(
     uuidExtension: 'pgcrypto',
     installExtensions: false,
     migrations: MIGRATIONS,
+    // The others print to standard output, which belongs to the results of commands and to the log.
+    logger: 'debug',
     extra: connectionConfig(connection, settings, use),
   };
 }
