@@ -71,7 +71,8 @@ describe('with a server that allows four connections', () => {
   test('GET and POST /v1/items › a burst gets 200 and 201 on the connections that the start has opened', async () => {
     const warning = await store.service.waitForLog(({ level }) => Number(level) >= 40);
     expect(warning).toMatchObject({
-      msg: expect.stringMatching(/^Only 3 database connections: .*too many connections/),
+      // The server may still count a connection of the migrations.
+      msg: expect.stringMatching(/^Only [23] database connections: .*too many connections/),
     });
     const burst = Array.from({ length: 100 }, (_, index) =>
       index % 2

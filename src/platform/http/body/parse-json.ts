@@ -32,7 +32,7 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     return parseExact(text);
   } catch (error) {
-    throw malformedJson(`cannot be parsed at character ${positionOf(text, error) + 1}`, error);
+    throw malformedJson(`cannot be parsed at character ${positionOf(text) + 1}`, error);
   }
 }
 
@@ -42,15 +42,13 @@ export function parseExact(text: string): unknown {
 }
 
 /** Returns where the text stops being JSON, in UTF-16 units. JSON.parse often does not say it. */
-function positionOf(text: string, error: unknown): number {
-  const [, position] = /position (\d+)/.exec(String(error)) ?? [];
-  if (position !== undefined) return Number(position);
+function positionOf(text: string): number {
   try {
     // No number is needed.
     parse(text, null, () => 0);
     return 0;
-  } catch (other) {
-    return Number(/position (\d+)/.exec(String(other))?.[1] ?? text.length);
+  } catch (error) {
+    return Number(/position (\d+)/.exec(String(error))?.[1] ?? text.length);
   }
 }
 

@@ -1,9 +1,5 @@
 import type { Server } from 'node:http';
-import { type AddressInfo, BlockList } from 'node:net';
-
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
+import type { AddressInfo } from 'node:net';
 
 /**
  * The prefix of the URLs in `Link` headers (RFC 8288). It never depends on the Host header, which
@@ -23,8 +19,8 @@ export class PublicUrl {
    * proxy is in front of it. Returns whether the URLs are absolute.
    */
   useAddressOf(server: Server, hasProxy: boolean): boolean {
-    const { address, family } = server.address() as AddressInfo;
-    const isLoopback = LOOPBACK.check(address, family === 'IPv6' ? 'ipv6' : 'ipv4');
+    const { address } = server.address() as AddressInfo;
+    const isLoopback = /^(?:::ffff:)?127\.|^::1$/.test(address);
     if (this.prefix === '' && isLoopback && !hasProxy) this.prefix = addressOf(server);
     return this.prefix !== '';
   }
