@@ -30,17 +30,21 @@ export function addCommand(
   });
 }
 
-/**
- * Returns an object as one line for each property, with the names of JSON, and a list as a table. To fit a
- * terminal, a table omits columns that are empty in every row, and dates are days.
- */
+/** A table that is wider than a terminal of 80 columns omits these columns, one after the other. */
+const OMITTED = ['revokedAt', 'createdAt', 'plan'];
+
+/** Returns an object as one line for each property, with the names of JSON, and a list as a table. */
 function resultText(result: object): string {
   if (!Array.isArray(result)) return aligned(Object.entries(result));
   const items = result as Record<string, unknown>[];
   if (!items[0]) return 'None.';
-  const names = Object.keys(items[0]).filter((name) => items.some((item) => item[name] !== null));
-  const day = (value: unknown) => (value instanceof Date ? cellText(value).slice(0, 10) : value);
-  return aligned([names, ...items.map((item) => names.map((name) => day(item[name])))]);
+  let names = Object.keys(items[0]).filter((name) => items.some((item) => item[name] !== null));
+  const table = () =>
+    aligned([names, ...items.map((item) => names.map((name) => shortText(item[name])))]);
+  for (const omitted of OMITTED) {
+    if (/.{81}/.test(table())) names = names.filter((name) => name !== omitted);
+  }
+  return table();
 }
 
 function aligned(table: readonly unknown[][]): string {
@@ -49,6 +53,12 @@ function aligned(table: readonly unknown[][]): string {
   const widths = rows[0]?.map((_, column) => width(column)) ?? [];
   const line = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
   return rows.map((row) => line(row).join('  ').trimEnd()).join('\n');
+}
+
+/** Returns a date as a day, and at most 24 characters of other text. */
+function shortText(value: unknown): unknown {
+  if (value instanceof Date) return cellText(value).slice(0, 10);
+  return typeof value === 'string' ? value.replace(/^(.{23})..+$/s, '$1…') : value;
 }
 
 /** Returns, for example, `-`, `2026-11-20T10:00:00Z` or `{"used":3}`. */

@@ -151,6 +151,18 @@ describe('keys list', () => {
     expect(stderr).toMatch(/^Database: .*\n.* bans cannot be read\. If the service uses Redis/);
   });
 
+  test('fits into 80 columns: shortens long names and omits the least important columns', async () => {
+    await insertKey('Municipal animal shelter, north', 'enterprise', '1 hour');
+    await insertKey('b', 'free');
+    const times = 'last_used_at = now(), revoked_at = now()';
+    await database.query(`UPDATE api_keys SET ${times} WHERE id = 2`);
+    const lines = (await cli.run('keys', 'list')).stdout.trimEnd().split('\n');
+    const names = 'id owner hint status lastUsedAt expiresAt'.split(' ');
+    expect(lines[0]?.split(/ {2,}/)).toEqual(names);
+    expect(lines[1]).toMatch(/^1 {3}Municipal animal shelte… {2}/);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+  });
+
   test('shows the status of each key, and only those with --status', async () => {
     for (const lifetime of [null, '90 days', '90 days', null])
       await insertKey('acme', 'free', lifetime);
