@@ -25,7 +25,7 @@ import { fileURLToPath } from 'node:url';
 
 /** As the service is started everywhere (package.json, Dockerfile). */
 const FLAGS = [
-  '--max-semi-space-size=16',
+  '--max-semi-space-size=8',
   '--initial-old-space-size=16',
   '--heap-growing-percent=20',
 ];
