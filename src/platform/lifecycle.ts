@@ -46,7 +46,7 @@ export async function runService(
   stopReason: Promise<string>,
 ): Promise<void> {
   try {
-    const clock = { now: () => Date.now(), monotonicMs: () => performance.now() };
+    const clock = { now: Date.now, monotonicMs: performance.now.bind(performance) };
     const options = { settings, clock, database, features };
     // The migrations run while Nest creates the application.
     const schemaCurrent = makeSchemaCurrent(settings, database, log.logger);

@@ -11,7 +11,6 @@ import type { NextFunction, Request, Response } from './http/request/request.js'
 import { sendError } from './http/response/send-json.js';
 import { Connections, type ResponseObserver } from './http/server/connections.js';
 import type { HttpAdapter } from './http/server/http-adapter.js';
-import { ignoreInput } from './http/server/ignored-input.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { RateLimiter } from './rate-limit/rate-limiter.js';
 
@@ -72,7 +71,7 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
     const bound = this.exceededBound(request);
     if (bound) {
       this.shed[bound]++;
-      if (hasBody(request)) ignoreInput(request);
+      if (hasBody(request)) request.ignoresInput = true;
       return sendError(response, serviceOverloaded(`limit reached: ${bound}`));
     }
     request.isInProgress = true;

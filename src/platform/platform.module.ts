@@ -18,7 +18,6 @@ import {
   NoDocumentationController,
 } from './http/openapi/documentation.controller.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
-import { RouteMetadata } from './http/request/route-metadata.js';
 import { PublicUrl } from './http/routing/public-url.js';
 import { UnmatchedModule } from './http/routing/unmatched.controller.js';
 import { Connections } from './http/server/connections.js';
@@ -69,7 +68,6 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       { provide: Clock, useValue: clock },
       { provide: PublicUrl, useValue: publicUrl },
       { provide: LOGGER, useValue: logger },
-      RouteMetadata,
       ArrivingBodies,
       ...new Set<Type>([...MIDDLEWARE, ...GUARDS, ...AT_CLOSE]),
       ...GUARDS.map((guard) => ({ provide: APP_GUARD, useExisting: guard })),
@@ -77,7 +75,7 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       { provide: APP_FILTER, useClass: FILTER },
     ],
     // Every module can inject these.
-    exports: [DemoKey, ClsModule, Settings, Clock, PublicUrl, LOGGER, Connections, RouteMetadata],
+    exports: [DemoKey, ClsModule, Settings, Clock, PublicUrl, LOGGER, Connections],
   })
   class PlatformModule {}
   return PlatformModule;

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { PRODUCT } from '../../src/product.js';
-import { loggedAddress } from '../../src/platform/http/request/logged-address.js';
+import { loggedAddress } from '../../src/platform/http/request/request-context.js';
 import { describeCause, errorDetails } from '../../src/platform/logging/error-details.js';
 import { createLogger } from '../../src/platform/logging/logger.js';
 import { NestLogger } from '../../src/platform/logging/nest-logger.js';

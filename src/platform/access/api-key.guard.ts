@@ -1,19 +1,16 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { databaseUnavailable, ServiceError } from '../errors/service-error.js';
-import { requestOf } from '../http/request/request-context.js';
-import { RouteMetadata } from '../http/request/route-metadata.js';
+import { requestOf, routeMetadata } from '../http/request/request-context.js';
 import { IsPublic } from './public.decorator.js';
 import { PRODUCT } from '../../product.js';
 
 /** Rejects callers without a valid API key, after PlanThrottlerGuard has counted the request. */
 @Injectable()
 export class ApiKeyGuard implements CanActivate {
-  constructor(private readonly metadata: RouteMetadata) {}
-
   /** @throws ServiceError missing_api_key, invalid_api_key or service_unavailable */
   canActivate(context: ExecutionContext): boolean {
     const { caller } = requestOf(context);
-    if (caller?.kind === 'key' || this.metadata.of(context, IsPublic)) return true;
+    if (caller?.kind === 'key' || routeMetadata(context, IsPublic)) return true;
     if (caller?.reason === 'unavailable') throw databaseUnavailable(caller.cause);
     throw caller?.reason === 'invalid' ? INVALID_KEY : MISSING_KEY;
   }

@@ -1,6 +1,5 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
-import { hasBody, requestOf } from '../http/request/request-context.js';
-import { RouteMetadata } from '../http/request/route-metadata.js';
+import { hasBody, requestOf, routeMetadata } from '../http/request/request-context.js';
 import { Authenticator } from './authenticator.js';
 import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
 
@@ -10,15 +9,12 @@ import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
  */
 @Injectable()
 export class IdentifyCallerGuard implements CanActivate {
-  constructor(
-    private readonly authenticator: Authenticator,
-    private readonly metadata: RouteMetadata,
-  ) {}
+  constructor(private readonly authenticator: Authenticator) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     // Health probes must not cause a query, even if they send an API key.
-    const isPublic = this.metadata.of(context, IsPublic);
-    if (isPublic && this.metadata.of(context, SKIP_THROTTLE)) return true;
+    const isPublic = routeMetadata(context, IsPublic);
+    if (isPublic && routeMetadata(context, SKIP_THROTTLE)) return true;
     const request = requestOf(context);
     // ApiKeyGuard rejects it, so that nothing reads the body.
     if (!isPublic && hasBody(request)) {

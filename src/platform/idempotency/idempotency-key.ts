@@ -9,8 +9,7 @@ import {
 import { ApiHeader } from '@nestjs/swagger';
 import { ServiceError } from '../errors/service-error.js';
 import { REQUEST_HEADERS } from '../http/request/headers.js';
-import { requestOf } from '../http/request/request-context.js';
-import { RouteMetadata } from '../http/request/route-metadata.js';
+import { requestOf, routeMetadata } from '../http/request/request-context.js';
 
 /** The metadata key of handlers with a parameter `@IdempotencyKey()`. */
 const ACCEPTS_KEY = 'accepts-idempotency-key';
@@ -43,14 +42,12 @@ const QUOTED = /^"((?:[!#-[\]-~]|\\["\\]){1,255})"$/;
  */
 @Injectable()
 export class IdempotencyKeyGuard implements CanActivate {
-  constructor(private readonly metadata: RouteMetadata) {}
-
   /** @throws ServiceError invalid_request */
   canActivate(context: ExecutionContext): boolean {
     const request = requestOf(context);
     // If the header is sent twice, Node joins the values with a comma and a space: malformed.
     const header = request.headers['idempotency-key']?.toString();
-    if (header === undefined || !this.metadata.of(context, ACCEPTS_KEY)) return true;
+    if (header === undefined || !routeMetadata(context, ACCEPTS_KEY)) return true;
     request.idempotencyKey = BARE.test(header)
       ? header
       : QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1');

@@ -9,8 +9,7 @@ import { METHOD_METADATA } from '@nestjs/common/internal';
 import { loggedCaller } from '../access/authenticator.js';
 import { SKIP_THROTTLE } from '../access/public.decorator.js';
 import { MINUTE_MS } from '../config/clock.js';
-import { requestOf, responseOf, routeOf } from '../http/request/request-context.js';
-import { RouteMetadata } from '../http/request/route-metadata.js';
+import { requestOf, responseOf, routeMetadata, routeOf } from '../http/request/request-context.js';
 import { reportDecision } from './limit-headers.js';
 import { Quota } from './limit-storage.js';
 import { RateLimiter } from './rate-limiter.js';
@@ -28,10 +27,7 @@ const TTL = 'THROTTLER:TTLdefault';
 export class PlanThrottlerGuard implements CanActivate {
   private readonly logger = new Logger(PlanThrottlerGuard.name);
 
-  constructor(
-    private readonly limiter: RateLimiter,
-    private readonly metadata: RouteMetadata,
-  ) {}
+  constructor(private readonly limiter: RateLimiter) {}
 
   /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -43,7 +39,7 @@ export class PlanThrottlerGuard implements CanActivate {
       caller.kind === 'key'
         ? this.limiter.ownerBudget(caller.key)
         : this.limiter.addressBudget(request.clientAddress);
-    const isSkipped = this.metadata.of(context, SKIP_THROTTLE) === true;
+    const isSkipped = routeMetadata(context, SKIP_THROTTLE) === true;
     const isCounted = !(isSkipped || caller.reason === 'unavailable');
     const quota = isCounted && this.routeQuota(context);
     const decision = await this.limiter.storage.decide(
@@ -61,11 +57,11 @@ export class PlanThrottlerGuard implements CanActivate {
 
   /** Returns the limit of `@Throttle()`. The handler's decorator takes precedence. */
   private routeQuota(context: ExecutionContext): Quota | undefined {
-    const limit = this.metadata.of<number>(context, LIMIT);
+    const limit = routeMetadata<number>(context, LIMIT);
     if (limit === undefined) return undefined;
-    const method = RequestMethod[this.metadata.of<RequestMethod>(context, METHOD_METADATA) ?? 0];
+    const method = RequestMethod[routeMetadata<RequestMethod>(context, METHOD_METADATA) ?? 0];
     // Two handlers cannot have the same method and path, so each has a window of its own.
     const id = `route:${method} ${routeOf(requestOf(context))}`;
-    return new Quota(id, limit, this.metadata.of<number>(context, TTL) ?? MINUTE_MS);
+    return new Quota(id, limit, routeMetadata<number>(context, TTL) ?? MINUTE_MS);
   }
 }

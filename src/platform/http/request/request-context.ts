@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { isIP } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import { trace } from '@opentelemetry/api';
-import { type ArgumentsHost, Injectable, type NestMiddleware } from '@nestjs/common';
+import {
+  type ArgumentsHost,
+  type ExecutionContext,
+  Injectable,
+  type NestMiddleware,
+} from '@nestjs/common';
+import { type ReflectableDecorator, Reflector } from '@nestjs/core';
 import { normalizeIp } from '@nestjs/throttler';
 import { CLS_ID, ClsService, ClsServiceManager } from 'nestjs-cls';
+import type { LoggingSettings } from '../../config/logging-settings.js';
 import type { NextFunction, Request, Response } from './request.js';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
@@ -85,6 +92,20 @@ export function clientNetwork(address: string | undefined): string {
   return address === undefined ? 'unknown' : normalizeIp(address, IPV6_NETWORK_BITS);
 }
 
+/** Returns the form of an address that the log may show. */
+export function loggedAddress(
+  address: string | undefined,
+  form: LoggingSettings['clientAddress'],
+): string | undefined {
+  if (address === undefined || form === 'off') return undefined;
+  // An IPv4 address as an IPv6 socket sees it (RFC 4291, section 2.5.5.2).
+  if (form === 'full') return address.replace(/^::ffff:(?=\d+\.)/i, '');
+  const network = normalizeIp(address, 48);
+  if (isIPv4(network)) return `${network.slice(0, network.lastIndexOf('.'))}.0/24`;
+  // The loopback address is the only one that normalizeIp returns without its prefix.
+  return network === '::1' ? '::/48' : network;
+}
+
 /** Returns the client's address, from `X-Forwarded-For` as far as TRUST_PROXY allows. */
 function clientAddress(request: Request): string | undefined {
   const { remoteAddress } = request.socket;
@@ -100,4 +121,28 @@ export function requestOf(host: ArgumentsHost): Request {
 
 export function responseOf(host: ArgumentsHost): Response {
   return host.getArgByIndex<Response>(1);
+}
+
+const reflector = new Reflector();
+/** By Express's route, which has one handler. */
+const metadataByRoute = new WeakMap<object, Map<unknown, unknown>>();
+
+/**
+ * Returns what a decorator declares for a route: on its handler, or else on its controller. It caches
+ * the values of NestJS's Reflector, which takes a microsecond for each (see docs/performance.md).
+ *
+ * @param key a decorator of `Reflector.createDecorator`, or the key of a decorator of a package
+ */
+export function routeMetadata<Value>(
+  context: ExecutionContext,
+  key: ReflectableDecorator<never, Value> | string,
+): Value | undefined {
+  const route = requestOf(context).route as object;
+  let values = metadataByRoute.get(route);
+  if (!values) metadataByRoute.set(route, (values = new Map()));
+  if (!values.has(key)) {
+    const targets = [context.getHandler(), context.getClass()];
+    values.set(key, reflector.getAllAndOverride(key, targets));
+  }
+  return values.get(key) as Value | undefined;
 }

@@ -14,7 +14,10 @@ declare module 'express-serve-static-core' {
     clientAddress: string | undefined;
     /** Why the rest of the body cannot arrive. */
     bodyFailure?: ServiceError;
-    /** The connection closes after the response, and the service reads nothing until then. */
+    /**
+     * The service reads neither the body nor what follows it, and the connection closes after the
+     * response. To be set before the first asynchronous step.
+     */
     ignoresInput?: boolean;
     /** The request is counted as one in progress, until the head of its response is written. */
     isInProgress?: boolean;

@@ -4,7 +4,7 @@ import { Injectable, type NestMiddleware, type OnModuleInit } from '@nestjs/comm
 import { HttpAdapterHost } from '@nestjs/core';
 import { Settings } from '../../config/settings.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
-import { ignoreInput, watchParser } from './ignored-input.js';
+import { watchParser } from './express-messages.js';
 import { lingerAfterResponse } from './lingering-close.js';
 
 /** Is informed about each request that was processed. */
@@ -73,7 +73,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
     const inProgress = this.responses.get(socket);
     if (inProgress) {
       this.closed.pipelined_requests++;
-      ignoreInput(request);
+      request.ignoresInput = true;
       return lingerAfterResponse(inProgress);
     }
     this.responses.set(socket, response);

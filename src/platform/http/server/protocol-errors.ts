@@ -8,12 +8,10 @@ import { Settings } from '../../config/settings.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { LOGGER } from '../../logging/logger.js';
 import { RateLimiter } from '../../rate-limit/rate-limiter.js';
-import { loggedAddress } from '../request/logged-address.js';
-import { requestId } from '../request/request-context.js';
+import { loggedAddress, requestId } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 import { sendError } from '../response/send-json.js';
 import { Connections } from './connections.js';
-import { ignoreInput } from './ignored-input.js';
 import { lingerAfterResponse, lingerThenDestroy } from './lingering-close.js';
 
 // The same for every request.
@@ -65,7 +63,7 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
       });
     }
     if (!error) return next();
-    ignoreInput(request);
+    request.ignoresInput = true;
     this.reject(request, response, error).catch(next);
   }
 
