@@ -1,4 +1,6 @@
 import 'reflect-metadata';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import {
   type NestApplicationOptions,
   type NestMiddleware,
@@ -7,11 +9,10 @@ import {
 } from '@nestjs/common';
 import { type AbstractHttpAdapter, NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import type { NextFunction, RequestHandler } from 'express';
+import type { Application, NextFunction, RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { type AppOptions, platformModule } from './platform.module.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
-import { PublicUrl } from './http/routing/public-url.js';
 import { currentRequestIds } from './http/request/request-context.js';
 import { Connections } from './http/server/connections.js';
 import { NestLogger } from './logging/nest-logger.js';
@@ -36,23 +37,17 @@ export async function createApp(
   schemaCurrent: Promise<void> = Promise.resolve(),
   create: CreateNestApp = (...args) => NestFactory.create<NestExpressApplication>(...args),
 ): Promise<NestExpressApplication> {
-  const { settings } = options;
-  const publicUrl = new PublicUrl(settings.server.publicUrl);
-  const creating = create(
-    platformModule(options, publicUrl, logger),
-    new RESPONSE(publicUrl, settings),
-    {
-      // BodyGuard reads the body, after the guards that can reject the request.
-      bodyParser: false,
-      logger: new NestLogger(logger, currentRequestIds),
-      // Throws an error at start instead of exiting.
-      abortOnError: false,
-      // The order of the declarations would let `toys/:toyId` hide `toys/mine` of another feature.
-      routeResolutionStrategy: 'specificity',
-      // `shadow` would reject `toys/mine` declared before `toys/:toyId`, which works.
-      routeConflictPolicy: { duplicate: 'error' },
-    },
-  );
+  const creating = create(platformModule(options, logger), new RESPONSE(options.settings), {
+    // BodyGuard reads the body, after the guards that can reject the request.
+    bodyParser: false,
+    logger: new NestLogger(logger, currentRequestIds),
+    // Throws an error at start instead of exiting.
+    abortOnError: false,
+    // The order of the declarations would let `toys/:toyId` hide `toys/mine` of another feature.
+    routeResolutionStrategy: 'specificity',
+    // `shadow` would reject `toys/mine` declared before `toys/:toyId`, which works.
+    routeConflictPolicy: { duplicate: 'error' },
+  });
   const [app] = await Promise.all([creating, schemaCurrent]);
   try {
     setUp(app, options, logger);
@@ -68,8 +63,11 @@ function setUp(app: NestExpressApplication, options: AppOptions, logger: Logger)
   app.enableVersioning({ type: VersioningType.URI, defaultVersion: '1' });
   const server = app.getHttpServer();
   server.once('listening', () => {
-    const hasProxy = options.settings.server.trustProxy !== 0;
-    if (app.get(PublicUrl).useAddressOf(server, hasProxy)) return;
+    const express = app.getHttpAdapter().getInstance() as Application;
+    const address = addressOf(server);
+    const isLoopback = /\/(?:\[::ffff:)?127\.|\/\[::1\]/.test(address);
+    if (isLoopback && options.settings.server.trustProxy === 0) express.publicUrl ||= address;
+    if (express.publicUrl) return;
     logger.warn('PUBLIC_URL is not set: the URLs in Link headers are relative');
   });
   app.use(inOrder(MIDDLEWARE.map((step) => app.get(step))));
@@ -92,4 +90,10 @@ function inOrder(steps: readonly NestMiddleware[]): RequestHandler {
     };
     nextStep();
   };
+}
+
+/** Returns the URL that a server listens on. */
+export function addressOf(server: Server): string {
+  const { address, port, family } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }

@@ -18,7 +18,6 @@ import {
   NoDocumentationController,
 } from './http/openapi/documentation.controller.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
-import { PublicUrl } from './http/routing/public-url.js';
 import { UnmatchedModule } from './http/routing/unmatched.controller.js';
 import { Connections } from './http/server/connections.js';
 import { LOGGER } from './logging/logger.js';
@@ -35,7 +34,7 @@ export interface AppOptions {
   features: readonly Type[];
 }
 
-export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger: Logger): Type {
+export function platformModule(options: AppOptions, logger: Logger): Type {
   const { settings, clock, database, features } = options;
 
   // A class, because Nest would register the imports of a dynamic module before those of the features.
@@ -66,7 +65,6 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       ComponentMetrics,
       { provide: Settings, useValue: settings },
       { provide: Clock, useValue: clock },
-      { provide: PublicUrl, useValue: publicUrl },
       { provide: LOGGER, useValue: logger },
       ArrivingBodies,
       ...new Set<Type>([...MIDDLEWARE, ...GUARDS, ...AT_CLOSE]),
@@ -75,7 +73,7 @@ export function platformModule(options: AppOptions, publicUrl: PublicUrl, logger
       { provide: APP_FILTER, useClass: FILTER },
     ],
     // Every module can inject these.
-    exports: [DemoKey, ClsModule, Settings, Clock, PublicUrl, LOGGER, Connections],
+    exports: [DemoKey, ClsModule, Settings, Clock, LOGGER, Connections],
   })
   class PlatformModule {}
   return PlatformModule;

@@ -11,7 +11,6 @@ import { ApiExtension } from '@nestjs/swagger';
 import { Clock } from '../../config/clock.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { responseOf } from '../request/request-context.js';
-import { PublicUrl } from './public-url.js';
 
 /** When an operation is deprecated and removed, and its replacement. */
 export interface Deprecation {
@@ -42,7 +41,6 @@ class DeprecationGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly clock: Clock,
-    private readonly publicUrl: PublicUrl,
   ) {}
 
   /** @throws ServiceError endpoint_removed from the sunset on */
@@ -51,7 +49,7 @@ class DeprecationGuard implements CanActivate {
     const response = responseOf(context);
     response.setHeader('Deprecation', `@${deprecation.since.getTime() / 1000}`);
     response.setHeader('Sunset', deprecation.sunset.toUTCString());
-    const successor = this.publicUrl.urlOf(deprecation.successor);
+    const successor = response.app.publicUrl + deprecation.successor;
     response.setHeader('Link', `<${successor}>; rel="successor-version"`);
     if (this.clock.now() >= deprecation.sunset.getTime()) {
       const date = deprecation.sunset.toISOString().slice(0, 10);

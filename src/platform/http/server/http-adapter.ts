@@ -6,7 +6,6 @@ import { createExpressMessages } from './express-messages.js';
 import { MAX_HEAD_BYTES, MAX_HEADERS } from '../../config/bounds.js';
 import type { Settings } from '../../config/settings.js';
 import { ServiceError } from '../../errors/service-error.js';
-import type { PublicUrl } from '../routing/public-url.js';
 import { allowPrivateCaching, sendBody, sendError, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { hasBody } from '../request/request-context.js';
@@ -24,10 +23,7 @@ export class HttpAdapter extends ExpressAdapter {
   /** Called before the head of each response is written. Set by Overload. */
   beforeHead: ((request: Request, response: Response) => void) | undefined;
 
-  constructor(
-    private readonly publicUrl: PublicUrl,
-    private readonly settings: Settings,
-  ) {
+  constructor(private readonly settings: Settings) {
     const express = createExpressMessages((response) => this.completeHead(response));
     express.app.set('case sensitive routing', true);
     express.app.set('strict routing', true);
@@ -37,6 +33,7 @@ export class HttpAdapter extends ExpressAdapter {
     // sendBody sets the ETag.
     express.app.set('etag', false);
     express.app.set('trust proxy', settings.server.trustProxy);
+    express.app.publicUrl = settings.server.publicUrl ?? '';
     super(express.app);
     this.express = express;
   }
@@ -113,7 +110,7 @@ export class HttpAdapter extends ExpressAdapter {
     const text = response.statusCode === 204 || body === undefined ? '' : jsonText(body);
     if (text === '') return sendNothing(response);
     if (request.nextPage) {
-      const url = `${this.publicUrl.urlOf(request.path)}?${writeQuery(request.nextPage)}`;
+      const url = `${request.app.publicUrl}${request.path}?${writeQuery(request.nextPage)}`;
       // RFC 8288. In addition to the Link of a deprecated route.
       response.appendHeader('Link', `<${url}>; rel="next"`);
     }
