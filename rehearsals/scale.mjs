@@ -4,8 +4,7 @@ import { Redis } from 'ioredis';
 import { LoadGenerator } from '../bench/load/load.mjs';
 import { withEnvironment } from '../bench/processes/environment.mjs';
 import { cpuSeconds, residentBytes } from '../bench/processes/process-usage.mjs';
-import { PageCursor } from '#dist/platform/http/paging/page-cursor.js';
-import { PageQuery } from '#dist/platform/http/paging/page-query.dto.js';
+import { PageCursor, PageQuery } from '#dist/platform/http/paging/page.js';
 import { wholeNumber } from '../bench/options.mjs';
 import { createOwners, listOnce, rehearse, withReplicas } from './harness.mjs';
 

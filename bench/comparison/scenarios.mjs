@@ -1,6 +1,5 @@
 // @ts-check
-import { PageCursor } from '#dist/platform/http/paging/page-cursor.js';
-import { PageQuery } from '#dist/platform/http/paging/page-query.dto.js';
+import { PageCursor, PageQuery } from '#dist/platform/http/paging/page.js';
 
 /**
  * @typedef {object} Scenario

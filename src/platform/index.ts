@@ -28,9 +28,9 @@ export { Int64Pipe } from './http/validation/int64.pipe.js';
 // --- Lists -----------------------------------------------------------------------------------------
 
 /** The query parameters `limit` and `cursor`. A subclass adds filters. */
-export { PageQuery } from './http/paging/page-query.dto.js';
+export { PageQuery } from './http/paging/page.js';
 /** The sort order of a list: `new PageCursor('text', 'bigint')`. It reads cursors and makes pages. */
-export { PageCursor } from './http/paging/page-cursor.js';
+export { PageCursor } from './http/paging/page.js';
 
 // --- The interface description, in addition to the decorators of `@nestjs/swagger` ------------------
 

@@ -1,11 +1,18 @@
-import { type ArgumentMetadata, Injectable, ValidationPipe } from '@nestjs/common';
-import type { ValidationError } from 'class-validator';
+import { type ArgumentMetadata, Injectable, type Type, ValidationPipe } from '@nestjs/common';
+import { defaultMetadataStorage } from 'class-transformer/cjs/storage.js';
+import { getMetadataStorage, type ValidationError } from 'class-validator';
 import { ServiceError } from '../../errors/service-error.js';
-import { boundedValues, isObject, rejectLargeIntegers, tooManyValues } from './bounded-values.js';
-import { isDto } from './dto-rules.js';
+
+type JsonObject = Record<string, unknown>;
 
 /** How class-validator begins the message of a rule with `{ each: true }`. */
 const EACH = 'each value in ';
+
+/**
+ * class-transformer and class-validator take up to 5 µs for each nested value, and class-transformer
+ * takes a time that is quadratic in the number of members.
+ */
+const MAX_NESTED_VALUES = 1_000;
 
 /** An array can have hundreds of invalid items. */
 const MAX_PROPERTIES = 50;
@@ -35,11 +42,11 @@ export class DtoValidationPipe extends ValidationPipe {
         throw isEmptyBody ? new ServiceError('invalid_request', missing + error.message) : error;
       });
     }
-    if (!isObject(value)) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       const subject = data ?? `The request ${type}`;
       throw new ServiceError('invalid_request', `${subject} must be a JSON object.`);
     }
-    const { members, isTooLarge } = boundedValues(value, metatype);
+    const { members, isTooLarge } = boundedValues(value as JsonObject, metatype);
     const dto: unknown = await super.transform(members, metadata);
     if (isTooLarge) throw tooManyValues();
     rejectLargeIntegers(dto);
@@ -74,4 +81,117 @@ function messagesOf(error: ValidationError, parentPath: string): string[] {
   const rule = message.replace(EACH, '').replace(`${property} `, '');
   if (error.value === undefined) return [`${path} is required and ${rule}`];
   return [message.startsWith(EACH) ? `each item of ${path} ${rule}` : `${path} ${rule}`];
+}
+
+/**
+ * Returns the members of a body, a query or a path that its class has a rule for: the pipe would copy
+ * the others first. Over the limit, nested values are empty, so that their rules can still reject them.
+ *
+ * @returns `isTooLarge`: whether to reject the values if their rules accept them
+ * @throws ServiceError invalid_request if a nested DTO is over the limit
+ */
+function boundedValues(value: JsonObject, dto: Type) {
+  const members: JsonObject = {};
+  for (const name of membersOf(dto)) {
+    if (Object.hasOwn(value, name)) members[name] = value[name];
+  }
+  const isTooLarge = nestedValues(members) > MAX_NESTED_VALUES;
+  for (const [name, member] of isTooLarge ? Object.entries(members) : []) {
+    if (!(member instanceof Object)) continue;
+    const nested = defaultMetadataStorage.findTypeMetadata(dto, name) as object | undefined;
+    // Its rules would reject an empty one for another reason.
+    if (nested) throw tooManyValues();
+    members[name] = Array.isArray(member) ? [] : {};
+  }
+  return { members, isTooLarge };
+}
+
+function tooManyValues(): ServiceError {
+  const max = MAX_NESTED_VALUES.toLocaleString('en-US');
+  const message = `The request has more than ${max} values in its nested objects and arrays.`;
+  return new ServiceError('invalid_request', message);
+}
+
+/** Counts the values in the objects and arrays of a value, at most a little beyond the limit. */
+function nestedValues(value: unknown): number {
+  let count = 0;
+  for (const member of Object.values(value as object) as unknown[]) {
+    if (typeof member !== 'object' || member === null) continue;
+    count += Object.keys(member).length + nestedValues(member);
+    if (count > MAX_NESTED_VALUES) break;
+  }
+  return count;
+}
+
+const RANGE = `from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`;
+
+/**
+ * Rejects integers that a double cannot hold in the objects and arrays of a DTO that no DTO class
+ * describes. They would be bigints, which JSON.stringify rejects.
+ *
+ * @throws ServiceError invalid_request that names the first one
+ */
+function rejectLargeIntegers(value: unknown, path = ''): void {
+  if (typeof value !== 'object' || value === null) return;
+  const hasRules = isDto(value.constructor);
+  if (!hasRules && !Array.isArray(value) && value.constructor !== Object) return;
+  for (const [name, member] of Object.entries(value)) {
+    const place = path ? `${path}.${name}` : name;
+    if (typeof member === 'bigint' && !hasRules && !Number.isSafeInteger(Number(member))) {
+      throw new ServiceError('invalid_request', `${place} must be an integer ${RANGE}.`);
+    }
+    rejectLargeIntegers(member, place);
+  }
+}
+
+const storage = getMetadataStorage();
+const collectRules = storage.getTargetValidationMetadatas.bind(storage);
+
+type Exposed = ReturnType<typeof defaultMetadataStorage.findExposeMetadata> | undefined;
+
+/** The rules of a class, those of its base classes first, as their properties are declared. */
+const rulesOf = cached((dto: object) =>
+  collectRules(dto as Type, '', false, false).sort((a, b) => depthOf(a.target) - depthOf(b.target)),
+);
+
+/** The properties of a class that have a rule, in the order of the messages. */
+export const propertiesOf = cached((dto: object): readonly string[] => [
+  ...new Set(rulesOf(dto).map(({ propertyName }) => propertyName)),
+]);
+
+/** The names of the members that set these properties. */
+const membersOf = cached((dto: object) =>
+  propertiesOf(dto).map((property) => {
+    const exposed = defaultMetadataStorage.findExposeMetadata(dto as Type, property) as Exposed;
+    return exposed?.options.name ?? property;
+  }),
+);
+
+// class-validator would collect and group the rules of a class again for each object, in a time that
+// grows with the number of all DTO classes (docs/performance.md). Its validator reads them through
+// these two methods of its storage. If a release does not, it gets slower, and messages list inherited
+// properties last, which the tests of the list notice.
+storage.getTargetValidationMetadatas = (dto, schema, always, strictGroups, groups) =>
+  always || strictGroups || groups?.length
+    ? collectRules(dto, schema, always, strictGroups, groups)
+    : rulesOf(dto);
+storage.groupByPropertyName = cached(storage.groupByPropertyName.bind(storage));
+
+/** Returns a function that computes a value once for each object. */
+function cached<Key extends object, Value extends object>(compute: (key: Key) => Value) {
+  const values = new WeakMap<Key, Value>();
+  return (key: Key): Value => {
+    let value = values.get(key);
+    if (!value) values.set(key, (value = compute(key)));
+    return value;
+  };
+}
+
+function depthOf(target: unknown): number {
+  return target ? 1 + depthOf(Object.getPrototypeOf(target)) : 0;
+}
+
+/** Returns whether a type is a class with a validation rule. */
+function isDto(type: unknown): boolean {
+  return typeof type === 'function' && rulesOf(type).length > 0;
 }

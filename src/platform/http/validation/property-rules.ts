@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform, type TransformFnParams } from 'class-transformer';
-import { ValidateBy, ValidateIf } from 'class-validator';
+import { IsIn, ValidateBy, ValidateIf } from 'class-validator';
 import { INT64_MAX, INT64_MIN, isInt64 } from './int64.pipe.js';
 
 // Each rule also describes the property. `@ApiProperty()` adds the description and the example.
@@ -40,11 +40,8 @@ export function IsIntegerParameter(minimum: number, maximum: number): PropertyDe
 
 /** Accepts one of the given strings. */
 export function IsOneOf(values: readonly string[]): PropertyDecorator {
-  const isOneOf = (value: unknown): boolean => values.includes(value as string);
-  return applyDecorators(
-    ApiProperty({ enum: [...values] }),
-    rule('isOneOf', isOneOf, `one of ${values.join(', ')}`),
-  );
+  const message = `$property must be one of ${values.join(', ')}`;
+  return applyDecorators(ApiProperty({ enum: [...values] }), IsIn(values, { message }));
 }
 
 /** White space as in Unicode or in ECMAScript. They differ in U+0085 and U+FEFF. */
