@@ -38,17 +38,17 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
     metrics: ServiceMetrics,
   ) {
     this.bounds = settings.bounds;
-    metrics.gauge(
+    metrics.add(
       'requests_in_progress',
       'Requests in progress, without health probes',
       () => this.inProgress,
     );
-    metrics.gauge(
+    metrics.add(
       'arriving_body_bytes',
       'Bytes that these requests hold, at least 24 KB each (MAX_ARRIVING_MEBIBYTES)',
       () => bodies.bytes,
     );
-    metrics.counter(
+    metrics.add(
       'shed_total',
       'Requests that got 503 and connections that were closed because a bound was reached, by bound',
       () => ({ ...this.shed, ...connections.closed, arriving_bodies: bodies.rejected }),

@@ -46,14 +46,12 @@ test('POST to a route that reads the request › 201, also without an API key if
   expect([open.status, open.json]).toEqual([201, { bytes: 3 }]);
 });
 
-test('POST to a route with FileInterceptor › 201, larger than a JSON body; 400, 413 and 415', async () => {
+test('POST to a route with FileInterceptor › 201, larger than a JSON body; 400 and 413', async () => {
   const { status, json } = await upload(500_000, 'Rope');
   expect([status, json]).toEqual([201, { title: 'Rope', name: 'a.txt', size: 500_000 }]);
   expect(expectError(await upload(10), 400, 'invalid_request')).toContain('title');
   const { json: error } = await upload(700_000, 'Rope');
   expect(error).toEqual({ code: 'payload_too_large', message: 'File too large', status: 413 });
-  const other = await store.api.post('/v1/photos', { title: 'Rope' });
-  expect(expectError(other, 415, 'unsupported_media_type')).toContain('multipart/form-data');
 });
 
 test('POST of a file › 503 while other uploads take all the room, and none of it after they have ended', async () => {

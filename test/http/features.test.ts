@@ -57,7 +57,7 @@ describe('the value that a handler returns', () => {
   it.each([
     ['csv', 200, 'text/csv; charset=utf-8', 'private, no-cache', 'a,b\n'],
     ['file', 200, 'text/csv', 'private, no-cache', 'a,b\n'],
-    ['sent', 200, 'text/html; charset=utf-8', 'no-store', '<script>alert("x")</script>'],
+    ['sent', 200, 'text/html; charset=utf-8', 'private, no-cache', '<script>alert("x")</script>'],
     ['written', 418, 'text/plain', 'no-store', 'short'],
   ])('%s › %i with a media type of its own', async (name, status, type, caching, text) => {
     const response = await get(name);

@@ -142,7 +142,7 @@ describe('POST /v1/pets › JSON', () => {
     ...['{"name":"A" "B","categoryId":7}', '{"name":"Frank","categoryId":undefined}'],
     ...['name=Frank&categoryId=7', '{"name":"","categoryId":null', Buffer.from(PET, 'utf16le')],
   ])('400 malformed_json when it is %j', async (body) => {
-    expectMalformed(await postJson(body), 'cannot be parsed at character \\d+');
+    expectMalformed(await postJson(body), 'cannot be parsed');
   });
 
   it.each(['', '{}', PET, '{"name":"Frank","categoryId":7e0}'])(

@@ -19,10 +19,10 @@ export class ComponentMetrics {
     { statistics: keys }: KeyCache,
     { circuit }: LimitStorage,
   ) {
-    metrics.gauge('ready', '1 while this replica is ready for requests, else 0', async () =>
+    metrics.add('ready', '1 while this replica is ready for requests, else 0', async () =>
       Number((await readiness.report()).status !== 'unavailable'),
     );
-    metrics.gauge(
+    metrics.add(
       'component_up',
       '1 while the database responds, the database accepts writes, and Redis responds, else 0',
       async () => {
@@ -37,37 +37,37 @@ export class ComponentMetrics {
       },
       ['component'],
     );
-    metrics.gauge('connections', 'Open client connections', () => connections.size);
-    metrics.counter(
+    metrics.add('connections', 'Open client connections', () => connections.size);
+    metrics.add(
       'event_attempts_total',
       'Attempts to handle an event, by outcome. A parked event has failed in all its attempts',
       () => attempts,
       ['outcome'],
     );
-    metrics.gauge(
+    metrics.add(
       'db_client_connection_count',
       'Connections of the pool, by state',
       () => ({ idle: pool.idleCount, used: pool.totalCount - pool.idleCount }),
       ['state'],
     );
-    metrics.gauge(
+    metrics.add(
       'db_client_connection_pending_requests',
       'Calls that wait for a connection of the pool. A call sends up to eight statements',
       () => pool.waitingCount,
     );
-    metrics.counter(
+    metrics.add(
       'key_lookups_total',
       'Uses of cached API keys, queries for API keys, and uses of stale API keys while the database was unreachable, by source',
       () => ({ cache: keys.hits, database: keys.queries, stale: keys.stale }),
       ['source'],
     );
     if (!circuit) return;
-    metrics.gauge(
+    metrics.add(
       'redis_circuit_open',
       '1 while this process counts requests itself because Redis cannot be used, else 0',
       () => Number(circuit.isOpen),
     );
-    metrics.counter(
+    metrics.add(
       'redis_failures_total',
       'Commands to Redis that failed, including probes, by reason',
       () => circuit.failures,

@@ -43,36 +43,25 @@ export class ServiceMetrics {
   /** Registers the metrics of the process. @param version of the service */
   observeProcess(version: string, droppedLines: () => number): void {
     collectDefaultMetrics();
-    this.gauge(
+    this.add(
       'build_info',
       'Always 1. The labels are the versions of the service and of Node.js',
       () => ({ [version]: { [process.version]: 1 } }),
       ['version', 'node'],
     );
-    this.counter(
+    this.add(
       'log_lines_dropped_total',
       'Log lines that were dropped because standard output could not be written and the buffer was full',
       droppedLines,
     );
   }
 
-  /** Registers a metric whose values are kept elsewhere. @param read called at each scrape */
-  gauge(name: string, help: string, read: Read, labelNames?: string[]): void {
-    this.add(Gauge, name, help, read, labelNames);
-  }
-
-  /** Registers a metric whose values are kept elsewhere. @param read called at each scrape */
-  counter(name: string, help: string, read: Read, labelNames?: string[]): void {
-    this.add(Counter, name, help, read, labelNames);
-  }
-
-  private add(
-    Metric: typeof Gauge | typeof Counter,
-    name: string,
-    help: string,
-    read: Read,
-    labelNames: string[] = [],
-  ): void {
+  /**
+   * Registers a metric whose values are kept elsewhere: a counter if its name ends in `_total`, else a
+   * gauge. Calls `read` at each scrape.
+   */
+  add(name: string, help: string, read: Read, labelNames: string[] = []): void {
+    const Metric = name.endsWith('_total') ? Counter : Gauge;
     // The names of OpenTelemetry's conventions have no prefix.
     const fullName = name.startsWith('db_') ? name : PRODUCT.metricsPrefix + name;
     const collect = async (): Promise<void> => setValues(metric, await read());

@@ -41,11 +41,6 @@ export class ArrivingBodies {
     this.maxUploadBytes = bounds.maxUploadBytes;
   }
 
-  /** The number of requests that wait for their body. */
-  get count(): number {
-    return this.waiting.size;
-  }
-
   /** Counts a request that waits for its body, until `remove`. */
   add(reject: ArrivingBody['reject']): ArrivingBody {
     const body = { bytes: 0, reject };

@@ -29,11 +29,6 @@ export class BodyGuard implements CanActivate {
       request.body = bytes && parseJson(bytes);
       return true;
     }
-    // RFC 7578
-    if (takesFiles && !/^multipart\//i.test(request.headers['content-type'] ?? '')) {
-      const message = 'The Content-Type of an upload must be multipart/form-data.';
-      throw new ServiceError('unsupported_media_type', message);
-    }
     if (['POST', 'PUT', 'PATCH'].includes(request.method)) this.reserve(request);
     return true;
   }

@@ -32,24 +32,13 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     return parseExact(text);
   } catch (error) {
-    throw malformedJson(`cannot be parsed at character ${positionOf(text) + 1}`, error);
+    throw malformedJson('cannot be parsed', error);
   }
 }
 
 /** Parses JSON of a bounded size. @throws SyntaxError */
 export function parseExact(text: string): unknown {
   return MAY_BE_INEXACT.test(text) ? parse(text, null, EXACT) : JSON.parse(text);
-}
-
-/** Returns where the text stops being JSON, in UTF-16 units. JSON.parse often does not say it. */
-function positionOf(text: string): number {
-  try {
-    // No number is needed.
-    parse(text, null, () => 0);
-    return 0;
-  } catch (error) {
-    return Number(/position (\d+)/.exec(String(error))?.[1] ?? text.length);
-  }
 }
 
 /**

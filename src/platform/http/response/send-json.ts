@@ -21,7 +21,6 @@ export function sendBody(request: Request, response: Response, body: string | Ui
   // A strong entity tag (RFC 9110, section 8.8.3).
   const tag = `"${hash('sha1', representation, 'base64url')}"`;
   response.setHeader('ETag', tag);
-  allowPrivateCaching(response);
   if (matches(request.headers['if-none-match'], tag)) {
     response.statusCode = 304;
     response.end();
@@ -33,16 +32,6 @@ export function sendNothing(response: Response): void {
   if (response.statusCode === 200) response.statusCode = 204;
   response.removeHeader('content-type');
   response.end();
-}
-
-/** Lets the caller, and no shared cache, store a successful response and ask whether it changed. */
-export function allowPrivateCaching(response: Response): void {
-  response.setHeader('Cache-Control', 'private, no-cache');
-  const vary = response.getHeader('vary');
-  response.setHeader(
-    'Vary',
-    vary === undefined ? 'Authorization' : `${String(vary)}, Authorization`,
-  );
 }
 
 /** Headers that a status requires (RFC 9110, RFC 6585), unless the error or the handler sets them. */

@@ -7,8 +7,8 @@ import type { NextFunction, Request, Response } from '../request/request.js';
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /**
- * Lets scripts from the origins of CORS_ORIGINS read every response (Fetch standard, CORS
- * protocol). It never allows credentials mode: API keys are in `Authorization`.
+ * Lets scripts from the origins of CORS_ORIGINS read every response, and responds to their preflights
+ * (Fetch standard, CORS protocol). It never allows credentials mode: API keys are in `Authorization`.
  */
 @Injectable()
 export class Cors implements NestMiddleware {
@@ -18,7 +18,6 @@ export class Cors implements NestMiddleware {
     exposedHeaders: HEADER_NAMES.ofResponses.join(', '),
     allowedHeaders: HEADER_NAMES.ofRequests.join(', '),
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
-    // Preflights responds, after the steps that can reject any request.
     preflightContinue: true,
   });
 
@@ -28,17 +27,10 @@ export class Cors implements NestMiddleware {
 
   use(request: Request, response: Response, next: NextFunction): void {
     if (this.origins.size > 0) response.setHeader('Vary', 'Origin');
-    if (this.origins.has(request.headers.origin ?? '')) this.setHeaders(request, response, next);
-    else next();
-  }
-}
-
-/** Responds to preflights from these origins. They have no API key and are not counted. */
-@Injectable()
-export class Preflights implements NestMiddleware {
-  use({ method, headers }: Request, response: Response, next: NextFunction): void {
+    const { method, headers } = request;
+    if (!this.origins.has(headers.origin ?? '')) return next();
+    // Not every OPTIONS request of a script is a preflight.
     const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in headers;
-    if (!isPreflight || !response.hasHeader('access-control-allow-origin')) return next();
-    response.status(204).end();
+    this.setHeaders(request, response, isPreflight ? () => response.status(204).end() : next);
   }
 }

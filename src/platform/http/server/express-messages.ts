@@ -40,9 +40,10 @@ export function createExpressMessages(beforeHead: (response: Response) => void) 
   }
   class ExpressResponse<Message extends IncomingMessage> extends ServerResponse<Message> {
     // Node also calls it for a response whose head the handler did not write.
-    override writeHead(...head: unknown[]): this {
+    override writeHead(status: number, ...head: unknown[]): this {
+      this.statusCode = status;
       beforeHead(this as unknown as Response);
-      return super.writeHead(...(head as [number]));
+      return super.writeHead(status, ...(head as []));
     }
   }
   Object.setPrototypeOf(ExpressRequest.prototype, app.request);

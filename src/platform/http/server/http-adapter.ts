@@ -6,7 +6,7 @@ import { createExpressMessages } from './express-messages.js';
 import { MAX_HEAD_BYTES, MAX_HEADERS } from '../../config/bounds.js';
 import type { Settings } from '../../config/settings.js';
 import { ServiceError } from '../../errors/service-error.js';
-import { allowPrivateCaching, sendBody, sendError, sendNothing } from '../response/send-json.js';
+import { sendBody, sendError, sendNothing } from '../response/send-json.js';
 import { jsonText } from '../response/json-text.js';
 import { hasBody } from '../request/request-context.js';
 import type { Request, Response } from '../request/request.js';
@@ -79,8 +79,7 @@ export class HttpAdapter extends ExpressAdapter {
     const { req: request } = response;
     this.beforeHead?.(request, response);
     if (this.endsConnections) response.setHeader('Connection', 'close');
-    // sendBody has set the rules of successful reads.
-    if (!response.hasHeader('cache-control')) response.setHeader('Cache-Control', 'no-store');
+    if (!response.hasHeader('cache-control')) setCacheControl(response);
     // The client is still sending a body that the service does not read. Or Node's parser loses
     // requests after this one and hides their errors, as it does after an Upgrade header.
     const isComplete = request.complete && !request.ignoresInput;
@@ -97,9 +96,6 @@ export class HttpAdapter extends ExpressAdapter {
     const { req: request } = response;
     if (body instanceof StreamableFile) {
       body.setErrorHandler(sendStreamError);
-      if (response.statusCode === 200 && !response.hasHeader('cache-control')) {
-        allowPrivateCaching(response);
-      }
       return super.reply(response, body, statusCode);
     }
     const isText = typeof body === 'string' || body instanceof Uint8Array;
@@ -123,12 +119,13 @@ export class HttpAdapter extends ExpressAdapter {
       throw new ServiceError('route_not_found');
     });
   }
+}
 
-  /** Overrides ExpressAdapter.redirect, which also sends an HTML page. */
-  override redirect(response: Response, statusCode: number, url: string): void {
-    response.status(statusCode).location(url);
-    sendNothing(response);
-  }
+/** Lets the caller, and no shared cache, store a 200 or 304, and ask whether it has changed. */
+function setCacheControl(response: Response): void {
+  const isCacheable = response.statusCode === 200 || response.statusCode === 304;
+  response.setHeader('Cache-Control', isCacheable ? 'private, no-cache' : 'no-store');
+  if (isCacheable) response.appendHeader('Vary', 'Authorization');
 }
 
 /** Nest's handler of a file that cannot be read responds with 400 and the path of the file. */
