@@ -11,6 +11,7 @@
 -- The script sets no passwords (use \password) and can be run again at any time, before or after migrations.
 
 BEGIN;
+SET LOCAL client_min_messages = warning;
 
 DO $$
 BEGIN
