@@ -19,7 +19,13 @@ const ALLOWED = {
   'http/response': ['config', 'errors', 'http/request', 'database/database-errors'],
   'http/paging': ['config', 'errors', 'http/request', 'http/response', 'http/validation'],
   http: [
-    ...['config', 'errors', 'logging', 'rate-limit/rate-limiter', 'database/database-errors'],
+    ...[
+      'config',
+      'errors',
+      'logging',
+      'rate-limit/plan-throttler\\.guard',
+      'database/database-errors',
+    ],
     ...['caller', 'public\\.decorator'].map((f) => `access/${f}`),
   ],
   access: ['config', 'database', 'errors', 'logging', 'http/request'],

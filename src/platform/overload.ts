@@ -12,7 +12,7 @@ import { sendError } from './http/response/send-json.js';
 import { Connections, type ResponseObserver } from './http/server/connections.js';
 import type { HttpAdapter } from './http/server/http-adapter.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
-import { RateLimiter } from './rate-limit/rate-limiter.js';
+import { PlanThrottlerGuard } from './rate-limit/plan-throttler.guard.js';
 
 /**
  * Sheds requests when too many are in progress or the queue for the database is full: they get 503
@@ -33,7 +33,7 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
     private readonly bodies: ArrivingBodies,
     private readonly pool: BoundedPool,
     private readonly authenticator: Authenticator,
-    private readonly limiter: RateLimiter,
+    private readonly limiter: PlanThrottlerGuard,
     private readonly host: HttpAdapterHost,
     metrics: ServiceMetrics,
   ) {

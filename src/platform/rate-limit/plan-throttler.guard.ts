@@ -7,12 +7,28 @@ import {
 } from '@nestjs/common';
 import { METHOD_METADATA } from '@nestjs/common/internal';
 import { loggedCaller } from '../access/authenticator.js';
+import type { KeyState } from '../access/caller.js';
 import { SKIP_THROTTLE } from '../access/public.decorator.js';
 import { MINUTE_MS } from '../config/clock.js';
-import { requestOf, responseOf, routeMetadata, routeOf } from '../http/request/request-context.js';
-import { reportDecision } from './limit-headers.js';
-import { Quota } from './limit-storage.js';
-import { RateLimiter } from './rate-limiter.js';
+import { Settings } from '../config/settings.js';
+import { ERRORS } from '../errors/catalogue.js';
+import { ServiceError } from '../errors/service-error.js';
+import {
+  clientNetwork,
+  requestOf,
+  responseOf,
+  routeMetadata,
+  routeOf,
+} from '../http/request/request-context.js';
+import type { Response } from '../http/request/request.js';
+import {
+  type Budget,
+  LimitStorage,
+  ownerBudget,
+  Quota,
+  type QuotaState,
+  type RateLimitDecision,
+} from './limit-storage.js';
 
 // The metadata of `@Throttle()`: a prefix, which the package does not export, and the name of a throttler.
 const LIMIT = 'THROTTLER:LIMITdefault';
@@ -26,8 +42,17 @@ const TTL = 'THROTTLER:TTLdefault';
 @Injectable()
 export class PlanThrottlerGuard implements CanActivate {
   private readonly logger = new Logger(PlanThrottlerGuard.name);
+  /** Cached keys are immutable, so each has one budget. */
+  private readonly ownerBudgets = new WeakMap<KeyState, Budget>();
+  private readonly addressQuotas: readonly Quota[];
 
-  constructor(private readonly limiter: RateLimiter) {}
+  constructor(
+    private readonly storage: LimitStorage,
+    private readonly settings: Settings,
+  ) {
+    const { anonymousRequestsPerMinute } = settings.limits;
+    this.addressQuotas = [new Quota('minute', anonymousRequestsPerMinute, MINUTE_MS)];
+  }
 
   /** @throws ServiceError rate_limit_exceeded or api_key_banned, with `Retry-After` */
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -37,12 +62,12 @@ export class PlanThrottlerGuard implements CanActivate {
     if (!caller) return true;
     const budget =
       caller.kind === 'key'
-        ? this.limiter.ownerBudget(caller.key)
-        : this.limiter.addressBudget(request.clientAddress);
+        ? this.ownerBudget(caller.key)
+        : this.addressBudget(request.clientAddress);
     const isSkipped = routeMetadata(context, SKIP_THROTTLE) === true;
     const isCounted = !(isSkipped || caller.reason === 'unavailable');
     const quota = isCounted && this.routeQuota(context);
-    const decision = await this.limiter.storage.decide(
+    const decision = await this.storage.decide(
       quota ? { ...budget, quotas: [...budget.quotas, quota] } : budget,
       isCounted ? 'consume' : 'peek',
     );
@@ -55,6 +80,36 @@ export class PlanThrottlerGuard implements CanActivate {
     return true;
   }
 
+  /** Counts a request for an address, and sets the headers. Returns the 429 if it is over the limit. */
+  async consumeForAddress(
+    address: string | undefined,
+    response: Response,
+  ): Promise<ServiceError | undefined> {
+    const budget = this.addressBudget(address);
+    return reportDecision(response, await this.storage.decide(budget, 'consume'));
+  }
+
+  /** Sets the headers for an address without a count, from the memory of this process. */
+  reportForAddress(address: string | undefined, response: Response): void {
+    reportDecision(response, this.storage.peekLocal(this.addressBudget(address)));
+  }
+
+  private ownerBudget(key: KeyState): Budget {
+    let budget = this.ownerBudgets.get(key);
+    if (!budget) {
+      const { banAfterRejections = key.limits.perMinute, banMs } = this.settings.limits;
+      budget = ownerBudget(key, { afterRejections: banAfterRejections, lengthMs: banMs });
+      this.ownerBudgets.set(key, budget);
+    }
+    return budget;
+  }
+
+  /** IPv6 addresses of one /64 share a budget. */
+  private addressBudget(address: string | undefined): Budget {
+    const { addressQuotas: quotas } = this;
+    return { kind: 'address', id: clientNetwork(address), quotas };
+  }
+
   /** Returns the limit of `@Throttle()`. The handler's decorator takes precedence. */
   private routeQuota(context: ExecutionContext): Quota | undefined {
     const limit = routeMetadata<number>(context, LIMIT);
@@ -64,4 +119,66 @@ export class PlanThrottlerGuard implements CanActivate {
     const id = `route:${method} ${routeOf(requestOf(context))}`;
     return new Quota(id, limit, routeMetadata<number>(context, TTL) ?? MINUTE_MS);
   }
+}
+
+/**
+ * Sets the headers `X-RateLimit-*` for one window (`Reset` is a Unix time in seconds), and those of
+ * draft-ietf-httpapi-ratelimit-headers for all windows.
+ *
+ * @returns the 429 of a decision that rejects the request, with `Retry-After`
+ */
+function reportDecision(response: Response, decision: RateLimitDecision): ServiceError | undefined {
+  const { allowed, nowMs, bannedUntilMs } = decision;
+  const windows = reportedWindows(decision);
+  const window = windows.reduce(moreRestrictive);
+  // During a ban, the headers show the per-minute limit, which is the first quota.
+  const { quota } = bannedUntilMs > 0 ? (windows[0] ?? window) : window;
+  let [policies, states] = ['', ''];
+  for (const state of windows) {
+    const separator = policies && ', ';
+    const seconds = wholeSeconds(state.endsAtMs - nowMs);
+    policies += separator + state.quota.policy;
+    states += `${separator}"${state.quota.name}";r=${remainingIn(state)};t=${seconds}`;
+  }
+  response.setHeader('X-RateLimit-Limit', quota.limit);
+  response.setHeader('X-RateLimit-Remaining', remainingIn(window));
+  response.setHeader('X-RateLimit-Reset', wholeSeconds(window.endsAtMs));
+  response.setHeader('RateLimit-Policy', policies);
+  response.setHeader('RateLimit', states);
+  if (allowed) return undefined;
+  const seconds = wholeSeconds(window.endsAtMs - nowMs);
+  const advice = `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+  const options = { headers: { 'Retry-After': String(seconds) } };
+  return bannedUntilMs > 0
+    ? new ServiceError('api_key_banned', `${ERRORS.api_key_banned.when} ${advice}`, options)
+    : new ServiceError('rate_limit_exceeded', `${limitOf(quota)} ${advice}`, options);
+}
+
+function limitOf({ name, limit, lengthMs }: Quota): string {
+  const window = name === 'route' ? `${lengthMs / 1000} seconds for this operation` : name;
+  return `Over the limit of ${limit} ${limit === 1 ? 'request' : 'requests'} per ${window}.`;
+}
+
+/** During a ban, every window has 0 remaining and ends no earlier than the ban. */
+function reportedWindows({ windows, bannedUntilMs }: RateLimitDecision): readonly QuotaState[] {
+  if (bannedUntilMs === 0) return windows;
+  return windows.map(({ quota, used, endsAtMs }) => ({
+    quota,
+    used: quota.limit,
+    endsAtMs: used < quota.limit ? bannedUntilMs : Math.max(endsAtMs, bannedUntilMs),
+  }));
+}
+
+/** Returns the window with fewer requests remaining or, on a tie, the one that ends last. */
+function moreRestrictive(a: QuotaState, b: QuotaState): QuotaState {
+  const difference = remainingIn(a) - remainingIn(b) || b.endsAtMs - a.endsAtMs;
+  return difference <= 0 ? a : b;
+}
+
+function remainingIn({ quota, used }: QuotaState): number {
+  return Math.max(0, quota.limit - used);
+}
+
+function wholeSeconds(ms: number): number {
+  return Math.ceil(ms / 1000);
 }

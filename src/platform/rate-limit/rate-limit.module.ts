@@ -3,15 +3,11 @@ import { Clock } from '../config/clock.js';
 import { Settings } from '../config/settings.js';
 import { InProcessStorage } from './in-process-storage.js';
 import { LimitStorage } from './limit-storage.js';
-import { RateLimiter } from './rate-limiter.js';
 
 /** Limits how many requests a caller may send. */
 @Module({
-  providers: [
-    RateLimiter,
-    { provide: LimitStorage, useFactory: createStorage, inject: [Settings, Clock] },
-  ],
-  exports: [RateLimiter, LimitStorage],
+  providers: [{ provide: LimitStorage, useFactory: createStorage, inject: [Settings, Clock] }],
+  exports: [LimitStorage],
 })
 export class RateLimitModule {}
 

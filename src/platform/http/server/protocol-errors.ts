@@ -7,7 +7,7 @@ import { MAX_HEADERS } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { LOGGER } from '../../logging/logger.js';
-import { RateLimiter } from '../../rate-limit/rate-limiter.js';
+import { PlanThrottlerGuard } from '../../rate-limit/plan-throttler.guard.js';
 import { loggedAddress, requestId } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 import { sendError } from '../response/send-json.js';
@@ -31,7 +31,7 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
 
   constructor(
     private readonly host: HttpAdapterHost,
-    private readonly limiter: RateLimiter,
+    private readonly limiter: PlanThrottlerGuard,
     private readonly connections: Connections,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly settings: Settings,
