@@ -3,7 +3,11 @@ import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 import { INT64 } from '#platform';
 import { PETS_NAME_CHECK } from './migrations/1795132800001-create-pets.js';
 import { PetName } from './pet-name.js';
-import { PET_STATUSES, type PetStatus } from './pet-status.js';
+
+export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
+
+/** The adoption status of an animal. */
+export type PetStatus = (typeof PET_STATUSES)[number];
 
 const STATUS_SCHEMA = { description: 'Adoption status of an animal.' };
 

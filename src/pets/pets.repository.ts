@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PipelinedStatements } from '#platform';
 import type { NewPet } from './dto/new-pet.dto.js';
-import type { PublicPet } from './pet.entity.js';
-import type { PetStatus } from './pet-status.js';
+import type { PetStatus, PublicPet } from './pet.entity.js';
 
 /** The columns that callers may see. */
 const COLUMNS = 'id, name, category_id AS "categoryId", status';

@@ -26,7 +26,7 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
   // Sets the headers for scripts of other origins. 204 for a preflight, which has no API key and is not
   // counted.
   Cors,
-  // 400, 408, 413, 417 or 431 for a request that HTTP does not allow.
+  // 400, 408, 417 or 431 for a request that HTTP does not allow.
   ProtocolErrors,
   // 503 over a bound. A body without a valid API key is ignored.
   Overload,

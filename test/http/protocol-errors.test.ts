@@ -92,7 +92,7 @@ describe('an invalid HTTP message gets an Error and closes the connection', () =
       'headers_too_large',
       ...titled(`${LIST}\r\n${'A:b\r\n'.repeat(1_000)}${head(LIST).slice(LIST.length + 2)}`),
     ],
-    [413, 'payload_too_large', ...titled(add(`5;${LONG.repeat(2)}\r\nhello`, CHUNKED))],
+    [400, 'invalid_request', ...titled(add(`5;${LONG.repeat(2)}\r\nhello`, CHUNKED))],
   ])('%i %s: %s', async (status, code, _title, message) => {
     const connection = await open(withKey(message));
     const response = await connection.response();

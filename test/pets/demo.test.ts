@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { PRODUCT } from '../../src/product.js';
 import { Settings } from '../../src/platform/config/settings.js';
-import { DemoKey } from '../../src/platform/http/openapi/demo-key.js';
+import { DemoKey, welcomeText } from '../../src/platform/http/openapi/demo-key.js';
 import type { Request } from '../../src/platform/http/request/request.js';
-import { welcomeText } from '../../src/platform/welcome.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { Cli } from '../harness/processes/command.js';
 import {

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import type { PetStatus } from '../../src/pets/pet-status.js';
+import type { PetStatus } from '../../src/pets/pet.entity.js';
 import {
   LASTING_PLANS,
   type PipelinedStatements,

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOneOf, IsOptionalMember, PageQuery } from '#platform';
-import { PET_STATUSES, type PetStatus } from '../pet-status.js';
+import { PET_STATUSES, type PetStatus } from '../pet.entity.js';
 
 /** The query parameters of the list. */
 export class ListPetsQuery extends PageQuery {

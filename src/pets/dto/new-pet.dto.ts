@@ -1,7 +1,7 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { INT64, IsInt64, IsOneOf } from '#platform';
 import { PetName } from '../pet-name.js';
-import { PET_STATUSES, type PetStatus } from '../pet-status.js';
+import { PET_STATUSES, type PetStatus } from '../pet.entity.js';
 
 /** The body of `POST /v1/pets`. */
 @ApiSchema({ description: 'An animal to add.' })

@@ -1,11 +1,21 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { ROUTE_ARGS_METADATA, RouteParamtypes } from '@nestjs/common/internal';
-import { ServiceError } from '../../errors/service-error.js';
+import { MAX_BODY_BYTES } from '../../config/bounds.js';
+import { payloadTooLarge, ServiceError } from '../../errors/service-error.js';
 import { hasBody, requestOf, routeOf } from '../request/request-context.js';
 import type { Request } from '../request/request.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { parseJson } from './parse-json.js';
-import { readJsonBody, sendContinue } from './read-body.js';
+
+/**
+ * `application/json` (RFC 9110, section 8.3.1) without charset or with utf-8. Other parameters are
+ * allowed. No text can match in two ways, so that matching takes linear time.
+ */
+const JSON_MEDIA_TYPE =
+  /^application\/json[\t ]*(?:;[\t ]*(?:(?:charset=(?:utf-8|"utf-8")|(?!charset=)[^\s;="]+=(?:[^\s;="]+|"(?:[^"\\]|\\.)*"))[\t ]*)?)*$/i;
+
+/** What a chunk takes in addition to its content. */
+const BYTES_OF_A_CHUNK = 400;
 
 /**
  * Reads and parses the JSON body for handlers with a `@Body()` parameter. Express's body parser would
@@ -50,4 +60,72 @@ function parametersOf(context: ExecutionContext): Set<number> {
   const { name } = context.getHandler();
   const parameters: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), name);
   return new Set(Object.keys(parameters ?? {}).map((key) => Number(key.split(':')[0])));
+}
+
+/**
+ * Reads the JSON body of a request. Returns undefined when it is empty.
+ *
+ * @throws ServiceError unsupported_media_type, payload_too_large or service_unavailable
+ */
+async function readJsonBody(
+  request: Request,
+  arriving: ArrivingBodies,
+): Promise<Buffer | undefined> {
+  checkMediaType(request);
+  if (Number(request.headers['content-length']) > MAX_BODY_BYTES)
+    throw payloadTooLarge(MAX_BODY_BYTES);
+  sendContinue(request);
+  // A small body often arrives together with the head.
+  const isComplete = request.complete && request.readableLength <= MAX_BODY_BYTES;
+  const bytes = isComplete
+    ? (request.read() as Buffer | null)
+    : await receiveBytes(request, arriving);
+  if (request.bodyFailure) throw request.bodyFailure;
+  return bytes?.length ? bytes : undefined;
+}
+
+/** Lets a client send the body that it has announced (RFC 9110, section 10.1.1). */
+function sendContinue({ headers, httpVersion, res }: Request): void {
+  if (headers.expect !== undefined && httpVersion === '1.1') res?.writeContinue();
+}
+
+function checkMediaType({ headers }: Request): void {
+  if (!JSON_MEDIA_TYPE.test(headers['content-type'] ?? '')) {
+    throw new ServiceError('unsupported_media_type');
+  }
+  const coding = headers['content-encoding'] ?? '';
+  if (coding === '' || coding.toLowerCase() === 'identity') return;
+  // RFC 9110, section 15.5.16
+  const acceptEncoding = { 'Accept-Encoding': 'identity' };
+  const message = 'The request body must not be compressed. Send it without Content-Encoding.';
+  throw new ServiceError('unsupported_media_type', message, { headers: acceptEncoding });
+}
+
+function receiveBytes(request: Request, arriving: ArrivingBodies): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const startedAt = performance.now();
+  request.waitsForBody = true;
+  return new Promise<Buffer>((resolve, reject) => {
+    const body = arriving.add(end);
+    function receive(chunk: Buffer): void {
+      length += chunk.length;
+      if (length > MAX_BODY_BYTES) return end(payloadTooLarge(MAX_BODY_BYTES));
+      chunks.push(chunk);
+      arriving.resize(body, length + chunks.length * BYTES_OF_A_CHUNK);
+    }
+    function end(error?: ServiceError): void {
+      request.off('data', receive);
+      request.waitsForBody = false;
+      request.bodyMs = performance.now() - startedAt;
+      arriving.remove(body);
+      if (error) reject(error);
+      else resolve(Buffer.concat(chunks));
+    }
+    request.on('data', receive).once('end', end);
+    // The client has disconnected. Only the log shows this error.
+    request.once('error', (cause) =>
+      end(new ServiceError('invalid_request', 'The request body ended early.', { cause })),
+    );
+  });
 }

@@ -27,26 +27,18 @@ function unknownError(cause: unknown): ServiceError {
   if (expose && statusCode !== undefined) {
     return fromHttpException(new HttpException(message ?? '', statusCode, { cause }));
   }
-  return internalError(cause);
+  return new ServiceError('internal_error', undefined, { cause });
 }
 
 /** Keeps the status, and below 500 the message that a feature, or a package that it uses, has set. */
-function fromHttpException(exception: HttpException): ServiceError {
-  const status = exception.getStatus();
-  if (status === 503) return serviceUnavailable(exception);
-  if (status >= 400 && status < 500) {
-    const code = codeOfStatus(status);
-    const response = exception.getResponse() as string | { message?: string | string[] };
-    const set = typeof response === 'string' ? response : response.message;
-    const message = Array.isArray(set) ? `${set.join('; ')}.` : set;
-    const when = message || `${STATUS_CODES[status] ?? 'Error'}.`;
-    return new ServiceError({ code, status, when }, undefined, { cause: exception });
-  }
-  const isError = status >= 500 && status <= 599;
-  return internalError(exception, isError ? status : 500);
-}
-
-function internalError(cause: unknown, status = 500): ServiceError {
-  const { when } = ERRORS.internal_error;
+function fromHttpException(cause: HttpException): ServiceError {
+  const status = cause.getStatus();
+  if (status === 503) return serviceUnavailable(cause);
+  if (status < 400 || status > 599) return new ServiceError('internal_error', undefined, { cause });
+  const response = cause.getResponse() as string | { message?: string | string[] };
+  const set = typeof response === 'string' ? response : response.message;
+  const message =
+    (Array.isArray(set) ? `${set.join('; ')}.` : set) || `${STATUS_CODES[status] ?? 'Error'}.`;
+  const when = status < 500 ? message : ERRORS.internal_error.when;
   return new ServiceError({ code: codeOfStatus(status), status, when }, undefined, { cause });
 }

@@ -50,7 +50,10 @@ export class Connections implements NestMiddleware, OnModuleInit {
     const server = this.host.httpAdapter.getHttpServer() as Server;
     server.on('connection', (socket: Socket) => {
       watchParser(socket);
-      this.add(socket);
+      if (!this.makeRoom()) return void socket.destroy();
+      this.responses.set(socket, undefined);
+      this.idle.add(socket);
+      socket.once('close', () => this.remove(socket));
     });
     // An idle connection has timed out, or the client does not read its response.
     server.on('timeout', (socket: Socket) => {
@@ -103,13 +106,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
       this.idle.add(request.socket);
     }
     for (const observer of this.observers) observer.onClose(request, response);
-  }
-
-  private add(socket: Socket): void {
-    if (!this.makeRoom()) return void socket.destroy();
-    this.responses.set(socket, undefined);
-    this.idle.add(socket);
-    socket.once('close', () => this.remove(socket));
   }
 
   /** Returns whether there is room for a connection, after closing another one if necessary. */

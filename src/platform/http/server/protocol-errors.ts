@@ -138,10 +138,6 @@ function violationOf(request: Request): ServiceError | undefined {
 /** The errors of Node's parser and its timeouts, by their code. Any other is INVALID_MESSAGE. */
 const PARSER_ERRORS = new Map<string | undefined, ServiceError>([
   ['HPE_HEADER_OVERFLOW', HEADERS_TOO_LARGE],
-  [
-    'HPE_CHUNK_EXTENSIONS_OVERFLOW',
-    new ServiceError('payload_too_large', 'The chunk extensions of the request are too large.'),
-  ],
   ['ERR_HTTP_REQUEST_TIMEOUT', new ServiceError('request_timeout')],
 ]);
 

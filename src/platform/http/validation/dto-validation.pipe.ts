@@ -34,13 +34,8 @@ export class DtoValidationPipe extends ValidationPipe {
   /** @throws ServiceError invalid_request that lists the first 50 invalid properties */
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const { type, metatype, data } = metadata;
-    if (!metatype || !this.toValidate(metadata)) return super.transform(value, metadata);
-    if (value === undefined) {
-      const missing = 'The request body is empty. ';
-      return super.transform(value, metadata).catch((error: unknown) => {
-        const isEmptyBody = type === 'body' && error instanceof ServiceError;
-        throw isEmptyBody ? new ServiceError('invalid_request', missing + error.message) : error;
-      });
+    if (value === undefined || !metatype || !this.toValidate(metadata)) {
+      return super.transform(value, metadata);
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       const subject = data ?? `The request ${type}`;
