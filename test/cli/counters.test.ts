@@ -73,14 +73,14 @@ describeWithRedis('with REDIS_URL', () => {
     const { id } = await issue(cli, 'unreachable', '5');
     const offline = new Cli({ ...cli.env, REDIS_URL: 'redis://127.0.0.1:1' });
     expect(await offline.failure(1, 'owners', 'usage', 'unreachable')).toMatch(
-      /^Counters and bans cannot be read: Redis is unreachable\.$/,
+      /^Counters and bans cannot be read: Redis is unreachable: connect ECONNREFUSED 127\.0\.0\.1:1\.$/,
     );
     expect((await offline.json('keys', 'inspect', id)).status).toBe('active');
     const { code, stderr } = await offline.run('keys', 'list');
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(
-        /\nCounters and bans cannot be read: Redis is unreachable\.\n$/,
+        /\nCounters and bans cannot be read: Redis is unreachable: connect ECONNREFUSED 127\.0\.0\.1:1\.\n$/,
       ),
     });
   });

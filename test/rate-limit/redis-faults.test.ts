@@ -99,7 +99,7 @@ describeWithRedis('under load', () => {
     ],
     [
       'is killed and restarts empty',
-      /^40 .*: Redis is unreachable$/,
+      /^40 .*: Redis is unreachable/,
       () => redis.signal('SIGKILL'),
       () => redis.start(),
     ],
@@ -200,9 +200,8 @@ describeWithRedis('Redis is unavailable at start', () => {
     const { ask } = await newCaller(5);
     expect(limitsOf(await sequentially(2, ask)).remaining).toBe(3);
     await service.waitForLog(({ msg = '' }) => msg.includes('in this process'));
-    expect(changes()).toEqual(['40 Counting rate limits in this process: Redis is unreachable']);
-    const warning = service.logs().find(({ msg = '' }) => msg.includes('in this process'));
-    expect(JSON.stringify(warning?.['err'])).toContain('ECONNREFUSED');
+    const reason = /^40 .* in this process: Redis is unreachable: connect ECONNREFUSED [\d.:]+$/;
+    expect(changes()).toEqual([expect.stringMatching(reason)]);
     await redis.start();
     await readinessIs('ok');
     await service.waitForLog(({ msg }) => msg === 'Counting rate limits in Redis again');
@@ -213,7 +212,7 @@ describeWithRedis('Redis is unavailable at start', () => {
 
 describeWithRedis('Redis with a password', () => {
   const REJECTED =
-    'Counting rate limits in this process: Redis rejected the password or the command';
+    '^Counting rate limits in this process: Redis rejected the password or the command: ';
 
   beforeAll(async () => {
     redis = await startRedis({ args: ['--requirepass', 'right'], password: 'right' });
@@ -228,9 +227,9 @@ describeWithRedis('Redis with a password', () => {
     service = await startReplica(redis.url.replace('redis://', `redis://${credentials}`));
     const { ask } = await newCaller(5);
     expect(limitsOf(await ask()).remaining).toBe(4);
-    const message = expect.stringMatching(`^${reply} `) as string;
+    const msg = expect.stringMatching(`${REJECTED}${reply} `) as string;
     const warnings = service.logs().filter(({ level }) => Number(level) >= 40);
-    expect(warnings).toMatchObject([{ level: 40, msg: REJECTED, err: { cause: { message } } }]);
+    expect(warnings).toMatchObject([{ level: 40, msg }]);
     expect(service.output()).not.toContain('wrong@');
     await service.close();
   });

@@ -6,7 +6,6 @@ const EXPECTED =
   'an address such as redis://user:password@host:6379 (rediss:// for TLS), or comma-separated nodes of a Cluster';
 
 export type RedisSettings = Readonly<NonNullable<ReturnType<typeof readRedisSettings>>>;
-export type RedisAddress = Pick<RedisSettings, 'urls' | 'ca'>;
 
 /** Returns undefined without REDIS_URL. */
 export function readRedisSettings(read: EnvironmentReader) {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
+import { describeCause } from '../../logging/error-details.js';
 
 const PROBE_INTERVAL_MS = 500;
 
@@ -10,15 +11,15 @@ const MESSAGES = {
   memory: 'Redis is out of memory',
 };
 
-/** A failed command. Log only the message of its cause, whose properties can contain a password. */
+/** A failed command. Its message has that of its cause, whose properties can contain a password. */
 export class RedisFailure extends Error {
   override readonly name = 'RedisFailure';
 
   constructor(
     readonly reason: keyof typeof MESSAGES,
-    options?: ErrorOptions,
+    cause?: unknown,
   ) {
-    super(MESSAGES[reason], options);
+    super(MESSAGES[reason] + (cause === undefined ? '' : `: ${describeCause(cause)}`));
   }
 }
 
@@ -64,14 +65,13 @@ export class Circuit {
   }
 
   private async probeUntilClosed(failure: RedisFailure): Promise<void> {
-    const msg = `Counting rate limits in this process: ${failure.message}`;
-    this.logger.warn({ msg, err: failure });
+    this.logger.warn(`Counting rate limits in this process: ${failure.message}`);
     do {
       await delay(PROBE_INTERVAL_MS, undefined, { ref: false });
     } while ((await this.failureOfProbe()) && !this.stopped);
     if (this.stopped) return;
     this.isOpen = false;
-    this.logger.log({ msg: 'Counting rate limits in Redis again' });
+    this.logger.log('Counting rate limits in Redis again');
   }
 
   private async failureOfProbe(): Promise<RedisFailure | undefined> {

@@ -1,13 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { context } from '@opentelemetry/api';
-import { Cluster, ReplyError } from 'ioredis';
+import { Cluster, Redis, type RedisOptions, ReplyError } from 'ioredis';
 import type { RedisSettings } from '../../config/redis-settings.js';
 import { UNTRACED } from '../../tracing/spans.js';
 import { endOfBan } from '../in-process-storage.js';
 import type { Budget, LimitMode, RateLimitDecision } from '../limit-storage.js';
 import { LIMIT_SCRIPTS } from './limit-script.js';
-import { CONNECT_TIMEOUT_MS, createRedisClient } from './redis-client.js';
 import { RedisFailure } from './circuit.js';
+
+const START_TIMEOUT_MS = 1_000;
+/** Shorter, so that the first failure has a cause. */
+const CONNECT_TIMEOUT_MS = 900;
+/** A connection without a reply for this time is replaced: its other end may be unreachable. */
+const SOCKET_TIMEOUT_MS = 3_000;
+const MAX_RECONNECT_DELAY_MS = 1_000;
+/** How long a change of masters in a Cluster can go unnoticed if no node reports it. */
+const TOPOLOGY_REFRESH_MS = 5_000;
 
 const NO_BAN = { unbanCount: 0, afterRejections: 0, lengthMs: 0 };
 
@@ -19,11 +27,11 @@ type Scripts = Record<
 
 /** Runs scripts on a Redis server or Cluster, each in bounded time. Reconnects automatically. */
 export class RedisConnection {
-  private readonly client: ReturnType<typeof createRedisClient>;
+  readonly client;
   private lastError: unknown;
 
   constructor(private readonly settings: RedisSettings) {
-    this.client = createRedisClient(settings);
+    this.client = createClient(settings);
     for (const [name, lua] of Object.entries(LIMIT_SCRIPTS))
       this.client.defineCommand(name, { lua, numberOfKeys: 1 });
     // Without a listener, ioredis prints errors. These events explain why the next command fails.
@@ -31,19 +39,9 @@ export class RedisConnection {
     this.client.on('error', record).on('node error', record);
   }
 
-  /** @param listener called whenever a connection is established */
-  onConnected(listener: () => void): void {
-    this.client.on('ready', listener);
-  }
-
-  /** @param listener called when the connection is lost, or all connections to a Cluster */
-  onLost(listener: (failure: RedisFailure) => void): void {
-    this.client.on('close', () => listener(this.connectionFailure()));
-  }
-
   /** Waits for the first connection, at most one second. Later attempts run in the background. */
   async open(): Promise<void> {
-    const limit = delay(CONNECT_TIMEOUT_MS, undefined, { ref: false });
+    const limit = delay(START_TIMEOUT_MS, undefined, { ref: false });
     await Promise.race([this.client.connect().catch(() => undefined), limit]);
   }
 
@@ -114,8 +112,7 @@ export class RedisConnection {
 
   private failureOf(error: unknown): RedisFailure {
     if (error instanceof ReplyError) {
-      if ((error as Error).message.startsWith('OOM '))
-        return new RedisFailure('memory', { cause: error });
+      if ((error as Error).message.startsWith('OOM ')) return new RedisFailure('memory', error);
       this.recordError(error);
     }
     // Its message contains that of the last reply.
@@ -130,12 +127,68 @@ export class RedisConnection {
     if (!(this.lastError instanceof ReplyError)) this.lastError = cause;
   }
 
-  private connectionFailure(): RedisFailure {
+  /** Returns why there is no connection. */
+  connectionFailure(): RedisFailure {
     const reason = this.lastError instanceof ReplyError ? 'rejection' : 'connection';
-    return new RedisFailure(reason, { cause: this.lastError });
+    return new RedisFailure(reason, this.lastError);
   }
 }
 
 function parseRejections([count, windowEndsAtMs = 0, bannedUntilMs = 0, unbanCount = 0]: number[]) {
   return count === undefined ? undefined : { count, windowEndsAtMs, bannedUntilMs, unbanCount };
+}
+
+/**
+ * Returns a client that is not connected yet. It reconnects automatically. It does not retry
+ * commands that may have run. Send commands only while its status is `ready`: a Cluster would queue them.
+ */
+function createClient({ urls, ca }: RedisSettings) {
+  const [url = ''] = urls;
+  const options: RedisOptions = {
+    ...(ca !== undefined && { tls: { ca } }),
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
+    keepAlive: 5_000,
+    disableClientInfo: true,
+    // Not needed: the probe of the circuit fails while a server loads its data.
+    enableReadyCheck: false,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    lazyConnect: true,
+  };
+  if (urls.length === 1) {
+    return new Redis(url, {
+      ...options,
+      retryStrategy: reconnectDelayMs,
+      // The address may lead to another master by now.
+      reconnectOnError: ({ message }) => message.startsWith('READONLY '),
+    });
+  }
+  // The nodes report the addresses of the others, without these.
+  const { protocol, username, password } = new URL(url);
+  return new Cluster([...urls], {
+    redisOptions: {
+      ...options,
+      ...(protocol === 'rediss:' && { tls: { ...(ca !== undefined && { ca }) } }),
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+    },
+    // Otherwise it rejects commands for a node while it connects to it: a new or promoted master.
+    enableOfflineQueue: true,
+    enableReadyCheck: false,
+    lazyConnect: true,
+    clusterRetryStrategy: reconnectDelayMs,
+    slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+    slotsRefreshInterval: TOPOLOGY_REFRESH_MS,
+    // Redirections to the node of a moved slot are followed. Commands that may have run are not retried.
+    maxRedirections: 4,
+    retryDelayOnFailover: 0,
+    // During a planned failover, a node can reject commands for the slots for a moment.
+    retryDelayOnClusterDown: 20,
+  });
+}
+
+function reconnectDelayMs(attempts: number): number {
+  return Math.min(attempts * 100, MAX_RECONNECT_DELAY_MS);
 }

@@ -47,8 +47,9 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
       monotonicMs: () => clock.monotonicMs(),
     });
     this.connection = new RedisConnection(settings);
-    this.connection.onConnected(() => void this.checkServer());
-    this.connection.onLost((failure) => this.circuit.open(failure));
+    this.connection.client
+      .on('ready', () => void this.checkServer())
+      .on('close', () => this.circuit.open(this.connection.connectionFailure()));
   }
 
   /** Waits for Redis, at most one second and the time limit of a command. */
