@@ -177,7 +177,7 @@ export default defineConfig(
       'nestjs/all-properties-are-whitelisted': [
         'error',
         {
-          additionalDecorators: ['IsInt64', 'IsIntegerParameter', 'IsOneOf', 'IsText', 'PetName'],
+          additionalDecorators: ['IsInt64', 'IsIntegerParameter', 'IsOneOf', 'IsText'],
         },
       ],
       'nestjs/validated-non-primitive-property-needs-type-decorator': 'error',

@@ -1,8 +1,7 @@
 import { ApiHideProperty, ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Check, Column, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
-import { INT64 } from '#platform';
-import { PETS_NAME_CHECK } from './migrations/1795132800001-create-pets.js';
-import { PetName } from './pet-name.js';
+import { INT64, IsInt64, IsText } from '#platform';
+import { PETS_NAME_CHECK, PETS_NAME_LENGTH } from './migrations/1795132800001-create-pets.js';
 
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 
@@ -11,7 +10,7 @@ export type PetStatus = (typeof PET_STATUSES)[number];
 
 const STATUS_SCHEMA = { description: 'Adoption status of an animal.' };
 
-/** An individual animal. */
+/** An individual animal. NewPet has the rules of its properties. */
 @ApiSchema({ description: 'An individual animal.' })
 @Entity('pets')
 @Index('pets_status_id_idx', ['status', 'id'])
@@ -22,11 +21,17 @@ export class Pet {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   id!: bigint;
 
-  @PetName()
+  @ApiProperty({
+    description:
+      "The animal's name. It contains at least one character that is not white space, and no NUL.",
+    example: 'Frank',
+  })
+  @IsText(PETS_NAME_LENGTH.min, PETS_NAME_LENGTH.max)
   @Column('text')
   name!: string;
 
   @ApiProperty({ ...INT64, description: 'Identifier of the category that the animal belongs to.' })
+  @IsInt64()
   @Column('bigint', { name: 'category_id' })
   categoryId!: bigint;
 

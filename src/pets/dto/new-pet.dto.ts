@@ -1,18 +1,10 @@
-import { ApiProperty, ApiSchema } from '@nestjs/swagger';
-import { INT64, IsInt64, IsOneOf } from '#platform';
-import { PetName } from '../pet-name.js';
-import { PET_STATUSES, type PetStatus } from '../pet.entity.js';
+import { ApiProperty, ApiSchema, PickType } from '@nestjs/swagger';
+import { IsOneOf } from '#platform';
+import { Pet, PET_STATUSES, type PetStatus } from '../pet.entity.js';
 
 /** The body of `POST /v1/pets`. */
 @ApiSchema({ description: 'An animal to add.' })
-export class NewPet {
-  @PetName()
-  name!: string;
-
-  @ApiProperty({ ...INT64, description: 'Identifier of the category that the animal belongs to.' })
-  @IsInt64()
-  categoryId!: bigint;
-
+export class NewPet extends PickType(Pet, ['name', 'categoryId']) {
   // Described in words: without `default` in the schema, generated clients keep the property optional.
   @ApiProperty({
     enumName: 'PetStatus',
