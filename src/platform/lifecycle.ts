@@ -19,7 +19,6 @@ import type { HttpAdapter } from './http/server/http-adapter.js';
 import type { Log } from './logging/logger.js';
 import { createMetricsServer } from './metrics/metrics-server.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
-import { flushSpans } from './tracing/spans.js';
 import { VERSION } from './config/version.js';
 import { PRODUCT } from '../product.js';
 
@@ -71,8 +70,7 @@ export async function runService(
       metrics.closeAllConnections();
       // The interface of an application declares no signal, which the shutdown hooks get.
       const context = app as unknown as NestApplicationContext;
-      const closing = Promise.all([context.close(reason), flushSpans().catch(() => undefined)]);
-      const isClosed = closing.then(() => true);
+      const isClosed = context.close(reason).then(() => true);
       if (!(await Promise.race([isClosed, delay(CLOSE_LIMIT_MS, false)]))) {
         log.logger.warn({ limitMs: CLOSE_LIMIT_MS }, 'not everything was closed in time');
       }

@@ -45,11 +45,3 @@ export async function traceStatement<Result>(
     span.end();
   }
 }
-
-/** Exports the spans that wait for it, if an SDK is registered. */
-export async function flushSpans(): Promise<void> {
-  interface Provider {
-    getDelegate?: () => { forceFlush?: () => Promise<void> };
-  }
-  await (trace.getTracerProvider() as Provider).getDelegate?.().forceFlush?.();
-}

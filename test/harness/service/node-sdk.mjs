@@ -34,7 +34,12 @@ export class NodeSDK {
   }
 
   start() {
-    new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] }).register();
+    this.provider = new NodeTracerProvider({ spanProcessors: [new BatchSpanProcessor(exporter)] });
+    this.provider.register();
     registerInstrumentations({ instrumentations: this.instrumentations });
+  }
+
+  shutdown() {
+    return this.provider?.shutdown();
   }
 }
