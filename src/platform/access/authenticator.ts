@@ -4,7 +4,6 @@ import type { Request } from '../http/request/request.js';
 import type { IdentifiedCaller, KeyState } from './caller.js';
 import { IssuedKeys } from './key-cache/issued-keys.js';
 import { KeyCache } from './key-cache/key-cache.js';
-import { LastUsed } from './key-cache/last-used.js';
 import { hashKey, hasKeyForm } from './key-format.js';
 
 /** RFC 6750, 2.1; the scheme is case-insensitive (RFC 9110, 11.1). */
@@ -19,7 +18,6 @@ export class Authenticator {
   constructor(
     private readonly cache: KeyCache,
     private readonly issuedKeys: IssuedKeys,
-    private readonly lastUsed: LastUsed,
     private readonly clock: Clock,
   ) {}
 
@@ -57,10 +55,10 @@ export class Authenticator {
   }
 
   private callerWith(key: KeyState | null): IdentifiedCaller {
-    const nowMs = this.clock.now();
     if (!key) return INVALID;
-    if (!isUsable(key, nowMs)) return { kind: 'anonymous', reason: 'invalid', rejectedKey: key };
-    this.lastUsed.note(key.keyId, nowMs);
+    if (!isUsable(key, this.clock.now()))
+      return { kind: 'anonymous', reason: 'invalid', rejectedKey: key };
+    this.cache.noteUse(key);
     return { kind: 'key', key };
   }
 }
