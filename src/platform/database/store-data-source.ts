@@ -9,16 +9,7 @@ import {
   type Repository,
 } from 'typeorm';
 import type { PgClient } from './pipelining/pg-client.js';
-
-/** The key of the open transaction in the AsyncLocalStorage. */
-const OPEN_TRANSACTION = Symbol('open transaction');
-
-/** Returns the connection of the transaction that the calling code runs in, undefined outside of one. */
-export function openTransaction(): QueryRunner | undefined {
-  const runner = ClsServiceManager.getClsService().get<QueryRunner | undefined>(OPEN_TRANSACTION);
-  // What the work of a transaction started and did not await runs after it.
-  return runner?.isReleased ? undefined : runner;
-}
+import { OPEN_TRANSACTION, openTransaction } from './pipelining/pipelined-statements.js';
 
 /**
  * TypeORM's DataSource, whose transactions are joined by all code that runs in them: injected

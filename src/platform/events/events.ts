@@ -1,7 +1,6 @@
 import { Injectable, type OnModuleInit, SetMetadata } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { EntityManager } from 'typeorm';
-import { openTransaction } from '../database/store-data-source.js';
 import { StartError } from '../errors/start-error.js';
 import { OutboxEvent } from './outbox-event.entity.js';
 
@@ -65,7 +64,8 @@ export class Events implements OnModuleInit {
    * @throws Error outside of a transaction, and for an event without a handler
    */
   async publish(event: string, payload: unknown): Promise<void> {
-    if (!openTransaction()) throw new Error(`${event} is published outside of a transaction.`);
+    if (!this.manager.queryRunner)
+      throw new Error(`${event} is published outside of a transaction.`);
     const handlers = this.handlers.filter((handler) => handler.event === event);
     if (handlers.length === 0) throw new Error(`No provider has @OnOutboxEvent('${event}').`);
     const text = JSON.stringify(payload);

@@ -3,22 +3,17 @@
 // relies on undocumented members of pg's Client and Connection (`connection`, `stream`,
 // `processID`, `readyForQuery`). If an upgrade of pg changes these, the tests of this folder fail;
 // use pg's `query_timeout` and named queries instead.
-import { hash } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import pg from 'pg';
 import { traceStatement } from '../../tracing/spans.js';
 import {
   type BatchDone,
-  type Parameter,
-  PreparedStatement,
+  type PreparedStatements,
+  type Statement,
   StatementBatch,
+  statementName,
 } from './statement-batch.js';
-
-/** Bounds the server's memory for prepared statements if SQL is generated in many shapes. */
-const MAX_NAMED_STATEMENTS = 256;
-
-const statementNames = new Map<string, string>();
 
 /** pg's configuration with options of PgClient. */
 export interface PgClientConfig extends pg.ClientConfig {
@@ -41,17 +36,18 @@ interface Internals {
 export class PgClient extends pg.Client {
   /** Whether statements are prepared in the session (see `startSession`). */
   preparesStatements = true;
-  /** The column parsers of the prepared statements, by statement name. */
-  private readonly prepared: PreparedStatement['prepared'] = new Map();
+  private readonly prepared: PreparedStatements = new Map();
 
   constructor(config: PgClientConfig) {
     super(config);
     const { responseTimeoutMs = 0 } = config;
+    // What waits for a response gets the error. Without a listener, the event would end the process.
+    this.on('error', () => undefined);
     // The socket has one timer. pg's `query_timeout` would set one per statement.
     this.once('connect', () => {
-      const { stream } = connectionOf(this);
+      const { stream } = this.internals.connection;
       stream.setTimeout(responseTimeoutMs).on('timeout', () => {
-        if (!(this as unknown as Internals).readyForQuery) return this.abandon();
+        if (!this.internals.readyForQuery) return this.abandon();
         // The timer has expired. Without this, the next statement would not restart it.
         stream.setTimeout(responseTimeoutMs);
       });
@@ -74,41 +70,25 @@ export class PgClient extends pg.Client {
    * process number that it reports is its own. Nothing is changed or prepared there.
    */
   async startSession(settings: Readonly<Record<string, string | number>>): Promise<void> {
-    const { processID } = this as unknown as Internals;
+    const { processID } = this.internals;
     const sql = `SELECT set_config(key, value, false) FROM json_each_text($1) WHERE pg_backend_pid() = $2`;
     this.preparesStatements = false;
     const { rows } = await this.query(sql, [JSON.stringify(settings), processID]);
     this.preparesStatements = rows.length > 0;
   }
 
-  /** Creates a statement for `run`. */
-  statement(sql: string, values: readonly Parameter[]): PreparedStatement {
-    const name = this.preparesStatements ? statementName(sql) : undefined;
-    return new PreparedStatement(this.prepared, name, sql, values);
-  }
-
   /** Runs statements as one transaction. */
-  run(statements: readonly PreparedStatement[], done: BatchDone): void {
-    super.query(new StatementBatch(statements, done) as unknown as pg.Submittable);
+  run(statements: readonly Statement[], done: BatchDone): void {
+    const prepared = this.preparesStatements ? this.prepared : undefined;
+    super.query(new StatementBatch(statements, prepared, done) as unknown as pg.Submittable);
   }
 
   /** Closes the connection without waiting for statements. The server rolls them back. */
   abandon(): void {
-    connectionOf(this).stream.destroy();
+    this.internals.connection.stream.destroy();
   }
-}
 
-/** Returns pg's Connection, which the type of Client omits. */
-export function connectionOf(client: pg.ClientBase): Internals['connection'] {
-  return (client as unknown as Internals).connection;
-}
-
-/** Derives the name from the text, so that all processes use the same name. */
-function statementName(text: string): string | undefined {
-  let name = statementNames.get(text);
-  if (name === undefined && statementNames.size < MAX_NAMED_STATEMENTS) {
-    name = hash('sha1', text, 'base64url');
-    statementNames.set(text, name);
+  private get internals(): Internals {
+    return this as unknown as Internals;
   }
-  return name;
 }

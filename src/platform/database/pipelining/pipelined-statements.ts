@@ -4,13 +4,15 @@
 // have arrived. If either breaks, implement `read` and `insert` with one `pool.query` per
 // statement.
 import { Inject, Injectable } from '@nestjs/common';
+import { trace } from '@opentelemetry/api';
+import { ClsServiceManager } from 'nestjs-cls';
 import type { Pool, PoolClient } from 'pg';
+import type { QueryRunner } from 'typeorm';
 import { traceStatement } from '../../tracing/spans.js';
 import { isUnavailable } from '../database-errors.js';
 import { BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.js';
-import { openTransaction } from '../store-data-source.js';
 import type { PgClient } from './pg-client.js';
-import type { Parameter } from './statement-batch.js';
+import { type Parameter, Statement } from './statement-batch.js';
 
 /** More statements per batch save nothing, and a slow one delays the others. */
 const MAX_BATCH_SIZE = 8;
@@ -28,11 +30,14 @@ export const LASTING_PLANS = `
 /** Builds a row from its columns, in the order of the statement. The caller knows their types. */
 type RowMapper<Row> = (columns: never) => Row;
 
-interface Statement {
-  readonly sql: string;
-  readonly values: readonly Parameter[];
-  readonly resolve: (rows: unknown[][]) => void;
-  readonly reject: (error: unknown) => void;
+/** The key of the open transaction in the AsyncLocalStorage. */
+export const OPEN_TRANSACTION = Symbol('open transaction');
+
+/** Returns the connection of the transaction that the calling code runs in, undefined outside of one. */
+export function openTransaction(): QueryRunner | undefined {
+  const runner = ClsServiceManager.getClsService().get<QueryRunner | undefined>(OPEN_TRANSACTION);
+  // What the work of a transaction started and did not await runs after it.
+  return runner?.isReleased ? undefined : runner;
 }
 
 /**
@@ -61,7 +66,7 @@ export class PipelinedStatements {
    * @throws the error of the pool, the server (see `isUnavailable`) or `toRow`
    */
   read<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
-    return rowsOf(this.reads, sql, values, toRow);
+    return this.reads.run(sql, values, toRow);
   }
 
   /**
@@ -70,18 +75,8 @@ export class PipelinedStatements {
    * constraint on the inserted values: with those, transactions of several inserts could deadlock.
    */
   insert<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
-    return rowsOf(this.inserts, sql, values, toRow);
+    return this.inserts.run(sql, values, toRow);
   }
-}
-
-async function rowsOf<Row>(
-  queue: BatchQueue,
-  sql: string,
-  values: readonly Parameter[],
-  toRow: RowMapper<Row>,
-): Promise<Row[]> {
-  const rows = await traceStatement(sql, () => run(queue, sql, values));
-  return rows.map((columns) => toRow(columns as never));
 }
 
 /** Statements that wait for a connection. Each connection that becomes free runs the oldest eight. */
@@ -97,14 +92,34 @@ class BatchQueue {
     private readonly settings?: string,
   ) {}
 
+  async run<Row>(sql: string, values: readonly Parameter[], toRow: RowMapper<Row>): Promise<Row[]> {
+    const transaction = openTransaction();
+    const send = () => this.send(sql, values, transaction);
+    // The pool suppresses the spans of instrumentations.
+    const isTraced = transaction ?? trace.getActiveSpan();
+    const rows = await (isTraced ? traceStatement(sql, send) : send());
+    return rows.map((columns) => toRow(columns as never));
+  }
+
   /** Resolves to the columns of each row. */
-  add(sql: string, values: readonly Parameter[]): Promise<unknown[][]> {
+  private send(
+    sql: string,
+    values: readonly Parameter[],
+    transaction?: QueryRunner,
+  ): Promise<unknown[][]> {
     return new Promise((resolve, reject) => {
-      this.waiting.push({ sql, values, resolve, reject });
-      if (this.isScheduled) return;
-      this.isScheduled = true;
-      setImmediate(() => this.requestConnections());
+      const statement = new Statement(sql, values, resolve, reject);
+      if (!transaction) return this.add(statement);
+      const run = (client: PgClient) => client.run([statement], (error) => statement.settle(error));
+      transaction.connect().then(run, reject);
     });
+  }
+
+  private add(statement: Statement): void {
+    this.waiting.push(statement);
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    setImmediate(() => this.requestConnections());
   }
 
   private requestConnections(): void {
@@ -118,27 +133,22 @@ class BatchQueue {
         const batch = isQueueFull
           ? this.waiting.splice(this.requested * MAX_BATCH_SIZE)
           : this.waiting.splice(0, MAX_BATCH_SIZE);
-        if (client) this.run(client as PoolClient & PgClient, batch);
-        else for (const { reject } of batch) reject(error);
+        if (client) this.runBatch(client as PoolClient & PgClient, batch);
+        else for (const statement of batch) statement.settle(error);
       });
     }
   }
 
-  private run(client: PoolClient & PgClient, batch: readonly Statement[]): void {
-    const statements = batch.map(({ sql, values }) => client.statement(sql, values));
-    // The batch reports a broken connection. Without a listener, the event would end the process.
-    client.on('error', ignore);
-    const settings = this.settings === undefined ? [] : [client.statement(this.settings, [])];
-    client.run([...settings, ...statements], (error, failed) => {
-      client.removeListener('error', ignore);
+  private runBatch(client: PoolClient & PgClient, batch: readonly Statement[]): void {
+    const settings = this.settings === undefined ? [] : [new Statement(this.settings, [])];
+    client.run([...settings, ...batch], (error, failed) => {
       // The server rejected one statement: the others were rolled back and run again.
-      const isOne = statements.some((one) => one === failed) && !isUnavailable(error);
+      const isOne = batch.some((one) => one === failed) && !isUnavailable(error);
       // Otherwise, a caller whose values the server rejects could force reconnects.
       client.release(isOne ? undefined : (error ?? undefined));
-      for (const [index, statement] of batch.entries()) {
-        if (isOne && statements[index] !== failed) this.runAlone(statement);
-        else if (error) statement.reject(error);
-        else statement.resolve(statements[index]?.rows ?? []);
+      for (const statement of batch) {
+        if (isOne && statement !== failed) this.runAlone(statement);
+        else statement.settle(error);
       }
     });
   }
@@ -146,23 +156,8 @@ class BatchQueue {
   /** So that a statement that always fails does not fail the same others again. */
   private runAlone(statement: Statement): void {
     this.pool.connect((error, client) => {
-      if (client) this.run(client as PoolClient & PgClient, [statement]);
-      else statement.reject(error);
+      if (client) this.runBatch(client as PoolClient & PgClient, [statement]);
+      else statement.settle(error);
     });
   }
-}
-
-async function run(queue: BatchQueue, sql: string, values: readonly Parameter[]) {
-  const transaction = openTransaction();
-  if (!transaction) return queue.add(sql, values);
-  const client = (await transaction.connect()) as PgClient;
-  const statement = client.statement(sql, values);
-  await new Promise<void>((resolve, reject) => {
-    client.run([statement], (error) => (error ? reject(error) : resolve()));
-  });
-  return statement.rows;
-}
-
-function ignore(): void {
-  // The batch reports the error to each of its statements.
 }

@@ -4,7 +4,11 @@
 // `handle…`), on undocumented members of its Connection, and on PostgreSQL's pipelining. If an
 // upgrade of pg changes these, the tests of this folder fail; run each statement with `pool.query`
 // and `rowMode: 'array'` instead.
+import { hash } from 'node:crypto';
 import pg from 'pg';
+
+/** Bounds the server's memory for prepared statements if SQL is generated in many shapes. */
+const MAX_NAMED_STATEMENTS = 256;
 
 /** The values that a statement accepts. */
 export type Parameter = string | number | bigint | null;
@@ -12,6 +16,9 @@ export type Parameter = string | number | bigint | null;
 type TypeId = Parameters<typeof pg.types.getTypeParser>[0];
 
 type ColumnParser = (text: string) => unknown;
+
+/** The column parsers of a connection's prepared statements, by statement name. */
+export type PreparedStatements = Map<string, readonly ColumnParser[]>;
 
 /** Members of pg's Connection that its types omit. */
 interface Connection {
@@ -42,11 +49,11 @@ const MAX_EXACT_DIGITS = 15;
 
 /** Parses int8 into an exact bigint, leaves a date as text, and parses all other types as pg does. */
 export const columnTypes = {
-  getTypeParser: (type: TypeId, format?: 'text' | 'binary'): ColumnParser => {
-    if (type === pg.types.builtins.INT8 && format !== 'binary') return parseInt8;
+  getTypeParser: (type: TypeId): ColumnParser => {
+    if (type === pg.types.builtins.INT8) return parseInt8;
     // pg would return a moment that depends on the time zone of the process.
     if (type === pg.types.builtins.DATE) return String;
-    return pg.types.getTypeParser(type, format) as ColumnParser;
+    return pg.types.getTypeParser(type) as ColumnParser;
   },
 } satisfies pg.CustomTypesConfig;
 
@@ -55,49 +62,72 @@ function parseInt8(text: string): bigint {
   return BigInt(text.length > MAX_EXACT_DIGITS ? text : Number(text));
 }
 
-/** One execution of a statement. Its columns are described once per connection. */
-export class PreparedStatement {
+/** A statement whose rows a caller waits for. Its columns are described once per connection. */
+export class Statement {
+  /** undefined: not to be prepared. */
+  name: string | undefined;
   /** The columns of each row. */
-  readonly rows: unknown[][] = [];
+  private rows: unknown[][] = [];
   private parsers: readonly ColumnParser[] = [];
 
-  /**
-   * @param prepared the column parsers of the connection's prepared statements, by statement name
-   * @param name derived from the text; undefined: not to be prepared
-   */
   constructor(
-    readonly prepared: Map<string, readonly ColumnParser[]>,
-    readonly name: string | undefined,
     readonly text: string,
     private readonly values: readonly Parameter[],
+    private readonly resolve?: (rows: unknown[][]) => void,
+    private readonly reject?: (error: unknown) => void,
   ) {}
 
-  /** Sends the statement without a Sync message. The server responds after the next Sync. */
-  send(connection: Connection): void {
-    const { name, text, values } = this;
+  /**
+   * Sends the statement without a Sync message. The server responds after the next Sync.
+   *
+   * @param prepared undefined: the connection prepares no statements
+   */
+  send(connection: Connection, prepared: PreparedStatements | undefined): void {
+    const { text, values } = this;
     const { parsedStatements, submittedNamedStatements } = connection;
+    const name = prepared && statementName(text);
     let parsers: readonly ColumnParser[] | undefined;
     if (name !== undefined && (name in parsedStatements || name in submittedNamedStatements)) {
-      parsers = this.prepared.get(name);
+      parsers = prepared?.get(name);
     } else {
       connection.parse({ name, text });
       if (name !== undefined) submittedNamedStatements[name] = text;
     }
     connection.bind({ statement: name, values, valueMapper: toText });
-    if (parsers) this.parsers = parsers;
-    else connection.describe({ type: 'P' });
+    if (!parsers) connection.describe({ type: 'P' });
     connection.execute();
+    this.name = name;
+    this.parsers = parsers ?? [];
+    // It may have been sent before, in a batch that failed.
+    this.rows = [];
   }
 
-  describeRows({ fields }: RowDescription): void {
+  describeRows({ fields }: RowDescription, prepared: PreparedStatements | undefined): void {
     this.parsers = fields.map(({ dataTypeID }) => columnTypes.getTypeParser(dataTypeID));
-    if (this.name !== undefined) this.prepared.set(this.name, this.parsers);
+    if (this.name !== undefined) prepared?.set(this.name, this.parsers);
   }
 
   addRow({ fields }: DataRow): void {
     const { parsers } = this;
     this.rows.push(fields.map((text, index) => (text === null ? null : parsers[index]?.(text))));
   }
+
+  settle(error: unknown): void {
+    if (error) this.reject?.(error);
+    else this.resolve?.(this.rows);
+  }
+}
+
+const statementNames = new Map<string, string>();
+
+/** Derives the name from the text, so that all processes use the same name. */
+export function statementName(text: string): string | undefined {
+  let name = statementNames.get(text);
+  if (name === undefined && statementNames.size < MAX_NAMED_STATEMENTS) {
+    name = hash('sha1', text, 'base64url');
+    statementNames.set(text, name);
+  }
+  return name;
 }
 
 /**
@@ -106,7 +136,7 @@ export class PreparedStatement {
  *
  * @param failed the statement that the server rejected; undefined if the error concerns all of them
  */
-export type BatchDone = (error: Error | null, failed?: PreparedStatement) => void;
+export type BatchDone = (error: Error | null, failed?: Statement) => void;
 
 /**
  * Statements that are sent in one write and form one transaction. The server commits once. When a
@@ -119,7 +149,8 @@ export class StatementBatch {
 
   /** @param callback pg looks for this name */
   constructor(
-    private readonly statements: readonly PreparedStatement[],
+    private readonly statements: readonly Statement[],
+    private readonly prepared: PreparedStatements | undefined,
     readonly callback: BatchDone,
   ) {}
 
@@ -135,14 +166,14 @@ export class StatementBatch {
   submit(connection: Connection): null {
     const { stream } = connection;
     stream.cork();
-    for (const statement of this.statements) statement.send(connection);
+    for (const statement of this.statements) statement.send(connection, this.prepared);
     connection.sync();
     stream.uncork();
     return null;
   }
 
   handleRowDescription(description: RowDescription): void {
-    this.statements[this.current]?.describeRows(description);
+    this.statements[this.current]?.describeRows(description, this.prepared);
   }
 
   handleDataRow(row: DataRow): void {
