@@ -186,7 +186,7 @@ describe('POST /v1/pets › a body with invalid properties', () => {
   const NEEDS_CATEGORY = required(CATEGORY_RULE);
 
   it.each<[body: string | undefined, ...rules: string[]]>([
-    [undefined, NEEDS_NAME, NEEDS_CATEGORY],
+    [undefined, `The request body is empty. ${NEEDS_NAME}`, NEEDS_CATEGORY],
     ['{"status":"sold"}', NEEDS_NAME, NEEDS_CATEGORY],
     ['{"name":"Frank"}', NEEDS_CATEGORY],
     ['{"categoryId":7}', NEEDS_NAME],

@@ -46,7 +46,7 @@ function expectTooLarge(response: ApiResponse): void {
 /** Expects a 400 with this reason. */
 function expectMalformed(response: ApiResponse, reason: string): void {
   expect(expectError(response, 400, 'malformed_json')).toMatch(
-    new RegExp(`^The request body ${reason}\\. It must be JSON in UTF-8\\.$`),
+    new RegExp(`^The request body ${reason}\\.$`),
   );
 }
 
@@ -142,7 +142,7 @@ describe('POST /v1/pets › JSON', () => {
     ...['{"name":"A" "B","categoryId":7}', '{"name":"Frank","categoryId":undefined}'],
     ...['name=Frank&categoryId=7', '{"name":"","categoryId":null', Buffer.from(PET, 'utf16le')],
   ])('400 malformed_json when it is %j', async (body) => {
-    expectMalformed(await postJson(body), 'cannot be parsed');
+    expectMalformed(await postJson(body), 'is not JSON from character \\d+ on');
   });
 
   it.each(['', '{}', PET, '{"name":"Frank","categoryId":7e0}'])(
@@ -163,7 +163,7 @@ describe('POST /v1/pets › JSON', () => {
     ['a pair of surrogates', petNamed(0xed, 0xa0, 0xbd, 0xed, 0xb0, 0x88)],
     ['past the last code point', petNamed(0xf4, 0x90, 0x80, 0x80)],
   ])('400 malformed_json when it is not UTF-8: %s', async (_what, body) => {
-    expectMalformed(await postJson(body), 'is not valid UTF-8');
+    expectMalformed(await postJson(body), 'is not JSON in UTF-8');
   });
 
   it.each([

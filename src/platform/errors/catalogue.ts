@@ -59,7 +59,10 @@ const KINDS = {
     status: 429,
     when: 'This API key is temporarily banned because it kept sending requests over its rate limit.',
   },
-  headers_too_large: { status: 431, when: 'The request headers are too large or too many.' },
+  headers_too_large: {
+    status: 431,
+    when: 'The URL and the headers of the request are too large, or there are too many headers.',
+  },
   internal_error: { status: 500, when: 'The service failed to handle the request.' },
   service_unavailable: {
     status: 503,

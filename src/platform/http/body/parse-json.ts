@@ -23,7 +23,7 @@ const EXACT: ParseOptions = {
  * @throws ServiceError malformed_json
  */
 export function parseJson(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) throw malformedJson('is not valid UTF-8');
+  if (!isUtf8(bytes)) throw malformedJson('is not JSON in UTF-8');
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     throw malformedJson('begins with a byte order mark');
   }
@@ -32,13 +32,24 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     return parseExact(text);
   } catch (error) {
-    throw malformedJson('cannot be parsed', error);
+    throw malformedJson(`is not JSON from character ${positionOf(text) + 1} on`, error);
   }
 }
 
 /** Parses JSON of a bounded size. @throws SyntaxError */
 export function parseExact(text: string): unknown {
   return MAY_BE_INEXACT.test(text) ? parse(text, null, EXACT) : JSON.parse(text);
+}
+
+/** Returns where the text stops being JSON, in UTF-16 units. JSON.parse often does not say it. */
+function positionOf(text: string): number {
+  try {
+    // No number is needed.
+    parse(text, null, () => 0);
+    return 0;
+  } catch (error) {
+    return Number(/position (\d+)/.exec(String(error))?.[1] ?? text.length);
+  }
 }
 
 /**
@@ -96,6 +107,5 @@ export function exactNumber(token: string): number | bigint {
 
 /** Returns the 400 for a body that cannot be parsed. @param problem completes "The request body …" */
 function malformedJson(problem: string, cause?: unknown): ServiceError {
-  const message = `The request body ${problem}. It must be JSON in UTF-8.`;
-  return new ServiceError('malformed_json', message, { cause });
+  return new ServiceError('malformed_json', `The request body ${problem}.`, { cause });
 }

@@ -16,7 +16,9 @@ import { lingerAfterResponse, lingerThenDestroy } from './lingering-close.js';
 
 // The same for every request.
 const HEADERS_TOO_LARGE = new ServiceError('headers_too_large');
-const INVALID_MESSAGE = invalidRequest('The request is not a valid HTTP message.');
+const INVALID_MESSAGE = invalidRequest(
+  'The request is not a valid HTTP message. Methods are in upper case, and URLs are percent-encoded.',
+);
 const INVALID_HOST = invalidRequest(
   'The request must have one Host header with a host name or address, and an optional port.',
 );

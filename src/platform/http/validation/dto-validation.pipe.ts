@@ -34,8 +34,12 @@ export class DtoValidationPipe extends ValidationPipe {
   /** @throws ServiceError invalid_request that lists the first 50 invalid properties */
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     const { type, metatype, data } = metadata;
-    if (value === undefined || !metatype || !this.toValidate(metadata)) {
-      return super.transform(value, metadata);
+    if (!metatype || !this.toValidate(metadata)) return super.transform(value, metadata);
+    if (value === undefined) {
+      return super.transform(value, metadata).catch((error: unknown) => {
+        if (type !== 'body' || !(error instanceof ServiceError)) throw error;
+        throw new ServiceError('invalid_request', `The request body is empty. ${error.message}`);
+      });
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
       const subject = data ?? `The request ${type}`;
