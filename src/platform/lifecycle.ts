@@ -143,12 +143,7 @@ async function openListeners(
  * @param prefix of its settings PORT and HOST
  * @throws StartError that says which setting to change
  */
-async function listen(
-  server: Server,
-  prefix: '' | 'METRICS_',
-  port: number,
-  host: string,
-): Promise<void> {
+async function listen(server: Server, prefix: string, port: number, host: string): Promise<void> {
   server.listen({ port, host, backlog: LISTEN_BACKLOG });
   try {
     await once(server, 'listening');

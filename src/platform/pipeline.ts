@@ -6,7 +6,7 @@ import { BodyGuard } from './http/body/body.guard.js';
 import { RequestContext } from './http/request/request-context.js';
 import { ErrorFilter } from './http/response/error.filter.js';
 import { ResponseDeadlineGuard } from './http/response/response-deadline.js';
-import { Cors } from './http/routing/cors.js';
+import { Cors, Preflights } from './http/routing/cors.js';
 import { Connections, type ResponseObserver } from './http/server/connections.js';
 import { HttpAdapter } from './http/server/http-adapter.js';
 import { ProtocolErrors } from './http/server/protocol-errors.js';
@@ -23,13 +23,14 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
   RequestContext,
   // Processes one request of a connection at a time. Closes connections over a bound.
   Connections,
-  // Sets the headers for scripts of other origins. 204 for a preflight, which has no API key and is not
-  // counted.
+  // Sets the headers for scripts of other origins.
   Cors,
   // 400, 408, 417 or 431 for a request that HTTP does not allow.
   ProtocolErrors,
   // 503 over a bound. A body without a valid API key is ignored.
   Overload,
+  // 204 for a CORS preflight, which has no API key and is not counted.
+  Preflights,
 ];
 
 // Middleware of features: `configure(consumer)`.

@@ -21,7 +21,6 @@ import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { UnmatchedModule } from './http/routing/unmatched.controller.js';
 import { Connections } from './http/server/connections.js';
 import { LOGGER } from './logging/logger.js';
-import { ComponentMetrics } from './metrics/component-metrics.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { AT_CLOSE, FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
@@ -62,7 +61,6 @@ export function platformModule(options: AppOptions, logger: Logger): Type {
       InterfaceDescription,
       Readiness,
       ServiceMetrics,
-      ComponentMetrics,
       { provide: Settings, useValue: settings },
       { provide: Clock, useValue: clock },
       { provide: LOGGER, useValue: logger },

@@ -7,8 +7,8 @@ import type { NextFunction, Request, Response } from '../request/request.js';
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 
 /**
- * Lets scripts from the origins of CORS_ORIGINS read every response, and responds to their preflights
- * (Fetch standard, CORS protocol). It never allows credentials mode: API keys are in `Authorization`.
+ * Lets scripts from the origins of CORS_ORIGINS read every response (Fetch standard, CORS
+ * protocol). It never allows credentials mode: API keys are in `Authorization`.
  */
 @Injectable()
 export class Cors implements NestMiddleware {
@@ -27,10 +27,17 @@ export class Cors implements NestMiddleware {
 
   use(request: Request, response: Response, next: NextFunction): void {
     if (this.origins.size > 0) response.setHeader('Vary', 'Origin');
-    const { method, headers } = request;
-    if (!this.origins.has(headers.origin ?? '')) return next();
-    // Not every OPTIONS request of a script is a preflight.
+    if (this.origins.has(request.headers.origin ?? '')) this.setHeaders(request, response, next);
+    else next();
+  }
+}
+
+/** Responds to preflights from these origins, after the steps that can reject any request. */
+@Injectable()
+export class Preflights implements NestMiddleware {
+  use({ method, headers }: Request, response: Response, next: NextFunction): void {
     const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in headers;
-    this.setHeaders(request, response, isPreflight ? () => response.status(204).end() : next);
+    if (!isPreflight || !response.hasHeader('access-control-allow-origin')) return next();
+    response.status(204).end();
   }
 }
