@@ -2,8 +2,7 @@ import { existsSync, mkdirSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { ensureCluster } from './cluster.js';
-import { Server } from './server.js';
+import { ensureCluster, Server } from './cluster.js';
 import { StartError } from '../../errors/start-error.js';
 import { PRODUCT } from '../../../product.js';
 
