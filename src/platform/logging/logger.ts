@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type DestinationStream, pino, type Logger } from 'pino';
-import type { LoggingSettings } from '../config/logging-settings.js';
+import type { LoggingSettings } from '../config/settings.js';
 import { errorDetails } from './error-details.js';
 import { PRODUCT } from '../../product.js';
 

@@ -10,7 +10,7 @@ import {
 import { type ReflectableDecorator, Reflector } from '@nestjs/core';
 import { normalizeIp } from '@nestjs/throttler';
 import { CLS_ID, ClsService, ClsServiceManager } from 'nestjs-cls';
-import type { LoggingSettings } from '../../config/logging-settings.js';
+import type { LoggingSettings } from '../../config/settings.js';
 import type { NextFunction, Request, Response } from './request.js';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
