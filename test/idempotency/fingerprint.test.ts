@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { fingerprintOf } from '../../src/platform/idempotency/fingerprint.js';
+import { fingerprintOf } from '../../src/platform/idempotency/idempotency.js';
 
 /** No two of them are the same request. */
 const DISTINCT: object[] = [
