@@ -9,18 +9,14 @@ import { RedisFailure } from '../platform/rate-limit/redis/circuit.js';
 const NO_REDIS =
   'Counters and bans cannot be read. If the service uses Redis, set its REDIS_URL here too. Otherwise they are in its memory.';
 
-interface Counters {
-  /** One for each API key; undefined: they cannot be read. */
-  decisions?: RateLimitDecision[];
-  /** Why they cannot be read, in a sentence. */
-  problem?: string;
-}
-
 /** The maximum of BAN_SECONDS. */
 const MAX_BAN_MS = 31_536_000_000;
 
-/** Reads the windows of owners and the bans of API keys from Redis. Counts nothing. */
-export async function readCounters(keys: readonly BudgetKey[]): Promise<Counters> {
+/**
+ * Reads the windows of owners and the bans of API keys from Redis. Counts nothing. Returns a decision
+ * for each, or why they cannot be read, in a sentence.
+ */
+export async function readCounters(keys: readonly BudgetKey[]) {
   const { redis } = new Settings();
   if (!redis) return { problem: NO_REDIS };
   // Loaded here, because most commands do not need the Redis client.
