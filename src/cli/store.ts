@@ -51,7 +51,7 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
     owners: new OwnerAdministration(database),
     target: location,
     audit: (owner?: string) => listActions(database, owner),
-    migrationStatus: () => migrationStatus(database),
+    migrationStatus: () => migrationStatus(dataSource),
     /** Executes all pending migrations and records it. Returns their names, oldest first. */
     migrate: () =>
       migrate(location, settings, (session, migrations) =>

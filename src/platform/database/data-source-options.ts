@@ -2,13 +2,63 @@ import { fileURLToPath } from 'node:url';
 import pg, { type ClientConfig } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { DatabaseSettings } from '../config/database-settings.js';
-import { BoundedPool } from './pools/bounded-pool.js';
-import { connectionConfig, type ConnectionUse } from './pools/client-config.js';
+import { PgClient, type PgClientConfig } from './pipelining/pg-client.js';
+import { columnTypes } from './pipelining/statement-batch.js';
+import { BoundedPool, type BoundedPoolConfig } from './pools/bounded-pool.js';
+import { PRODUCT } from '../../product.js';
 
 /** The migrations of the platform and of the features, in the build. */
 const MIGRATIONS = ['platform/database', '*'].map((folder) =>
   fileURLToPath(new URL(`../../../dist/${folder}/migrations/*.js`, import.meta.url)),
 );
+
+/** The client waits this much longer than the server's limit, so that its error arrives first. */
+export const CLIENT_TIMEOUT_MARGIN_MS = 250;
+
+/** What connections are used for. */
+interface ConnectionUse {
+  /** Follows the name of the database in pg_stat_activity. */
+  purpose?: string;
+  /** The number of connections. */
+  poolSize?: number;
+  statementTimeoutMs?: number;
+}
+
+/**
+ * Returns the configuration of a pool of PgClients. Every wait is bounded.
+ *
+ * @param connection where the server is
+ */
+export function connectionConfig(
+  connection: ClientConfig,
+  settings: DatabaseSettings,
+  {
+    purpose,
+    poolSize = settings.poolSize,
+    statementTimeoutMs = settings.statementTimeoutMs,
+  }: ConnectionUse = {},
+): BoundedPoolConfig & PgClientConfig {
+  const serverSettings = {
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: settings.lockTimeoutMs,
+    idle_in_transaction_session_timeout: 2 * statementTimeoutMs,
+  };
+  return {
+    ...connection,
+    types: columnTypes,
+    application_name: [PRODUCT.database, purpose].filter(Boolean).join(' '),
+    keepAlive: true,
+    connectionTimeoutMillis: settings.poolWaitMs,
+    responseTimeoutMs: statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS,
+    max: poolSize,
+    // A connection stays open.
+    idleTimeoutMillis: 0,
+    maxWaiting: settings.queueSize,
+    Client: PgClient,
+    // The pool waits for it.
+    onConnect: (client): unknown => (client as PgClient).startSession(serverSettings),
+  };
+}
 
 /** Returns TypeORM's options for a connection pool of the service. Every wait in it is bounded. */
 export function dataSourceOptions(

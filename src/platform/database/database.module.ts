@@ -3,11 +3,10 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { Settings } from '../config/settings.js';
 import { BoundedPool } from './pools/bounded-pool.js';
-import { dataSourceOptions } from './data-source-options.js';
+import { CLIENT_TIMEOUT_MARGIN_MS, dataSourceOptions } from './data-source-options.js';
 import { DatabaseLocation } from './database-location.js';
 import { DatabaseProbe } from './pools/database-probe.js';
 import { PipelinedStatements } from './pipelining/pipelined-statements.js';
-import { CLIENT_TIMEOUT_MARGIN_MS } from './pools/client-config.js';
 import { StoreDataSource } from './store-data-source.js';
 
 /** The connections of all modules. */

@@ -3,7 +3,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { Settings } from '../../config/settings.js';
 import { DatabaseLocation } from '../database-location.js';
 import { BoundedPool } from './bounded-pool.js';
-import { connectionConfig } from './client-config.js';
+import { connectionConfig } from '../data-source-options.js';
 
 /** `read-only`: it responds but accepts no writes, for example because it is a standby. */
 export type DatabaseState = 'up' | 'read-only' | 'down';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { DataSource, type QueryRunner } from 'typeorm';
+import { DataSource, MigrationExecutor, type QueryRunner } from 'typeorm';
 import type { DatabaseSettings } from '../../config/database-settings.js';
 import { dataSourceOptions } from '../data-source-options.js';
 import type { DatabaseLocation } from '../database-location.js';
@@ -28,16 +28,18 @@ export async function migrate(
   settings: DatabaseSettings,
   record: RecordMigrations = () => Promise.resolve(),
 ): Promise<string[]> {
-  return withSession(location, settings, async (session) => {
-    if ((await migrationStatus(session)).pending.length === 0) return [];
+  return withDataSource(location, settings, async (dataSource) => {
+    if ((await migrationStatus(dataSource)).pending.length === 0) return [];
+    // Its end releases the lock.
+    const session = dataSource.createQueryRunner();
     await lock(session);
-    const { pending } = await migrationStatus(session.dataSource.manager);
+    const { pending } = await migrationStatus(dataSource);
     let executed: string[];
     try {
-      await session.dataSource.runMigrations({ transaction: 'each' });
+      await dataSource.runMigrations({ transaction: 'each' });
     } finally {
       // After a failure, TypeORM keeps its own connection.
-      const after = await migrationStatus(session);
+      const after = await migrationStatus(dataSource, session);
       executed = pending.filter((name) => after.executed.includes(name));
       if (executed.length > 0) await record(session, executed);
     }
@@ -46,19 +48,11 @@ export async function migrate(
 }
 
 /** Returns the names of the executed migrations, newest first, and of those that are not executed. */
-export async function migrationStatus(database: StatementRunner & { dataSource: DataSource }) {
-  const exists = `SELECT WHERE to_regclass('migrations') IS NOT NULL`;
-  const list = 'SELECT name FROM migrations ORDER BY id DESC';
-  const isNew = (await queryRows(database, exists)).length === 0;
-  const rows = isNew ? [] : await queryRows<{ name: string }>(database, list);
-  const executed = rows.map(({ name }) => name);
-  const all = database.dataSource.migrations.map(
-    ({ name, constructor }) => name ?? constructor.name,
-  );
-  // A name ends with a time. TypeORM executes migrations in this order.
-  const timeOf = (name: string) => Number(name.slice(-13));
-  const pending = all.filter((name) => !executed.includes(name));
-  return { executed, pending: pending.sort((a, b) => timeOf(a) - timeOf(b)) };
+export async function migrationStatus(dataSource: DataSource, session?: QueryRunner) {
+  const migrations = new MigrationExecutor(dataSource, session);
+  const executed = (await migrations.getExecutedMigrations()).map(({ name }) => name);
+  const pending = (await migrations.getPendingMigrations()).map(({ name }) => name);
+  return { executed, pending };
 }
 
 /** Returns whether no migration is pending. A connection pooler may lead to the database. */
@@ -66,15 +60,14 @@ export async function isSchemaCurrent(
   location: DatabaseLocation,
   settings: DatabaseSettings,
 ): Promise<boolean> {
-  const { pending } = await withSession(location, settings, migrationStatus);
+  const { pending } = await withDataSource(location, settings, migrationStatus);
   return pending.length === 0;
 }
 
-/** Does the work in a session of its own. Its end releases the lock. */
-async function withSession<Result>(
+async function withDataSource<Result>(
   location: DatabaseLocation,
   settings: DatabaseSettings,
-  work: (session: QueryRunner) => Promise<Result>,
+  work: (dataSource: DataSource) => Promise<Result>,
 ): Promise<Result> {
   const dataSource = new DataSource(
     dataSourceOptions(location.connection, settings, {
@@ -86,7 +79,7 @@ async function withSession<Result>(
   );
   await dataSource.initialize();
   try {
-    return await work(dataSource.createQueryRunner());
+    return await work(dataSource);
   } finally {
     await dataSource.destroy();
   }
