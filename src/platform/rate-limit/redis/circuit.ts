@@ -25,12 +25,12 @@ export class RedisFailure extends Error {
 
 /**
  * Decides whether requests are counted in Redis. The first failure opens the circuit. Then no
- * request waits for Redis until a probe in the background succeeds. Open until `start`.
+ * request waits for Redis until a probe in the background succeeds.
  */
 export class Circuit {
   private readonly logger = new Logger(Circuit.name);
   /** Whether requests are counted in this process. */
-  isOpen = true;
+  isOpen = false;
   private stopped = false;
 
   /** The number of commands that failed, by reason. */
@@ -38,13 +38,6 @@ export class Circuit {
 
   /** @param probe sends a command to Redis; throws RedisFailure, in bounded time */
   constructor(private readonly probe: () => Promise<unknown>) {}
-
-  /** Closes the circuit if a first probe succeeds. */
-  async start(): Promise<void> {
-    const failure = await this.failureOfProbe();
-    this.isOpen = false;
-    if (failure) this.open(failure);
-  }
 
   /** Ends probing. After this, the state does not change and nothing is logged. */
   stop(): void {
@@ -61,27 +54,22 @@ export class Circuit {
   open(failure: RedisFailure): void {
     if (this.isOpen || this.stopped) return;
     this.isOpen = true;
-    void this.probeUntilClosed(failure);
+    this.logger.warn(`Counting rate limits in this process: ${failure.message}`);
+    void this.probeUntilClosed();
   }
 
-  private async probeUntilClosed(failure: RedisFailure): Promise<void> {
-    this.logger.warn(`Counting rate limits in this process: ${failure.message}`);
-    do {
+  private async probeUntilClosed(): Promise<void> {
+    for (;;) {
       await delay(PROBE_INTERVAL_MS, undefined, { ref: false });
-    } while ((await this.failureOfProbe()) && !this.stopped);
-    if (this.stopped) return;
+      const failure = await this.probe().then(
+        () => undefined,
+        (error: unknown) => error as RedisFailure,
+      );
+      if (this.stopped) return;
+      if (failure) this.recordFailure(failure);
+      if (!failure || failure.reason === 'memory') break;
+    }
     this.isOpen = false;
     this.logger.log('Counting rate limits in Redis again');
-  }
-
-  private async failureOfProbe(): Promise<RedisFailure | undefined> {
-    try {
-      await this.probe();
-      return undefined;
-    } catch (error) {
-      const failure = error as RedisFailure;
-      this.recordFailure(failure);
-      return failure.reason === 'memory' ? undefined : failure;
-    }
   }
 }

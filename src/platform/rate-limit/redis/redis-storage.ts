@@ -55,7 +55,7 @@ export class RedisStorage extends LimitStorage implements OnModuleInit, OnApplic
   /** Waits for Redis, at most one second and the time limit of a command. */
   async onModuleInit(): Promise<void> {
     await this.connection.open();
-    await this.circuit.start();
+    await this.decide(PROBE_BUDGET, 'peek');
   }
 
   onApplicationShutdown(): void {
