@@ -25,8 +25,7 @@ const DELETE_EXPIRED = `
   DELETE FROM idempotency_keys
    WHERE ctid = ANY (ARRAY(
            SELECT ctid FROM idempotency_keys
-            WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))
-  RETURNING owner_id`;
+            WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED))`;
 
 export type OwnedKey = Pick<IdempotencyRecord, 'ownerId' | 'key'>;
 
@@ -61,9 +60,9 @@ export class IdempotencyRepository {
     return (await queryRows(this.manager, SAVE, values)).length > 0;
   }
 
-  /** Deletes up to `limit` expired records that no other replica deletes. Returns their number. */
-  async deleteExpired(nowMs: number, limit: number): Promise<number> {
-    return (await queryRows(this.manager, DELETE_EXPIRED, [new Date(nowMs), limit])).length;
+  /** Deletes up to `limit` expired records that no other replica deletes. */
+  async deleteExpired(nowMs: number, limit: number): Promise<void> {
+    await queryRows(this.manager, DELETE_EXPIRED, [new Date(nowMs), limit]);
   }
 }
 
