@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../platform/config/version.js';
-import type { Seed } from '../platform/database/seed.js';
+import type { Seed } from '../platform/database/sql.js';
 import { addCommand } from './command.js';
 import { addDatabaseCommands } from './commands/database.js';
 import { addKeysCommands } from './commands/keys.js';

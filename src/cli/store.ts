@@ -15,12 +15,9 @@ import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
 import { isUnavailable } from '../platform/database/database-errors.js';
 import { dataSourceOptions } from '../platform/database/data-source-options.js';
-import {
-  databaseExists,
-  type DatabaseLocation,
-  locateDatabase,
-} from '../platform/database/database-location.js';
-import type { Seed } from '../platform/database/seed.js';
+import { type DatabaseLocation, locateDatabase } from '../platform/database/database-location.js';
+import { hasCluster } from '../platform/database/embedded/cluster.js';
+import type { Seed } from '../platform/database/sql.js';
 import { migrate, migrationStatus } from '../platform/database/schema/migrate.js';
 import { PRODUCT } from '../product.js';
 
@@ -78,9 +75,10 @@ export async function withStore(
   work: (store: Store) => Promise<void>,
 ): Promise<void> {
   const { database: settings } = new Settings();
-  if (!create && !(await databaseExists(settings))) {
+  const { connection, dataDir } = settings;
+  if (!create && connection === undefined && !hasCluster(dataDir)) {
     throw new Error(
-      `There is no database in ${settings.dataDir}. Set DATABASE_URL, or run \`npm start\` first.`,
+      `There is no database in ${dataDir}. Set DATABASE_URL, or run \`npm start\` first.`,
     );
   }
   await withLocation(settings, async (location) => {

@@ -57,7 +57,7 @@ export { queryRows } from './database/sql.js';
 /** What runs statements: TypeORM's EntityManager, DataSource or QueryRunner. */
 export type { StatementRunner } from './database/sql.js';
 /** Rows that the command `db seed` can add: `export const SEED: Seed = { … }` in `toys.seed.ts`. */
-export type { Seed } from './database/seed.js';
+export type { Seed } from './database/sql.js';
 /** Several statements in one round trip, for measured cases. */
 export { PipelinedStatements } from './database/pipelining/pipelined-statements.js';
 

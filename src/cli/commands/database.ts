@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Seed } from '../../platform/database/seed.js';
+import type { Seed } from '../../platform/database/sql.js';
 import { addCommand } from '../command.js';
 import { confirm, countUpTo, YES_OPTION } from '../options.js';
 

@@ -14,13 +14,6 @@ export abstract class DatabaseLocation {
   abstract close(): Promise<void>;
 }
 
-/** Whether there is a database to connect to. True for every DATABASE_URL. */
-export async function databaseExists({ connection, dataDir }: DatabaseSettings): Promise<boolean> {
-  if (connection !== undefined) return true;
-  const { hasCluster } = await import('./embedded/cluster.js');
-  return hasCluster(dataDir);
-}
-
 /**
  * Returns the database of DATABASE_URL, or starts the embedded one in `dataDir`.
  *

@@ -110,7 +110,7 @@ export class KeyAdministration {
   /** @param key the API key itself or its id */
   async inspect(key: bigint | string): Promise<ApiKey> {
     if (typeof key === 'bigint') return getKey(this.database, key);
-    const [record] = await findKeys(this.database, { hash: hashOf(key) });
+    const [record] = await findKeys(this.database, { hash: Buffer.from(hashKey(key), 'hex') });
     if (record) return record;
     throw new Error('This store did not issue this API key. It may be mistyped or truncated.');
   }
@@ -142,7 +142,12 @@ async function insertKey(
   const { secret } = await transaction.findOneByOrFail(KeySecret, {});
   const key = new KeyMaker(secret).create();
   const expiresAt = lifetimeMs === undefined ? null : () => inMs(lifetimeMs);
-  const own = { hash: hashOf(key), hint: keyHint(key), hasProof: true, expiresAt };
+  const own = {
+    hash: Buffer.from(hashKey(key), 'hex'),
+    hint: keyHint(key),
+    hasProof: true,
+    expiresAt,
+  };
   const { identifiers } = await transaction.insert(ApiKey, { ...properties, ...own });
   const { id } = identifiers[0] as ApiKey;
   return Object.assign(await getKey(transaction, id), { key });
@@ -161,8 +166,4 @@ function recordChange(
 ): Promise<void> {
   const changed = { ownerId: owner.id, owner: owner.name, keyId, ...details };
   return recordAction(transaction, action, changed);
-}
-
-function hashOf(key: string): Buffer {
-  return Buffer.from(hashKey(key), 'hex');
 }
