@@ -82,6 +82,21 @@ describe('GET /v1/nothing within five seconds after a change, for every key of t
     expect(holds(await ask())).toBe(true);
   });
 
+  test('a change after a slow lookup, which is as old as its start', async () => {
+    const owner = await createOwner(store.database, { plan: 'free' });
+    const ask = asks(owner.key);
+    relay.hold();
+    const found = relay.untilReceived(Buffer.from('free'));
+    const first = ask();
+    await found;
+    await store.service.advance(3 * SECOND_MS);
+    await relay.restore();
+    expect(limitsOf(await first).limit).toBe(60);
+    await store.query(PLAN, [owner.id, owner.keyId]);
+    await store.service.advance(2 * SECOND_MS);
+    expect(limitsOf(await ask()).limit).toBe(300);
+  });
+
   test('a change during a lookup in progress that began five seconds ago', async () => {
     const owner = await createOwner(store.database, { plan: 'free' });
     const ask = asks(owner.key);

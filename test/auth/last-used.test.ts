@@ -1,5 +1,6 @@
 import { ApiClient } from '../harness/http/client.js';
 import { createDatabase } from '../harness/database/database.js';
+import { holdTable } from '../harness/database/database-lock.js';
 import { createKey, createOwner } from '../harness/database/factories.js';
 import { MINUTE_MS } from '../harness/rate-limit/limits.js';
 import { START_MS, startService } from '../harness/service/service.js';
@@ -42,4 +43,25 @@ it('the last use is stored to the minute when the service stops, never earlier t
     createdMs,
   ]);
   await database.close();
+});
+
+it('a use while earlier ones are being stored is stored later', async () => {
+  const service = await startService();
+  const { key, keyId } = await createOwner(service.database);
+  const ask = () => new ApiClient(service, key).get('/v1/nothing');
+  await ask();
+  const lock = await holdTable(service.database, 'api_keys', 'EXCLUSIVE');
+  const stored = service.runJob('KeyCache.saveUses');
+  await lock.waitedFor();
+  await service.advance(MINUTE_MS);
+  await ask();
+  await lock.release();
+  await stored;
+  await service.runJob('KeyCache.saveUses');
+  const [row] = await service.database.query<{ at: Date }>(
+    'SELECT last_used_at AS at FROM api_keys WHERE id = $1',
+    [keyId],
+  );
+  expect(row?.at.getTime()).toBe(START_MS + MINUTE_MS);
+  await service.close();
 });

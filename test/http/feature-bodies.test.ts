@@ -62,7 +62,7 @@ test('POST of a file › 503 while other uploads take all the room, and none of 
   );
   for (const connection of slow) expect((await connection.response()).status).toBe(100);
   expectError(await upload(10, 'Rope'), 503, 'service_unavailable');
-  for (const connection of slow) connection.close();
+  for (const { socket } of slow) socket.resetAndDestroy();
   let status = 503;
   while (status === 503) ({ status } = await upload(10, 'Rope'));
   expect(status).toBe(201);

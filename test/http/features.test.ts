@@ -87,6 +87,10 @@ describe('an error of a feature', () => {
     expect(expectError(await get('no-csv'), 409, 'conflict')).toBe('No sales.');
   });
 
+  it('a file that breaks off › the client does not take it for complete', async () => {
+    await expect(get('broken-file')).rejects.toThrow('aborted');
+  });
+
   const FAILED = 'The service failed to handle the request.';
   const UNAVAILABLE = 'The service is unavailable at the moment. Try again later.';
 

@@ -8,6 +8,13 @@ import { holds } from '../harness/fuzz/property.js';
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
 
 describe('exactNumber', () => {
+  it.each([
+    ['9223372035e9', 9223372035000000000n],
+    ['922337203e10', 9223372030000000000n],
+  ])('%s is %d', (token, value) => {
+    expect(exactNumber(token)).toBe(value);
+  });
+
   it('agrees with rational arithmetic', async () => {
     const integer = fc.oneof(
       fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }),

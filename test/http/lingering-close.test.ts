@@ -78,6 +78,24 @@ test.each([
   expect(sent).toBeLessThan(SWALLOWED_BYTES);
 });
 
+test('a rejected body is swallowed after more than 4 MiB of earlier bodies on the connection', async () => {
+  const body = PET.padEnd(100_000);
+  const head = requestHead('POST /v1/items', keys['valid'], JSON_TYPE, `Content-Length: 100000`);
+  const connection = await open();
+  for (let sent = 0; sent < 4_300_000; sent += body.length) {
+    expect((await connection.write(head + body).response()).status).toBe(201);
+  }
+  connection.write(requestHead('POST /v1/items', keys['valid'], JSON_TYPE, LONG));
+  expectError(await connection.response(), 413, 'payload_too_large');
+  const closed = once(connection.socket, 'close');
+  for (let sent = 0; sent < 3_000_000; sent += body.length) {
+    await new Promise((resolve) => connection.socket.write(body, resolve));
+  }
+  connection.socket.end();
+  const hadError = false;
+  expect(await closed).toEqual([hadError]);
+});
+
 describe('Expect: 100-continue', () => {
   const expecting = [`Content-Length: ${PET.length}`, 'Expect: 100-Continue'];
 
@@ -91,6 +109,12 @@ describe('Expect: 100-continue', () => {
     if (sent === '') connection.write(PET);
     expect((await connection.response()).status).toBe(201);
     connection.close();
+  });
+
+  it('201 without 100 in HTTP/1.0', async () => {
+    const request = 'POST /v1/items HTTP/1.0';
+    const head = requestHead(request, keys['valid'], JSON_TYPE, ...expecting);
+    expect((await RawConnection.exchange(store.service, head + PET)).status).toBe(201);
   });
 
   it('415 instead of 100 for an unsupported media type', async () => {

@@ -193,7 +193,7 @@ test('the log contains no API key, wherever a caller sends it', async () => {
     ...[`/v1/items/${key}`, `/v1/items/${escaped}`, `/${percent(prefix)}${random}/%zz`],
     ...['%25', '%252525'].map((start) => `/v1/items/${start}${first}${key.slice(1)}`),
     `/v1/items/%${percent(first)}${key.slice(1)}`,
-    `/${key}${key}`,
+    ...[`/${key}${key}`, `/${key.padStart(310, 'x')}`],
   ]) {
     await store.api.get(path);
   }
@@ -204,5 +204,5 @@ test('the log contains no API key, wherever a caller sends it', async () => {
   await store.query('ALTER TABLE items_away RENAME TO items');
   expect(failed.status).toBe(500);
   await lineOf(failed);
-  expect(store.service.output()).not.toContain(random);
+  expect(store.service.output()).not.toContain(random.slice(0, 12));
 });

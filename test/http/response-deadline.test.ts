@@ -1,4 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expectError } from '../harness/http/error-response.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
 
 /** The response deadline is 0.7 s. */
@@ -17,6 +19,16 @@ test.concurrent.each([
   const response = await store.api.get(`/v1/slow/${name}`);
   expect(expectError(response, 503, 'service_unavailable')).toBe(message);
   expect(response.headers['retry-after']).toBe('2');
+});
+
+test.concurrent('POST /v1/items › 201 when the body arrives later than the deadline', async () => {
+  const body = '{"name":"Frank","categoryId":1}';
+  const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`];
+  const head = requestHead('POST /v1/items', store.owner.key, ...headers);
+  const connection = await RawConnection.open(store.service, head);
+  await delay(800);
+  expect((await connection.write(body).response()).status).toBe(201);
+  connection.close();
 });
 
 test.concurrent('the log says that the handler has sent no response', async () => {

@@ -10,7 +10,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { INT64_MAX } from '../../src/platform/http/validation/int64.pipe.js';
-import { IsInt64 } from '../../src/platform/http/validation/property-rules.js';
+import { IsInt64, IsText } from '../../src/platform/http/validation/property-rules.js';
 import { DtoValidationPipe } from '../../src/platform/http/validation/dto-validation.pipe.js';
 
 const pipe = new DtoValidationPipe();
@@ -90,6 +90,21 @@ test('400 for a free-form integer that JSON.stringify could not write', async ()
   });
   expect(await outcome({ notes: { size: large } }, Notes)).toHaveProperty('message');
   expect(await outcome({ ...ADA, number: large }, Name)).toHaveProperty('dto.number', large);
+});
+
+class Code {
+  @IsText(2, 3)
+  code!: string;
+}
+
+test.each([
+  ['a', false],
+  ['🐈', false],
+  ['ab', true],
+  ['🐈🐈🐈', true],
+  ['🐈🐈🐈🐈', false],
+])('text is measured in code points: %s', async (code, isAccepted) => {
+  expect('dto' in (await outcome({ code }, Code))).toBe(isAccepted);
 });
 
 const objectOf = (members: number): object =>

@@ -45,7 +45,7 @@ test.each<[cause: unknown, text: string]>([
 
 test('the details of an error do not have the values of its statement', () => {
   expect(errorDetails(error)).toMatchObject({ ...err, cause: { code: 'ECONNREFUSED' } });
-  const message = 'invalid input syntax for type bigint: "Frank: "x""';
+  const message = 'invalid input syntax for type bigint: "Frank: "x"\nFrank"';
   const details = errorDetails(Object.assign(new Error(message), { code: '22P02' }));
   expect(details['message']).toBe('22P02: invalid input syntax for type bigint');
   for (const each of [errorDetails(error), details]) {

@@ -1,6 +1,5 @@
-import { Client } from 'pg';
 import { type ApiResponse, ApiClient } from '../harness/http/client.js';
-import { type DatabaseLock, holdTable } from '../harness/database/database-lock.js';
+import { type DatabaseLock, holdAfter, holdTable } from '../harness/database/database-lock.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
 import { useStore } from '../harness/http/store.js';
@@ -237,18 +236,23 @@ describe('POST /v1/pets while the first request with its Idempotency-Key is in p
     await expectStored(1, 1);
   });
 
+  it('201 for another owner', async () => {
+    const other = await createOwner(store.database);
+    // The first request waits for this row, which has expired.
+    const lock = await holdAfter(store.database, INSERT, [owner.id, new Date(0), 1]);
+    const first = post(api, FRANK, '1');
+    await lock.waitedFor();
+    expectFirst(await post(new ApiClient(store.service, other.key), FRANK, '1'));
+    await lock.release();
+    expectFirst(await first);
+  });
+
   it('409 and nothing added when a response is stored after the lookup', async () => {
-    const other = new Client({ connectionString: store.database.url });
-    await other.connect();
-    await other.query('BEGIN');
     const expiresAt = new Date(store.service.nowMs() + DAY_MS);
-    await other.query(INSERT, [owner.id, expiresAt, 1]);
+    const other = await holdAfter(store.database, INSERT, [owner.id, expiresAt, 1]);
     const late = post(api, FRANK, '1');
-    const waiting = `SELECT FROM pg_stat_activity
-                      WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    while ((await store.query(waiting)).length === 0);
-    await other.query('COMMIT');
-    await other.end();
+    await other.waitedFor();
+    await other.release();
     expectError(await late, 409, 'idempotency_key_in_progress');
     await expectStored(0, 1);
     expectError(await post(api, FRANK, '1'), 422, 'idempotency_key_reused');

@@ -214,9 +214,9 @@ describe('a secret from a file', () => {
   const path = join(FOLDER, 'secret');
 
   test.each(['', '\n', '\r\n'])('is read without the line end %j', (end) => {
-    writeFileSync(path, `a/b+c=${end}`);
+    writeFileSync(path, ` a/b+c= ${end}`);
     const environment = { DATABASE_URL: 'postgres://db/pets', DATABASE_PASSWORD_FILE: path };
-    expect(new Settings(environment).database.connection?.password).toBe('a/b+c=');
+    expect(new Settings(environment).database.connection?.password).toBe(' a/b+c= ');
   });
 
   test('can be the address of PostgreSQL or Redis', () => {

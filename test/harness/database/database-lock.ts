@@ -1,10 +1,11 @@
 import { Client } from 'pg';
 import type { TestDatabase } from './database.js';
 
-/** A lock on a table. Statements that need the table wait. */
+/** Locks of a transaction. Statements that conflict with them wait. */
 export interface DatabaseLock {
   /** Resolves when a statement waits. */
   waitedFor(): Promise<void>;
+  /** Commits the transaction. */
   release(): Promise<void>;
 }
 
@@ -13,22 +14,30 @@ export const holdItems = (database: TestDatabase): Promise<DatabaseLock> =>
   holdTable(database, 'items', 'ACCESS EXCLUSIVE');
 
 /** Blocks statements that conflict with a lock mode until the lock is released. */
-export async function holdTable(
+export const holdTable = (
   database: TestDatabase,
   table: string,
   mode: string,
+): Promise<DatabaseLock> => holdAfter(database, `LOCK TABLE ${table} IN ${mode} MODE`);
+
+/** Holds the locks of a statement until they are released. */
+export async function holdAfter(
+  database: TestDatabase,
+  statement: string,
+  values?: unknown[],
 ): Promise<DatabaseLock> {
   const client = new Client({ connectionString: database.url });
   await client.connect();
   await client.query('BEGIN');
-  await client.query(`LOCK TABLE ${table} IN ${mode} MODE`);
+  await client.query(statement, values);
   return {
     waitedFor: async () => {
-      const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = '${table}'::regclass`;
-      while ((await database.query(waiting)).length === 0);
+      const waiting = `SELECT FROM pg_locks WHERE NOT granted AND $1 = ANY (pg_blocking_pids(pid))`;
+      const { processID } = client as unknown as { processID: number };
+      while ((await database.query(waiting, [processID])).length === 0);
     },
     release: async () => {
-      await client.query('ROLLBACK');
+      await client.query('COMMIT');
       await client.end();
     },
   };

@@ -23,6 +23,11 @@ import { of } from 'rxjs';
 const HTML = '<script>alert("x")</script>';
 const SECRET = 'secret of the inside';
 
+async function* brokenRows() {
+  yield 'a,b\n';
+  await Promise.reject(new Error(SECRET));
+}
+
 const VALUES: Readonly<Record<string, () => unknown>> = {
   text: () => HTML,
   empty: () => '',
@@ -65,6 +70,11 @@ class ValuesController {
   @Get('missing-file')
   missingFile() {
     return new StreamableFile(createReadStream('/nowhere/pets.csv'), { disposition: 'attachment' });
+  }
+
+  @Get('broken-file')
+  brokenFile() {
+    return new StreamableFile(Readable.from(brokenRows()));
   }
 
   @Get('sent')

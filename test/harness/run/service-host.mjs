@@ -79,7 +79,7 @@ async function serve(socket) {
   for await (const line of lines) {
     const { nowMs, job } = JSON.parse(line);
     if (nowMs !== undefined) clock.set(nowMs);
-    if (job !== undefined) send(socket, await runJob(app, job));
+    if (job !== undefined) void runJob(app, job).then((result) => send(socket, result));
     else
       send(
         socket,
@@ -102,7 +102,7 @@ async function runJob(app, job) {
     await provider?.instance[method]();
     return { job };
   } catch (error) {
-    return { failure: String(error) };
+    return { job, failure: String(error) };
   }
 }
 

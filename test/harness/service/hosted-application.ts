@@ -14,6 +14,7 @@ interface ApplicationOptions {
 interface HostMessage {
   port?: number;
   nowMs?: number;
+  job?: string;
   log?: string;
   failure?: string;
   /** In the text format of Prometheus. */
@@ -30,7 +31,8 @@ export function connectToHost(): Socket {
 /** An application that runs in the host of this worker. */
 export class HostedApplication {
   readonly output = newOutput();
-  private settle: ((message: HostMessage) => void) | undefined;
+  /** By job; '' is what else the host was asked. */
+  private readonly settle = new Map<string, (message: HostMessage) => void>();
 
   private constructor(
     private readonly socket: Socket,
@@ -39,7 +41,7 @@ export class HostedApplication {
     createInterface({ input: socket }).on('line', (line) => {
       const message = JSON.parse(line) as HostMessage;
       if (message.log !== undefined) addOutput(this.output, message.log.trimEnd());
-      else this.settle?.(message);
+      else this.settle.get(message.job ?? '')?.(message);
     });
     socket.on('error', () => socket.destroy());
   }
@@ -58,7 +60,7 @@ export class HostedApplication {
 
   /** @throws Error with that of the job */
   async runJob(job: string): Promise<void> {
-    const { failure } = await this.ask({ job });
+    const { failure } = await this.ask({ job }, job);
     if (failure !== undefined) throw new Error(failure);
   }
 
@@ -75,14 +77,14 @@ export class HostedApplication {
     expectNoKey(this.output);
   }
 
-  private ask(message: object): Promise<HostMessage> {
+  private ask(message: object, job = ''): Promise<HostMessage> {
     return new Promise((resolve, reject) => {
       const onClose = (): void => reject(new Error('the host of the application has ended'));
       this.socket.once('close', onClose);
-      this.settle = (response) => {
+      this.settle.set(job, (response) => {
         this.socket.off('close', onClose);
         resolve(response);
-      };
+      });
       this.socket.write(`${JSON.stringify(message)}\n`);
     });
   }

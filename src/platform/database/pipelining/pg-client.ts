@@ -47,9 +47,7 @@ export class PgClient extends pg.Client {
     this.once('connect', () => {
       const { stream } = this.internals.connection;
       stream.setTimeout(responseTimeoutMs).on('timeout', () => {
-        if (!this.internals.readyForQuery) return this.abandon();
-        // The timer has expired. Without this, the next statement would not restart it.
-        stream.setTimeout(responseTimeoutMs);
+        if (!this.internals.readyForQuery) this.abandon();
       });
     });
   }
