@@ -6,6 +6,7 @@ import { startService } from '../harness/service/service.js';
 
 const LIMIT_RULE = 'limit must be an integer from 1 to 100';
 const STATUS_RULE = 'status must be one of available, pending, sold';
+const TWICE = ', not several values';
 const STATUSES = ['available', 'pending', 'sold'] as const;
 
 const store = useStore({ app: true });
@@ -109,7 +110,8 @@ describe('GET /v1/pets', () => {
     '',
   ])('400 invalid_request when limit=%s', async (limit) => {
     for (const query of [`?limit=${limit}`, `?${'a&'.repeat(1_500)}limit=${limit}`]) {
-      expect(expectError(await list(query), 400, 'invalid_request')).toBe(`${LIMIT_RULE}.`);
+      const message = `${LIMIT_RULE}${limit.includes('&') ? TWICE : ''}.`;
+      expect(expectError(await list(query), 400, 'invalid_request')).toBe(message);
     }
   });
 
@@ -118,8 +120,8 @@ describe('GET /v1/pets', () => {
     ...['', '0', 'sold&status=sold', 'sold&status=pending'],
   ])('400 invalid_request when status=%s', async (status) => {
     const response = await list(`?status=${status}`);
-
-    expect(expectError(response, 400, 'invalid_request')).toBe(`${STATUS_RULE}.`);
+    const message = `${STATUS_RULE}${status.includes('&') ? TWICE : ''}.`;
+    expect(expectError(response, 400, 'invalid_request')).toBe(message);
   });
 
   it('400 that lists every invalid parameter in order', async () => {

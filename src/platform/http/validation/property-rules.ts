@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform, type TransformFnParams } from 'class-transformer';
-import { IsIn, ValidateBy, ValidateIf } from 'class-validator';
+import { IsIn, ValidateBy, ValidateIf, type ValidationArguments } from 'class-validator';
 import { INT64_MAX, INT64_MIN, isInt64 } from './int64.pipe.js';
 
 // Each rule also describes the property. `@ApiProperty()` adds the description and the example.
@@ -40,7 +40,7 @@ export function IsIntegerParameter(minimum: number, maximum: number): PropertyDe
 
 /** Accepts one of the given strings. */
 export function IsOneOf(values: readonly string[]): PropertyDecorator {
-  const message = `$property must be one of ${values.join(', ')}`;
+  const message = mustBe(`one of ${values.join(', ')}`);
   return applyDecorators(ApiProperty({ enum: [...values] }), IsIn(values, { message }));
 }
 
@@ -83,6 +83,11 @@ function rule(
   validate: (value: unknown) => boolean,
   expected: string,
 ): PropertyDecorator {
-  const defaultMessage = (): string => `$property must be ${expected}`;
-  return ValidateBy({ name, validator: { validate, defaultMessage } });
+  return ValidateBy({ name, validator: { validate, defaultMessage: mustBe(expected) } });
+}
+
+/** A query parameter that is given twice is an array. */
+function mustBe(expected: string) {
+  return (args?: ValidationArguments): string =>
+    `$property must be ${expected}${Array.isArray(args?.value) ? ', not several values' : ''}`;
 }
