@@ -3,7 +3,10 @@
 declare const SwaggerUIBundle: (options: object) => {
   preauthorizeApiKey(scheme: string, key: string): void;
 };
-declare const document: { querySelector(selector: string): { dataset: { key?: string } } };
+declare const document: {
+  querySelector(selector: string): { dataset: { key?: string } };
+  readonly styleSheets: readonly { insertRule(rule: string): void }[];
+};
 /** With the source text of numbers. Browsers from before 2025 have no `rawJSON`. */
 declare const JSON: {
   parse: (text: string, reviver?: typeof exact) => unknown;
@@ -16,6 +19,9 @@ JSON.parse = (text, reviver = exact) => parse(text, reviver);
 function exact(_key: string, value: unknown, { source }: { source: string }): unknown {
   return rawJSON && typeof value === 'number' && String(value) !== source ? rawJSON(source) : value;
 }
+
+// No response has links. Without this column, the page fits the screen of a phone.
+document.styleSheets[0]?.insertRule('.swagger-ui .response-col_links { display: none }');
 
 const page = SwaggerUIBundle({
   url: 'openapi.json',
