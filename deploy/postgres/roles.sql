@@ -10,9 +10,9 @@
 --
 -- The script sets no passwords (use \password) and can be run again at any time, before or after migrations.
 
-BEGIN;
-SET LOCAL client_min_messages = warning;
+SET client_min_messages = warning;
 
+BEGIN;
 DO $$
 BEGIN
   IF to_regrole('pets_owner') IS NULL THEN CREATE ROLE pets_owner; END IF;
@@ -27,9 +27,11 @@ ALTER ROLE pets_service LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION 
 REVOKE ALL ON SCHEMA public FROM PUBLIC, pets_service;
 GRANT USAGE, CREATE ON SCHEMA public TO pets_owner;
 GRANT USAGE ON SCHEMA public TO pets_service;
+COMMIT;
 
 -- Change the owner of tables that another role created before. Their indexes and sequences follow. Replicas that still use this
 -- role keep working, because it inherits the rights of the new owner until you run: REVOKE pets_owner FROM …
+-- Each table is changed in a transaction of its own: two locks at once could be in a deadlock with a request.
 DO $$
 DECLARE
   other record;
@@ -43,10 +45,12 @@ BEGIN
   LOOP
     IF NOT other.is_superuser THEN EXECUTE format('GRANT pets_owner TO %s', other.owner); END IF;
     EXECUTE format('ALTER TABLE %s OWNER TO pets_owner', other.name);
+    COMMIT;
   END LOOP;
 END
 $$;
 
+BEGIN;
 -- Existing tables, and tables that later migrations create.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO pets_service;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO pets_service;

@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { unknownKey } from '../../harness/database/api-keys.js';
 import { Cli } from '../../harness/processes/command.js';
@@ -10,9 +13,8 @@ import {
   type Environment,
   startBuiltService,
 } from '../../harness/service/service.js';
-import { readProjectFile } from '../../harness/stack/compose-file.js';
 
-const ROLES = readProjectFile('deploy/postgres/roles.sql');
+const ROLES = join(__dirname, '../../../deploy/postgres/roles.sql');
 const PERMISSION_DENIED = '42501';
 
 interface TestKey {
@@ -49,6 +51,11 @@ const programs = findPostgresPrograms();
     }
   };
 
+  const runRoles = (database: string) => {
+    const args = ['--set=ON_ERROR_STOP=1', `--dbname=${addressOf(database)}`, `--file=${ROLES}`];
+    return promisify(execFile)(join(programs!, 'psql'), args);
+  };
+
   /** The settings of a replica, which cannot log in as the owner of the tables. */
   const replica = (): Environment => ({
     DATABASE_URL: addressOf('new_store', 'pets_service'),
@@ -58,7 +65,7 @@ const programs = findPostgresPrograms();
   beforeAll(async () => {
     server = await PostgresServer.create(programs!, { fsync: 'off' });
     await run('postgres', 'CREATE DATABASE new_store');
-    await run('new_store', ROLES);
+    await runRoles('new_store');
     cli = new Cli({ DATABASE_URL: addressOf('new_store', 'pets_owner') });
     await cli.run('db', 'migrate');
     service = await startBuiltService(replica());
@@ -113,7 +120,7 @@ const programs = findPostgresPrograms();
     const { key } = (await new Cli({ DATABASE_URL }).json('keys', 'issue', ...args)) as TestKey;
     const api = new ApiClient(old, key);
     let isDone = false;
-    const change = run('old_store', ROLES).finally(() => (isDone = true));
+    const change = runRoles('old_store').finally(() => (isDone = true));
     const statuses = new Set<number>();
     for (let after = 0; after < 20; after += Number(isDone)) {
       statuses.add((await api.post('/v1/items', { name: 'Frank', categoryId: 1 })).status);
