@@ -107,6 +107,7 @@ describe('jsonText', () => {
     ],
     [[undefined, null, () => 1, NaN, -0, 1e21], '[null,null,null,null,0,1e+21]'],
     [{ a: undefined, b: () => 1, c: null }, '{"c":null}'],
+    [Object.create({ inherited: 1 }, { own: { value: 1, enumerable: true } }), '{"own":1}'],
     [undefined, 'null'],
   ])('serializes %p', (value, text) => {
     expect(jsonText(value)).toBe(text);

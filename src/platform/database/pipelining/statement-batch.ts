@@ -40,8 +40,9 @@ interface RowDescription {
   fields: readonly { dataTypeID: TypeId }[];
 }
 
+/** A column is text or null, until `addRow` has parsed it. */
 interface DataRow {
-  fields: readonly (string | null)[];
+  readonly fields: unknown[];
 }
 
 /** An integer with at most this many digits is exact as a number. */
@@ -108,8 +109,11 @@ export class Statement {
   }
 
   addRow({ fields }: DataRow): void {
-    const { parsers } = this;
-    this.rows.push(fields.map((text, index) => (text === null ? null : parsers[index]?.(text))));
+    for (let index = 0; index < fields.length; index++) {
+      const text = fields[index] as string | null;
+      if (text !== null) fields[index] = this.parsers[index]?.(text);
+    }
+    this.rows.push(fields);
   }
 
   settle(error: unknown): void {

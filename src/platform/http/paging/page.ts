@@ -91,20 +91,21 @@ export class PageCursor<const Columns extends readonly SortColumn[]> {
     const last = items.at(-1);
     const request = currentRequest();
     if (!request || rows.length <= limit || last === undefined) return items;
+    const filters = filtersOf(query);
     request.nextPage = {
       limit: String(limit),
-      ...Object.fromEntries(filtersOf(query).filter(([, texts]) => texts.length > 0)),
-      cursor: this.cursorAfter(positionOf(last), query),
+      ...Object.fromEntries(filters.filter(([, texts]) => texts.length > 0)),
+      cursor: this.cursorAfter(positionOf(last), query, filters),
     };
     return items;
   }
 
   /** Returns the cursor of the page after a position: `columns:filters` in base64url. */
-  cursorAfter(position: Position<Columns>, query: PageQuery): string {
+  cursorAfter(position: Position<Columns>, query: PageQuery, filters = filtersOf(query)): string {
     const columns = position.map((value) => writeText(String(value)));
-    const filters = filtersOf(query).map(([, texts]) => texts.map(writeText).join(','));
+    const values = filters.map(([, texts]) => texts.map(writeText).join(','));
     // A filter that a later release adds does not change the cursors without this filter.
-    const text = `${columns.join(',')}:${filters.join(':').replace(/:+$/, '')}`;
+    const text = `${columns.join(',')}:${values.join(':').replace(/:+$/, '')}`;
     return Buffer.from(text).toString('base64url');
   }
 }
@@ -114,9 +115,11 @@ function filtersOf(query: PageQuery): [name: string, texts: string[]][] {
   type Value = string | number | bigint | boolean | Date;
   const values = query as unknown as Readonly<Record<string, Value | Value[] | undefined>>;
   const textOf = (value: Value) => (value instanceof Date ? value.toISOString() : String(value));
+  const textsOf = (value: Value | Value[] = []) =>
+    Array.isArray(value) ? value.map(textOf) : [textOf(value)];
   return propertiesOf(query.constructor)
     .filter((name) => name !== 'limit' && name !== 'cursor')
-    .map((name) => [name, [values[name] ?? []].flat().map(textOf)]);
+    .map((name) => [name, textsOf(values[name])]);
 }
 
 /** Returns text without commas and colons. Empty text becomes `%`, which no other text becomes. */

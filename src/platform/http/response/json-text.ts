@@ -39,7 +39,9 @@ function arrayText(items: readonly unknown[]): string {
 
 function membersText(value: Readonly<Record<string, unknown>>): string {
   let text = '';
-  for (const name of Object.keys(value)) {
+  // Unlike `Object.keys`, it creates no array.
+  for (const name in value) {
+    if (!Object.hasOwn(value, name)) continue;
     const member = value[name];
     if (member === undefined || typeof member === 'function') continue;
     text += (text && ',') + nameText(name) + jsonText(member);
