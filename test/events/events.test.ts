@@ -128,6 +128,21 @@ describe('an event of POST /v1/orders', () => {
     for (const id of ids) await waitForState(id, { attempts: 1, audits: 1, waiting: 0 });
   });
 
+  it('has the result of its latest attempt, not of one that ends later', async () => {
+    const id = newId();
+    const ofHandler = `payload::json ->> 'id' = '${id}' AND handler = 'OrderHandlers.handle'`;
+    await post({ id, mode: 'hang-once' });
+    await waitForState(id, { attempts: 1 });
+    const later = `UPDATE outbox_events SET attempts = 2, next_attempt_at = 'infinity' WHERE ${ofHandler} RETURNING id::text`;
+    const [{ id: eventId }] = (await database.query<{ id: string }>(later)) as [{ id: string }];
+    const hasFailed = (line: Record<string, unknown>) => line['eventId'] === eventId;
+    await Promise.race([service.waitForLog(hasFailed), replica.waitForLog(hasFailed)]);
+    await Promise.all([service.close(), replica.close()]);
+    const row = `SELECT last_error AS error, next_attempt_at = 'infinity' AS later FROM outbox_events WHERE ${ofHandler}`;
+    expect(await database.query(row)).toEqual([{ error: null, later: true }]);
+    await startBoth();
+  });
+
   it('is released when the service stops while a handler runs', async () => {
     const id = newId();
     await replica.close();

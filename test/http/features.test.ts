@@ -87,8 +87,12 @@ describe('an error of a feature', () => {
     expect(expectError(await get('no-csv'), 409, 'conflict')).toBe('No sales.');
   });
 
-  it('a file that breaks off › the client does not take it for complete', async () => {
-    await expect(get('broken-file')).rejects.toThrow('aborted');
+  it('a file that breaks off › the client does not take it for complete, and the log has the cause', async () => {
+    const id = 'broken-file';
+    const broken = store.api.get('/v1/values/broken-file', { 'X-Request-Id': id });
+    await expect(broken).rejects.toThrow('aborted');
+    const line = await store.service.waitForLog(({ requestId }) => requestId === id);
+    expect(line).toMatchObject({ level: 50, aborted: true, code: 'internal_error' });
   });
 
   const FAILED = 'The service failed to handle the request.';

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createOwner } from '../harness/database/factories.js';
+import { createKey, createOwner } from '../harness/database/factories.js';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
@@ -123,7 +123,13 @@ describe('Expect: 100-continue', () => {
   });
 });
 
-test('a rejection keeps the connection, except that of a body without an API key', async () => {
+test('a rejection keeps the connection, except that of a body without a valid API key', async () => {
+  const { key } = await createKey(store.database, store.owner.id, { revokedAtMs: 0 });
+  // From now on, the cache has its state.
+  await new ApiClient(store.service, key).get('/v1/items');
+  const body = ['Content-Length: 1', 'Content-Type: a/b'];
+  const revoked = await open(`${requestHead('POST /v1/items', key, ...body)}x`);
+  expect((await revoked.response()).headers['connection']).toBe('close');
   const connection = await open();
   for (const [request, as, status, body = ''] of [
     ['GET /v1/items', 'none', 401],

@@ -174,6 +174,13 @@ test('no invalid message is logged as an internal error', () => {
   expect(store.service.logs().filter(({ level }) => Number(level) >= 50)).toEqual([]);
 });
 
+test('CONNECT › 400, and the client resets the connection', async () => {
+  const connection = await RawConnection.open(store.service, head('CONNECT pets:443 HTTP/1.1'));
+  expectError(await connection.response(), 400, 'invalid_request');
+  connection.socket.resetAndDestroy();
+  await untilMetric(store.service, 'connections', (value) => value === 0);
+});
+
 test('an address over its limit › 429 with Retry-After on the socket; a connection that is reset is not counted', async () => {
   const env = { ANONYMOUS_REQUESTS_PER_MINUTE: '4' };
   const limited = await startService({ database: store.database, env });

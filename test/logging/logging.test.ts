@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { PRODUCT } from '../../src/product.js';
+import { ServiceError } from '../../src/platform/errors/service-error.js';
 import { loggedAddress } from '../../src/platform/http/request/request-context.js';
 import { describeCause, errorDetails } from '../../src/platform/logging/error-details.js';
 import { createLogger } from '../../src/platform/logging/logger.js';
@@ -51,6 +52,11 @@ test('the details of an error do not have the values of its statement', () => {
   for (const each of [errorDetails(error), details]) {
     expect(JSON.stringify(each)).not.toContain('Frank');
   }
+});
+
+test('an error has a stack, also after a rejection, which has none', () => {
+  expect(new ServiceError('route_not_found').stack).not.toContain('\n');
+  expect(new Error('broken').stack).toContain('\n    at ');
 });
 
 describe('the Logger of NestJS', () => {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { createMetricsServer } from '../../src/platform/metrics/metrics-server.js';
 import { ApiClient, send } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
@@ -40,6 +43,13 @@ test('GET /metrics is Prometheus text on the metrics listener', async () => {
     'x-content-type-options': 'nosniff',
   });
   expect(text).toContain(`# TYPE ${DURATION} histogram`);
+});
+
+test('GET /metrics › 500 when a metric cannot be read', async () => {
+  const server = createMetricsServer(() => Promise.reject(new Error('broken'))).listen(0);
+  await once(server, 'listening');
+  expect((await send(server.address() as AddressInfo, '/metrics')).status).toBe(500);
+  server.close();
 });
 
 test('the metrics listener serves nothing else, and the main listener no metrics', async () => {

@@ -84,6 +84,7 @@ test.each<[name: string, value: string, group: keyof Settings, read: object]>([
     'server',
     { corsOrigins: ['https://a.example', 'http://localhost:5173'] },
   ],
+  ['MAX_REQUESTS_IN_PROGRESS', '1', 'bounds', { maxUnauthenticatedRequests: 1 }],
   ['LOG_LEVEL', 'silent', 'logging', { level: 'silent' }],
   ['SHUTDOWN_DELAY_SECONDS', '0.25', 'server', { shutdownDelayMs: 250 }],
 ])('%s=%s is accepted', (name, value, group, read) => {
