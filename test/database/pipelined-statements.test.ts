@@ -17,7 +17,9 @@ let statements: PipelinedStatements;
 beforeEach(() => openPool());
 afterEach(() => pool.end());
 
-function openPool(config: PgClientConfig & Omit<pg.PoolConfig, 'Client'> = {}): void {
+type Config = PgClientConfig & Omit<pg.PoolConfig, 'Client'> & { maxWaiting?: number };
+
+function openPool(config: Config = {}): void {
   const connectionString = database.url;
   pool = new BoundedPool({
     ...{ connectionString, Client: PgClient, max: 4, maxWaiting: 1_000, ...config },
@@ -88,6 +90,15 @@ describe('reads of one event-loop tick', () => {
       await delay(300);
       expect(await whoAre(1)).toEqual(idle);
     }
+  });
+
+  it('fail if they are the newest and the queue for a connection is full', async () => {
+    openPool({ max: 1, maxWaiting: 1 });
+    const results = await Promise.allSettled(
+      Array.from({ length: 24 }, (_, number) => who(number)),
+    );
+    const isServed = results.map(({ status }) => status === 'fulfilled');
+    expect(isServed).toEqual([...Array(16).fill(true), ...Array(8).fill(false)]);
   });
 
   it('are planned once, by an index, and leave the settings of their connection as they were', async () => {

@@ -233,4 +233,15 @@ describeWithRedis('Redis with a password', () => {
     expect(service.output()).not.toContain('wrong@');
     await service.close();
   });
+
+  it('GET › a later failure has a reason of its own', async () => {
+    service = await startReplica(redis.url.replace('redis://', 'redis://:wrong@'));
+    await readinessIs('degraded');
+    await redis.client.config('SET', 'requirepass', 'wrong');
+    await readinessIs('ok');
+    await redis.signal('SIGKILL');
+    await readinessIs('degraded');
+    expect(changes().at(-1)).toMatch(/^40 .*: Redis is unreachable/);
+    await service.close();
+  });
 });
