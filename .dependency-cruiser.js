@@ -42,6 +42,9 @@ const PRODUCT = '^src/product\\.ts$';
 /** Any feature. A rule that compares two features captures the name as $1. */
 const FEATURE = '^src/(?!(?:platform|cli|demo)/)([^/]+)/';
 
+/** The kinds of files that several features may use. */
+const SHARED = 'decorator|filter|guard|interceptor|middleware|pipe';
+
 /**
  * @param {string} name
  * @param {string} from a pattern of files
@@ -62,7 +65,7 @@ export default {
     ),
     rule('platform-imports-no-feature', '^src/platform/', '^src/(?!platform/)', [PRODUCT]),
     rule('feature', FEATURE, '^src/', [
-      ...['^src/$1/', `${FEATURE}[^/]+\\.(?:module|service|errors)\\.ts$`],
+      ...['^src/$1/', `${FEATURE}[^/]+\\.(?:module|service|errors|${SHARED})\\.ts$`],
       platform('index'),
       PRODUCT,
     ]),

@@ -6,7 +6,11 @@ import tseslint from 'typescript-eslint';
 import { typedSql } from './scripts/typed-sql-rule.mjs';
 
 /** Settings are read, checked and described in one place. */
-const ENVIRONMENT_MESSAGE = 'Only src/platform/config reads the environment: add a setting there.';
+const ENVIRONMENT_MESSAGE =
+  'Only src/platform/config reads the environment. In a feature, use readSettings of #platform.';
+
+/** The decorators of #platform that validate a property and know its type. */
+const OWN_RULES = ['IsInt64', 'IsIntegerParameter', 'IsOneOf', 'IsText'];
 
 /** @type {{ name: string, importNames?: string[], message: string }[]} */
 const RESTRICTED_IMPORTS = [
@@ -174,13 +178,11 @@ export default defineConfig(
     ignores: ['**/*.entity.ts'],
     plugins: { nestjs: /** @type {import('eslint').ESLint.Plugin} */ (nestjs.plugin) },
     rules: {
-      'nestjs/all-properties-are-whitelisted': [
+      'nestjs/all-properties-are-whitelisted': ['error', { additionalDecorators: OWN_RULES }],
+      'nestjs/validated-non-primitive-property-needs-type-decorator': [
         'error',
-        {
-          additionalDecorators: ['IsInt64', 'IsIntegerParameter', 'IsOneOf', 'IsText'],
-        },
+        { additionalTypeDecorators: OWN_RULES },
       ],
-      'nestjs/validated-non-primitive-property-needs-type-decorator': 'error',
       'nestjs/validate-nested-of-array-should-set-each': 'error',
       'nestjs/param-decorator-name-matches-route-param': 'error',
     },

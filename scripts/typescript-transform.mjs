@@ -35,6 +35,10 @@ export default {
     // CommonJS defines `require` and has no import.meta.
     const code = compile(text, fileName, ts.ModuleKind.CommonJS)
       .replace(/^const require = .*createRequire.*$/m, '')
+      .replaceAll(
+        'import.meta.resolve',
+        "((name) => require('node:url').pathToFileURL(require.resolve(name)).href)",
+      )
       .replaceAll('import.meta.url', "require('node:url').pathToFileURL(__filename).href")
       .replaceAll(/import\.meta\.(dirname|filename)/g, '__$1');
     return { code };

@@ -34,7 +34,7 @@ export async function readCounters(keys: readonly BudgetKey[]) {
     return { decisions };
   } catch (error) {
     if (!(error instanceof RedisFailure)) throw error;
-    return { problem: `Counters and bans cannot be read: ${error.message}.` };
+    return { problem: `Counters and bans cannot be read: ${error.message.replace(/\.$/, '')}.` };
   } finally {
     connection.close();
   }

@@ -92,7 +92,7 @@ async function makeSchemaCurrent(
     if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
   } else if (!(await isSchemaCurrent(database, settings.database))) {
     throw new StartError(
-      `The schema of the database is not up to date. Run \`${PRODUCT.command} db migrate\`, or set MIGRATE_ON_START=true.`,
+      `The schema of the database is not up to date. Run \`${PRODUCT.command} db migrate\` as the role that owns the tables.`,
     );
   }
 }
@@ -128,7 +128,7 @@ async function openListeners(
       version: VERSION,
       node: process.version,
       database: description,
-      redis: settings.redis !== undefined,
+      redis: settings.redis?.urls.map((url) => new URL(url).host).join() ?? 'none',
       trustProxy,
       publicUrl,
     },

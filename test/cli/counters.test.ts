@@ -22,14 +22,10 @@ describeWithRedis('with REDIS_URL', () => {
 
   beforeAll(async () => {
     redis = await startRedis();
-    const env = {
-      REDIS_URL: redis.url,
-      REDIS_PREFIX: 'shop:',
-      BAN_AFTER_REJECTIONS: '2',
-      BAN_SECONDS: '31536000',
-    };
-    service = await startService({ database, nowMs: Date.now(), env });
-    cli = new Cli({ DATABASE_URL: database.url, REDIS_URL: redis.url, REDIS_PREFIX: 'shop:' });
+    const env = { REDIS_URL: redis.url, REDIS_PREFIX: 'shop:' };
+    const bans = { BAN_AFTER_REJECTIONS: '2', BAN_SECONDS: '31536000' };
+    service = await startService({ database, nowMs: Date.now(), env: { ...env, ...bans } });
+    cli = new Cli({ DATABASE_URL: database.url, ...env });
   });
   afterAll(() => redis.close());
 

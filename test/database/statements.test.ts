@@ -8,7 +8,7 @@ import { limitsOf } from '../harness/rate-limit/limits.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 
 const PET = { name: 'Frank', categoryId: 1 };
-const UNREACHABLE = 'The service cannot reach its database at the moment. Try again later.';
+const UNREACHABLE = 'The service cannot use its database at the moment. Try again later.';
 const OVERLOADED = 'The service is overloaded. Try again later.';
 
 function open(seconds: Record<string, string>, size: Record<string, string> = {}): Store {

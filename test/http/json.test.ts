@@ -8,11 +8,8 @@ import { holds } from '../harness/fuzz/property.js';
 const parse = (text: string): unknown => parseJson(Buffer.from(text));
 
 describe('exactNumber', () => {
-  it.each([
-    ['9223372035e9', 9223372035000000000n],
-    ['922337203e10', 9223372030000000000n],
-  ])('%s is %d', (token, value) => {
-    expect(exactNumber(token)).toBe(value);
+  it('is exact where a double is not', () => {
+    expect(exactNumber('9223372035e9')).toBe(9223372035000000000n);
   });
 
   it('agrees with rational arithmetic', async () => {

@@ -54,6 +54,12 @@ test('the details of an error do not have the values of its statement', () => {
   }
 });
 
+test('a circular cause is logged four times', () => {
+  const loop = new Error('loop');
+  loop.cause = loop;
+  expect(JSON.stringify(errorDetails(loop)).match(/"message":"loop"/g)).toHaveLength(4);
+});
+
 test('an error has a stack, also after a rejection, which has none', () => {
   expect(new ServiceError('route_not_found').stack).not.toContain('\n');
   expect(new Error('broken').stack).toContain('\n    at ');

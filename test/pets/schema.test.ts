@@ -94,7 +94,9 @@ describe('the migrations since the first release', () => {
       await released.destroy();
       await database.query(rows);
 
-      expect(await service.run('migrate', database)).toEqual([
+      const executed = await service.run<string[]>('migrate', database);
+      // Those of other features follow.
+      expect(executed.slice(0, 2)).toEqual([
         'CreatePets1795132800001',
         'AddEventsAndKeyProofs1795741200000',
       ]);

@@ -29,7 +29,7 @@ test('when the output is not a terminal, every line is JSON, the first one shows
     version: expect.stringMatching(/^\d+\.\d+\.\d+/),
     node: process.version,
     database: `${name} on ${host}:${port}`,
-    redis: true,
+    redis: '127.0.0.1:1',
     trustProxy: ['10.0.0.0/8'],
   });
   expect(service.output()).not.toContain('secret');

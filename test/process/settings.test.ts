@@ -105,7 +105,12 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     'DATABASE_URL',
     /postgres:\/\//,
     ...['db:5432', 'mysql://db/pets', 'postgres://db:x/pets', `${ADDRESS}?sslmode=verify-ca`],
-    ...[`${ADDRESS}?SSLMODE=verify-full`, `${ADDRESS}?sslca=/ca`],
+    ...[
+      `${ADDRESS}?sslmode=`,
+      `${ADDRESS}?sslmode=verify`,
+      `${ADDRESS}?SSLMODE=verify-full`,
+      `${ADDRESS}?sslca=/ca`,
+    ],
   ],
   ['DATABASE_URL', /\(ENOENT.*\)$/, `${ADDRESS}?sslmode=verify-ca&sslrootcert=/none`],
   [

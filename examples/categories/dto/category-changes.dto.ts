@@ -5,11 +5,7 @@ import { IsOptionalMember, IsText } from '#platform';
 /** The body of `PATCH /v1/categories/{categoryId}`. A missing property stays as it is. */
 @ApiSchema({ description: 'Changes of a category. A missing property stays as it is.' })
 export class CategoryChanges {
-  @ApiProperty({
-    required: false,
-    description: 'The new name.',
-    example: 'Kittens',
-  })
+  @ApiProperty({ description: 'The new name.', example: 'Kittens' })
   @IsOptionalMember()
   @IsText(1, 100)
   name?: string;

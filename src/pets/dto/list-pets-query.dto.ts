@@ -4,11 +4,7 @@ import { PET_STATUSES, type PetStatus } from '../pet.entity.js';
 
 /** The query parameters of the list. */
 export class ListPetsQuery extends PageQuery {
-  @ApiProperty({
-    enumName: 'PetStatus',
-    required: false,
-    description: 'Only animals with this status.',
-  })
+  @ApiProperty({ enumName: 'PetStatus', description: 'Only animals with this status.' })
   @IsOptionalMember()
   @IsOneOf(PET_STATUSES)
   status?: PetStatus;

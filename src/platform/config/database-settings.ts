@@ -5,6 +5,8 @@ import type { EnvironmentReader } from './environment-reader.js';
 
 /** The TLS parameters of an address, with libpq's names. */
 const TLS_PARAMETERS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'];
+/** As in libpq, without `allow`, which pg does not have. */
+const SSL_MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 const TIMEOUT = { min: 0.1, max: 60 };
 
@@ -42,6 +44,8 @@ function readConnection(read: EnvironmentReader): ClientConfig | undefined {
     const isUnknown = (name: string) => /^ssl./i.test(name) && !TLS_PARAMETERS.includes(name);
     const unknown = Object.keys(options).find(isUnknown);
     if (unknown !== undefined) throw new Error(`unknown parameter ${unknown}`);
+    const { sslmode = 'prefer' } = options as { sslmode?: string };
+    if (!SSL_MODES.includes(sslmode)) throw new Error(`unknown sslmode ${sslmode}`);
     // pg reads PGPASSWORD and PGPASSFILE if there is no password.
     return { ...toClientConfig(options), password: options.password || password };
   } catch (error) {

@@ -64,6 +64,6 @@ export function serviceOverloaded(cause: unknown): ServiceError {
 
 /** Returns the 503 for an unavailable database. */
 export function databaseUnavailable(cause: unknown): ServiceError {
-  const message = 'The service cannot reach its database at the moment. Try again later.';
+  const message = 'The service cannot use its database at the moment. Try again later.';
   return serviceUnavailable(cause, message);
 }

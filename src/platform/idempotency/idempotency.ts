@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { EntityManager } from 'typeorm';
 import { Clock, DAY_MS } from '../config/clock.js';
@@ -30,6 +30,8 @@ interface IdempotentRequest extends OwnedKey {
 /** Executes a request once, however often it is sent with the same idempotency key. */
 @Injectable()
 export class Idempotency {
+  private readonly logger = new Logger(Idempotency.name);
+
   constructor(
     private readonly repository: IdempotencyRepository,
     private readonly manager: EntityManager,
@@ -75,7 +77,12 @@ export class Idempotency {
   /** On every replica. */
   @Interval(CLEANUP_INTERVAL_MS)
   async deleteExpired(): Promise<void> {
-    await this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
+    try {
+      await this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
+    } catch (error) {
+      // One line without a stack, because it repeats while the database is unavailable.
+      this.logger.warn(`Expired responses were not deleted: ${String(error)}`);
+    }
   }
 }
 

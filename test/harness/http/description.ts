@@ -51,6 +51,8 @@ export interface Operation {
   responses: Record<string, ResponseObject | Reference>;
 }
 
+const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
+
 /** Looks into the interface description of a service. */
 export class Description {
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- looked into by the tests
@@ -78,9 +80,9 @@ export class Description {
     const paths = Object.entries<Record<string, Operation>>(this.document.paths);
     return new Map(
       paths.flatMap(([path, item]) =>
-        Object.entries(item).map(([method, operation]) => [
+        METHODS.filter((method) => method in item).map((method) => [
           `${method.toUpperCase()} ${path}`,
-          operation,
+          item[method]!,
         ]),
       ),
     );

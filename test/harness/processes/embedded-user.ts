@@ -162,7 +162,8 @@ export function processesOf(folder: string): { pid: number; command: string }[] 
   return processes.flatMap((pid) => {
     try {
       const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
-      if (command.includes(PROGRAM)) return [];
+      // A process that is ending has no command.
+      if (command === '' || command.includes(PROGRAM)) return [];
       const cwd = readlinkSync(`/proc/${pid}/cwd`);
       return command.includes(folder) || cwd.startsWith(folder)
         ? [{ pid: Number(pid), command }]

@@ -110,12 +110,7 @@ const programs = findPostgresPrograms();
     await run('postgres', 'CREATE ROLE one LOGIN');
     await run('postgres', 'CREATE DATABASE old_store OWNER one');
     const DATABASE_URL = addressOf('old_store', 'one');
-    // The script holds its locks for longer on a busy machine.
-    const patience = {
-      DATABASE_LOCK_TIMEOUT_SECONDS: '20',
-      DATABASE_STATEMENT_TIMEOUT_SECONDS: '20',
-    };
-    const old = await startBuiltService({ DATABASE_URL, ...patience });
+    const old = await startBuiltService({ DATABASE_URL });
     const args = ['--owner', 'shelter', '--plan', 'business'];
     const { key } = (await new Cli({ DATABASE_URL }).json('keys', 'issue', ...args)) as TestKey;
     const api = new ApiClient(old, key);

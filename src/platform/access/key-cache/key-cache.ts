@@ -100,19 +100,21 @@ export class KeyCache implements OnApplicationShutdown {
   @Interval(SAVE_INTERVAL_MS)
   async saveUses(): Promise<void> {
     const uses = [...this.uses];
-    for (let start = 0; start < uses.length; start += SAVED_TOGETHER) {
-      const batch = uses.slice(start, start + SAVED_TOGETHER);
-      await this.repository.saveLastUsed(new Map(batch));
-      // A later use, noted in the meantime, stays for the next run.
-      for (const [id, atMs] of batch) if (this.uses.get(id) === atMs) this.uses.delete(id);
+    try {
+      for (let start = 0; start < uses.length; start += SAVED_TOGETHER) {
+        const batch = uses.slice(start, start + SAVED_TOGETHER);
+        await this.repository.saveLastUsed(new Map(batch));
+        // A later use, noted in the meantime, stays for the next run.
+        for (const [id, atMs] of batch) if (this.uses.get(id) === atMs) this.uses.delete(id);
+      }
+    } catch (error) {
+      this.logger.warn(`The last use of API keys was not stored: ${String(error)}`);
     }
   }
 
   /** The last requests have ended, and the connections are still open. */
   async onApplicationShutdown(): Promise<void> {
-    await this.saveUses().catch((err: unknown) => {
-      this.logger.warn({ msg: 'the last use of API keys was not stored', err });
-    });
+    await this.saveUses();
   }
 
   /** Joins a lookup in progress, if it began recently, or starts one. */

@@ -69,7 +69,8 @@ export function IsText(minLength: number, maxLength: number): PropertyDecorator 
 
 /** Accepts a missing property. Unlike class-validator's `IsOptional`, null is an invalid value. */
 export function IsOptionalMember(): PropertyDecorator {
-  return ValidateIf((_dto, value) => value !== undefined);
+  const isPresent = ValidateIf((_dto, value) => value !== undefined);
+  return applyDecorators(ApiProperty({ required: false }), isPresent);
 }
 
 /** Returns whether text has min to max code points, of one or two UTF-16 units each. */
