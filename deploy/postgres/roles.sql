@@ -10,9 +10,9 @@
 --
 -- The script sets no passwords (use \password) and can be run again at any time, before or after migrations.
 
-SET client_min_messages = warning;
-
 BEGIN;
+SET LOCAL client_min_messages = warning;
+
 DO $$
 BEGIN
   IF to_regrole('pets_owner') IS NULL THEN CREATE ROLE pets_owner; END IF;
@@ -27,30 +27,36 @@ ALTER ROLE pets_service LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION 
 REVOKE ALL ON SCHEMA public FROM PUBLIC, pets_service;
 GRANT USAGE, CREATE ON SCHEMA public TO pets_owner;
 GRANT USAGE ON SCHEMA public TO pets_service;
-COMMIT;
 
 -- Change the owner of tables that another role created before. Their indexes and sequences follow. Replicas that still use this
 -- role keep working, because it inherits the rights of the new owner until you run: REVOKE pets_owner FROM …
--- Each table is changed in a transaction of its own: two locks at once could be in a deadlock with a request.
+-- The script gives its locks back when it does not get the next one soon, so that no request waits long or gets into a deadlock.
+SET LOCAL lock_timeout = '100ms';
 DO $$
 DECLARE
   other record;
 BEGIN
-  FOR other IN
-    SELECT oid::regclass AS name, relowner::regrole AS owner,
-           (SELECT rolsuper FROM pg_roles WHERE pg_roles.oid = relowner) AS is_superuser
-      FROM pg_class
-     WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
-       AND relowner <> 'pets_owner'::regrole
   LOOP
-    IF NOT other.is_superuser THEN EXECUTE format('GRANT pets_owner TO %s', other.owner); END IF;
-    EXECUTE format('ALTER TABLE %s OWNER TO pets_owner', other.name);
-    COMMIT;
+    BEGIN
+      FOR other IN
+        SELECT oid::regclass AS name, relowner::regrole AS owner,
+               (SELECT rolsuper FROM pg_roles WHERE pg_roles.oid = relowner) AS is_superuser
+          FROM pg_class
+         WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+           AND relowner <> 'pets_owner'::regrole
+         ORDER BY oid
+      LOOP
+        IF NOT other.is_superuser THEN EXECUTE format('GRANT pets_owner TO %s', other.owner); END IF;
+        EXECUTE format('ALTER TABLE %s OWNER TO pets_owner', other.name);
+      END LOOP;
+      EXIT;
+    EXCEPTION WHEN lock_not_available THEN
+      PERFORM pg_sleep(0.1);
+    END;
   END LOOP;
 END
 $$;
 
-BEGIN;
 -- Existing tables, and tables that later migrations create.
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO pets_service;
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO pets_service;

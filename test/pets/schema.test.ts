@@ -95,7 +95,6 @@ describe('the migrations since the first release', () => {
       await database.query(rows);
 
       const executed = await service.run<string[]>('migrate', database);
-      // Those of other features follow.
       expect(executed.slice(0, 2)).toEqual([
         'CreatePets1795132800001',
         'AddEventsAndKeyProofs1795741200000',

@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Client, type QueryResultRow } from 'pg';
 import { unknownKey } from '../../harness/database/api-keys.js';
 import { Cli } from '../../harness/processes/command.js';
@@ -13,8 +10,9 @@ import {
   type Environment,
   startBuiltService,
 } from '../../harness/service/service.js';
+import { readProjectFile } from '../../harness/stack/compose-file.js';
 
-const ROLES = join(__dirname, '../../../deploy/postgres/roles.sql');
+const ROLES = readProjectFile('deploy/postgres/roles.sql');
 const PERMISSION_DENIED = '42501';
 
 interface TestKey {
@@ -51,11 +49,6 @@ const programs = findPostgresPrograms();
     }
   };
 
-  const runRoles = (database: string) => {
-    const args = ['--set=ON_ERROR_STOP=1', `--dbname=${addressOf(database)}`, `--file=${ROLES}`];
-    return promisify(execFile)(join(programs!, 'psql'), args);
-  };
-
   /** The settings of a replica, which cannot log in as the owner of the tables. */
   const replica = (): Environment => ({
     DATABASE_URL: addressOf('new_store', 'pets_service'),
@@ -65,7 +58,7 @@ const programs = findPostgresPrograms();
   beforeAll(async () => {
     server = await PostgresServer.create(programs!, { fsync: 'off' });
     await run('postgres', 'CREATE DATABASE new_store');
-    await runRoles('new_store');
+    await run('new_store', ROLES);
     cli = new Cli({ DATABASE_URL: addressOf('new_store', 'pets_owner') });
     await cli.run('db', 'migrate');
     service = await startBuiltService(replica());
@@ -114,8 +107,16 @@ const programs = findPostgresPrograms();
     const args = ['--owner', 'shelter', '--plan', 'business'];
     const { key } = (await new Cli({ DATABASE_URL }).json('keys', 'issue', ...args)) as TestKey;
     const api = new ApiClient(old, key);
+    // The lookup of an API key reads both tables. The script locks the other one first.
+    const reader = new Client({ connectionString: DATABASE_URL });
+    await reader.connect();
+    await reader.query('BEGIN; SELECT FROM api_keys');
     let isDone = false;
-    const change = runRoles('old_store').finally(() => (isDone = true));
+    const change = run('old_store', ROLES).finally(() => (isDone = true));
+    const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'api_keys'::regclass`;
+    while ((await run('old_store', waiting)).length === 0);
+    await reader.query('SELECT FROM owners');
+    await reader.end();
     const statuses = new Set<number>();
     for (let after = 0; after < 20; after += Number(isDone)) {
       statuses.add((await api.post('/v1/items', { name: 'Frank', categoryId: 1 })).status);
