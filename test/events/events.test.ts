@@ -8,7 +8,7 @@ import { startService, type TestService } from '../harness/service/service.js';
 
 const features = featureFile('events');
 const POLL_MS = 20;
-/** A failed event waits a few seconds. The claim of an attempt that runs lasts for more than thirty. */
+/** A failed event is due again in a few seconds. An attempt that runs has more than thirty seconds. */
 const WAITS = `last_error IS NOT NULL AND next_attempt_at BETWEEN now() AND now() + interval '20 seconds'`;
 
 const database = useDatabase();

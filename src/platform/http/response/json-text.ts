@@ -39,7 +39,7 @@ function arrayText(items: readonly unknown[]): string {
 
 function membersText(value: Readonly<Record<string, unknown>>): string {
   let text = '';
-  // Unlike `Object.keys`, it creates no array.
+  // Unlike a loop over `Object.keys`, this creates no array.
   for (const name in value) {
     if (!Object.hasOwn(value, name)) continue;
     const member = value[name];

@@ -87,7 +87,7 @@ function rule(
   return ValidateBy({ name, validator: { validate, defaultMessage: mustBe(expected) } });
 }
 
-/** A query parameter that is given twice is an array. */
+/** Returns the message of a rule. The value is an array if a query parameter is given twice. */
 function mustBe(expected: string) {
   return (args?: ValidationArguments): string =>
     `$property must be ${expected}${Array.isArray(args?.value) ? ', not several values' : ''}`;
