@@ -7,9 +7,9 @@ import { typedSql } from './scripts/typed-sql-rule.mjs';
 
 /** Settings are read, checked and described in one place. */
 const ENVIRONMENT_MESSAGE =
-  'Only src/platform/config reads the environment. In a feature, use readSettings of #platform.';
+  'Only src/platform/config may read environment variables. In a feature, use readSettings from #platform.';
 
-/** The decorators of #platform that validate a property and know its type. */
+/** The decorators from #platform that validate a property and imply its type. */
 const OWN_RULES = ['IsInt64', 'IsIntegerParameter', 'IsOneOf', 'IsText'];
 
 /** @type {{ name: string, importNames?: string[], message: string }[]} */

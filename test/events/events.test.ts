@@ -8,7 +8,7 @@ import { startService, type TestService } from '../harness/service/service.js';
 
 const features = featureFile('events');
 const POLL_MS = 20;
-/** A failed event is due again in a few seconds. An attempt that runs has more than thirty seconds. */
+/** A failed event is due again in a few seconds. A running attempt holds its claim for more than 30. */
 const WAITS = `last_error IS NOT NULL AND next_attempt_at BETWEEN now() AND now() + interval '20 seconds'`;
 
 const database = useDatabase();

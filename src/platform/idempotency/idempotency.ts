@@ -80,8 +80,8 @@ export class Idempotency {
     try {
       await this.repository.deleteExpired(this.clock.now(), BATCH_SIZE);
     } catch (error) {
-      // One line without a stack, because it repeats while the database is unavailable.
-      this.logger.warn(`Expired responses were not deleted: ${String(error)}`);
+      // One line without a stack, because the error repeats while the database is unavailable.
+      this.logger.warn(`Could not delete expired idempotency keys: ${String(error)}`);
     }
   }
 }

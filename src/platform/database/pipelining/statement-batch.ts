@@ -40,7 +40,7 @@ interface RowDescription {
   fields: readonly { dataTypeID: TypeId }[];
 }
 
-/** A column is text or null, until `addRow` has parsed it. */
+/** A value is text or null until `addRow` parses it. */
 interface DataRow {
   readonly fields: unknown[];
 }

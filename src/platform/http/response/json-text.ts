@@ -39,7 +39,7 @@ function arrayText(items: readonly unknown[]): string {
 
 function membersText(value: Readonly<Record<string, unknown>>): string {
   let text = '';
-  // Unlike a loop over `Object.keys`, this creates no array.
+  // `for…in` creates no array of the names, unlike `Object.keys`.
   for (const name in value) {
     if (!Object.hasOwn(value, name)) continue;
     const member = value[name];

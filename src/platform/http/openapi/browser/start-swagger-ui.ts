@@ -20,7 +20,7 @@ function exact(_key: string, value: unknown, { source }: { source: string }): un
   return rawJSON && typeof value === 'number' && String(value) !== source ? rawJSON(source) : value;
 }
 
-// No response has links. Without this column, the page fits the screen of a phone.
+// The Links column is always empty. Without it, the page fits the screen of a phone.
 document.styleSheets[0]?.insertRule('.swagger-ui .response-col_links { display: none }');
 
 const page = SwaggerUIBundle({
