@@ -9,13 +9,11 @@ const ALLOWED = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'M
 /** MIT, but in an old format that npm does not copy to the lockfile. */
 const REVIEWED = ['busboy', 'streamsearch'];
 
-/** @type {{ packages: Record<string, { version: string, dev?: boolean, link?: boolean, license?: string }> }} */
+/** @type {{ packages: Record<string, { version: string, dev?: boolean, license?: string }> }} */
 const lockfile = JSON.parse(
   readFileSync(join(process.argv[2] ?? '.', 'package-lock.json'), 'utf8'),
 );
-const packages = Object.entries(lockfile.packages).filter(
-  ([path, { dev, link }]) => path.startsWith('node_modules/') && !dev && !link,
-);
+const packages = Object.entries(lockfile.packages).filter(([path, { dev }]) => path !== '' && !dev);
 for (const [path, { version, license }] of packages) {
   const name = path.replace(/^.*node_modules\//, '');
   if (license === undefined ? REVIEWED.includes(name) : ALLOWED.includes(license)) continue;

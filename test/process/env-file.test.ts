@@ -19,7 +19,7 @@ afterAll(() => project.remove());
 
 /** Runs a script of package.json from another folder. No database listens on port 1. */
 function runScript(script: 'start' | 'cli', env: Environment = {}) {
-  const command = ['scripts/pets/cli.mjs', 'keys', 'list'];
+  const command = ['scripts/cli.mjs', 'keys', 'list'];
   const [file = '', ...words] = script === 'cli' ? command : ['scripts/start.mjs'];
   const args = [project.path(file), ...words];
   return resultOf(

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
 // @ts-check
-import { runBuilt } from '../run-built.mjs';
+import { runBuilt } from './run-built.mjs';
 
 void runBuilt('../dist/cli/main.js');
