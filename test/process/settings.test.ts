@@ -118,7 +118,7 @@ test.each<[name: string, expected: RegExp, ...values: string[]]>([
     /redis:\/\/user:password@host:6379.*Cluster/,
     ...['redis', 'redis:6379', 'http://redis', 'redis://', 'redis://redis:x'],
     ...['redis://redis/db', 'redis://redis/1/2', 'redis://redis?tls=true', 'redis://redis#a'],
-    ...['redis://a,b', 'redis://a,', 'redis://a redis://b'],
+    ...['redis://a,b', 'redis://a,', 'redis://a redis://b', 'redis://:se%cret@a'],
   ],
   [
     'REDIS_PREFIX',

@@ -1,9 +1,9 @@
 import type { EnvironmentReader } from './environment-reader.js';
 import { PRODUCT } from '../../product.js';
 
-const ADDRESS = /^rediss?:\/\/[^/?#\s]+(?:\/\d{0,5})?$/;
+const ADDRESS = /^rediss?:\/\/(?:[^/?#\s%]|%[\da-f]{2})+(?:\/\d{0,5})?$/i;
 const EXPECTED =
-  'an address such as redis://user:password@host:6379 (rediss:// for TLS), or comma-separated nodes of a Cluster';
+  'an address such as redis://user:password@host:6379 (rediss:// for TLS; special characters percent-encoded), or comma-separated nodes of a Cluster';
 
 export type RedisSettings = Readonly<NonNullable<ReturnType<typeof readRedisSettings>>>;
 
