@@ -43,11 +43,15 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
   const entities = [ApiKey, KeySecret, Owner];
   const dataSource = await new DataSource({ ...options, entities }).initialize();
   const database = dataSource.manager;
+  const owners = new OwnerAdministration(database);
   return {
     keys: new KeyAdministration(database),
-    owners: new OwnerAdministration(database),
+    owners,
     target: location,
-    audit: (owner?: string) => listActions(database, owner),
+    audit: async (owner?: string) => {
+      if (owner !== undefined) await owners.get(owner);
+      return listActions(database, owner);
+    },
     migrationStatus: () => migrationStatus(dataSource),
     /** Executes all pending migrations and records it. Returns their names, oldest first. */
     migrate: () =>

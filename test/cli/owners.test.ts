@@ -67,7 +67,9 @@ test('audit list › lists who changed what and when, newest first: all, or the 
   expect(records).toMatchObject([seed, issue, setPlan]);
   expect(records[0]).toEqual({ id: 3, performedAt: TIME, actor: OPERATOR, ...seed });
   expect(await cli.json('audit', 'list', '--owner', 'acme')).toMatchObject([setPlan]);
-  expect((await cli.run('audit', 'list', '--owner', 'nobody')).stdout).toBe('None.\n');
+  expect(await cli.failure(1, 'audit', 'list', '--owner', 'nobody')).toMatch(
+    /"nobody" does not exist/,
+  );
   const { stdout } = await cli.run('audit', 'list', '--owner', 'acme');
   expect(stdout).toMatch(
     /^id {2}performedAt +actor +action +owner +details\n1 {3}[\d-]{10}T[\d:.]{12}Z {2}.* owners set-plan +acme +\{.*\}\n$/,

@@ -57,9 +57,13 @@ export const clusterIn = (dataDir: string): string => join(dataDir, 'postgres');
 /** Returns the path of the superuser's password: on Windows, and of earlier releases' clusters. */
 const passwordFileIn = (dataDir: string): string => join(dataDir, 'postgres.password');
 
-/** Whether the folder holds a database. @throws Error if this process may not know it */
+/** Whether the folder holds a database, or may hold one that this process has no right to see. */
 export function hasCluster(dataDir: string): boolean {
-  return fs.statSync(clusterIn(dataDir), { throwIfNoEntry: false }) !== undefined;
+  try {
+    return fs.statSync(clusterIn(dataDir), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
 }
 
 /**
