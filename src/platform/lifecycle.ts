@@ -92,14 +92,15 @@ async function makeSchemaCurrent(
     if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
   } else if (!(await isSchemaCurrent(database, settings.database))) {
     throw new StartError(
-      `The schema of the database is not up to date. Run \`${PRODUCT.command} db migrate\` as the role that owns the tables.`,
+      `The schema of ${database.description} is not up to date, or this role cannot read it. Run \`${PRODUCT.command} db migrate\` as the role that owns the tables.`,
     );
   }
 }
 
 /** Throws a StartError for a database that is unreachable or rejects the service. */
 function rethrow(error: unknown): never {
-  const lacksRights = (error as { code?: unknown }).code === '42501';
+  // Without rights on the schema, PostgreSQL reports that there is none.
+  const lacksRights = /^(?:42501|3F000)$/.test(String((error as { code?: unknown }).code));
   if (!(error instanceof Error) || !(lacksRights || isUnavailable(error))) throw error;
   throw new StartError(`DATABASE_URL: ${error.message.split('\n', 1).join()}`, { cause: error });
 }
