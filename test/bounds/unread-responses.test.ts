@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { ApiClient } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
-import { requestHead } from '../harness/http/raw-connection.js';
+import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { featureFile } from '../harness/http/store.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 import { type Environment, startService, type TestService } from '../harness/service/service.js';
@@ -17,13 +17,9 @@ const NO_LIMIT = { STALLED_CONNECTION_TIMEOUT_SECONDS: '600' };
 
 const database = useDatabase();
 let key: string;
-const sockets: Socket[] = [];
 
 beforeAll(async () => {
   ({ key } = await createOwner(database));
-});
-afterEach(() => {
-  for (const socket of sockets.splice(0)) socket.destroy();
 });
 
 const start = (env: Environment = {}): Promise<TestService> =>
@@ -37,12 +33,10 @@ const get = (path: string): string => requestHead(`GET ${path}`, key, 'Connectio
 const LARGE = '/v1/slow/large';
 
 /** Opens a connection that reads nothing until it is resumed. */
-async function openPaused({ port }: TestService, bytes: string): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1' }).pause();
-  sockets.push(socket.on('error', () => undefined));
-  await once(socket, 'connect');
-  socket.write(bytes);
-  return socket;
+async function openPaused(service: TestService, bytes: string): Promise<Socket> {
+  const connection = await RawConnection.open(service);
+  connection.socket.pause();
+  return connection.write(bytes).socket;
 }
 
 /** Opens connections on which a large response has begun, and reads no more of it. */
@@ -86,7 +80,7 @@ test('a client that reads slowly but steadily gets everything', async () => {
   let bytes = 0;
   // For about twice the stall limit.
   const read = setInterval(() => {
-    bytes += (socket.read() as Buffer | null)?.length ?? 0;
+    bytes += (socket.read() as string | null)?.length ?? 0;
   }, 15);
   await once(socket, 'end');
   clearInterval(read);
@@ -102,7 +96,7 @@ test('MAX_UNSENT_MEBIBYTES › the oldest connections that do not read are close
   const shed = 'shed_total{bound="unsent_responses"}';
   await untilMetric(service, shed, (value) => value >= 1);
   let bytes = 0;
-  newest.on('data', (chunk: Buffer) => (bytes += chunk.length)).resume();
+  newest.on('data', (chunk: string) => (bytes += chunk.length)).resume();
   await once(newest, 'end');
   expect(bytes).toBeGreaterThan(LARGE_BYTES);
 });

@@ -1,49 +1,39 @@
-import { useDatabase } from '../harness/database/database.js';
 import { ApiClient } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
+import { useStore } from '../harness/http/store.js';
 import { sequentially } from '../harness/rate-limit/limits.js';
-import { startService, type TestService } from '../harness/service/service.js';
 import { Cli } from '../harness/processes/command.js';
 
-describe('changes by operators', () => {
-  const database = useDatabase();
-  let service: TestService;
-  let cli: Cli;
+// The database uses the real clock, and the service validates keys by its own.
+const store = useStore({ nowMs: Date.now(), env: { BAN_AFTER_REJECTIONS: '1' } });
+let cli: Cli;
+beforeAll(() => {
+  cli = new Cli({ DATABASE_URL: store.database.url });
+});
 
-  beforeAll(async () => {
-    // The database uses the real clock, and the service validates keys by its own.
-    service = await startService({
-      database,
-      nowMs: Date.now(),
-      env: { BAN_AFTER_REJECTIONS: '1' },
-    });
-    cli = new Cli({ DATABASE_URL: database.url });
-  });
+const asks = (key: string) => () => new ApiClient(store.service, key).get('/v1/items');
 
-  const asks = (key: string) => () => new ApiClient(service, key).get('/v1/items');
+test('a key is valid from its creation until its revocation', async () => {
+  const { id, key } = await cli.json('keys', 'issue', '--owner', 'revoked', '--plan', 'business');
+  expect((await asks(key)()).status).toBe(200);
+  await cli.run('keys', 'revoke', String(id), '--yes');
+  await store.service.advance(5_000);
+  expectError(await asks(key)(), 401, 'invalid_api_key');
+});
 
-  test('a key is valid from its creation until its revocation', async () => {
-    const { id, key } = await cli.json('keys', 'issue', '--owner', 'revoked', '--plan', 'business');
-    expect((await asks(key)()).status).toBe(200);
-    await cli.run('keys', 'revoke', String(id), '--yes');
-    await service.advance(5_000);
-    expectError(await asks(key)(), 401, 'invalid_api_key');
-  });
-
-  test('a rotated key inherits the ban of the old key, and an unban lifts both', async () => {
-    const plan = ['--plan', 'enterprise', '--per-minute', '2', '--per-day', '1000'];
-    const old = await cli.json('keys', 'issue', '--owner', 'banned', ...plan);
-    const isBanned = async (key: string): Promise<boolean> =>
-      (await asks(key)()).json.code === 'api_key_banned';
-    await sequentially(2, asks(old.key));
-    expect(await isBanned(old.key)).toBe(true);
-    const rotated = await cli.json('keys', 'rotate', String(old.id));
-    expect(await isBanned(rotated.key)).toBe(true);
-    // The minute has ended. The ban has not.
-    await service.advance(61_000);
-    expect(await isBanned(rotated.key)).toBe(true);
-    await cli.json('keys', 'unban', String(old.id));
-    await service.advance(5_000);
-    for (const { key } of [rotated, old]) expect((await asks(key)()).status).toBe(200);
-  });
+test('a rotated key inherits the ban of the old key, and an unban lifts both', async () => {
+  const plan = ['--plan', 'enterprise', '--per-minute', '2', '--per-day', '1000'];
+  const old = await cli.json('keys', 'issue', '--owner', 'banned', ...plan);
+  const isBanned = async (key: string): Promise<boolean> =>
+    (await asks(key)()).json.code === 'api_key_banned';
+  await sequentially(2, asks(old.key));
+  expect(await isBanned(old.key)).toBe(true);
+  const rotated = await cli.json('keys', 'rotate', String(old.id));
+  expect(await isBanned(rotated.key)).toBe(true);
+  // The minute has ended. The ban has not.
+  await store.service.advance(61_000);
+  expect(await isBanned(rotated.key)).toBe(true);
+  await cli.json('keys', 'unban', String(old.id));
+  await store.service.advance(5_000);
+  for (const { key } of [rotated, old]) expect((await asks(key)()).status).toBe(200);
 });

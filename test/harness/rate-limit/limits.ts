@@ -5,16 +5,8 @@ export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 
-/** The values of the X-RateLimit headers of a response; NaN for a missing header. */
-export interface Limits {
-  limit: number;
-  remaining: number;
-  /** Unix time in seconds. */
-  reset: number;
-}
-
-/** Returns the X-RateLimit headers of a response as numbers. */
-export function limitsOf({ headers }: ApiResponse): Limits {
+/** Returns the X-RateLimit headers of a response as numbers, NaN for a missing one. */
+export function limitsOf({ headers }: ApiResponse) {
   return {
     limit: Number(headers['x-ratelimit-limit']),
     remaining: Number(headers['x-ratelimit-remaining']),
@@ -45,16 +37,16 @@ export async function sequentially(
 /** Long enough that the requests exceed no limit. */
 const RETRY_INTERVAL_MS = 20;
 
-/** Sends requests until a response satisfies the condition. Returns it and the number of requests. */
+/** Sends requests until a response satisfies the condition, and returns it. */
 export async function askUntil(
   ask: () => Promise<ApiResponse>,
   condition: (response: ApiResponse) => boolean,
   withinMs = 5_000,
-): Promise<{ response: ApiResponse; asked: number }> {
+): Promise<ApiResponse> {
   const deadline = performance.now() + withinMs;
-  for (let asked = 1; ; asked++) {
+  for (;;) {
     const response = await ask();
-    if (condition(response)) return { response, asked };
+    if (condition(response)) return response;
     if (performance.now() > deadline) throw new Error(`still ${response.status} ${response.text}`);
     await delay(RETRY_INTERVAL_MS);
   }

@@ -78,8 +78,8 @@ const UNTIL_LIMIT_MS = 10_000;
     replica.waitForLog(({ status }) => status === 201);
 
   /** Sends a request until the response has the status, and returns this response. */
-  const responseOf = async (status: number, request: () => Promise<ApiResponse>) =>
-    (await askUntil(request, (response) => response.status === status, UNTIL_LIMIT_MS)).response;
+  const responseOf = (status: number, request: () => Promise<ApiResponse>) =>
+    askUntil(request, (response) => response.status === status, UNTIL_LIMIT_MS);
 
   test('a rolling restart under keep-alive load fails no request and adds each item once', async () => {
     const before = haproxy.output().length;
