@@ -80,18 +80,22 @@ test('GET /v1/nothing › 404 for a key that an earlier release issued before th
 });
 
 test('GET › 503 for a valid key that is not cached, 200 on a @Public() route, both counted nowhere, and 401 for a made-up key, when the database is unreachable', async () => {
-  const key = (await keyMakerOf(store.database)).create();
+  const { key } = await createKey(store.database, store.owner.id);
   const ask = newAddress();
   await relay.cut();
   const before = await ask(unknownKey());
   expectError(before, 401, 'invalid_api_key');
   const unavailable = await ask(key);
   expectError(unavailable, 503, 'service_unavailable');
+  expect(unavailable.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  expect(unavailable.headers['www-authenticate']).toBeUndefined();
   const open = await ask(key, '/v1/plain/open');
   expect(open.status).toBe(200);
   expect(rateLimitHeaders(open)).toEqual(rateLimitHeaders(before));
   expect(rateLimitHeaders(unavailable)).toMatchObject(rateLimitHeaders(before));
   await relay.restore();
+  expect(limitsOf(await ask(key)).remaining).toBe(999_999);
+  expect(limitsOf(await ask()).remaining).toBe(limitsOf(before).remaining - 1);
 });
 
 test('the output of the service contains no secret', async () => {

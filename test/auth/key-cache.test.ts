@@ -2,7 +2,7 @@ import { hashKey } from '../../src/platform/access/key-format.js';
 import { keyMakerOf } from '../harness/database/api-keys.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
 import { Relay } from '../harness/database/relay.js';
-import { type ApiResponse, ApiClient } from '../harness/http/client.js';
+import type { ApiResponse } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { useStore } from '../harness/http/store.js';
 import {
@@ -10,7 +10,6 @@ import {
   inParallel,
   limitsOf,
   MINUTE_MS,
-  rateLimitHeaders,
   SECOND_MS,
   sequentially,
 } from '../harness/rate-limit/limits.js';
@@ -35,12 +34,6 @@ const store = useStore(async (database) => {
 });
 afterEach(() => relay.restore());
 
-/** A request that needs no query of the items. */
-function asks(key: string): () => Promise<ApiResponse> {
-  const client = new ApiClient(store.service, key);
-  return () => client.get('/v1/nothing');
-}
-
 /** The number of lookups of the key. Every lookup contains its hash. */
 function lookUps(key: string): number {
   return relay.timesSent(Buffer.from(hashKey(key)));
@@ -48,13 +41,10 @@ function lookUps(key: string): number {
 
 const live = (): Promise<ApiResponse> => store.anonymous.get('/health/live');
 
-const addressRemaining = async (): Promise<number> =>
-  limitsOf(await store.anonymous.get('/v1/nothing')).remaining;
-
 /** Sends a request of a new owner whose lookup does not end until `relay.restore()`. */
 async function startSlowLookup() {
   const owner = await createOwner(store.database, { plan: 'free' });
-  const ask = asks(owner.key);
+  const ask = store.asks(owner.key);
   relay.hold();
   const found = relay.untilReceived(Buffer.from('free'));
   const first = ask();
@@ -83,7 +73,7 @@ describe('GET /v1/nothing within five seconds after a change, for every key of t
     ],
   ])('%s', async (title, sql, holds) => {
     const owner = await createOwner(store.database, { limits: { perMinute: 20, perDay: 1e6 } });
-    const ask = asks(owner.key);
+    const ask = store.asks(owner.key);
     expect(holds(await sequentially(title === 'an unban' ? 24 : 2, ask))).toBe(false);
     await store.query(sql, [owner.id, owner.keyId]);
     // Not even if the last lookup was two seconds ago.
@@ -120,9 +110,9 @@ describe('GET /v1/nothing within five seconds after a change, for every key of t
 describe('a valid key', () => {
   it('is looked up once for many requests, at once or one after the other', async () => {
     const { key } = await createOwner(store.database);
-    const responses = await inParallel(20, asks(key));
+    const responses = await inParallel(20, store.asks(key));
     expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(404));
-    await sequentially(5, asks(key));
+    await sequentially(5, store.asks(key));
     expect(lookUps(key)).toBe(1);
   });
 
@@ -132,9 +122,9 @@ describe('a valid key', () => {
     [-HOUR_MS, 1],
   ])('after %i ms of the clock, requests make %i lookups in total', async (ms, expected) => {
     const { key } = await createOwner(store.database);
-    await asks(key)();
+    await store.asks(key)();
     await store.service.advance(ms);
-    await sequentially(3, asks(key));
+    await sequentially(3, store.asks(key));
     expect(lookUps(key)).toBe(expected);
   });
 
@@ -143,7 +133,7 @@ describe('a valid key', () => {
     while (keys.length <= CACHE_SIZE) keys.push((await createOwner(store.database)).key);
     const [first, second, third, fourth] = keys as [string, string, string, string];
     const use = async (...used: string[]): Promise<number[]> => {
-      for (const key of used) expect((await asks(key)()).status).toBe(404);
+      for (const key of used) expect((await store.asks(key)()).status).toBe(404);
       return keys.map(lookUps);
     };
     expect(await use(first, second, third, first)).toEqual([1, 1, 1, 0]);
@@ -158,8 +148,8 @@ describe('a valid key', () => {
       limits: { perMinute: 100, perDay: 100 },
     });
     const expiresAtMs = store.service.nowMs() + DAY_MS;
-    const old = asks((await createKey(store.database, id, { expiresAtMs })).key);
-    const successor = asks((await createKey(store.database, id, { firstKeyId: keyId })).key);
+    const old = store.asks((await createKey(store.database, id, { expiresAtMs })).key);
+    const successor = store.asks((await createKey(store.database, id, { firstKeyId: keyId })).key);
     expect(limitsOf(await old()).remaining).toBe(99);
     expect(limitsOf(await successor()).remaining).toBe(98);
     await store.service.setClock(expiresAtMs - 1);
@@ -178,7 +168,7 @@ it.each([
     expected === 1
       ? (await createKey(store.database, store.owner.id, { revokedAtMs: START_MS })).key
       : (await keyMakerOf(store.database)).create();
-  expect((await sequentially(3, asks(key))).status).toBe(401);
+  expect((await sequentially(3, store.asks(key))).status).toBe(401);
   expect(lookUps(key)).toBe(expected);
 });
 
@@ -189,8 +179,8 @@ describe('without the database', () => {
   beforeEach(async () => {
     owner = await createOwner(store.database, { limits: { perMinute: 100, perDay: 1_000 } });
     revoked = (await createKey(store.database, owner.id, { revokedAtMs: START_MS })).key;
-    await asks(revoked)();
-    await asks(owner.key)();
+    await store.asks(revoked)();
+    await store.asks(owner.key)();
     await relay.cut();
   });
 
@@ -198,7 +188,7 @@ describe('without the database', () => {
     'a cached key stays valid after %i ms',
     async (ms) => {
       await store.service.advance(ms);
-      const response = await asks(owner.key)();
+      const response = await store.asks(owner.key)();
       expectError(response, 404, 'route_not_found');
       expect(limitsOf(response).limit).toBe(100);
     },
@@ -209,40 +199,21 @@ describe('without the database', () => {
     async (ms) => {
       await store.service.advance(ms);
       await store.service.advance(UNREACHABLE_MS + 1);
-      expectError(await asks(owner.key)(), 503, 'service_unavailable');
+      expectError(await store.asks(owner.key)(), 503, 'service_unavailable');
       await relay.restore();
-      expect((await asks(owner.key)()).status).toBe(404);
+      expect((await store.asks(owner.key)()).status).toBe(404);
     },
   );
-
-  it('a key that is not cached gets 503 with the limits of its address and is not counted', async () => {
-    const remaining = await addressRemaining();
-    const ask = asks((await createKey(store.database, owner.id)).key);
-    const response = await sequentially(3, ask);
-    expectError(response, 503, 'service_unavailable');
-    expect(response.headers['www-authenticate']).toBeUndefined();
-    expect(rateLimitHeaders(response)).toEqual({
-      'x-ratelimit-limit': String(ADDRESS_LIMIT),
-      'x-ratelimit-remaining': String(remaining),
-      'x-ratelimit-reset': expect.any(String),
-      'ratelimit-policy': `"minute";q=${ADDRESS_LIMIT};w=60`,
-      ratelimit: expect.stringContaining(`"minute";r=${remaining};t=`),
-      'retry-after': expect.stringMatching(/^[1-9]\d*$/),
-    });
-    await relay.restore();
-    expect(limitsOf(await ask()).remaining).toBe(98);
-    expect(await addressRemaining()).toBe(remaining - 1);
-  });
 });
 
 it('with a database that does not respond, a cached key waits for one lookup and no further ones', async () => {
   const { key } = await createOwner(store.database);
-  await asks(key)();
+  await store.asks(key)();
   await store.service.advance(MINUTE_MS);
   relay.hold();
   const startedAt = performance.now();
-  expect((await asks(key)()).status).toBe(404);
+  expect((await store.asks(key)()).status).toBe(404);
   const firstMs = performance.now() - startedAt;
-  expect((await asks(key)()).status).toBe(404);
+  expect((await store.asks(key)()).status).toBe(404);
   expect(performance.now() - startedAt - firstMs).toBeLessThan(firstMs);
 });

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { PRODUCT } from '../../src/product.js';
 import { unknownKey } from '../harness/database/api-keys.js';
-import { Cli, resultOf } from '../harness/processes/command.js';
+import { Cli } from '../harness/processes/command.js';
 
 // No server listens on this port. Usage errors need no database.
 const cli = new Cli({ DATABASE_URL: 'postgres://user:secret@127.0.0.1:1/pets' });
@@ -67,13 +65,6 @@ test('without a command, the help is printed, and every command accepts --json',
     const { code, stdout } = await cli.run(...command.split(' '), '--help');
     expect([command, code, stdout]).toEqual([command, 0, expect.stringContaining('--json')]);
   }
-});
-
-test('--version prints the version of the package, as a process of its own', async () => {
-  const file = readFileSync(join(__dirname, '../../package.json'), 'utf8');
-  const { version } = JSON.parse(file) as { version: string };
-  const printed = await resultOf(cli.start('--version'));
-  expect(printed).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
 });
 
 describe('a failed command exits with 1 and one line', () => {

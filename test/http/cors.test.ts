@@ -62,12 +62,10 @@ describe('a preflight', () => {
     expect(corsHeaders(response.headers)).toEqual([]);
   });
 
-  it.each<[method: string, headers: Record<string, string>]>([
+  it.each([
     ['OPTIONS', {}],
-    ...['GET', 'HEAD', 'POST', 'PUT'].map((method): [string, typeof PREFLIGHT] => [
-      method,
-      PREFLIGHT,
-    ]),
+    ['GET', PREFLIGHT],
+    ['POST', PREFLIGHT],
   ])('is not a %s with %j: 401', async (method, headers) => {
     const options = { method, headers: { Origin: LISTED, ...headers } };
     const response = await store.anonymous.send('/v1/items', options);

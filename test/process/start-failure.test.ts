@@ -67,11 +67,6 @@ const FAILURES: [title: string, env: () => Environment, line: RegExp][] = [
     RegExp(`^The schema of .* role cannot read it\\. Run \`${PRODUCT.command} db migrate\` .*$`),
   ],
   [
-    'no database in production',
-    () => ({ NODE_ENV: 'production', DATABASE_URL: '' }),
-    /^DATABASE_URL is invalid: expected an address with NODE_ENV=production, or DATA_DIR /,
-  ],
-  [
     'a role that cannot create tables',
     () => ({ DATABASE_URL: withoutRights(empty.url) }),
     /^DATABASE_URL: permission denied for schema public$/,
