@@ -1,4 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Settings } from '../../src/platform/config/settings.js';
+import { ArrivingBodies } from '../../src/platform/http/body/arriving-bodies.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
@@ -44,6 +46,14 @@ test('POST /v1/items › requests without a byte of their body count 24 KB each'
     expect((await connection.response()).status).toBe(503);
   expect(await metric(store.service, 'arriving_body_bytes')).toBe(42 * 24 * 1_024);
   for (const connection of waiting) connection.close();
+});
+
+test('a body that grows takes the room of as many waiting requests as it needs', () => {
+  const bodies = new ArrivingBodies(new Settings({ MAX_ARRIVING_MEBIBYTES: '1' }));
+  const rejected: number[] = [];
+  const waiting = Array.from({ length: 42 }, (_, index) => bodies.add(() => rejected.push(index)));
+  bodies.resize(waiting[41]!, MAX_BYTES);
+  expect(rejected).toEqual([0, 1, 2]);
 });
 
 test('POST /v1/items › connections that close at any moment leave nothing behind', async () => {

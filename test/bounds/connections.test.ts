@@ -2,6 +2,7 @@ import { ApiClient } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
 import { holdItems } from '../harness/database/database-lock.js';
 import { createOwner } from '../harness/database/factories.js';
+import { expectError } from '../harness/http/error-response.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { until } from '../harness/run/until.js';
@@ -23,6 +24,17 @@ const openMany = (count: number, service: TestService, bytes: string): Promise<R
 
 const stillOpen = (connections: readonly RawConnection[]): number =>
   connections.filter(({ socket }) => socket.readable).length;
+
+test('MAX_REQUESTS_IN_PROGRESS › 503 for one more, with a valid API key', async () => {
+  const service = await start({ MAX_REQUESTS_IN_PROGRESS: '2' });
+  const client = new ApiClient(service, key);
+  const lock = await holdItems(database);
+  const busy = [client.get('/v1/items'), client.get('/v1/items')];
+  await untilMetric(service, 'requests_in_progress', (value) => value === 2);
+  expectError(await client.get('/v1/items'), 503, 'service_unavailable');
+  await lock.release();
+  for (const response of busy) expect((await response).status).toBe(200);
+});
 
 test('MAX_CONNECTIONS › a new connection replaces the one that has been idle longest', async () => {
   const service = await start({ MAX_CONNECTIONS: '20' });

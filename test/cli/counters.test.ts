@@ -49,6 +49,10 @@ describeWithRedis('with REDIS_URL', () => {
     expect(await cli.json('owners', 'usage', 'busy')).toEqual(usage);
     const { stdout } = await cli.run('owners', 'usage', 'busy');
     expect(stdout).toMatch(/^minute +\{"used":3,"limit":5,"remaining":2,"resetsAt":"\d{4}-/m);
+    const smaller = ['--plan', 'enterprise', '--per-minute', '2', '--per-day', '9'];
+    await cli.run('owners', 'set-plan', 'busy', ...smaller);
+    const { minute } = await cli.json('owners', 'usage', 'busy');
+    expect(minute).toMatchObject({ used: 3, limit: 2, remaining: 0 });
   });
 
   test('keys list and keys inspect › show the ban of a lineage until it is lifted', async () => {

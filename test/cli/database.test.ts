@@ -39,6 +39,14 @@ describe('the schema commands', () => {
     ]);
   });
 
+  test('db migrate › keeps and records the migrations before one that fails', async () => {
+    await database.query('CREATE TABLE outbox_events ()');
+    expect(await cli.failure(1, 'db', 'migrate')).toMatch(/^42703: /);
+    const { executed: migrations } = await cli.json('db', 'status');
+    const details = { migrations: migrations.toReversed() };
+    expect(await database.query('SELECT details FROM operator_actions')).toEqual([{ details }]);
+  });
+
   test('no other command runs on a schema with pending migrations', async () => {
     expect(await cli.failure(1, 'keys', 'list')).toMatch(/not up to date\. .*db migrate/);
     const tables = `SELECT FROM pg_tables WHERE schemaname = 'public'`;

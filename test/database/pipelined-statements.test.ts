@@ -79,18 +79,21 @@ describe('reads of one event-loop tick', () => {
     expect(await read(sql, 1)).toEqual([[1]]);
   });
 
-  it('fail together when a response is late, the first of a connection too, which is closed', async () => {
-    openPool({ responseTimeoutMs: 200 });
-    for (let time = 0; time < 2; time++) {
-      const startedAt = performance.now();
-      await expectUnavailable(sleep(), who(1));
-      expect(performance.now() - startedAt).toBeLessThan(1_000);
-      const idle = await whoAre(1);
-      // Longer than a response may take.
-      await delay(300);
-      expect(await whoAre(1)).toEqual(idle);
-    }
-  });
+  it.each([{ responseTimeoutMs: 200 }, { statement_timeout: 200 }])(
+    'fail together when a response is late, the first of a connection too, which is closed: %j',
+    async (limit) => {
+      openPool(limit);
+      for (let time = 0; time < 2; time++) {
+        const startedAt = performance.now();
+        await expectUnavailable(sleep(), who(1));
+        expect(performance.now() - startedAt).toBeLessThan(1_000);
+        const idle = await whoAre(1);
+        // Longer than a response may take.
+        await delay(300);
+        expect(await whoAre(1)).toEqual(idle);
+      }
+    },
+  );
 
   it('fail if they are the newest and the queue for a connection is full', async () => {
     openPool({ max: 1, maxWaiting: 1 });

@@ -1,7 +1,7 @@
 import { PRODUCT } from '../../src/product.js';
 import { type DatabaseLock, holdItems } from '../harness/database/database-lock.js';
 import { createItems } from '../harness/database/factories.js';
-import type { ApiResponse } from '../harness/http/client.js';
+import { type ApiResponse, send } from '../harness/http/client.js';
 import { expectError } from '../harness/http/error-response.js';
 import { type Store, useStore } from '../harness/http/store.js';
 import { limitsOf } from '../harness/rate-limit/limits.js';
@@ -136,6 +136,8 @@ describe('while the only connection is busy and the queue is full', () => {
       expect(rejected.headers['x-ratelimit-remaining']).toBe('300');
     }
     expect(await metric(service, 'shed_total{bound="database_queue"}')).toBe(3);
+    const probes = Array.from({ length: 20 }, () => send(service, '/health/ready'));
+    for (const { status } of await Promise.all(probes)) expect(status).toBe(200);
     await lock.release();
     for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
     // The first request, the ten and this one. No shed request was counted.

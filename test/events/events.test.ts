@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { EventDelivery } from '../../src/platform/events/event-delivery.js';
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { ApiClient, type ApiResponse } from '../harness/http/client.js';
+import { until } from '../harness/run/until.js';
 import { featureFile } from '../harness/http/store.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
@@ -71,6 +73,23 @@ const makeDue = (id: string, condition = 'true'): Promise<unknown> =>
     `UPDATE outbox_events SET next_attempt_at = now() WHERE payload::json ->> 'id' = $1 AND ${condition}`,
     [id],
   );
+
+test('an event is claimed for longer than its handler may take, and waits for at most an hour', async () => {
+  const waits: number[] = [];
+  const handle = () => Promise.reject(new Error('no'));
+  const handlers = [{ id: 'a', event: 'a', timeoutMs: 60_000, maxAttempts: 20, handle }];
+  const event = { id: 1n, attempts: 13, payload: '1' };
+  const repository = {
+    claim: (_id: string, leaseMs: number) =>
+      Promise.resolve(waits.push(leaseMs) === 1 ? event : undefined),
+    retry: (_event: object, delayMs: number) => Promise.resolve(waits.push(delayMs)),
+  };
+  const delivery = new EventDelivery({ handlers } as never, repository as never);
+  delivery.onApplicationBootstrap();
+  await until(() => waits.length > 1);
+  await delivery.onModuleDestroy();
+  expect(waits.slice(0, 2)).toEqual([90_000, 3_600_000]);
+});
 
 describe('an event of POST /v1/orders', () => {
   it('201 is delivered to each handler after the commit, its rows are deleted, and a replay is not published', async () => {

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expectError } from '../harness/http/error-response.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
+import { metric } from '../harness/service/metrics.js';
 
 const PET = '{"name":"Frank","categoryId":1}';
 /** The limit of these tests, the server's check interval, and a margin. */
@@ -93,6 +94,7 @@ test('a kept-alive connection closes without a response when no request follows'
   const connection = await RawConnection.open(store.service, requestHead('POST /v1/items'));
   expect((await connection.response()).headers).toMatchObject({ connection: 'keep-alive' });
   await connection.serverEnd();
+  expect(await metric(store.service, 'shed_total{bound="stalled"}')).toBe(0);
 });
 
 test('1,000 idle connections do not block other clients, and are closed', async () => {

@@ -1,7 +1,12 @@
 import { Logger } from '@nestjs/common';
+import { ClsServiceManager } from 'nestjs-cls';
 import { PRODUCT } from '../../src/product.js';
 import { ServiceError } from '../../src/platform/errors/service-error.js';
-import { loggedAddress } from '../../src/platform/http/request/request-context.js';
+import {
+  currentRequestIds,
+  loggedAddress,
+  RequestContext,
+} from '../../src/platform/http/request/request-context.js';
 import { describeCause, errorDetails } from '../../src/platform/logging/error-details.js';
 import { createLogger } from '../../src/platform/logging/logger.js';
 import { NestLogger } from '../../src/platform/logging/nest-logger.js';
@@ -52,6 +57,19 @@ test('the details of an error do not have the values of its statement', () => {
   for (const each of [errorDetails(error), details]) {
     expect(JSON.stringify(each)).not.toContain('Frank');
   }
+});
+
+test.each([
+  ['open', false, { requestId: 'a', traceId: undefined }],
+  ['closed', true, undefined],
+])('a line of work that a request started, while its response is %s', (_title, destroyed, ids) => {
+  const request = { headers: { 'x-request-id': 'a' }, socket: {}, res: { destroyed } };
+  const context = new RequestContext(ClsServiceManager.getClsService());
+  let found: unknown;
+  context.use(request as never, { setHeader: () => 0 } as never, () => {
+    found = currentRequestIds();
+  });
+  expect(found).toEqual(ids);
 });
 
 test('a circular cause is logged four times', () => {

@@ -13,6 +13,21 @@ describe('counters in the process', () => {
     { seeds: 6, length: 2_000 },
   );
 
+  it('continue from a state in Redis, in which a window has not begun', () => {
+    let nowMs = START_MS;
+    const storage = new InProcessStorage({ now: () => nowMs, monotonicMs: () => nowMs });
+    const state = storage.peekLocal(owner('1', 5, 5));
+    storage.setState(owner('1', 5, 5), {
+      ...state,
+      windows: [state.windows[0]!, { ...state.windows[1]!, used: 1 }],
+    });
+    nowMs += 1_000;
+    const ends = storage
+      .peekLocal(owner('1', 5, 5))
+      .windows.map(({ endsAtMs }) => endsAtMs - START_MS);
+    expect(ends).toEqual([61_000, 86_400_000]);
+  });
+
   it('hold at most 200,000 addresses, and every owner', async () => {
     const storage = new InProcessStorage({ now: () => START_MS, monotonicMs: () => START_MS });
     const owners = Array.from({ length: 1_000 }, (_, index) => owner(String(index), 5, 5));

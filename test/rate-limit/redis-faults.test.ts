@@ -5,6 +5,7 @@ import { createOwner } from '../harness/database/factories.js';
 import { askUntil, sequentially, limitsOf } from '../harness/rate-limit/limits.js';
 import { describeWithRedis, type RedisServer, startRedis } from '../harness/processes/redis.js';
 import { metric } from '../harness/service/metrics.js';
+import { until } from '../harness/run/until.js';
 import { startService, type TestService } from '../harness/service/service.js';
 
 /** Longer than the default, because a busy machine can pause a process for 0.3 seconds. */
@@ -172,9 +173,27 @@ describeWithRedis('under load', () => {
     expect(limitsOf(response).remaining).toBe(293);
     expect(await redis.client.keys('*address*')).toEqual([]);
     expect(changes().slice(before)).toEqual([]);
+    // It returns to Redis also when the command of an address has failed last.
+    await redis.signal('SIGSTOP');
+    await send(service, ROUTE);
+    await redis.signal('SIGCONT');
+    await readinessIs('ok');
     await redis.client.config('SET', 'maxmemory', '0');
     await send(service, ROUTE);
     expect(await redis.client.keys('*address*')).toHaveLength(1);
+  });
+
+  it('a server that has become a replica is connected to again, because its address may lead to another one', async () => {
+    const { ask } = await newCaller(5);
+    const connections = async () =>
+      Number(/total_connections_received:(\d+)/.exec(await redis.client.info('stats'))?.[1]);
+    const before = await connections();
+    await redis.client.replicaof('127.0.0.1', '1');
+    expect((await ask()).status).toBe(404);
+    await until(async () => (await connections()) > before).finally(() =>
+      redis.client.replicaof('NO', 'ONE'),
+    );
+    await readinessIs('ok');
   });
 });
 
