@@ -1,7 +1,7 @@
 import { useDatabase } from '../harness/database/database.js';
 import { createOwner } from '../harness/database/factories.js';
 import { expectError } from '../harness/http/error-response.js';
-import { ApiClient } from '../harness/http/client.js';
+import { ApiClient, send } from '../harness/http/client.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { metric } from '../harness/service/metrics.js';
 import { type BuiltService, startBuiltService } from '../harness/service/service.js';
@@ -70,6 +70,23 @@ test('POST /v1/items › 201 for a body in 256 chunks, 413 in 257', async () => 
       connection.close();
     }
   }
+});
+
+test('POST /v1/items › 201 for a body with Content-Length, in however many pieces it arrives', async () => {
+  const body = PET.padEnd(2 * MAX_CHUNKS);
+  const headers = [CHUNKED[0]!, `Content-Length: ${body.length}`];
+  const connection = await RawConnection.open(
+    { port },
+    requestHead('POST /v1/items', key, ...headers),
+  );
+  connection.socket.setNoDelay();
+  for (const byte of body) {
+    connection.write(byte);
+    // The service has usually read the byte when it responds.
+    await send(service, '/health/live');
+  }
+  expect((await connection.response()).status).toBe(201);
+  connection.close();
 });
 
 test('POST /v1/items › bodies of other connections arrive completely after a parser has ignored chunks', async () => {

@@ -103,9 +103,13 @@ describe('when the only connection is at work', () => {
   });
 
   it('GET /v1/items › 503 when it does not get a lock in time', async () => {
-    await whileAnimalsAreLocked(store, async () =>
-      expectUnavailable(await store.api.get('/v1/items')),
-    );
+    await whileAnimalsAreLocked(store, async () => {
+      const response = await store.api.get('/v1/items');
+      expectUnavailable(response);
+      const id = response.headers['x-request-id'];
+      const { cause } = await store.service.waitForLog(({ requestId }) => requestId === id);
+      expect(cause).toMatch(/^55P03: /);
+    });
   });
 });
 

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { EventDelivery } from '../../src/platform/events/event-delivery.js';
 import { useDatabase } from '../harness/database/database.js';
@@ -89,6 +89,25 @@ test('an event is claimed for longer than its handler may take, and waits for at
   await until(() => waits.length > 1);
   await delivery.onModuleDestroy();
   expect(waits.slice(0, 2)).toEqual([90_000, 3_600_000]);
+});
+
+test('a stop of the service waits for the handlers that run', async () => {
+  const steps: string[] = [];
+  let finish: (() => void) | undefined;
+  const handle = () => new Promise<void>((resolve) => (finish = resolve));
+  const handlers = [{ id: 'a', event: 'a', timeoutMs: 60_000, maxAttempts: 20, handle }];
+  const repository = {
+    claim: () => Promise.resolve({ id: 1n, attempts: 1, payload: '1' }),
+    delete: () => Promise.resolve(steps.push('handled')),
+  };
+  const delivery = new EventDelivery({ handlers } as never, repository as never);
+  delivery.onApplicationBootstrap();
+  await until(() => finish !== undefined);
+  const stopped = delivery.onModuleDestroy().then(() => steps.push('stopped'));
+  await setImmediate();
+  finish?.();
+  await stopped;
+  expect(steps).toEqual(['handled', 'stopped']);
 });
 
 describe('an event of POST /v1/orders', () => {

@@ -18,6 +18,7 @@ const PAGES: [path: string, mediaType: string][] = [
   ['/openapi.yaml', 'application/yaml'],
 ];
 const REDIRECTS = ['/', '/docs/'];
+const STAGING = 'https://staging.example.org';
 const PATHS = [...FILES, ...PAGES].map(([path]) => path).concat(REDIRECTS);
 
 const store = useStore({ env: { ANONYMOUS_REQUESTS_PER_MINUTE: '1000' } });
@@ -32,9 +33,9 @@ it.each([...FILES, ...PAGES])('GET %s › 200 without an API key, as %s', async 
 
 it.each([
   [undefined, '/docs', ''],
-  ['https://api.example.org/store', '/store/docs', ' https://api.example.org/store/'],
+  ['https://api.example.org/store', '/store/docs', ` https://api.example.org/store/ ${STAGING}/`],
 ])('with PUBLIC_URL %s, GET / and /docs/ › 302 to %s', async (publicUrl, location, target) => {
-  const env = publicUrl === undefined ? {} : { PUBLIC_URL: publicUrl };
+  const env = publicUrl === undefined ? {} : { PUBLIC_URL: publicUrl, STAGING_URL: STAGING };
   const public_ = await startService({ database: store.database, env });
   for (const path of REDIRECTS) {
     expect(await send(public_, path)).toMatchObject({ status: 302, headers: { location } });

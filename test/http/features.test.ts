@@ -67,6 +67,14 @@ describe('the value that a handler returns', () => {
   });
 });
 
+test('a deprecated list has a Link to its successor and one to the next page', async () => {
+  const { url } = store.service;
+  const { headers } = await get('old-list?limit=1');
+  expect(String(headers.link).replace(/cursor=[\w-]+/, 'cursor=…')).toBe(
+    `<${url}/v1/items>; rel="successor-version", <${url}/v1/values/old-list?limit=1&cursor=…>; rel="next"`,
+  );
+});
+
 describe('an error of a feature', () => {
   it.each(['error', 'rejection', 'text', 'unprintable'])(
     '%s › 500 that reveals nothing, and the cause in the log',

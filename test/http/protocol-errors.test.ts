@@ -210,5 +210,9 @@ test('an address over its limit › 429 with Retry-After on the socket; a connec
     });
     await connection.serverEnd();
   }
+  // The one without Host is logged as a request.
+  const malformed = () => limited.logs().filter(({ msg }) => msg === 'malformed request');
+  await limited.waitForLog(() => malformed().length === 6);
+  expect(malformed().map(({ status }) => status)).toEqual([400, 400, 431, 429, 429, 429]);
   await limited.close();
 });

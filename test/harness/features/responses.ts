@@ -19,9 +19,11 @@ import {
 } from '@nestjs/common';
 import type { Response } from 'express';
 import { of } from 'rxjs';
+import { Deprecated, PageCursor, PageQuery } from '#platform';
 
 const HTML = '<script>alert("x")</script>';
 const SECRET = 'secret of the inside';
+const BY_NUMBER = new PageCursor('bigint');
 
 async function* brokenRows() {
   yield 'a,b\n';
@@ -85,6 +87,17 @@ class ValuesController {
   @Get('written')
   written(@Res() response: Response) {
     response.writeHead(418, { 'Content-Type': 'text/plain' }).end('short');
+  }
+
+  @Get('old-list')
+  @Deprecated({
+    since: new Date('2026-11-20T00:00:00Z'),
+    sunset: new Date('2030-12-05T00:00:00Z'),
+    successor: '/v1/items',
+    replacement: 'List items with GET /v1/items instead.',
+  })
+  oldList(@Query() query: PageQuery) {
+    return BY_NUMBER.page([1n, 2n], query, (number) => [number]);
   }
 
   @All('any-method')

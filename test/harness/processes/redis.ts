@@ -137,10 +137,11 @@ export interface RedisCluster {
   close(): Promise<void>;
 }
 
-/** Starts three of them. */
-export async function startRedisCluster(): Promise<RedisCluster> {
+/** Starts three of them. @param password of every node, by default none. `url` does not have it */
+export async function startRedisCluster(password = ''): Promise<RedisCluster> {
   const timing = ['--cluster-node-timeout', '1000', '--repl-diskless-sync-delay', '0'];
-  const startNode = () => startRedis({ args: ['--cluster-enabled', 'yes', ...timing] });
+  const args = ['--cluster-enabled', 'yes', '--requirepass', password, ...timing];
+  const startNode = () => startRedis({ args, password });
   const nodes = await Promise.all([startNode(), startNode(), startNode()]);
   const [first] = nodes;
   for (const [index, { client, port }] of nodes.entries()) {
