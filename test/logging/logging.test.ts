@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { Logger } from '@nestjs/common';
 import { ClsServiceManager } from 'nestjs-cls';
 import { PRODUCT } from '../../src/product.js';
@@ -10,6 +12,7 @@ import {
 import { describeCause, errorDetails } from '../../src/platform/logging/error-details.js';
 import { createLogger } from '../../src/platform/logging/logger.js';
 import { NestLogger } from '../../src/platform/logging/nest-logger.js';
+import { resultOf } from '../harness/processes/command.js';
 
 const KEY = `${PRODUCT.keyPrefix}${'k'.repeat(36)}`;
 const REFUSED = 'connect ECONNREFUSED 10.0.0.1:5432';
@@ -114,4 +117,19 @@ describe('the Logger of NestJS', () => {
     logger.error(`text ${KEY}`, { key: KEY, nested });
     expect(JSON.stringify(lines)).not.toMatch(/kkk|Frank/);
   });
+});
+
+test('what is logged before an exit is written, even if a pipe cannot hold it', async () => {
+  const script = `
+    import { createLog } from '#dist/platform/logging/logger.js';
+    const { logger } = await createLog({ level: 'info', bufferBytes: 1_000_000 });
+    for (let line = 0; line < 1_000; line++) logger.info('x'.repeat(200));
+    process.exit();`;
+  // A pipe of the shell, because Node.js would connect a socket, which holds more.
+  const command = '"$0" --input-type=module --eval "$1" | cat';
+  const shell = spawn('sh', ['-c', command, process.execPath, script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    cwd: join(__dirname, '../..'),
+  });
+  expect((await resultOf(shell)).stdout.match(/\n/g)).toHaveLength(1_000);
 });

@@ -32,7 +32,6 @@ export async function createLog({ level, bufferBytes }: LoggingSettings) {
   // of pino, which would wait for a stalled reader without a limit.
   process.once('exit', () => {
     exitsAtMs = performance.now();
-    writeLines();
     try {
       // It would repeat a write to a full disk or a closed pipe without a limit.
       if (!hasFailed) stream.flushSync();
@@ -53,7 +52,7 @@ export async function createLog({ level, bufferBytes }: LoggingSettings) {
   // stop writing when a reader closes the pipe, without counting the lines.
   stream.removeAllListeners('error').on('error', () => (hasFailed = true));
   stream.on('write', () => (hasFailed = false));
-  stream.on('drop', (text: string) => (dropped += text.split('\n').length - 1));
+  stream.on('drop', () => dropped++);
   stream.on('drain', () => {
     if (dropped === reported) return;
     const lines = dropped - reported;
@@ -61,16 +60,9 @@ export async function createLog({ level, bufferBytes }: LoggingSettings) {
     logger.warn({ lines }, 'log lines dropped');
   });
   let isEnded = false;
-  let lines = '';
-  /** Writes the lines of one turn of the event loop, because the stream measures its buffer at each write. */
-  const writeLines = (): void => {
-    if (lines && !isEnded) stream.write(lines);
-    lines = '';
-  };
   /** Writes text that is not a line of the log. */
   const print = (text: string): void => {
-    if (!lines) setImmediate(writeLines);
-    lines += text;
+    if (!isEnded) stream.write(text);
   };
   const isTerminal = process.stdout.isTTY;
   const format = isTerminal ? (await import('./terminal-line.js')).terminalLine : String;
@@ -78,7 +70,6 @@ export async function createLog({ level, bufferBytes }: LoggingSettings) {
   /** Writes what is buffered, in at most `limitMs`. Later lines are lost. */
   const end = async (limitMs: number): Promise<void> => {
     if (isEnded) return;
-    writeLines();
     isEnded = true;
     stream.end();
     await Promise.race([new Promise((resolve) => stream.once('close', resolve)), delay(limitMs)]);

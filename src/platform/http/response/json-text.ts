@@ -1,8 +1,8 @@
 /** Text that needs no escaping: no quotation mark, backslash, control character or surrogate. */
 const PLAIN = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
-/** Serialized property names, with a comma for all but the first. The limit bounds the cache if a handler generates names. */
-const nameTexts = new Map<string, { first: string; next: string }>();
+/** Serialized property names. The limit bounds the cache if a handler generates names. */
+const nameTexts = new Map<string, string>();
 const MAX_NAME_TEXTS = 1_000;
 
 /**
@@ -44,17 +44,15 @@ function membersText(value: Readonly<Record<string, unknown>>): string {
     if (!Object.hasOwn(value, name)) continue;
     const member = value[name];
     if (member === undefined || typeof member === 'function') continue;
-    const { first, next } = nameText(name);
-    text += (text ? next : first) + jsonText(member);
+    text += (text && ',') + nameText(name) + jsonText(member);
   }
   return `{${text}}`;
 }
 
-function nameText(name: string) {
+function nameText(name: string): string {
   let text = nameTexts.get(name);
   if (text === undefined) {
-    const first = `${stringText(name)}:`;
-    text = { first, next: `,${first}` };
+    text = `${stringText(name)}:`;
     if (nameTexts.size < MAX_NAME_TEXTS) nameTexts.set(name, text);
   }
   return text;
