@@ -99,7 +99,7 @@ async function makeSchemaCurrent(
 
 /** Throws a StartError for a database that is unreachable or rejects the service. */
 function rethrow(error: unknown): never {
-  // Without rights on the schema, PostgreSQL reports that there is none.
+  // 3F000: to a role that may not use any schema of its search path, PostgreSQL reports that there is none.
   const lacksRights = /^(?:42501|3F000)$/.test(String((error as { code?: unknown }).code));
   if (!(error instanceof Error) || !(lacksRights || isUnavailable(error))) throw error;
   throw new StartError(`DATABASE_URL: ${error.message.split('\n', 1).join()}`, { cause: error });

@@ -91,7 +91,7 @@ test('an event is claimed for longer than its handler may take, and waits for at
   expect(waits.slice(0, 2)).toEqual([90_000, 3_600_000]);
 });
 
-test('a stop of the service waits for the handlers that run', async () => {
+test('the service stops after the event handlers in progress have ended', async () => {
   const steps: string[] = [];
   let finish: (() => void) | undefined;
   const handle = () => new Promise<void>((resolve) => (finish = resolve));

@@ -183,7 +183,7 @@ describeWithRedis('under load', () => {
     expect(await redis.client.keys('*address*')).toHaveLength(1);
   });
 
-  it('a server that has become a replica is connected to again, because its address may lead to another one', async () => {
+  it('a Redis server that becomes a replica is left for a new connection, because its address may lead to the new primary', async () => {
     const { ask } = await newCaller(5);
     const connections = async () =>
       Number(/total_connections_received:(\d+)/.exec(await redis.client.info('stats'))?.[1]);

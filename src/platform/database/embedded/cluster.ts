@@ -57,7 +57,7 @@ export const clusterIn = (dataDir: string): string => join(dataDir, 'postgres');
 /** Returns the path of the superuser's password: on Windows, and of earlier releases' clusters. */
 const passwordFileIn = (dataDir: string): string => join(dataDir, 'postgres.password');
 
-/** Whether the folder holds a database, or may hold one that this process has no right to see. */
+/** Whether the folder holds a PostgreSQL cluster. Also true if this process has no permission to look. */
 export function hasCluster(dataDir: string): boolean {
   try {
     return fs.statSync(clusterIn(dataDir), { throwIfNoEntry: false }) !== undefined;

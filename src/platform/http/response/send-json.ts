@@ -16,7 +16,7 @@ export function sendBody(request: Request, response: Response, body: string | Ui
     return end(response, body);
   }
   const prefix = `${String(response.getHeader('link') ?? '')}\n`;
-  // Encoded once, for the tag, the length and the socket.
+  // The body is encoded once, for the ETag, the Content-Length and the socket.
   const bytes =
     typeof body === 'string'
       ? Buffer.from(prefix + body)
