@@ -126,8 +126,8 @@ describe('while the only connection is busy and the queue is full', () => {
     const lock = await holdItems(store.database);
     const waiting: Promise<ApiResponse>[] = [api.get('/v1/items')];
     await lock.waitedFor();
-    // Eight statements share a call that waits for the connection, and two calls may wait.
-    for (let count = 0; count < 9; count++) waiting.push(api.get('/v1/items'));
+    // 32 statements share a call that waits for the connection, and two calls may wait.
+    for (let count = 0; count < 33; count++) waiting.push(api.get('/v1/items'));
     await untilMetric(service, 'db_client_connection_pending_requests', (count) => count === 2);
     expect(await metric(service, connections('used'))).toBe(1);
     for (const rejected of [
@@ -144,7 +144,7 @@ describe('while the only connection is busy and the queue is full', () => {
     for (const { status } of await Promise.all(probes)) expect(status).toBe(200);
     await lock.release();
     for (const { status } of await Promise.all(waiting)) expect(status).toBe(200);
-    // The first request, the ten and this one. No shed request was counted.
-    expect(limitsOf(await api.get('/v1/items')).remaining).toBe(1_000_000 - 12);
+    // The first request, the 34 and this one. No shed request was counted.
+    expect(limitsOf(await api.get('/v1/items')).remaining).toBe(1_000_000 - 36);
   });
 });

@@ -75,7 +75,7 @@ export class ServiceMetrics {
     );
     this.add(
       'db_client_connection_pending_requests',
-      'Calls that wait for a connection of the pool. A call sends up to eight statements',
+      'Calls that wait for a connection of the pool. A call sends up to 32 statements',
       () => pool.waitingCount,
     );
     this.add(
