@@ -16,7 +16,6 @@ export class ApiKeyGuard implements CanActivate {
   }
 }
 
-// The same for every request.
 const MISSING_KEY = new ServiceError('missing_api_key');
 const INVALID_KEY = new ServiceError('invalid_api_key', undefined, {
   headers: { 'WWW-Authenticate': `Bearer realm="${PRODUCT.realm}", error="invalid_token"` },

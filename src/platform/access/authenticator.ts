@@ -33,13 +33,18 @@ export class Authenticator {
 
   /**
    * Returns the caller of a request. Never rejects: an unidentified caller is anonymous. Only an API
-   * key that the store has issued causes a query.
+   * key that the store has issued, and whose state is not cached, causes a query.
    */
-  async identify(request: Request): Promise<IdentifiedCaller> {
+  identify(request: Request): IdentifiedCaller | Promise<IdentifiedCaller> {
     const hash = this.issuedHash(request);
     if (hash === '') return bearerToken(request) === '' ? MISSING : INVALID;
+    const key = this.cache.getFresh(hash);
+    return key ? this.callerWith(key) : this.lookUp(hash);
+  }
+
+  private async lookUp(hash: string): Promise<IdentifiedCaller> {
     try {
-      return this.callerWith(this.cache.getFresh(hash) ?? (await this.cache.get(hash)));
+      return this.callerWith(await this.cache.get(hash));
     } catch (cause) {
       return { kind: 'anonymous', reason: 'unavailable', cause };
     }

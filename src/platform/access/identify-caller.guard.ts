@@ -1,6 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { hasBody, requestOf, routeMetadata } from '../http/request/request-context.js';
 import { Authenticator } from './authenticator.js';
+import type { IdentifiedCaller } from './caller.js';
 import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
 
 /**
@@ -11,7 +12,7 @@ import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
 export class IdentifyCallerGuard implements CanActivate {
   constructor(private readonly authenticator: Authenticator) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     // Health probes must not cause a query, even if they send an API key.
     const isPublic = routeMetadata(context, IsPublic);
     if (isPublic && routeMetadata(context, SKIP_THROTTLE)) return true;
@@ -20,7 +21,11 @@ export class IdentifyCallerGuard implements CanActivate {
     if (!isPublic && hasBody(request)) {
       request.ignoresInput = !this.authenticator.hasValidKey(request);
     }
-    request.caller = await this.authenticator.identify(request);
-    return true;
+    const caller = this.authenticator.identify(request);
+    const set = (found: IdentifiedCaller): true => {
+      request.caller = found;
+      return true;
+    };
+    return caller instanceof Promise ? caller.then(set) : set(caller);
   }
 }

@@ -28,18 +28,20 @@ export class BodyGuard implements CanActivate {
   constructor(private readonly arriving: ArrivingBodies) {}
 
   /** @throws ServiceError unsupported_media_type, payload_too_large, malformed_json, invalid_request or service_unavailable */
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const request = requestOf(context);
     if (!hasBody(request) || routeOf(request) === 'unmatched') return true;
     const kinds = parametersOf(context);
     const takesFiles = kinds.has(RouteParamtypes.FILE) || kinds.has(RouteParamtypes.FILES);
     // The fields of an upload are a body of its handler.
-    if (kinds.has(RouteParamtypes.BODY) && !takesFiles) {
-      const bytes = await readJsonBody(request, this.arriving);
-      request.body = bytes && parseJson(bytes);
-      return true;
-    }
+    if (kinds.has(RouteParamtypes.BODY) && !takesFiles) return this.read(request);
     if (['POST', 'PUT', 'PATCH'].includes(request.method)) this.reserve(request);
+    return true;
+  }
+
+  private async read(request: Request): Promise<true> {
+    const bytes = await readJsonBody(request, this.arriving);
+    request.body = bytes && parseJson(bytes);
     return true;
   }
 
@@ -55,11 +57,19 @@ export class BodyGuard implements CanActivate {
   }
 }
 
+/** By Express's route, which has one handler. */
+const parametersByRoute = new WeakMap<object, Set<number>>();
+
 /** Returns the kinds of the parameters of a handler, such as that of `@Body()`. */
 function parametersOf(context: ExecutionContext): Set<number> {
+  const route = requestOf(context).route as object;
+  const known = parametersByRoute.get(route);
+  if (known) return known;
   const { name } = context.getHandler();
   const parameters: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), name);
-  return new Set(Object.keys(parameters ?? {}).map((key) => Number(key.split(':')[0])));
+  const kinds = new Set(Object.keys(parameters ?? {}).map((key) => Number(key.split(':')[0])));
+  parametersByRoute.set(route, kinds);
+  return kinds;
 }
 
 /**

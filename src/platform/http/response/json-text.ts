@@ -39,9 +39,7 @@ function arrayText(items: readonly unknown[]): string {
 
 function membersText(value: Readonly<Record<string, unknown>>): string {
   let text = '';
-  // `for…in` creates no array of the names, unlike `Object.keys`.
-  for (const name in value) {
-    if (!Object.hasOwn(value, name)) continue;
+  for (const name of Object.keys(value)) {
     const member = value[name];
     if (member === undefined || typeof member === 'function') continue;
     text += (text && ',') + nameText(name) + jsonText(member);

@@ -52,6 +52,15 @@ export class DtoValidationPipe extends ValidationPipe {
     return dto;
   }
 
+  /** Only nested values can have such names: the pipe has made the object itself. The same for gaps. */
+  protected override stripProtoKeys(value: JsonObject): void {
+    if (nestedValues(value) > 0) super.stripProtoKeys(value);
+  }
+
+  protected override closeArrayGaps(value: JsonObject): void {
+    if (nestedValues(value) > 0) super.closeArrayGaps(value);
+  }
+
   /** Overrides ValidationPipe.toValidate: a class without rules, such as BigInt, is no DTO. */
   protected override toValidate(metadata: ArgumentMetadata): boolean {
     return super.toValidate(metadata) && isDto(metadata.metatype);
