@@ -24,7 +24,7 @@ import { fileURLToPath } from 'node:url';
  */
 
 /** As the service is started everywhere (package.json, Dockerfile). */
-const FLAGS = ['--max-semi-space-size=8', '--heap-growing-percent=20', '--no-parallel-scavenge'];
+const FLAGS = ['--no-maglev', '--max-semi-space-size=16', '--heap-growing-percent=20'];
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** @type {Peer} */
