@@ -96,4 +96,14 @@ describe('db seed', () => {
       { actor: OPERATOR, action: 'db seed', details: { requested: { items: 5 } } },
     ]);
   });
+
+  test('is recorded even if it fails', async () => {
+    await database.query('TRUNCATE operator_actions');
+    await database.query('ALTER TABLE items ADD CONSTRAINT no_more CHECK (false) NOT VALID');
+    expect(await cli.run('db', 'seed', '--items', '5', '--yes')).toMatchObject({ code: 1 });
+    await database.query('ALTER TABLE items DROP CONSTRAINT no_more');
+    expect(await database.query('SELECT action FROM operator_actions')).toEqual([
+      { action: 'db seed' },
+    ]);
+  });
 });
