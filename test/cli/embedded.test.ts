@@ -1,4 +1,5 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Cli, resultOf } from '../harness/processes/command.js';
 import {
@@ -68,7 +69,8 @@ describe('a command on the embedded database while no service runs', () => {
   test('stops the server that it has started when a signal ends it', async () => {
     const command = new Cli({ DATA_DIR: dataDir }).start(...SEED);
     const result = resultOf(command);
-    await until(() => existsSync(join(dataDir, 'postgres/postmaster.pid')), 20_000);
+    // It has printed the database: it owns the server, so the next one to open it does not.
+    await once(command.stderr, 'data');
     await seeding(await new EmbeddedUser(dataDir, 'command').opened());
     command.kill('SIGTERM');
     expect(await result).toMatchObject({
