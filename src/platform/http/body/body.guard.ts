@@ -57,19 +57,11 @@ export class BodyGuard implements CanActivate {
   }
 }
 
-/** By Express's route, which has one handler. */
-const parametersByRoute = new WeakMap<object, Set<number>>();
-
 /** Returns the kinds of the parameters of a handler, such as that of `@Body()`. */
 function parametersOf(context: ExecutionContext): Set<number> {
-  const route = requestOf(context).route as object;
-  const known = parametersByRoute.get(route);
-  if (known) return known;
   const { name } = context.getHandler();
   const parameters: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), name);
-  const kinds = new Set(Object.keys(parameters ?? {}).map((key) => Number(key.split(':')[0])));
-  parametersByRoute.set(route, kinds);
-  return kinds;
+  return new Set(Object.keys(parameters ?? {}).map((key) => Number(key.split(':')[0])));
 }
 
 /**
