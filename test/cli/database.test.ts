@@ -97,7 +97,7 @@ describe('db seed', () => {
     ]);
   });
 
-  test('is recorded even if it fails', async () => {
+  test('is in the audit trail even if it fails', async () => {
     await database.query('TRUNCATE operator_actions');
     await database.query('ALTER TABLE items ADD CONSTRAINT no_more CHECK (false) NOT VALID');
     expect(await cli.run('db', 'seed', '--items', '5', '--yes')).toMatchObject({ code: 1 });

@@ -69,7 +69,7 @@ describe('a command on the embedded database while no service runs', () => {
   test('stops the server that it has started when a signal ends it', async () => {
     const command = new Cli({ DATA_DIR: dataDir }).start(...SEED);
     const result = resultOf(command);
-    // It has printed the database: it owns the server, so the next one to open it does not.
+    // It prints the database's name once it owns the server. Later processes then only use it.
     await once(command.stderr, 'data');
     await seeding(await new EmbeddedUser(dataDir, 'command').opened());
     command.kill('SIGTERM');

@@ -21,8 +21,8 @@ test('a key is valid from its creation until its revocation', async () => {
   expectError(await asks(key)(), 401, 'invalid_api_key');
 });
 
-test.each(['old', 'rotated'])(
-  'a rotated key inherits the ban, and an unban of the %s key lifts both',
+test.each(['old', 'new'])(
+  'the successor of a banned key is banned too, and an unban of the %s key lifts both bans',
   async (which) => {
     const plan = ['--plan', 'enterprise', '--per-minute', '2', '--per-day', '1000'];
     const old = await cli.json('keys', 'issue', '--owner', `banned-${which}`, ...plan);

@@ -32,8 +32,8 @@ export class Authenticator {
   }
 
   /**
-   * Returns the caller of a request. Never rejects: an unidentified caller is anonymous. Only an API
-   * key that the store has issued, and whose state is not cached, causes a query.
+   * Returns the caller of a request. Without a valid API key, or if the query for it fails, the caller
+   * is anonymous. Only an issued API key (see IssuedKeys) that is not cached causes a query.
    */
   identify(request: Request): IdentifiedCaller | Promise<IdentifiedCaller> {
     const hash = this.issuedHash(request);

@@ -75,7 +75,7 @@ export class ServiceMetrics {
     );
     this.add(
       'db_client_connection_pending_requests',
-      'Calls that wait for a connection of the pool. A call sends up to 32 statements',
+      'Uses of the pool that wait for a connection: a batch of up to 32 statements, a query or a transaction',
       () => pool.waitingCount,
     );
     this.add(

@@ -1,4 +1,4 @@
-// Collects the statements that wait for a connection and sends up to 32 of them on one.
+// Collects the statements that wait for a connection and sends up to 32 of them together.
 // It saves system calls, commits, and wake-ups of the server (docs/performance.md).
 // It relies on StatementBatch, and on setImmediate running after Node.js has read the requests that
 // have arrived. If either breaks, implement `read` and `insert` with one `pool.query` per
@@ -14,7 +14,7 @@ import { BoundedPool, DatabaseQueueFullError } from '../pools/bounded-pool.js';
 import type { PgClient } from './pg-client.js';
 import { type Parameter, Statement } from './statement-batch.js';
 
-/** A slow statement delays the others of its batch. */
+/** Limited, because a slow statement delays the others of its batch. */
 const MAX_BATCH_SIZE = 32;
 
 /**
@@ -79,7 +79,7 @@ export class PipelinedStatements {
   }
 }
 
-/** Statements that wait for a connection. Each connection that becomes free runs the oldest 32. */
+/** Statements that wait for a connection. A connection that becomes free runs up to 32 of the oldest. */
 class BatchQueue {
   private readonly waiting: Statement[] = [];
   private isScheduled = false;

@@ -52,7 +52,7 @@ export class DtoValidationPipe extends ValidationPipe {
     return dto;
   }
 
-  /** Only nested values can have such names: the pipe has made the object itself. The same for gaps. */
+  /** The pipe has built the outer object itself: only nested values can have `__proto__` or gaps. */
   protected override stripProtoKeys(value: JsonObject): void {
     if (nestedValues(value) > 0) super.stripProtoKeys(value);
   }
