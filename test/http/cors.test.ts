@@ -111,11 +111,18 @@ test.each<[status: number, title: string, path: string, options?: RequestOptions
   },
 );
 
-test('the rejection of an incomplete body is readable', async () => {
-  const headers = [`Origin: ${LISTED}`, 'Transfer-Encoding: chunked'];
-  const message = `${requestHead('POST /v1/items', undefined, ...headers)}zzz\r\n`;
+test.each([
+  ['an incomplete body', 'POST /v1/items', 'Transfer-Encoding: chunked'],
+  ['a head that is too large', `GET /v1/items?${'a'.repeat(9_000)}`, 'X-A: a'],
+  ['a head that is not valid', 'GET /v1/items', 'Bad header'],
+])('the rejection of %s is readable and has the X-Request-Id', async (_title, line, header) => {
+  const headers = [`Origin: ${LISTED}`, 'X-Request-Id: mine', header];
+  const message = `${requestHead(line, undefined, ...headers)}zzz\r\n`;
   const response = await RawConnection.exchange(store.service, message);
-  expect(response.headers['access-control-allow-origin']).toBe(LISTED);
+  expect(response.headers).toMatchObject({
+    'access-control-allow-origin': LISTED,
+    'x-request-id': 'mine',
+  });
 });
 
 test('without CORS_ORIGINS no response has CORS headers, and a preflight is 401', async () => {

@@ -5,12 +5,14 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { Logger } from 'pino';
 import { MAX_HEADERS } from '../../config/bounds.js';
 import { Settings } from '../../config/settings.js';
+import { UNSUPPORTED_EXPECT } from '../../errors/catalogue.js';
 import { ServiceError } from '../../errors/service-error.js';
 import { LOGGER } from '../../logging/logger.js';
 import { PlanThrottlerGuard } from '../../rate-limit/plan-throttler.guard.js';
 import { loggedAddress, requestId } from '../request/request-context.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 import { sendError } from '../response/send-json.js';
+import { Cors } from '../routing/cors.js';
 import { Connections } from './connections.js';
 import { lingerAfterResponse, lingerThenDestroy } from './lingering-close.js';
 
@@ -35,6 +37,7 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
     private readonly host: HttpAdapterHost,
     private readonly limiter: PlanThrottlerGuard,
     private readonly connections: Connections,
+    private readonly cors: Cors,
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly settings: Settings,
   ) {}
@@ -44,10 +47,11 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
     const server = this.host.httpAdapter.getHttpServer() as Server;
     for (const event of ['checkContinue', 'checkExpectation'])
       server.on(event, (...message: unknown[]) => server.emit('request', ...message));
-    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
       // The client has reset the connection, or the service has ended it. Nobody receives a response.
-      if (socket.writable)
-        this.onMalformed(socket as Socket, PARSER_ERRORS.get(error.code) ?? INVALID_MESSAGE);
+      if (!socket.writable) return;
+      const rejection = PARSER_ERRORS.get(error.code) ?? INVALID_MESSAGE;
+      this.onMalformed(socket as Socket, rejection, error.rawPacket);
     });
     server.on('connect', (_request, socket) => {
       socket.on('error', () => socket.destroy());
@@ -77,12 +81,12 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
     sendError(response, rejection ?? error);
   }
 
-  private onMalformed(socket: Socket, error: ServiceError): void {
+  private onMalformed(socket: Socket, error: ServiceError, input?: Buffer): void {
     // The parser fails again on all input after the first malformed message.
     if (this.malformed.has(socket)) return;
     this.malformed.add(socket);
     const request = this.connections.requestOf(socket);
-    if (!request) return void this.sendOnSocket(socket, error);
+    if (!request) return void this.sendOnSocket(socket, error, input);
     // The error is in the body, or in a message that the client sent before the response.
     if (!request.complete) {
       // It rejects the request only if the service reads the body. The stream ends without an
@@ -94,15 +98,17 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
     lingerAfterResponse(request.res as Response);
   }
 
-  private async sendOnSocket(socket: Socket, error: ServiceError): Promise<void> {
+  private async sendOnSocket(socket: Socket, error: ServiceError, input?: Buffer): Promise<void> {
     const clientAddress = loggedAddress(socket.remoteAddress, this.settings.logging.clientAddress);
     const request = new IncomingMessage(socket) as Request;
     const response = new ServerResponse(request) as Response;
     try {
       response.assignSocket(socket);
       response.once('finish', () => lingerThenDestroy(socket));
-      const id = requestId(undefined);
+      const id = requestId(headerIn(input, 'X-Request-Id'));
       response.setHeader('X-Request-Id', id).setHeader('X-Content-Type-Options', 'nosniff');
+      request.headers.origin = headerIn(input, 'Origin');
+      this.cors.use(request, response, () => undefined);
       await this.reject(request, response, error);
       const { status, code } = request.failure ?? error;
       this.logger.info({ requestId: id, status, code, clientAddress }, 'malformed request');
@@ -111,6 +117,12 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
       socket.destroy();
     }
   }
+}
+
+/** Returns a header of a head that the parser has rejected, if it was in the last bytes that arrived. */
+function headerIn(input: Buffer | undefined, name: string): string | undefined {
+  const line = new RegExp(`^${name}:(.*)$`, 'im').exec(input?.toString('latin1') ?? '');
+  return line?.[1]?.trim();
 }
 
 /** Returns the error of a request that the parser accepts and the service does not. */
@@ -133,8 +145,7 @@ function violationOf(request: Request): ServiceError | undefined {
     return invalidRequest('A request with an Upgrade header must have a Content-Length.');
   }
   if (expect === undefined || expect.toLowerCase() === '100-continue') return undefined;
-  const when = 'Unsupported Expect header. Only 100-continue is supported.';
-  return new ServiceError({ code: 'invalid_request', status: 417, when });
+  return new ServiceError({ code: 'invalid_request', status: 417, when: UNSUPPORTED_EXPECT });
 }
 
 /** The errors of Node's parser and its timeouts, by their code. Any other is INVALID_MESSAGE. */
