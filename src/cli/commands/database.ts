@@ -31,14 +31,11 @@ export function addDatabaseCommands(database: Command, seeds: readonly Seed[]): 
     async ({ seed, target }, options: Record<string, number> & { yes?: true }) => {
       const chosen = seeds.filter(({ rows }) => options[rows] !== undefined);
       if (chosen.length === 0) command.error(`error: expected --${seeds[0]?.rows} <n>`);
-      const added: Record<string, number> = {};
-      for (const each of chosen) {
-        const count = options[each.rows] ?? 0;
-        await confirm(target, `This adds ${count} ${each.rows} to ${target.description}.`, options);
-        await seed(each, count);
-        added[each.rows] = count;
-      }
-      return [added];
+      const counts = Object.fromEntries(chosen.map(({ rows }) => [rows, options[rows] ?? 0]));
+      const effect = chosen.map(({ rows }) => `${counts[rows]} ${rows}`).join(' and ');
+      await confirm(target, `This adds ${effect} to ${target.description}.`, options);
+      for (const each of chosen) await seed(each, counts[each.rows] ?? 0);
+      return [counts];
     },
     { create: true },
   );
