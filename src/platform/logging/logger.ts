@@ -28,9 +28,17 @@ export async function createLog({ level, bufferBytes }: LoggingSettings) {
   let reported = 0;
   let hasFailed = false;
   let exitsAtMs: number | undefined;
+  const stream = pino.destination({
+    fd: process.stdout.fd,
+    sync: false,
+    minLength: 4_096,
+    periodicFlush: 10,
+    maxLength: bufferBytes,
+    retryEAGAIN: () => performance.now() - (exitsAtMs ?? Infinity) < EXIT_WAIT_MS,
+  });
   // A package may end the process, as Nest does when one is missing. This listener must run before that
   // of pino, which would wait for a stalled reader without a limit.
-  process.once('exit', () => {
+  process.prependOnceListener('exit', () => {
     exitsAtMs = performance.now();
     try {
       // It would repeat a write to a full disk or a closed pipe without a limit.
@@ -39,14 +47,6 @@ export async function createLog({ level, bufferBytes }: LoggingSettings) {
       // The rest cannot be written.
     }
     stream.destroy();
-  });
-  const stream = pino.destination({
-    fd: process.stdout.fd,
-    sync: false,
-    minLength: 4_096,
-    periodicFlush: 10,
-    maxLength: bufferBytes,
-    retryEAGAIN: () => performance.now() - (exitsAtMs ?? Infinity) < EXIT_WAIT_MS,
   });
   // Every error is temporary, such as a full disk: each flush tries again. pino's listener would
   // stop writing when a reader closes the pipe, without counting the lines.
