@@ -15,7 +15,7 @@ import ts from 'typescript';
 import { fingerprint, MARKER, markStale, ROOT, SOURCE } from './build-if-stale.mjs';
 
 const OUTPUT = join(ROOT, 'dist');
-export const CONFIG_FILE = join(ROOT, 'tsconfig.build.json');
+const CONFIG_FILE = join(ROOT, 'tsconfig.build.json');
 
 // One line if a folder is read-only or the disk is full.
 process.on('uncaughtException', (/** @type {NodeJS.ErrnoException} */ error) => {
@@ -64,31 +64,6 @@ function writeIfDifferent(content, path) {
   if (existsSync(path) && readFileSync(path).equals(content)) return;
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);
-}
-
-/**
- * Compiles src/ now and whenever a file changes, and reports errors to standard error.
- *
- * @param {() => void} onCompiled called after each compilation without errors
- * @returns {() => void} a function that stops watching
- */
-export function watchSources(onCompiled) {
-  const host = ts.createWatchCompilerHost(
-    CONFIG_FILE,
-    {},
-    ts.sys,
-    ts.createEmitAndSemanticDiagnosticsBuilderProgram,
-    (diagnostic) => void report([diagnostic]),
-    () => undefined,
-  );
-  host.afterProgramCreate = (builder) => {
-    if (report([...builder.getSyntacticDiagnostics(), ...builder.getSemanticDiagnostics()])) return;
-    builder.emit();
-    for (const [path, content] of assets()) writeIfDifferent(content, path);
-    onCompiled();
-  };
-  const watch = ts.createWatchProgram(host);
-  return () => watch.close();
 }
 
 /** @param {readonly ts.Diagnostic[]} diagnostics @returns {boolean} whether there are any */

@@ -16,7 +16,7 @@ export const PRODUCT = {
   keyPrefix: 'aas_',
   /** In the header `WWW-Authenticate`. */
   realm: 'pets',
-  /** The command for operators, as the image has it. package.json has it in `bin`. */
+  /** The command for operators, which the image and `postinstall` of package.json install. */
   command: 'pets',
   /** The embedded database and its user, and the name of connections in pg_stat_activity. */
   database: 'pets',

@@ -1,8 +1,8 @@
 -- Creates two roles, so that the statements of requests can change neither the schema nor the audit trail:
 --
 --   pets_owner    owns the tables. Migrations and operators' commands use it.
---   pets_service  owns nothing. The replicas use it. It can read and write the tables of features. It can only read
---                 owners, API keys (and set last_used_at), their secret, the audit trail and the list of migrations.
+--   pets_service  owns nothing. The replicas use it. It can write the tables of features, events and idempotency keys. It can
+--                 only read owners, API keys (and set last_used_at), their secret, the audit trail and the list of migrations.
 --
 -- Run it as a superuser in the database of the service, which must contain nothing else:
 --

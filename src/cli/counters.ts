@@ -1,3 +1,4 @@
+import { DAY_MS } from '../platform/config/clock.js';
 import { Settings } from '../platform/config/settings.js';
 import {
   type BudgetKey,
@@ -8,9 +9,6 @@ import { RedisFailure } from '../platform/rate-limit/redis/circuit.js';
 
 const NO_REDIS =
   'Counters and bans cannot be read. If the service uses Redis, set its REDIS_URL here too. Otherwise they are in its memory.';
-
-/** The maximum of BAN_SECONDS. */
-const MAX_BAN_MS = 31_536_000_000;
 
 /**
  * Reads the windows of owners and the bans of API keys from Redis. Counts nothing. Returns a decision
@@ -27,8 +25,8 @@ export async function readCounters(keys: readonly BudgetKey[]) {
     const decisions: RateLimitDecision[] = [];
     // One at a time, so that each command to Redis keeps its time limit.
     for (const key of keys) {
-      // The setting of the service can differ from that of the command.
-      const budget = ownerBudget(key, { afterRejections: 0, lengthMs: MAX_BAN_MS });
+      // The longest ban that BAN_SECONDS allows, because the service may have another setting.
+      const budget = ownerBudget(key, { afterRejections: 0, lengthMs: 365 * DAY_MS });
       decisions.push((await connection.decide(budget, 'peek')).decision);
     }
     return { decisions };

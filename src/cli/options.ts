@@ -68,11 +68,11 @@ export interface Options {
 }
 
 /** Adds --plan, --per-minute and --per-day. Limits that do not match the plan are a usage error. */
-export function addPlanOptions(command: Command, { required }: { required: boolean }): Command {
+export function addPlanOptions(command: Command, { required }: { required: boolean }): void {
   const limit = countUpTo(MAX_CUSTOM_LIMIT);
   const description = required ? 'the new plan' : 'the plan of the owner, required if it is new';
   const plan = new Option('--plan <plan>', description).choices(PLANS);
-  return command
+  command
     .addOption(plan.makeOptionMandatory(required))
     .option('--per-minute <n>', `requests per minute, only with ${CUSTOM}`, limit)
     .option('--per-day <n>', `requests per day, only with ${CUSTOM}`, limit)

@@ -69,9 +69,10 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
 
 /**
  * Runs the work on the store that the settings select, and closes it. The service may be running.
- * Prints which database it is. Migrates the embedded database first.
+ * Prints which database it is. Migrates the embedded database first, unless `anySchema` or
+ * MIGRATE_ON_START=false.
  *
- * @throws Error if there is none, if migrations of another database are pending, or if the
+ * @throws Error if there is none, if migrations are pending that it may not run, or if the
  *   embedded server was stopped
  */
 export async function withStore(

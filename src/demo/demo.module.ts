@@ -16,7 +16,7 @@ const PLAN = { plan: 'business', limitPerMinute: null, limitPerDay: null } as co
 
 /**
  * Adds the demo data of the embedded database once: a few animals, and an owner with an API key.
- * What an operator removed is not restored. An API key that is valid becomes the demo API key.
+ * It never restores removed data. An API key that is valid becomes the demo API key.
  */
 @Module({})
 export class DemoModule implements OnApplicationBootstrap {

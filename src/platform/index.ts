@@ -29,7 +29,7 @@ export { Int64Pipe } from './http/validation/int64.pipe.js';
 
 /** The query parameters `limit` and `cursor`. A subclass adds filters. */
 export { PageQuery } from './http/paging/page.js';
-/** The sort order of a list: `new PageCursor('text', 'bigint')`. It reads cursors and makes pages. */
+/** The sort order of a list: `new PageCursor('text', 'bigint')`. It reads cursors and creates pages. */
 export { PageCursor } from './http/paging/page.js';
 
 // --- The interface description, in addition to the decorators of `@nestjs/swagger` ------------------

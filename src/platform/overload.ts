@@ -38,11 +38,7 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
     metrics: ServiceMetrics,
   ) {
     this.bounds = settings.bounds;
-    metrics.add(
-      'requests_in_progress',
-      'Requests in progress, without health probes',
-      () => this.inProgress,
-    );
+    metrics.add('requests_in_progress', 'Requests in progress', () => this.inProgress);
     metrics.add(
       'arriving_body_bytes',
       'Bytes that these requests hold, at least 24 KB each (MAX_ARRIVING_MEBIBYTES)',

@@ -25,9 +25,9 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
   Connections,
   // Sets the headers for scripts of other origins.
   Cors,
-  // 400, 408, 417 or 431 for a request that HTTP does not allow.
+  // 400, 408, 417 or 431 for a request that HTTP does not allow, 429 over the limit of the address.
   ProtocolErrors,
-  // 503 over a bound. A body without a valid API key is ignored.
+  // 503 over a bound.
   Overload,
   // 204 for a CORS preflight, which has no API key and is not counted.
   Preflights,
@@ -39,7 +39,7 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
 // What packages mount in `onModuleInit` follows it, for paths without a route.
 
 export const GUARDS: readonly Type<CanActivate>[] = [
-  // Identifies the owner of an API key, or the client address. Rejects nothing.
+  // Identifies the owner of an API key, or the address. Ignores a body without a valid API key.
   IdentifyCallerGuard,
   // 429 over a limit. Runs before ApiKeyGuard, so that a 401 is counted and has the headers.
   PlanThrottlerGuard,

@@ -1,5 +1,5 @@
 import { Global, Module, type Type } from '@nestjs/common';
-import { APP_FILTER, APP_GUARD, APP_PIPE, DiscoveryModule } from '@nestjs/core';
+import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { ClsModule } from 'nestjs-cls';
 import type { Logger } from 'pino';
@@ -19,7 +19,6 @@ import {
 } from './http/openapi/documentation.controller.js';
 import { InterfaceDescription } from './http/openapi/interface-description.js';
 import { UnmatchedModule } from './http/routing/unmatched.controller.js';
-import { Connections } from './http/server/connections.js';
 import { LOGGER } from './logging/logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 import { AT_CLOSE, FILTER, GUARDS, MIDDLEWARE, PIPE } from './pipeline.js';
@@ -42,7 +41,6 @@ export function platformModule(options: AppOptions, logger: Logger): Type {
     imports: [
       // Not forRoot(), which adds an interceptor to every route. RequestContext enters the context.
       ClsModule,
-      DiscoveryModule,
       ScheduleModule.forRoot(),
       DatabaseModule.forRoot(database, settings),
       AuthModule,
@@ -71,7 +69,7 @@ export function platformModule(options: AppOptions, logger: Logger): Type {
       { provide: APP_FILTER, useClass: FILTER },
     ],
     // Every module can inject these.
-    exports: [DemoKey, ClsModule, Settings, Clock, LOGGER, Connections],
+    exports: [DemoKey, ClsModule, Settings, Clock, LOGGER],
   })
   class PlatformModule {}
   return PlatformModule;

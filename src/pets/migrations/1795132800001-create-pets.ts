@@ -1,6 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 
-/** In characters. The entity and the DTO use it. Never change it: a change needs a migration. */
+/** In characters. The entity uses it. Never change it: a change needs a migration. */
 export const PETS_NAME_LENGTH = { min: 1, max: 255 };
 export const PETS_NAME_CHECK = `char_length(name) BETWEEN ${PETS_NAME_LENGTH.min} AND ${PETS_NAME_LENGTH.max}`;
 

@@ -21,7 +21,7 @@ export interface KeyState extends Caller {
 }
 
 /** A caller without a valid API key, identified by its address only. */
-export interface AnonymousCaller {
+interface AnonymousCaller {
   kind: 'anonymous';
   /**
    * missing: no bearer token was sent. invalid: malformed, unknown, expired or revoked.

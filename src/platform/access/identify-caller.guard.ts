@@ -5,8 +5,8 @@ import type { IdentifiedCaller } from './caller.js';
 import { IsPublic, SKIP_THROTTLE } from './public.decorator.js';
 
 /**
- * Identifies the caller of a request by its API key. It rejects no request. It runs in the event-loop
- * tick in which the head of the request arrived, so that the parser can ignore the rest.
+ * Identifies the caller of a request by its API key. It rejects no request. Without a valid API key, it
+ * runs in the event-loop tick in which the head arrived, so that the parser can ignore the body.
  */
 @Injectable()
 export class IdentifyCallerGuard implements CanActivate {

@@ -1,6 +1,6 @@
 import type { EnvironmentReader } from './environment-reader.js';
 
-/** The largest body of a request. */
+/** The largest JSON body. */
 export const MAX_BODY_BYTES = 102_400;
 /** The head of a request: its request line and its headers. */
 export const MAX_HEAD_BYTES = 8_192;
@@ -23,7 +23,7 @@ export function readBounds(read: EnvironmentReader) {
     maxConnections: read.integer('MAX_CONNECTIONS', 10_000, CONNECTIONS),
     /** Requests in progress, over all connections. */
     maxRequestsInProgress,
-    /** Requests in progress without a valid API key, or whose API key is not checked yet. */
+    /** Requests in progress from which on those without a valid API key are rejected. */
     maxUnauthenticatedRequests: read.integer('MAX_UNAUTHENTICATED_REQUESTS', half, REQUESTS),
     /** Bytes of unread responses to clients that read nothing at present, over all connections. */
     maxUnsentBytes: mebibytes('MAX_UNSENT_MEBIBYTES', 64, 65_536),

@@ -10,7 +10,7 @@ export abstract class DatabaseLocation {
   abstract readonly name: string;
   /** For operators, on one line, without the password: `store on db.example.org:5432`. */
   abstract readonly description: string;
-  /** Stops the embedded server if this process started it. Does nothing for other servers. */
+  /** Stops the embedded server if this process owns it. Does nothing for other servers. */
   abstract close(): Promise<void>;
 }
 

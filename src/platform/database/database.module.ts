@@ -27,7 +27,7 @@ export class DatabaseModule {
           useFactory: () => ({
             ...dataSourceOptions(location.connection, settings),
             autoLoadEntities: true,
-            // They run before, on connections of their own.
+            // They run on connections of their own, while Nest creates the application.
             migrations: [],
             // The process exits with one line if the server is unreachable. A supervisor restarts it.
             toRetry: () => false,

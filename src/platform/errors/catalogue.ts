@@ -13,8 +13,8 @@ export interface FeatureError {
 type ErrorKind = Omit<FeatureError, 'code'>;
 
 /**
- * The errors of every service. Clients switch on the code, so the set is closed, and the interface
- * description lists all. `invalid_request` also has the status 417, for an unsupported `Expect`.
+ * The errors of every service. Clients switch on the code. The interface description lists these and
+ * those that routes declare.
  */
 const KINDS = {
   invalid_request: { status: 400, when: 'A parameter, header or field is missing or invalid.' },
@@ -45,7 +45,7 @@ const KINDS = {
     when: 'The first request with this Idempotency-Key is still in progress. Try again in a moment.',
   },
   endpoint_removed: { status: 410, when: 'The operation was removed.' },
-  payload_too_large: { status: 413, when: 'The body is larger than 102,400 bytes.' },
+  payload_too_large: { status: 413, when: 'The JSON body is over 102,400 bytes or 256 chunks.' },
   unsupported_media_type: {
     status: 415,
     when: 'The Content-Type of the request body must be application/json, in UTF-8.',
@@ -76,6 +76,9 @@ const KINDS = {
 export type ErrorCode = keyof typeof KINDS;
 
 export const ERRORS: Readonly<Record<ErrorCode, ErrorKind>> = KINDS;
+
+/** The message of a 417. */
+export const UNSUPPORTED_EXPECT = 'Unsupported Expect header. Only 100-continue is supported.';
 
 /** The codes that the interface description always lists. Features often send the others. */
 export const SERVICE_CODES = Object.keys(KINDS).filter(

@@ -12,7 +12,7 @@ import { IdempotencyRepository, type OwnedKey } from './idempotency.repository.j
 const IN_PROGRESS = new ServiceError('idempotency_key_in_progress', undefined, {
   headers: { 'Retry-After': '1' },
 });
-/** Rows per statement. It takes a small part of its time limit, and each replica stores fewer. */
+/** Rows that one statement deletes: fast enough for one, and more than a replica adds in an interval. */
 const BATCH_SIZE = 5_000;
 const CLEANUP_INTERVAL_MS = 2_000;
 const REUSED = new ServiceError('idempotency_key_reused');

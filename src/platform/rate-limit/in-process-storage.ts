@@ -10,7 +10,7 @@ import {
   type Rejections,
 } from './limit-storage.js';
 
-/** The highest number of counted addresses. Their memory is documented in docs/limits.md. */
+/** The highest number of counted addresses. */
 const MAX_ADDRESSES = 200_000;
 
 /** Old entries that a new key checks: more than one, so that none stays for long. */
@@ -170,7 +170,7 @@ class ExpiringMap<Value> {
   private readonly sweep = this.entries.entries();
 
   /**
-   * @param endOf returns when an entry ends, in milliseconds since the epoch
+   * @param endOf returns when an entry ends, in milliseconds of the monotonic clock
    * @param maxSize at this number, a new key replaces another one
    */
   constructor(

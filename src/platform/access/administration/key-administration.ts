@@ -17,7 +17,7 @@ export interface IssuedKey extends ApiKey {
 /**
  * The operations on API keys for operators. Each change is one transaction, is recorded with its
  * actor, and takes effect on every replica within seconds. The stored times are those of PostgreSQL.
- * All operations throw an Error of one line if the API key or the owner does not exist.
+ * Without such an API key or owner, all but `revoke` of an id throw an Error of one line.
  */
 export class KeyAdministration {
   constructor(private readonly database: EntityManager) {}

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
 
-/** A change that an operator made. */
+/** A change by an operator, or demo data that the service added. */
 @Entity('operator_actions')
 export class OperatorAction {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
@@ -17,7 +17,7 @@ export class OperatorAction {
   @Column('text')
   action!: string;
 
-  /** Contains the name of the changed owner, or of the owner of the changed API key, as `owner`. */
+  /** Contains the name of the changed owner, or of the owner of the changed API key, if any, as `owner`. */
   @Column('jsonb')
   details!: Record<string, unknown>;
 }

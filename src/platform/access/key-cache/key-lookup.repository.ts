@@ -45,7 +45,7 @@ export class KeyLookupRepository {
     return key ?? null;
   }
 
-  /** Stores the times, since the epoch by key id, that are later than the stored ones. */
+  /** Stores times, in milliseconds since the epoch by key id, that are later than the stored ones. */
   async saveLastUsed(usedAtMs: ReadonlyMap<bigint, number>): Promise<void> {
     const times = [...usedAtMs.values()].map((ms) => new Date(ms));
     await queryRows(this.manager, SAVE_LAST_USED, [[...usedAtMs.keys()], times]);

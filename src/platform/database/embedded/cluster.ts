@@ -18,7 +18,7 @@ const isWindows = process.platform === 'win32';
 
 export const SUPERUSER = PRODUCT.database;
 
-/** Exists on Linux with the GNU C library. Its other processes can use the cluster too. */
+/** The user `nobody` on Linux. Other processes of this user can use the cluster too. */
 const NOBODY: ServerUser = { uid: 65_534, gid: 65_534 };
 
 /** A part of the socket's file name. Nothing listens on the network. */

@@ -6,7 +6,7 @@ import { ensureCluster, Server } from './cluster.js';
 import { StartError } from '../../errors/start-error.js';
 import { PRODUCT } from '../../../product.js';
 
-/** The advisory lock of the server's owner: the number of earlier releases. */
+/** The advisory lock of the server's owner. Earlier releases use the same numbers. */
 const LOCK = [0x70657473, 2];
 
 const POLL_MS = 50;
@@ -80,7 +80,7 @@ function createFolder(path: string): void {
  * - If the server ends, the service that owns it ends with an uncaught error.
  * - PostgreSQL's postmaster.pid decides which of two servers that start at once wins.
  */
-export class EmbeddedDatabase {
+class EmbeddedDatabase {
   /** Holds the lock. null: another process owns the server. */
   private session: Client | null = null;
 

@@ -95,7 +95,7 @@ function addLinks(folder: string): void {
  */
 export async function runProgram(
   { folder, user }: Programs,
-  name: 'initdb' | 'pg_ctl' | 'postgres',
+  name: 'initdb' | 'pg_ctl',
   args: readonly string[],
   cwd: string,
   signal?: AbortSignal,

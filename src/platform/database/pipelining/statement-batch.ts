@@ -58,7 +58,7 @@ export const columnTypes = {
   },
 } satisfies pg.CustomTypesConfig;
 
-/** Creating a bigint from a number saves CPU time on lists (docs/performance.md). */
+/** Creating a bigint from a number saves CPU time on lists. */
 function parseInt8(text: string): bigint {
   return BigInt(text.length > MAX_EXACT_DIGITS ? text : Number(text));
 }

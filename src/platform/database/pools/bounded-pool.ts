@@ -4,12 +4,12 @@ import pg from 'pg';
 import { describeCause } from '../../logging/error-details.js';
 import { UNTRACED } from '../../tracing/spans.js';
 
-/** Thrown when a request needs a connection and the maximum number of requests already waits. */
+/** Thrown when the maximum number of calls already waits for a connection. */
 export class DatabaseQueueFullError extends Error {
   override readonly name = 'DatabaseQueueFullError';
 
   constructor(maxWaiting: number) {
-    super(`${maxWaiting} requests already wait for a database connection`);
+    super(`${maxWaiting} calls already wait for a database connection`);
   }
 }
 

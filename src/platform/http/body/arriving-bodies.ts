@@ -7,7 +7,7 @@ import {
 } from '../../errors/service-error.js';
 import type { Request } from '../request/request.js';
 
-/** What a request holds at least while it waits for its body: its head and its objects. */
+/** The minimum memory of a request that waits for its body: its head and its objects. */
 const MIN_BYTES = 24 * 1_024;
 /** Uploads of the maximum size that have room at the same time. */
 const LARGEST_UPLOADS = 8;

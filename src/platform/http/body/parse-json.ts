@@ -87,7 +87,8 @@ function tooManyValues(): ServiceError {
 
 /**
  * Returns the value of a JSON number token. An integer up to 2^63 is exact: a bigint when a double
- * cannot hold it. Any other value is the nearest double, or NaN when that is an integer.
+ * cannot hold it. Any other value is the nearest double. A token that is too long, or a fraction whose
+ * nearest double is an integer, is NaN.
  */
 export function exactNumber(token: string): number | bigint {
   if (token.length > MAX_NUMBER_LENGTH) return NaN;

@@ -13,7 +13,7 @@ import {
 import { dump } from 'js-yaml';
 import { Clock } from '../../config/clock.js';
 import { Settings } from '../../config/settings.js';
-import { codeOfStatus, SERVICE_CODES } from '../../errors/catalogue.js';
+import { codeOfStatus, SERVICE_CODES, UNSUPPORTED_EXPECT } from '../../errors/catalogue.js';
 import { HEADER_COMPONENTS, headersOn, REQUEST_HEADERS } from '../request/headers.js';
 import { errorExample } from './api.decorators.js';
 import { SERVICE_DESCRIPTION } from './service-description.js';
@@ -26,7 +26,7 @@ const EVERY_OPERATION = [
   ...['invalid_request', 'request_timeout', 'rate_limit_exceeded', 'api_key_banned'],
   ...['headers_too_large', 'internal_error', 'service_unavailable'],
 ];
-const UNKNOWN_EXPECT = { code: 'invalid_request', message: 'Unknown `Expect`.', status: 417 };
+const UNKNOWN_EXPECT = { code: 'invalid_request', message: UNSUPPORTED_EXPECT, status: 417 };
 /** The guard of `@Deprecated()` has set its headers before a response with one of these statuses. */
 const AFTER_DEPRECATION = [200, 201, 204, 304, 404, 410, 500, 503];
 const NO_SUCH_OPERATION = errorResponse(

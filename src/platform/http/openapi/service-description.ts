@@ -19,7 +19,7 @@ backoff. Do the same after a 503. An API key that keeps sending requests over it
 | Business | 1,000 | 100,000 |
 | Enterprise | custom | custom |
 
-**Pagination:** If more items follow, the response has a \`Link\` header with \`rel="next"\` (RFC 8288). Follow this
+**Pagination:** If more items follow, the response has a \`Link\` header with \`rel="next"\` (RFC 8288). Request this
 URL unchanged until a response has none. You get every item that existed when you requested the first page once.
 
 **Conditional requests:** Responses to reads have an \`ETag\`. Send it as \`If-None-Match\`: if nothing has changed,
@@ -30,6 +30,9 @@ response again, byte for byte, with \`Idempotent-Replayed: true\`. An error is n
 
 **Versions:** Responses of a deprecated operation have the headers \`Deprecation\` (RFC 9745), \`Sunset\` (RFC 8594) and
 a \`Link\` to the successor. After its removal date, the response is 410.
+
+**Browsers:** Scripts of the origins that the operator lists can read the responses. The responses have the headers
+\`Access-Control-Allow-Origin\` and \`Access-Control-Expose-Headers\`.
 
 **Methods:** HEAD returns the same as GET without the body. OPTIONS returns 204 with \`Allow\`.
 `.trim();

@@ -16,7 +16,7 @@ const RETRIED =
 const RESPONSE_HEADERS: Record<string, Header> = {
   'X-Request-Id': ['always', 'Identifies the request in the logs.', 'request-1'],
   'X-Content-Type-Options': ['always', 'The declared media type is final.', 'nosniff'],
-  'Cache-Control': ['always', '`no-store` without an ETag.', 'private, no-cache'],
+  'Cache-Control': ['always', '`no-store` unless the status is 200 or 304.', 'private, no-cache'],
   'X-RateLimit-Limit': ['always', 'The limit of the window that rejects or is closest to it.', 60],
   'X-RateLimit-Remaining': ['always', 'The remaining requests in this window.', 59],
   'X-RateLimit-Reset': ['always', 'When it ends, as a Unix timestamp in seconds.', 1795132860],

@@ -129,7 +129,7 @@ const metadataByRoute = new WeakMap<object, Map<unknown, unknown>>();
 
 /**
  * Returns what a decorator declares for a route: on its handler, or else on its controller. It caches
- * the values of NestJS's Reflector, which takes a microsecond for each (see docs/performance.md).
+ * the values of NestJS's Reflector, which takes a microsecond for each.
  *
  * @param key a decorator of `Reflector.createDecorator`, or the key of a decorator of a package
  */

@@ -16,7 +16,7 @@ declare module 'express-serve-static-core' {
     receivedAt: number;
     /** The caller's `X-Request-Id`, or a generated one. */
     id: string;
-    /** The trace id of a valid W3C `traceparent`. */
+    /** The trace id of the active span, or of a valid W3C `traceparent`. */
     traceId: string | undefined;
     /** The client's address. Undefined when the client had already disconnected. */
     clientAddress: string | undefined;
@@ -24,7 +24,7 @@ declare module 'express-serve-static-core' {
     bodyFailure?: ServiceError;
     /**
      * The service reads neither the body nor what follows it, and the connection closes after the
-     * response. To be set before the first asynchronous step.
+     * response. Node's parser reads no body if it is set before the first asynchronous step.
      */
     ignoresInput?: boolean;
     /** The request is counted as one in progress, until the head of its response is written. */

@@ -72,7 +72,7 @@ function end(response: Response, body: string | Uint8Array): void {
 }
 
 /**
- * Responses of one turn of the event loop. They end one right after the other: the first write wakes the
+ * Responses of one event-loop tick. They end one right after the other: the first write wakes the
  * client or the proxy, and a write that has to wake its reader costs several times as much.
  */
 let held: [response: Response, body: string | Uint8Array][] = [];

@@ -13,7 +13,7 @@ import { ServiceError } from '../../errors/service-error.js';
 import { responseOf } from '../request/request-context.js';
 
 /** When an operation is deprecated and removed, and its replacement. */
-export interface Deprecation {
+interface Deprecation {
   /** When the operation was deprecated (RFC 9745). */
   since: Date;
   /** When the operation is removed (RFC 8594). From then on the response is 410. */

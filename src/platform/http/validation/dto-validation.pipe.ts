@@ -176,7 +176,7 @@ const membersOf = cached((dto: object) =>
 );
 
 // class-validator would collect and group the rules of a class again for each object, in a time that
-// grows with the number of all DTO classes (docs/performance.md). Its validator reads them through
+// grows with the number of all DTO classes. Its validator reads them through
 // these two methods of its storage. If a release does not, it gets slower, and messages list inherited
 // properties last, which the tests of the list notice.
 storage.getTargetValidationMetadatas = (dto, schema, always, strictGroups, groups) =>
