@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { ApiClient } from '../harness/http/client.js';
 import { useDatabase } from '../harness/database/database.js';
@@ -11,8 +12,8 @@ import { type Environment, startService, type TestService } from '../harness/ser
 /** Of the response of harness/features/slow.ts. */
 const LARGE_BYTES = 16_777_216;
 const LIMIT_SECONDS = 2;
-/** The service promises the limit plus five seconds. The rest is for a busy machine. */
-const LATEST_MS = (LIMIT_SECONDS + 5) * 1_000 + 3_000;
+/** Node needs up to twice the limit. The rest is for a busy machine. */
+const LATEST_MS = LIMIT_SECONDS * 2_000 + 6_000;
 const NO_LIMIT = { STALLED_CONNECTION_TIMEOUT_SECONDS: '600' };
 
 const database = useDatabase();
@@ -88,17 +89,40 @@ test('a client that reads slowly but steadily gets everything', async () => {
   expect(await metric(service, 'shed_total{bound="stalled"}')).toBe(0);
 });
 
-test('MAX_UNSENT_MEBIBYTES › the oldest connections that do not read are closed, and the newest gets everything', async () => {
+describe('MAX_UNSENT_MEBIBYTES', () => {
   // Room for one response and the rest of another.
-  const service = await start({ ...NO_LIMIT, MAX_UNSENT_MEBIBYTES: '17' });
-  for (let opened = 0; opened < 3; opened++) await openPaused(service, get(LARGE));
-  const newest = await openPaused(service, get(LARGE));
-  const shed = 'shed_total{bound="unsent_responses"}';
-  await untilMetric(service, shed, (value) => value >= 1);
-  let bytes = 0;
-  newest.on('data', (chunk: string) => (bytes += chunk.length)).resume();
-  await once(newest, 'end');
-  expect(bytes).toBeGreaterThan(LARGE_BYTES);
+  const ROOM = { ...NO_LIMIT, MAX_UNSENT_MEBIBYTES: '17' };
+  const SHED = 'shed_total{bound="unsent_responses"}';
+
+  async function expectEverything(socket: Socket): Promise<void> {
+    let bytes = 0;
+    socket.on('data', (chunk: string) => (bytes += chunk.length)).resume();
+    await once(socket, 'end');
+    expect(bytes).toBeGreaterThan(LARGE_BYTES);
+  }
+
+  test('the requests that have waited longest are closed by a reset, and the last one gets everything', async () => {
+    const service = await start(ROOM);
+    const oldest = await openPaused(service, '');
+    for (let opened = 0; opened < 3; opened++) await openPaused(service, get(LARGE));
+    await untilMetric(service, SHED, (value) => value >= 2);
+    oldest.write(get(LARGE));
+    await untilMetric(service, SHED, (value) => value === 3);
+    // Linux would keep the bytes of an ordinarily closed one, in FIN-WAIT-1.
+    const sockets = process.platform === 'linux' ? readFileSync('/proc/net/tcp', 'utf8') : '';
+    expect(sockets).not.toMatch(RegExp(`:${service.port.toString(16).toUpperCase()} \\S+ 04`));
+    await expectEverything(oldest);
+  });
+
+  test('those without a valid API key are closed before the others', async () => {
+    const service = await start(ROOM);
+    const withKey = await openPaused(service, get(LARGE));
+    for (let opened = 0; opened < 3; opened++) {
+      await openPaused(service, requestHead(`GET ${LARGE}`));
+    }
+    await untilMetric(service, SHED, (value) => value >= 3);
+    await expectEverything(withKey);
+  });
 });
 
 test('MAX_REQUESTS_IN_PROGRESS, MAX_CONNECTIONS › unread responses do not keep other callers out', async () => {

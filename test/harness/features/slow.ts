@@ -8,6 +8,7 @@ import {
   ServiceUnavailableException,
   StreamableFile,
 } from '@nestjs/common';
+import { Public } from '#dist/platform/access/public.decorator.js';
 
 const NEVER = new Promise(() => undefined);
 const LARGE_BYTES = 16_777_216;
@@ -36,6 +37,7 @@ class SlowController {
     throw new ServiceUnavailableException('The payment provider is unavailable.');
   }
 
+  @Public()
   @Get('large')
   large() {
     return TEXT;

@@ -21,7 +21,7 @@ const CHECK_INTERVAL_MS = 500;
  */
 @Injectable()
 export class Connections implements NestMiddleware, OnModuleInit {
-  /** The open connections, with the response to the request in progress until it is completely sent. */
+  /** The open connections by their last request, with the response in progress until it is sent. */
   private readonly responses = new Map<Socket, Response | undefined>();
   /** Connections without a request in progress, longest idle first. */
   private readonly idle = new Set<Socket>();
@@ -57,8 +57,9 @@ export class Connections implements NestMiddleware, OnModuleInit {
     });
     // An idle connection has timed out, or the client does not read its response.
     server.on('timeout', (socket: Socket) => {
-      if (this.requestOf(socket)) this.closed.stalled++;
-      socket.destroy();
+      if (!this.requestOf(socket)) return void socket.destroy();
+      this.closed.stalled++;
+      socket.resetAndDestroy();
     });
     const timer = setInterval(() => this.boundUnsentBytes(), CHECK_INTERVAL_MS).unref();
     server.once('close', () => clearInterval(timer));
@@ -79,6 +80,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
       request.ignoresInput = true;
       return lingerAfterResponse(inProgress);
     }
+    this.responses.delete(socket);
     this.responses.set(socket, response);
     this.idle.delete(socket);
     response.on('close', () => this.end(response));
@@ -116,7 +118,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
     const closable = longestIdle ?? this.findWaiting();
     if (!closable) return false;
     this.remove(closable);
-    closable.destroy();
+    closable[longestIdle ? 'destroy' : 'resetAndDestroy']();
     return true;
   }
 
@@ -132,16 +134,21 @@ export class Connections implements NestMiddleware, OnModuleInit {
     this.idle.delete(socket);
   }
 
-  /** Keeps the newest connections whose responses are within the limit. Closes the others. */
+  /**
+   * Closes connections while the limit is exceeded: without a valid API key first, then the longest waiting
+   * ones. Resets them, because the system keeps the bytes of an ordinarily closed one.
+   */
   private boundUnsentBytes(): void {
+    const hasKey = (response?: Response) => Number(response?.req.caller?.kind === 'key');
+    // What this process buffers until the client reads it.
+    const bytesOf = (socket: Socket, response?: Response) => (response ?? socket).writableLength;
+    const unsent = [...this.responses].filter((entry) => bytesOf(...entry) > 0).reverse();
     let total = 0;
-    for (const [socket, response] of [...this.responses].reverse()) {
-      // What this process buffers until the client reads it.
-      const bytes = (response ?? socket).writableLength;
-      total += bytes;
-      if (bytes === 0 || total <= this.settings.bounds.maxUnsentBytes) continue;
+    for (const [socket, response] of unsent.sort(([, a], [, b]) => hasKey(b) - hasKey(a))) {
+      total += bytesOf(socket, response);
+      if (total <= this.settings.bounds.maxUnsentBytes) continue;
       this.closed.unsent_responses++;
-      socket.destroy();
+      socket.resetAndDestroy();
     }
   }
 }
