@@ -35,7 +35,7 @@ async function runProcess(): Promise<void> {
       import('./app.module.js'),
       locateDatabase(settings.database, 'service', signal),
     ]);
-    await runService([AppModule], settings, database, log, stopReason);
+    await runService([AppModule], settings, database, log, stopReason, signal);
   } catch (error) {
     // The service has to stop before it has started.
     const reason = signal.reason as NodeJS.Signals | undefined;

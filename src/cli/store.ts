@@ -13,7 +13,6 @@ import { KeySecret } from '../platform/access/key-cache/key-secret.entity.js';
 import { Owner } from '../platform/access/owner.entity.js';
 import type { DatabaseSettings } from '../platform/config/database-settings.js';
 import { Settings } from '../platform/config/settings.js';
-import { isUnavailable } from '../platform/database/database-errors.js';
 import { dataSourceOptions } from '../platform/database/data-source-options.js';
 import { type DatabaseLocation, locateDatabase } from '../platform/database/database-location.js';
 import { hasCluster } from '../platform/database/embedded/cluster.js';
@@ -55,9 +54,9 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
     migrationStatus: () => migrationStatus(dataSource),
     /** Executes all pending migrations and records it. Returns their names, oldest first. */
     migrate: () =>
-      migrate(location, settings, (session, migrations) =>
-        recordAction(session, 'db migrate', { migrations }),
-      ),
+      migrate(location, settings, {
+        record: (session, migrations) => recordAction(session, 'db migrate', { migrations }),
+      }),
     seed: async ({ rows, add }: Seed, count: number) => {
       // Recorded first, so that an interrupted command has not added rows without a record.
       await recordAction(database, 'db seed', { requested: { [rows]: count } });
@@ -69,11 +68,9 @@ async function createStore(location: DatabaseLocation, settings: DatabaseSetting
 
 /**
  * Runs the work on the store that the settings select, and closes it. The service may be running.
- * Prints which database it is. Migrates the embedded database first, unless `anySchema` or
- * MIGRATE_ON_START=false.
+ * Prints which database it is. Unless MIGRATE_ON_START=false, migrates the embedded database first.
  *
- * @throws Error if there is none, if migrations are pending that it may not run, or if the
- *   embedded server was stopped
+ * @throws Error if there is none, or if migrations are pending that it may not run
  */
 export async function withStore(
   { create = false, anySchema = false }: StoreOptions,
@@ -117,12 +114,6 @@ async function withLocation(
     location = await locateDatabase(settings, 'command', signal);
     signal.throwIfAborted();
     await Promise.race([work(location), once(signal, 'abort')]);
-  } catch (error) {
-    // The server was stopped, or its connection broke.
-    const { code = '' } = error as { code?: string };
-    const isStopped = isUnavailable(error) && /^(?:57P|E|$)/.test(code);
-    if (!isStopped || !location?.embedded) throw error;
-    throw new Error('The embedded database was stopped. Run the command again.', { cause: error });
   } finally {
     await location?.close();
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);

@@ -28,16 +28,14 @@ type CreateNestApp = (
  * Creates the application for the service, its tests and its benchmark. It is initialized but does
  * not listen. Its `close()` closes everything except the database location.
  *
- * @param schemaCurrent resolves when the schema of the database is up to date
  * @param create NestFactory.create; in tests, `createNestApplication` of a testing module
  */
 export async function createApp(
   options: AppOptions,
   logger: Logger,
-  schemaCurrent: Promise<void> = Promise.resolve(),
   create: CreateNestApp = (...args) => NestFactory.create<NestExpressApplication>(...args),
 ): Promise<NestExpressApplication> {
-  const creating = create(platformModule(options, logger), new RESPONSE(options.settings), {
+  const app = await create(platformModule(options, logger), new RESPONSE(options.settings), {
     // BodyGuard reads the body, after the guards that can reject the request.
     bodyParser: false,
     logger: new NestLogger(logger, currentRequestIds),
@@ -48,7 +46,6 @@ export async function createApp(
     // `shadow` would reject `toys/mine` declared before `toys/:toyId`, which works.
     routeConflictPolicy: { duplicate: 'error' },
   });
-  const [app] = await Promise.all([creating, schemaCurrent]);
   try {
     setUp(app, options, logger);
     return await app.init();

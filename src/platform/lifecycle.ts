@@ -32,6 +32,7 @@ const CLOSE_LIMIT_MS = 1_500;
  * Starts the service, runs it until `stopReason` resolves, completes the requests in progress, and
  * closes everything, including the database.
  *
+ * @param signal is aborted at the same time
  * @throws StartError when an operator can fix what prevents the start; the reason to stop if it
  *   came before the application was created
  */
@@ -41,13 +42,13 @@ export async function runService(
   database: DatabaseLocation,
   log: Log,
   stopReason: Promise<string>,
+  signal: AbortSignal,
 ): Promise<void> {
   try {
     const clock = { now: Date.now, monotonicMs: performance.now.bind(performance) };
-    const options = { settings, clock, database, features };
-    // The migrations run while Nest creates the application.
-    const schemaCurrent = makeSchemaCurrent(settings, database, log.logger);
-    const creating = createApp(options, log.logger, schemaCurrent);
+    const schemaCurrent = makeSchemaCurrent(settings, database, log.logger, signal);
+    const options = { settings, clock, database, features, schemaCurrent };
+    const creating = createApp(options, log.logger);
     // A migration in progress ends first. A provider of a feature may never be ready.
     const stopped = Promise.all([stopReason, schemaCurrent]).then(([reason]) =>
       Promise.reject(reason as unknown as Error),
@@ -86,9 +87,10 @@ async function makeSchemaCurrent(
   settings: Settings,
   database: DatabaseLocation,
   logger: Logger,
+  signal: AbortSignal,
 ): Promise<void> {
   if (settings.database.migrateOnStart) {
-    const migrations = await migrate(database, settings.database);
+    const migrations = await migrate(database, settings.database, { signal });
     if (migrations.length > 0) logger.info({ migrations }, 'schema migrated');
   } else if (!(await isSchemaCurrent(database, settings.database))) {
     throw new StartError(
@@ -170,4 +172,6 @@ async function drain(
   const grace = setTimeout(() => connections.closeAll(), shutdownGraceMs);
   await closed;
   clearTimeout(grace);
+  // The requests are logged when their sockets emit 'close', which is later.
+  while (connections.size > 0) await delay(1);
 }

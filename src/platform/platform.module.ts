@@ -30,10 +30,12 @@ export interface AppOptions {
   database: DatabaseLocation;
   /** The modules of the features. */
   features: readonly Type[];
+  /** Resolves when the schema of the database is up to date. */
+  schemaCurrent?: Promise<unknown>;
 }
 
 export function platformModule(options: AppOptions, logger: Logger): Type {
-  const { settings, clock, database, features } = options;
+  const { settings, clock, database, features, schemaCurrent } = options;
 
   // A class, because Nest would register the imports of a dynamic module before those of the features.
   @Global()
@@ -42,7 +44,7 @@ export function platformModule(options: AppOptions, logger: Logger): Type {
       // Not forRoot(), which adds an interceptor to every route. RequestContext enters the context.
       ClsModule,
       ScheduleModule.forRoot(),
-      DatabaseModule.forRoot(database, settings),
+      DatabaseModule.forRoot(database, settings.database, schemaCurrent),
       AuthModule,
       RateLimitModule,
       EventsModule,

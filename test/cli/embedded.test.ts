@@ -53,19 +53,6 @@ describe('a command on the embedded database while no service runs', () => {
     expect(processesOf(dataDir)).toEqual([]);
   });
 
-  test('prints one line when the process that started the server stops it', async () => {
-    const service = new EmbeddedUser(dataDir, 'service');
-    const opened = await service.opened();
-    const command = resultOf(new Cli({ DATA_DIR: dataDir }).start(...SEED));
-    await seeding(opened);
-    await service.close();
-    expect(await command).toMatchObject({
-      code: 1,
-      stdout: '',
-      stderr: `Database: embedded in ${dataDir}\nThe embedded database was stopped. Run the command again.\n`,
-    });
-  });
-
   test('stops the server that it has started when a signal ends it', async () => {
     const command = new Cli({ DATA_DIR: dataDir }).start(...SEED);
     const result = resultOf(command);

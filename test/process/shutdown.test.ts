@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, send } from '../harness/http/client.js';
 import { createDatabase, useDatabase } from '../harness/database/database.js';
-import { holdItems } from '../harness/database/database-lock.js';
+import { holdAfter, holdItems } from '../harness/database/database-lock.js';
 import { Relay } from '../harness/database/relay.js';
 import { createOwner } from '../harness/database/factories.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
@@ -160,6 +160,25 @@ describe('requests in progress get a response, and no new connection is accepted
     slow.close();
   });
 
+  test('or one log line each, however late the system closes their connections', async () => {
+    const late = `import net from 'node:net';
+      const { emit } = net.Socket.prototype;
+      net.Socket.prototype.emit = function (name, ...values) {
+        const run = () => emit.call(this, name, ...values);
+        return name === 'close' && this.server ? void setTimeout(run, 300) : run();
+      };`;
+    const { service, port } = await start({
+      SHUTDOWN_GRACE_SECONDS: '0.1',
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(late)}`,
+    });
+    const slow = await RawConnection.open({ port }, head(9));
+    expect((await slow.response()).status).toBe(100);
+    expect((await stop(service)).code).toBe(0);
+    const ends = [{ msg: 'request', aborted: true }, { msg: 'stopped' }];
+    expect(service.logs().slice(-2)).toMatchObject(ends);
+    slow.close();
+  });
+
   const head = (length: number): string =>
     requestHead(
       'POST /v1/items',
@@ -182,22 +201,29 @@ describe('requests in progress get a response, and no new connection is accepted
   }
 });
 
-test('a signal while migrations wait for a lock stops the service after the migrations', async () => {
+test('a signal during a migration stops the service after the migrations', async () => {
   const empty = await createDatabase({ template: 'template0' });
-  // The service waits for this lock as if another process migrated.
+  // The first migration creates a table of this name.
+  const lock = await holdAfter(empty, 'CREATE TABLE owners (); DROP TABLE owners');
+  const service = spawnBuiltService({ DATABASE_URL: empty.url });
+  await lock.waitedFor();
+  const stopped = service.stop();
+  await lock.release();
+  expect(await stopped).toBe(143);
+  expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped', signal: 'SIGTERM' });
+  expect(service.logs()).toContainEqual(expect.objectContaining({ msg: 'schema migrated' }));
+  await empty.close();
+});
+
+test('a signal while another process migrates stops the service, which then migrates nothing', async () => {
+  const empty = await createDatabase({ template: 'template0' });
   await empty.query('SELECT pg_advisory_lock(7236114901)');
   const service = spawnBuiltService({ DATABASE_URL: empty.url });
   const waiting = `SELECT FROM pg_stat_activity
                    WHERE datname = current_database() AND query LIKE 'SELECT WHERE pg_try_advisory_lock%'`;
   while ((await empty.query(waiting)).length === 0) await sleep(20);
-  const stopped = service.stop();
-  await empty.query('SELECT pg_advisory_unlock(7236114901)');
-  expect(await stopped).toBe(143);
+  expect(await service.stop()).toBe(143);
   expect(service.logs().at(-1)).toMatchObject({ msg: 'stopped', signal: 'SIGTERM' });
-  const rows = await empty.query<{ name: string }>('SELECT name FROM migrations ORDER BY id');
-  const migrations = rows.map(({ name }) => name);
-  expect(service.logs()).toContainEqual(
-    expect.objectContaining({ msg: 'schema migrated', migrations }),
-  );
+  expect(await empty.query(`SELECT FROM pg_tables WHERE tablename = 'owners'`)).toEqual([]);
   await empty.close();
 });

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Controller, Get, Injectable, Module } from '@nestjs/common';
 import { Counter } from 'prom-client';
-import { EntityManager } from 'typeorm';
+import { DataSource, EntityManager } from 'typeorm';
 import retry from 'p-retry';
 import { Clock, queryRows } from '#platform';
 import { ServiceMetrics } from '../../src/platform/metrics/service-metrics.js';
@@ -71,6 +72,15 @@ describe('a test of a feature in the process of the service', () => {
 
     expect(await (await ask(url, '/day')).json()).toEqual({ day: '2021-02-03' });
     expect(await app.get(ServiceMetrics).text()).toMatch(/^letters_sent_total \d+$/m);
+  });
+
+  it('gives a provider the DataSource when the schema is up to date', async () => {
+    const schemaCurrent = sleep(50).then(() => database.query('CREATE TABLE late ()'));
+    const useFactory = (source: DataSource) => source.query('SELECT FROM late');
+    @Module({ providers: [{ provide: 'ROWS', inject: [DataSource], useFactory }] })
+    class LateModule {}
+    const { app } = await startTestingApp({ database, features: [LateModule], schemaCurrent });
+    expect(app.get('ROWS', { strict: false })).toEqual([]);
   });
 
   it('replaces a provider', async () => {

@@ -1,7 +1,7 @@
-import { type DynamicModule, Global, Logger, Module } from '@nestjs/common';
+import { Global, Logger, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { DataSource, type DataSourceOptions } from 'typeorm';
-import { Settings } from '../config/settings.js';
+import type { DatabaseSettings } from '../config/database-settings.js';
 import { BoundedPool } from './pools/bounded-pool.js';
 import { CLIENT_TIMEOUT_MARGIN_MS, dataSourceOptions } from './data-source-options.js';
 import { DatabaseLocation } from './database-location.js';
@@ -13,7 +13,8 @@ import { StoreDataSource } from './store-data-source.js';
 @Global()
 @Module({})
 export class DatabaseModule {
-  static forRoot(location: DatabaseLocation, { database: settings }: Settings): DynamicModule {
+  /** @param ready resolves when the schema is up to date. No provider gets the DataSource before */
+  static forRoot(location: DatabaseLocation, settings: DatabaseSettings, ready?: Promise<unknown>) {
     const providers = [
       { provide: DatabaseLocation, useValue: location },
       { provide: BoundedPool, inject: [DataSource, DatabaseProbe], useFactory: openPool },
@@ -27,15 +28,16 @@ export class DatabaseModule {
           useFactory: () => ({
             ...dataSourceOptions(location.connection, settings),
             autoLoadEntities: true,
-            // They run on connections of their own, while Nest creates the application.
+            // They run on connections of their own.
             migrations: [],
             // The process exits with one line if the server is unreachable. A supervisor restarts it.
             toRetry: () => false,
           }),
           // A whole transaction has the time limit of one statement.
-          dataSourceFactory: (options) => {
+          dataSourceFactory: async (options) => {
+            await ready;
             const limitMs = settings.statementTimeoutMs + CLIENT_TIMEOUT_MARGIN_MS;
-            return Promise.resolve(new StoreDataSource(options as DataSourceOptions, limitMs));
+            return new StoreDataSource(options as DataSourceOptions, limitMs);
           },
         }),
       ],

@@ -20,7 +20,7 @@ const never = new Promise(() => undefined);
 async function start(env) {
   const settings = new Settings(env);
   const database = await locateDatabase(settings.database, 'service');
-  await runService([AppModule], settings, database, log, never);
+  await runService([AppModule], settings, database, log, never, new AbortController().signal);
 }
 
 const errors = [];

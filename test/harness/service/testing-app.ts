@@ -14,6 +14,7 @@ interface TestingOptions {
   /** Settings. Changes of `process.env` have an effect in the process too. */
   env?: Record<string, string>;
   /** `(module) => module.overrideProvider(Mailer).useValue(mailer)` */
+  schemaCurrent?: Promise<unknown>;
   override?: (module: TestingModuleBuilder) => TestingModuleBuilder;
 }
 
@@ -25,6 +26,7 @@ export async function startTestingApp({
   database,
   features,
   env = {},
+  schemaCurrent = Promise.resolve(),
   override = (module) => module,
 }: TestingOptions): Promise<{ app: NestExpressApplication; url: string }> {
   const settings = new Settings({ DATABASE_URL: database.url, ...env });
@@ -32,9 +34,8 @@ export async function startTestingApp({
   const location = await locateDatabase(settings.database, 'service');
   const logger = createLogger('silent', { write: () => undefined });
   const app = await createApp(
-    { settings, clock, database: location, features },
+    { settings, clock, database: location, features, schemaCurrent },
     logger,
-    undefined,
     async (module, adapter, options) => {
       const testing = override(Test.createTestingModule({ imports: [module] }));
       return (await testing.compile()).createNestApplication(adapter, options);

@@ -13,26 +13,26 @@ const LOCK_WAIT_MS = 60_000;
 /** A migration may rewrite or index a large table. Its waits for locks are short (lock_timeout). */
 const STATEMENT_TIMEOUT_MS = 3_600_000;
 
-/** Runs statements that record the names of executed migrations. */
+/** Records the names of executed migrations, if there are any. */
 type RecordMigrations = (database: StatementRunner, migrations: readonly string[]) => Promise<void>;
 
 /**
  * Brings the schema up to date, one process at a time. If no migration is pending, it does not wait
  * for a process that migrates: a replica of an earlier release must be able to start meanwhile.
  *
- * @param record runs after the migrations, also when a later one failed; not when none was executed
+ * @param signal ends the wait for a process that migrates; its reason is thrown
  * @returns the names of the migrations that were executed, oldest first
  */
 export async function migrate(
   location: DatabaseLocation,
   settings: DatabaseSettings,
-  record: RecordMigrations = () => Promise.resolve(),
+  { record, signal }: { record?: RecordMigrations; signal?: AbortSignal } = {},
 ): Promise<string[]> {
   return withDataSource(location, settings, async (dataSource) => {
     if ((await migrationStatus(dataSource)).pending.length === 0) return [];
     // Its end releases the lock.
     const session = dataSource.createQueryRunner();
-    await lock(session);
+    await lock(session, signal);
     const { pending } = await migrationStatus(dataSource);
     let executed: string[];
     try {
@@ -41,7 +41,7 @@ export async function migrate(
       // After a failure, TypeORM keeps its own connection.
       const after = await migrationStatus(dataSource, session);
       executed = pending.filter((name) => after.executed.includes(name));
-      if (executed.length > 0) await record(session, executed);
+      if (executed.length > 0) await record?.(session, executed);
     }
     return executed;
   });
@@ -86,7 +86,7 @@ async function withDataSource<Result>(
 }
 
 /** Waits for the lock. @throws StartError when another process holds it for a minute */
-async function lock(session: QueryRunner): Promise<void> {
+async function lock(session: QueryRunner, signal?: AbortSignal): Promise<void> {
   const deadline = performance.now() + LOCK_WAIT_MS;
   const sql = `SELECT WHERE pg_try_advisory_lock(${MIGRATION_LOCK})`;
   while ((await queryRows(session, sql)).length === 0) {
@@ -95,6 +95,7 @@ async function lock(session: QueryRunner): Promise<void> {
         'Another process has been changing the schema for more than a minute. Try again when it has ended.',
       );
     }
+    signal?.throwIfAborted();
     await delay(LOCK_POLL_MS);
   }
 }
