@@ -58,6 +58,8 @@ export class AccessLog implements ResponseObserver {
 const MAX_PATH_LENGTH = 300;
 /** Everything but the prefix of an API key. */
 const ENTROPY = /[0-9A-Za-z]{36}/g;
+/** A character of an API key that is percent-encoded, even repeatedly. */
+const ENCODED = /%(?:25)*(3\d|[46][1-9a-f]|[57][\da]|5f)/gi;
 
 /**
  * Returns the path as it was sent, without the query, which can contain secrets. Bytes outside of
@@ -65,10 +67,13 @@ const ENTROPY = /[0-9A-Za-z]{36}/g;
  */
 function loggedPath(target: string): string {
   const [path = ''] = target.split('?', 1);
-  // Before the path is cut. The prefix of an API key can be percent-encoded.
-  const masked = path.replace(path.includes('%') ? ENTROPY : API_KEY, MASKED_KEY);
+  // Before the path is cut. Only a path with an API key is decoded.
+  const decoded = path.replace(ENCODED, (_, hex: string) => decodeURIComponent(`%${hex}`));
+  const masked = decoded.replace(path.includes('%') ? ENTROPY : API_KEY, MASKED_KEY);
   const hexOf = (byte: string): string => Buffer.from(byte, 'latin1').toString('hex').toUpperCase();
-  return masked.slice(0, MAX_PATH_LENGTH).replace(/[^\x21-\x7e]/g, (byte) => `%${hexOf(byte)}`);
+  return (masked === decoded ? path : masked)
+    .slice(0, MAX_PATH_LENGTH)
+    .replace(/[^\x21-\x7e]/g, (byte) => `%${hexOf(byte)}`);
 }
 
 function levelOf(route: string, status: number): 'debug' | 'info' | 'warn' | 'error' {

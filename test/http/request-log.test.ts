@@ -193,6 +193,7 @@ test('the log contains no API key, wherever a caller sends it', async () => {
     ...[`/v1/items/${key}`, `/v1/items/${escaped}`, `/${percent(prefix)}${random}/%zz`],
     ...['%25', '%252525'].map((start) => `/v1/items/${start}${first}${key.slice(1)}`),
     `/v1/items/%${percent(first)}${key.slice(1)}`,
+    `/${key.slice(0, 20)}${percent(key.charAt(20))}${key.slice(21)}`,
     ...[`/${key}${key}`, `/${key.padStart(310, 'x')}`],
   ]) {
     await store.api.get(path);
