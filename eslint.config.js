@@ -181,7 +181,7 @@ export default defineConfig(
       'nestjs/all-properties-are-whitelisted': ['error', { additionalDecorators: OWN_RULES }],
       'nestjs/validated-non-primitive-property-needs-type-decorator': [
         'error',
-        { additionalTypeDecorators: OWN_RULES },
+        { additionalTypeDecorators: [...OWN_RULES, 'IsIn'] },
       ],
       'nestjs/validate-nested-of-array-should-set-each': 'error',
       'nestjs/param-decorator-name-matches-route-param': 'error',

@@ -39,11 +39,7 @@ export class Overload implements NestMiddleware, OnModuleInit, ResponseObserver 
   ) {
     this.bounds = settings.bounds;
     metrics.add('requests_in_progress', 'Requests in progress', () => this.inProgress);
-    metrics.add(
-      'arriving_body_bytes',
-      'Bytes that these requests hold, at least 24 KB each (MAX_ARRIVING_MEBIBYTES)',
-      () => bodies.bytes,
-    );
+    metrics.add('arriving_body_bytes', 'Memory of arriving bodies', () => bodies.bytes);
     metrics.add(
       'shed_total',
       'Requests that got 503 and connections that were closed because a bound was reached, by bound',

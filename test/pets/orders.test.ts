@@ -1,4 +1,4 @@
-import { CreateOrders1796169600000 } from '../../examples/orders/migrations/1796169600000-create-orders.js';
+import { CreateOrders1795478400000 } from '../../examples/orders/migrations/1795478400000-create-orders.js';
 import { SCHEMA, useDatabase } from '../harness/database/database.js';
 import { createOwner, createPets, type TestOwner } from '../harness/database/factories.js';
 import { expectDeclaredSchema } from '../harness/database/schema.js';
@@ -17,11 +17,11 @@ let client: ApiClient;
 let petId: number;
 
 beforeAll(async () => {
-  await migrateExample(new CreateOrders1796169600000(), database);
+  await migrateExample(new CreateOrders1795478400000(), database);
   service = await startService({ app: true, database, features: example.modules });
 }, 120_000);
 beforeEach(async () => {
-  await database.query('TRUNCATE pets, orders, outbox_events');
+  await database.query('TRUNCATE pets, orders, outbox_events CASCADE');
   // Each owner has a window of its own for the limit of the route.
   owner = await createOwner(database);
   client = new ApiClient(service, owner.key);

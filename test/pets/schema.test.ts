@@ -95,10 +95,9 @@ describe('the migrations since the first release', () => {
       await database.query(rows);
 
       const executed = await service.run<string[]>('migrate', database);
-      expect(executed.slice(0, 2)).toEqual([
-        'CreatePets1795132800001',
-        'AddEventsAndKeyProofs1795741200000',
-      ]);
+      expect(executed).toEqual(
+        expect.arrayContaining(['CreatePets1795132800001', 'AddEventsAndKeyProofs1795741200000']),
+      );
       expect(
         await database.query('SELECT id::int, successor_id::int FROM api_keys ORDER BY 1'),
       ).toEqual([

@@ -77,7 +77,6 @@ export type ErrorCode = keyof typeof KINDS;
 
 export const ERRORS: Readonly<Record<ErrorCode, ErrorKind>> = KINDS;
 
-/** The message of a 417. */
 export const UNSUPPORTED_EXPECT = 'Unsupported Expect header. Only 100-continue is supported.';
 
 /** The codes that the interface description always lists. Features often send the others. */

@@ -1,4 +1,4 @@
-import { CreateCategories1796083200000 } from '../../../examples/categories/migrations/1796083200000-create-categories.js';
+import { CreateCategories1795392000000 } from '../../../examples/categories/migrations/1795392000000-create-categories.js';
 import { SCHEMA, useDatabase } from '../../harness/database/database.js';
 import { createOwner } from '../../harness/database/factories.js';
 import { expectDeclaredSchema } from '../../harness/database/schema.js';
@@ -8,7 +8,7 @@ import { expectError, expectRateLimitHeaders } from '../../harness/http/error-re
 import { startService, type TestService } from '../../harness/service/service.js';
 
 const PATH = '/v1/categories';
-const migration = new CreateCategories1796083200000();
+const migration = new CreateCategories1795392000000();
 
 const example = exampleOf('categories');
 const database = useDatabase(SCHEMA);

@@ -86,9 +86,8 @@ function tooManyValues(): ServiceError {
 }
 
 /**
- * Returns the value of a JSON number token. An integer up to 2^63 is exact: a bigint when a double
- * cannot hold it. Any other value is the nearest double. A token that is too long, or a fraction whose
- * nearest double is an integer, is NaN.
+ * Returns the value of a JSON number token: an exact integer up to 2^63, as a bigint if a double cannot
+ * hold it, or else the nearest double. NaN: a long token, or a fraction that rounds to an integer.
  */
 export function exactNumber(token: string): number | bigint {
   if (token.length > MAX_NUMBER_LENGTH) return NaN;

@@ -31,10 +31,8 @@ response again, byte for byte, with \`Idempotent-Replayed: true\`. An error is n
 **Versions:** Responses of a deprecated operation have the headers \`Deprecation\` (RFC 9745), \`Sunset\` (RFC 8594) and
 a \`Link\` to the successor. After its removal date, the response is 410.
 
-**Browsers:** Scripts of the origins that the operator lists can read the responses. The responses have the headers
-\`Access-Control-Allow-Origin\` and \`Access-Control-Expose-Headers\`.
-
-**Methods:** HEAD returns the same as GET without the body. OPTIONS returns 204 with \`Allow\`.
+**Methods:** HEAD returns the same as GET without the body. OPTIONS returns 204 with \`Allow\`. Responses to the
+origins that the operator lists have \`Access-Control-Allow-Origin\` and \`Access-Control-Expose-Headers\`.
 `.trim();
 
 /** The introduction in Markdown. A paragraph is one line, because Swagger UI shows line breaks. */

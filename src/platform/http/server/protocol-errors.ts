@@ -121,8 +121,7 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
 
 /** Returns a header of a head that the parser has rejected, if it was in the last bytes that arrived. */
 function headerIn(input: Buffer | undefined, name: string): string | undefined {
-  const line = new RegExp(`^${name}:(.*)$`, 'im').exec(input?.toString('latin1') ?? '');
-  return line?.[1]?.trim();
+  return new RegExp(`^${name}:(.*)$`, 'im').exec(input?.toString('latin1') ?? '')?.[1]?.trim();
 }
 
 /** Returns the error of a request that the parser accepts and the service does not. */

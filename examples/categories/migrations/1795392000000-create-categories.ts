@@ -1,7 +1,7 @@
 import type { QueryRunner } from 'typeorm';
 
 /** The categories of animals. */
-export class CreateCategories1796083200000 {
+export class CreateCategories1795392000000 {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       CREATE TABLE categories (

@@ -1,7 +1,7 @@
 import type { QueryRunner } from 'typeorm';
 
 /** The sales of animals. */
-export class CreateOrders1796169600000 {
+export class CreateOrders1795478400000 {
   async up(runner: QueryRunner): Promise<void> {
     // No foreign key on owner_id: owners are never deleted, and the check would lock the row of a
     // busy owner at every insert.
