@@ -21,7 +21,7 @@ const CHECK_INTERVAL_MS = 500;
  */
 @Injectable()
 export class Connections implements NestMiddleware, OnModuleInit {
-  /** The open connections by their last request, with the response in progress until it is sent. */
+  /** The open connections, with the response to the request in progress until it is completely sent. */
   private readonly responses = new Map<Socket, Response | undefined>();
   /** Connections without a request in progress, longest idle first. */
   private readonly idle = new Set<Socket>();
@@ -80,7 +80,6 @@ export class Connections implements NestMiddleware, OnModuleInit {
       request.ignoresInput = true;
       return lingerAfterResponse(inProgress);
     }
-    this.responses.delete(socket);
     this.responses.set(socket, response);
     this.idle.delete(socket);
     response.on('close', () => this.end(response));
@@ -134,20 +133,20 @@ export class Connections implements NestMiddleware, OnModuleInit {
     this.idle.delete(socket);
   }
 
-  /**
-   * Closes connections while the limit is exceeded: without a valid API key first, then the longest waiting
-   * ones. Resets them, because the system keeps the bytes of an ordinarily closed one.
-   */
+  /** Over the limit, closes connections: without a valid API key first, then the longest waiting ones. */
   private boundUnsentBytes(): void {
     const hasKey = (response?: Response) => Number(response?.req.caller?.kind === 'key');
     // What this process buffers until the client reads it.
     const bytesOf = (socket: Socket, response?: Response) => (response ?? socket).writableLength;
-    const unsent = [...this.responses].filter((entry) => bytesOf(...entry) > 0).reverse();
+    const receivedAt = (response?: Response) => response?.req.receivedAt ?? 0;
+    const unsent = [...this.responses].filter((entry) => bytesOf(...entry) > 0);
+    unsent.sort(([, a], [, b]) => hasKey(b) - hasKey(a) || receivedAt(b) - receivedAt(a));
     let total = 0;
-    for (const [socket, response] of unsent.sort(([, a], [, b]) => hasKey(b) - hasKey(a))) {
+    for (const [socket, response] of unsent) {
       total += bytesOf(socket, response);
       if (total <= this.settings.bounds.maxUnsentBytes) continue;
       this.closed.unsent_responses++;
+      // The system keeps the unsent bytes of a connection that closes without a reset.
       socket.resetAndDestroy();
     }
   }
