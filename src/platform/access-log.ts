@@ -58,7 +58,7 @@ export class AccessLog implements ResponseObserver {
 const MAX_PATH_LENGTH = 300;
 /** Everything but the prefix of an API key. */
 const ENTROPY = /[0-9A-Za-z]{36}/g;
-/** A character of an API key that is percent-encoded, even repeatedly. */
+/** A percent-encoded character of an API key, encoded once or more often. */
 const ENCODED = /%(?:25)*(3\d|[46][1-9a-f]|[57][\da]|5f)/gi;
 
 /**
@@ -67,7 +67,7 @@ const ENCODED = /%(?:25)*(3\d|[46][1-9a-f]|[57][\da]|5f)/gi;
  */
 function loggedPath(target: string): string {
   const [path = ''] = target.split('?', 1);
-  // Before the path is cut. Only a path with an API key is decoded.
+  // Decoded to find an API key, and masked before the path is shortened.
   const decoded = path.replace(ENCODED, (_, hex: string) => decodeURIComponent(`%${hex}`));
   const masked = decoded.replace(path.includes('%') ? ENTROPY : API_KEY, MASKED_KEY);
   const hexOf = (byte: string): string => Buffer.from(byte, 'latin1').toString('hex').toUpperCase();

@@ -172,6 +172,6 @@ async function drain(
   const grace = setTimeout(() => connections.closeAll(), shutdownGraceMs);
   await closed;
   clearTimeout(grace);
-  // The requests are logged when their sockets emit 'close', which is later.
+  // Sockets emit 'close' after the server does, and only then are their requests logged.
   while (connections.size > 0) await delay(1);
 }

@@ -39,7 +39,7 @@ export const MIDDLEWARE: readonly Type<NestMiddleware>[] = [
 // What packages mount in `onModuleInit` follows it, for paths without a route.
 
 export const GUARDS: readonly Type<CanActivate>[] = [
-  // Identifies the owner of an API key, or the address. Ignores a body without a valid API key.
+  // Identifies the owner of an API key, or the client address. Without a valid key, no body is read.
   IdentifyCallerGuard,
   // 429 over a limit. Runs before ApiKeyGuard, so that a 401 is counted and has the headers.
   PlanThrottlerGuard,

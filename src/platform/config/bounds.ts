@@ -23,7 +23,7 @@ export function readBounds(read: EnvironmentReader) {
     maxConnections: read.integer('MAX_CONNECTIONS', 10_000, CONNECTIONS),
     /** Requests in progress, over all connections. */
     maxRequestsInProgress,
-    /** Requests in progress from which on those without a valid API key are rejected. */
+    /** With as many requests in progress, further ones without a valid API key are rejected. */
     maxUnauthenticatedRequests: read.integer('MAX_UNAUTHENTICATED_REQUESTS', half, REQUESTS),
     /** Bytes of unread responses to clients that read nothing at present, over all connections. */
     maxUnsentBytes: mebibytes('MAX_UNSENT_MEBIBYTES', 64, 65_536),

@@ -13,7 +13,7 @@ import { StoreDataSource } from './store-data-source.js';
 @Global()
 @Module({})
 export class DatabaseModule {
-  /** @param ready resolves when the schema is up to date. No provider gets the DataSource before */
+  /** @param ready resolves when the schema is up to date. Until then, no provider gets the DataSource */
   static forRoot(location: DatabaseLocation, settings: DatabaseSettings, ready?: Promise<unknown>) {
     const providers = [
       { provide: DatabaseLocation, useValue: location },

@@ -45,7 +45,7 @@ const KINDS = {
     when: 'The first request with this Idempotency-Key is still in progress. Try again in a moment.',
   },
   endpoint_removed: { status: 410, when: 'The operation was removed.' },
-  payload_too_large: { status: 413, when: 'The JSON body is over 102,400 bytes or 256 chunks.' },
+  payload_too_large: { status: 413, when: 'The JSON is over 102,400 bytes, or 256 HTTP chunks.' },
   unsupported_media_type: {
     status: 415,
     when: 'The Content-Type of the request body must be application/json, in UTF-8.',

@@ -117,7 +117,8 @@ export class Connections implements NestMiddleware, OnModuleInit {
     const closable = longestIdle ?? this.findWaiting();
     if (!closable) return false;
     this.remove(closable);
-    closable[longestIdle ? 'destroy' : 'resetAndDestroy']();
+    if (longestIdle) longestIdle.destroy();
+    else closable.resetAndDestroy();
     return true;
   }
 
@@ -133,7 +134,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
     this.idle.delete(socket);
   }
 
-  /** Over the limit, closes connections: without a valid API key first, then the longest waiting ones. */
+  /** Resets connections over MAX_UNSENT_MEBIBYTES: without a valid API key first, then by age. */
   private boundUnsentBytes(): void {
     const hasKey = (response?: Response) => Number(response?.req.caller?.kind === 'key');
     // What this process buffers until the client reads it.
@@ -146,7 +147,7 @@ export class Connections implements NestMiddleware, OnModuleInit {
       total += bytesOf(socket, response);
       if (total <= this.settings.bounds.maxUnsentBytes) continue;
       this.closed.unsent_responses++;
-      // The system keeps the unsent bytes of a connection that closes without a reset.
+      // Without a reset, the kernel would keep its unsent bytes for minutes.
       socket.resetAndDestroy();
     }
   }

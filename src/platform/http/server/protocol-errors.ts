@@ -119,7 +119,7 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
   }
 }
 
-/** Returns a header of a head that the parser has rejected, if it was in the last bytes that arrived. */
+/** Finds a header in the bytes that the parser has rejected: the last ones that arrived. */
 function headerIn(input: Buffer | undefined, name: string): string | undefined {
   return new RegExp(`^${name}:(.*)$`, 'im').exec(input?.toString('latin1') ?? '')?.[1]?.trim();
 }
