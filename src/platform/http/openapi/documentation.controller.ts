@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, extname } from 'node:path';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { All, Controller, Get, Header, Redirect, Req, Res, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import { Public } from '../../access/public.decorator.js';
@@ -36,7 +35,8 @@ const CONTENT_SECURITY_POLICY =
 @ApiExcludeController()
 @Controller({ version: VERSION_NEUTRAL })
 export class DocumentationController {
-  private readonly files = new Map<string, Promise<Buffer>>();
+  /** Read at the start, because a request may come when the process can open no more files. */
+  private readonly files = new Map(FILES.map((path) => [`/${path}`, compressed(basename(path))]));
 
   constructor(
     private readonly settings: Settings,
@@ -77,18 +77,18 @@ export class DocumentationController {
   @Get(FILES)
   @Header('Content-Encoding', 'gzip')
   @Header('Cache-Control', 'public, max-age=3600')
-  file(@Req() { path }: Request, @Res({ passthrough: true }) response: Response): Promise<Buffer> {
+  file(@Req() { path }: Request, @Res({ passthrough: true }) response: Response) {
     response.type(extname(path));
-    const file = this.files.get(path) ?? compressed(basename(path));
-    this.files.set(path, file);
-    return file;
+    return this.files.get(path);
   }
 }
 
-async function compressed(name: string): Promise<Buffer> {
+function compressed(name: string): Buffer {
   const isOurs = name === START;
-  const url = new URL(`./browser/${name}`, import.meta.url);
-  return promisify(gzip)(await readFile(isOurs ? url : resolve(`swagger-ui-dist/${name}`)));
+  // Tests can run the sources, where it is not compiled: it has the extension of this file.
+  const source = name.replace(/\.js$/, extname(import.meta.url));
+  const url = new URL(`./browser/${source}`, import.meta.url);
+  return gzipSync(readFileSync(isOurs ? url : resolve(`swagger-ui-dist/${name}`)));
 }
 
 /** Returns the page. Its URLs are relative to /docs, so that a proxy can add a path prefix. */
