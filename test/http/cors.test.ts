@@ -56,6 +56,26 @@ describe('a preflight', () => {
     },
   );
 
+  it.each([
+    ['headers of W3C tracing', true, 'POST', 'authorization,baggage,tracestate'],
+    ['other headers, for another method', true, 'SEARCH', 'x-datadog-trace-id, sentry-trace'],
+    ['a list that is too long', false, 'GET', 'x'.repeat(2_001)],
+    ['text that is no name', false, 'GET /', 'x@y'],
+  ])('asks for %s: allowed: %s', async (_title, isAllowed, method, names) => {
+    const asked = {
+      'Access-Control-Request-Method': method,
+      'Access-Control-Request-Headers': names,
+    };
+    const options = { method: 'OPTIONS', headers: { Origin: LISTED, ...asked } };
+    const { status, headers } = await send(store.service, '/v1/items', options);
+    expect(status).toBe(204);
+    const allowed = String(headers['access-control-allow-headers']).split(/, */);
+    const methods = String(headers['access-control-allow-methods']).split(/, */);
+    expect(allowed).toContain('Idempotency-Key');
+    for (const name of names.split(/, */)) expect(allowed.includes(name)).toBe(isAllowed);
+    expect(methods.includes(method)).toBe(method !== 'GET /');
+  });
+
   it('401 from an origin that is not listed', async () => {
     const response = await preflight('/v1/items', 'https://evil.example');
     expectError(response, 401, 'missing_api_key');

@@ -1,3 +1,4 @@
+import { METHODS } from 'node:http';
 import { Injectable, type NestMiddleware } from '@nestjs/common';
 import cors from 'cors';
 import { Settings } from '../../config/settings.js';
@@ -5,6 +6,8 @@ import { HEADER_NAMES } from '../request/headers.js';
 import type { NextFunction, Request, Response } from '../request/request.js';
 
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
+/** The headers that a script wants to send, such as those of tracing. The length bounds the response. */
+const NAMES = /^[\w!#$%&'*+.^`|~, \t-]{1,2000}$/;
 
 /**
  * Lets scripts from the origins of CORS_ORIGINS read every response (Fetch standard, CORS
@@ -15,6 +18,7 @@ export class Cors implements NestMiddleware {
   private readonly origins: ReadonlySet<string>;
   private readonly setHeaders = cors<Request>({
     origin: true,
+    methods: METHODS,
     exposedHeaders: HEADER_NAMES.ofResponses.join(', '),
     allowedHeaders: HEADER_NAMES.ofRequests.join(', '),
     maxAge: PREFLIGHT_MAX_AGE_SECONDS,
@@ -38,6 +42,8 @@ export class Preflights implements NestMiddleware {
   use({ method, headers }: Request, response: Response, next: NextFunction): void {
     const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in headers;
     if (!isPreflight || !response.hasHeader('access-control-allow-origin')) return next();
+    const names = headers['access-control-request-headers'] ?? '';
+    if (NAMES.test(names)) response.appendHeader('Access-Control-Allow-Headers', names);
     response.status(204).end();
   }
 }
