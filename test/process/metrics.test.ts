@@ -35,7 +35,7 @@ async function requestCounts(): Promise<Map<string, number>> {
   );
 }
 
-test('GET /metrics is Prometheus text on the metrics listener', async () => {
+test('GET /metrics is Prometheus text on the metrics listener, and HEAD the same without it', async () => {
   const { status, headers, text } = await send(metrics, '/metrics');
   expect(status).toBe(200);
   expect(headers).toMatchObject({
@@ -43,6 +43,11 @@ test('GET /metrics is Prometheus text on the metrics listener', async () => {
     'x-content-type-options': 'nosniff',
   });
   expect(text).toContain(`# TYPE ${DURATION} histogram`);
+  for (const [path, status] of [['/metrics?a=b', 200] as const, ['/', 404] as const]) {
+    const head = await send(metrics, path, { method: 'HEAD' });
+    expect([head.status, head.text]).toEqual([status, '']);
+    expect(head.headers['content-type']).toBe(status === 200 ? headers['content-type'] : undefined);
+  }
 });
 
 test('GET /metrics › 500 when a metric cannot be read', async () => {

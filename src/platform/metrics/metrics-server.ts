@@ -14,7 +14,7 @@ export function createMetricsServer(read: () => Promise<string>): Server {
   const server = createServer((request, response) => {
     response.setHeader('Connection', 'close');
     response.setHeader('X-Content-Type-Options', 'nosniff');
-    if (request.method !== 'GET' || request.url?.split('?')[0] !== '/metrics') {
+    if (!/^(?:GET|HEAD)$/.test(request.method ?? '') || request.url?.split('?')[0] !== '/metrics') {
       response.writeHead(404).end();
       return;
     }
