@@ -81,6 +81,8 @@ describe('an error of a feature', () => {
     async (kind) => {
       const response = await store.api.get(`/v1/failing/${kind}`);
       expect(expectError(response, 500, 'internal_error')).not.toContain('secret');
+      // What is no result of the handler stays.
+      expect(response.headers).toHaveProperty('content-security-policy');
       const id = response.headers['x-request-id'];
       const line = await store.service.waitForLog(({ requestId }) => requestId === id);
       expect(line).toMatchObject({ level: 50, code: 'internal_error' });
@@ -93,6 +95,16 @@ describe('an error of a feature', () => {
     expectError(missing, 500, 'internal_error');
     expect(missing.headers).not.toHaveProperty('content-disposition');
     expect(expectError(await get('no-csv'), 409, 'conflict')).toBe('No sales.');
+  });
+
+  it('of a deprecated route has the Link to its successor and none to a next page', async () => {
+    const response = await get('old-failure');
+    expectError(response, 409, 'conflict');
+    expect(response.headers).toMatchObject({
+      deprecation: '@1795132800',
+      sunset: 'Thu, 05 Dec 2030 00:00:00 GMT',
+      link: `<${store.service.url}/v1/items>; rel="successor-version"`,
+    });
   });
 
   it('a file that breaks off › the client does not take it for complete, and the log has the cause', async () => {

@@ -2,6 +2,7 @@ import { type ApiResponse, ApiClient } from '../harness/http/client.js';
 import { type DatabaseLock, holdAfter, holdTable } from '../harness/database/database-lock.js';
 import { expectError, expectRateLimitHeaders } from '../harness/http/error-response.js';
 import { createKey, createOwner, type TestOwner } from '../harness/database/factories.js';
+import { Relay } from '../harness/database/relay.js';
 import { useStore } from '../harness/http/store.js';
 import { startService } from '../harness/service/service.js';
 
@@ -273,6 +274,27 @@ describe('POST /v1/pets while the first request with its Idempotency-Key is in p
 });
 
 describe('POST /v1/pets with an Idempotency-Key when the database fails', () => {
+  it('503, which is no replay, when the connection breaks at the COMMIT of one', async () => {
+    const relay = await Relay.open(store.database.url);
+    const env = { DATABASE_URL: relay.url };
+    const service = await startService({ app: true, database: store.database, env });
+    const client = new ApiClient(service, owner.key);
+    const first = await post(client);
+    const broken = post(client);
+    await relay.untilReceived(Buffer.from(first.text));
+    relay.hold();
+    await relay.untilReceived(Buffer.from('COMMIT'));
+    await relay.cut();
+    const response = await broken;
+    expectError(response, 503, 'service_unavailable');
+    const id = response.headers['x-request-id'];
+    const line = await service.waitForLog(({ requestId }) => requestId === id);
+    expect(line).toMatchObject({ status: 503 });
+    expect(line).not.toHaveProperty('replayed');
+    await relay.restore();
+    await service.close();
+  });
+
   it.each(['pets', 'idempotency_keys'])(
     '503 when the connection breaks as a row of %s is stored; nothing is, and a retry is the first',
     async (table) => {

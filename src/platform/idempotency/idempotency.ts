@@ -55,22 +55,22 @@ export class Idempotency {
     work: () => Promise<Result>,
   ): Promise<Result> {
     const fingerprint = fingerprintOf(operation, content);
-    const text = await this.manager.transaction(async () => {
+    const [text, isReplay] = await this.manager.transaction(async () => {
       const nowMs = this.clock.now();
       const first = await this.repository.lockAndFind(owned, nowMs);
       if (first === 'locked') throw IN_PROGRESS;
       if (first) {
         if (!first.fingerprint.equals(fingerprint)) throw REUSED;
-        currentRequest()?.res?.setHeader('Idempotent-Replayed', 'true');
-        return first.response;
+        return [first.response, true] as const;
       }
       const result = await work();
       const response = result === undefined ? '' : jsonText(result);
       const record = { ...owned, fingerprint, response, expiresAt: new Date(nowMs + DAY_MS) };
       // Another request stored its response in the meantime: this transaction is rolled back.
       if (!(await this.repository.save(record, nowMs))) throw IN_PROGRESS;
-      return response;
+      return [response, false] as const;
     });
+    if (isReplay) currentRequest()?.res?.setHeader('Idempotent-Replayed', 'true');
     return (text === '' ? undefined : parseExact(text)) as Result;
   }
 

@@ -100,6 +100,18 @@ class ValuesController {
     return BY_NUMBER.page([1n, 2n], query, (number) => [number]);
   }
 
+  @Get('old-failure')
+  @Deprecated({
+    since: new Date('2026-11-20T00:00:00Z'),
+    sunset: new Date('2030-12-05T00:00:00Z'),
+    successor: '/v1/items',
+    replacement: 'List items with GET /v1/items instead.',
+  })
+  oldFailure(@Res({ passthrough: true }) response: Response) {
+    response.links({ next: '/v1/values/old-failure?cursor=MA' });
+    throw new ConflictException('No.');
+  }
+
   @All('any-method')
   anyMethod() {
     return {};
@@ -136,6 +148,18 @@ const FAILURES: Readonly<Record<string, () => unknown>> = {
 class FailingController {
   @Get(':kind')
   @Header('ETag', '"of-what-did-not-come"')
+  @Header('Content-Encoding', 'gzip')
+  @Header('Content-Language', 'en')
+  @Header('Content-Range', 'bytes 0-1/2')
+  @Header('Accept-Ranges', 'bytes')
+  @Header('Last-Modified', 'Mon, 01 Mar 2027 12:00:00 GMT')
+  @Header('Expires', 'Mon, 01 Mar 2027 13:00:00 GMT')
+  @Header('Location', '/v1/failing/1')
+  @Header('Trailer', 'Digest')
+  @Header('Digest', 'sha-256=AA==')
+  @Header('Idempotent-Replayed', 'true')
+  @Header('Link', '</v1/failing?cursor=MA>; rel="next"')
+  @Header('Content-Security-Policy', "default-src 'none'")
   fail(@Param('kind') kind: string) {
     return FAILURES[kind]?.();
   }

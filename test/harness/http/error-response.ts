@@ -22,6 +22,13 @@ export interface AnyResponse {
 const INSIDE =
   /Cannot (?:GET|POST)|Nest|Express|Unexpected|at position|TypeORM|Postgres|SQL|ECONN|HPE_|\.[jt]s\b|Exception|Error/;
 
+/** Headers that describe the result of a success. */
+const OF_SUCCESS = [
+  ...['content-encoding', 'content-disposition', 'content-language', 'content-range', 'digest'],
+  ...['etag', 'last-modified', 'accept-ranges', 'expires', 'location', 'idempotent-replayed'],
+  ...['trailer', 'transfer-encoding'],
+];
+
 /** Expects the headers of every response under /v1. */
 export function expectRateLimitHeaders({ headers }: AnyResponse): void {
   expect(headers).toMatchObject({
@@ -54,7 +61,8 @@ export function expectError(response: AnyResponse, status: number, code: string)
     'content-length': String(Buffer.byteLength(response.text)),
     'cache-control': 'no-store',
   });
-  expect(response.headers).not.toHaveProperty('etag');
+  for (const name of OF_SUCCESS) expect(response.headers).not.toHaveProperty(name);
+  expect(String(response.headers['link'])).not.toContain('rel="next"');
   expectRateLimitHeaders(response);
   return error.message;
 }

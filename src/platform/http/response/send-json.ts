@@ -46,6 +46,10 @@ const REQUIRED_HEADERS = new Map<number, [name: string, value: string]>([
   [503, ['Retry-After', '2']],
 ]);
 
+/** Headers that describe a result. An error can declare its own. */
+const OF_RESULTS =
+  /^(?:content-(?!security)|(?:accept-ranges|(?:repr-)?digest|etag|expires|idempotent-replayed|last-modified|link|location|trailer|transfer-encoding)$)/;
+
 /** Sends an error. Closes the connection if a response is already partly sent. */
 export function sendError(response: Response, error: ServiceError): void {
   response.req.failure ??= error;
@@ -54,10 +58,13 @@ export function sendError(response: Response, error: ServiceError): void {
     return;
   }
   response.statusCode = error.status;
+  const link = /<[^<>]*>; rel="successor-version"/.exec(String(response.getHeader('link')))?.[0];
+  const ofResult = response.getHeaderNames().filter((name) => OF_RESULTS.test(name));
+  for (const name of ofResult) response.removeHeader(name);
+  if (link) response.setHeader('Link', link);
   for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
   const [name = '', value = ''] = REQUIRED_HEADERS.get(error.status) ?? [];
   if (name && !response.hasHeader(name)) response.setHeader(name, value);
-  response.removeHeader('etag');
   response.setHeader('Cache-Control', 'no-store');
   const { code, message, status } = error;
   response.setHeader('Content-Type', JSON_TYPE);

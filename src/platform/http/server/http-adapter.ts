@@ -95,7 +95,10 @@ export class HttpAdapter extends ExpressAdapter {
     if (statusCode !== undefined) response.statusCode = statusCode;
     const { req: request } = response;
     if (body instanceof StreamableFile) {
-      body.setErrorHandler(sendStreamError);
+      // Nest's handler responds with 400 and the path of the file.
+      body.setErrorHandler((cause) =>
+        sendError(response, new ServiceError('internal_error', undefined, { cause })),
+      );
       return super.reply(response, body, statusCode);
     }
     const isText = typeof body === 'string' || body instanceof Uint8Array;
@@ -126,15 +129,6 @@ function setCacheControl(response: Response): void {
   const isCacheable = response.statusCode === 200 || response.statusCode === 304;
   response.setHeader('Cache-Control', isCacheable ? 'private, no-cache' : 'no-store');
   if (isCacheable) response.appendHeader('Vary', 'Authorization');
-}
-
-/** Nest's handler of a file that cannot be read responds with 400 and the path of the file. */
-function sendStreamError(
-  cause: Error,
-  response: Parameters<StreamableFile['errorHandler']>[1],
-): void {
-  if (!response.headersSent) (response as Response).removeHeader('Content-Disposition');
-  sendError(response as Response, new ServiceError('internal_error', undefined, { cause }));
 }
 
 /** A path that matches only the catch-all route. */
