@@ -11,8 +11,8 @@ import { API_KEY, LOGGER, MASKED_KEY } from './logging/logger.js';
 import { ServiceMetrics } from './metrics/service-metrics.js';
 
 /**
- * Logs and counts every request once, when its response is sent or its connection has closed. The
- * line contains no query, no body and no API key.
+ * Logs and counts every request once, when its response is sent or its connection has closed, with 499
+ * if the head of the response was not written. The line has no query, no body and no API key.
  */
 @Injectable()
 export class AccessLog implements ResponseObserver {
@@ -24,10 +24,10 @@ export class AccessLog implements ResponseObserver {
 
   onClose(request: Request, response: Response): void {
     const durationMs = performance.now() - request.receivedAt;
-    this.metrics.observeResponse(request, response, durationMs);
     const { failure, idempotencyKey } = request;
     const route = routeOf(request);
-    const status = response.statusCode;
+    const status = response.headersSent ? response.statusCode : 499;
+    this.metrics.observeRequest(request, route, status, durationMs);
     const level = levelOf(route, failure?.status ?? status);
     if (!this.logger.isLevelEnabled(level)) return;
     const caller = loggedCaller(request);

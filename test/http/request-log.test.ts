@@ -1,20 +1,25 @@
 import { holdItems } from '../harness/database/database-lock.js';
 import { createKey } from '../harness/database/factories.js';
-import { ApiClient, type ApiResponse, type RequestOptions, send } from '../harness/http/client.js';
+import { ApiClient, type RequestOptions, send } from '../harness/http/client.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
+import { metric, untilMetric } from '../harness/service/metrics.js';
 import { type LogLine, startService } from '../harness/service/service.js';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 const LONG = 'a'.repeat(7_500);
 const ADDRESS = { clientAddress: '127.0.0.1' };
+const COMPLETE = '{"name":"Frank","categoryId":1}';
+const INCOMPLETE = '{"name":';
 
 const store = useStore();
 const list = (headers: RequestOptions['headers'] = {}) => store.api.send('/v1/items', { headers });
 
 /** Returns the log line of a request, by its id or by the response. */
-function lineOf(request: string | Pick<ApiResponse, 'headers'>): Promise<LogLine> {
+function lineOf(
+  request: string | { headers: Record<string, string | string[] | undefined> },
+): Promise<LogLine> {
   const id = typeof request === 'string' ? request : request.headers['x-request-id'];
   return store.service.waitForLog(({ msg, requestId }) => msg === 'request' && requestId === id);
 }
@@ -119,15 +124,29 @@ describe('the log line of a request', () => {
     expect(store.service.output()).not.toContain('/health/');
   });
 
-  it('of a client that disconnected has aborted: true', async () => {
-    const lock = await holdItems(store.database);
-    const head = requestHead('GET /v1/items', store.owner.key, 'X-Request-Id: disconnected');
-    const connection = await RawConnection.open(store.service, head);
-    await lock.waitedFor();
-    connection.socket.resetAndDestroy();
-    const line = await lineOf('disconnected').finally(() => lock.release());
-    expect(line).toMatchObject({ aborted: true, ...ADDRESS });
-  });
+  it.each([
+    ['GET', ''],
+    ['POST', COMPLETE],
+    ['POST', INCOMPLETE],
+  ])(
+    'of a %s with the body %s whose client disconnects before the response has 499 and aborted: true',
+    async (method, body) => {
+      const id = `${method}-${body.length}`;
+      const lock = await holdItems(store.database);
+      const length = `Content-Length: ${body ? COMPLETE.length : 0}`;
+      const headers = [`X-Request-Id: ${id}`, 'Content-Type: application/json', length];
+      const head = requestHead(`${method} /v1/items`, store.owner.key, ...headers);
+      const connection = await RawConnection.open(store.service, head + body);
+      if (body !== INCOMPLETE) await lock.waitedFor();
+      else await untilMetric(store.service, 'requests_in_progress', (value) => value === 1);
+      const counted = `http_server_request_duration_seconds_count{http_request_method="${method}",http_route="/v1/items",http_response_status_code="499"}`;
+      const before = (await metric(store.service, counted)) || 0;
+      connection.socket.resetAndDestroy();
+      const line = await lineOf(id).finally(() => lock.release());
+      expect(line).toMatchObject({ status: 499, aborted: true, ...ADDRESS });
+      expect(await metric(store.service, counted)).toBe(before + 1);
+    },
+  );
 });
 
 test.each([

@@ -174,7 +174,7 @@ describe('requests in progress get a response, and no new connection is accepted
     const slow = await RawConnection.open({ port }, head(9));
     expect((await slow.response()).status).toBe(100);
     expect((await stop(service)).code).toBe(0);
-    const ends = [{ msg: 'request', aborted: true }, { msg: 'stopped' }];
+    const ends = [{ msg: 'request', status: 499, aborted: true }, { msg: 'stopped' }];
     expect(service.logs().slice(-2)).toMatchObject(ends);
     slow.close();
   });

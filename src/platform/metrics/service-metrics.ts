@@ -4,8 +4,7 @@ import { KeyCache } from '../access/key-cache/key-cache.js';
 import { BoundedPool } from '../database/pools/bounded-pool.js';
 import { EventDelivery } from '../events/event-delivery.js';
 import { Readiness } from '../health/readiness.js';
-import { routeOf } from '../http/request/request-context.js';
-import type { Request, Response } from '../http/request/request.js';
+import type { Request } from '../http/request/request.js';
 import { Connections } from '../http/server/connections.js';
 import { LimitStorage } from '../rate-limit/limit-storage.js';
 import { PRODUCT } from '../../product.js';
@@ -98,13 +97,12 @@ export class ServiceMetrics {
     );
   }
 
-  observeResponse(request: Request, response: Response, durationMs: number): void {
+  observeRequest(request: Request, route: string, status: number, durationMs: number): void {
     const method = METHODS.has(request.method) ? request.method : '_OTHER';
-    const route = routeOf(request);
-    const key = `${method} ${response.statusCode} ${route}`;
+    const key = `${method} ${status} ${route}`;
     let series = this.series.get(key);
     if (!series) {
-      series = this.requests.labels(method, route, String(response.statusCode));
+      series = this.requests.labels(method, route, String(status));
       this.series.set(key, series);
     }
     series.observe(durationMs / 1000);

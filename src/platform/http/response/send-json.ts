@@ -72,6 +72,8 @@ export function sendError(response: Response, error: ServiceError): void {
 }
 
 function end(response: Response, body: string | Uint8Array): void {
+  // Nobody receives it, and the log must not state its status.
+  if (response.req.socket.destroyed) return;
   if (!response.hasHeader('content-type')) response.setHeader('Content-Type', JSON_TYPE);
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.writeHead(response.statusCode);

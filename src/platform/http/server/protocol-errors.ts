@@ -110,7 +110,8 @@ export class ProtocolErrors implements NestMiddleware, OnModuleInit {
       request.headers.origin = headerIn(input, 'Origin');
       this.cors.use(request, response, () => undefined);
       await this.reject(request, response, error);
-      const { status, code } = request.failure ?? error;
+      const { status: sent, code } = request.failure ?? error;
+      const status = socket.destroyed ? 499 : sent;
       this.logger.info({ requestId: id, status, code, clientAddress }, 'malformed request');
     } catch (cause) {
       this.logger.error({ err: cause }, 'failed to respond to a malformed request');
