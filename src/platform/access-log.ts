@@ -60,13 +60,15 @@ const MAX_PATH_LENGTH = 300;
 const ENTROPY = /[0-9A-Za-z]{36}/g;
 /** A percent-encoded character of an API key, encoded once or more often. */
 const ENCODED = /%(?:25)*(3\d|[46][1-9a-f]|[57][\da]|5f)/gi;
+/** The scheme and the authority of a request target, also of one that begins with `//user@`. */
+const AUTHORITY = /^(?:[a-z][a-z\d+.-]*:\/\/|\/\/(?=\/*[^/?#]*@))(?:\/*[^/?#]*@)?[^/?#]*/i;
 
 /**
- * Returns the path as it was sent, without the query, which can contain secrets. Bytes outside of
- * ASCII are percent-encoded, because they can be control characters of a terminal.
+ * Returns the path as sent, without user information, query and fragment, which can contain secrets.
+ * Bytes outside of ASCII are percent-encoded, because they can be control characters of a terminal.
  */
 function loggedPath(target: string): string {
-  const [path = ''] = target.split('?', 1);
+  const path = target.replace(AUTHORITY, '').split(/[?#]/, 1).join() || '/';
   // Decoded to find an API key, and masked before the path is shortened.
   const decoded = path.replace(ENCODED, (_, hex: string) => decodeURIComponent(`%${hex}`));
   const masked = decoded.replace(path.includes('%') ? ENTROPY : API_KEY, MASKED_KEY);

@@ -1,6 +1,7 @@
 import { holdItems } from '../harness/database/database-lock.js';
 import { createKey } from '../harness/database/factories.js';
 import { ApiClient, type RequestOptions, send } from '../harness/http/client.js';
+import { expectError } from '../harness/http/error-response.js';
 import { RawConnection, requestHead } from '../harness/http/raw-connection.js';
 import { useStore } from '../harness/http/store.js';
 import { metric, untilMetric } from '../harness/service/metrics.js';
@@ -147,6 +148,29 @@ describe('the log line of a request', () => {
       expect(await metric(store.service, counted)).toBe(before + 1);
     },
   );
+
+  it.each([
+    ['http://alice:secret@pets/v1/items', 400, '/v1/items'],
+    ['http://alice@pets:3000/v1/items?limit=1', 400, '/v1/items'],
+    ['HTTPS://alice:secret@pets', 400, '/'],
+    ['ftp://alice:se:cr@et@[::1]/v1/items', 400, '/v1/items'],
+    ['http:///alice:secret@pets/v1/items', 400, '/v1/items'],
+    ['//alice:secret@pets/v1/items', 400, '/v1/items'],
+    ['http://pets/v1/items?a=@', 200, '/v1/items'],
+    ['http://pets/v1/items/a:b@c', 404, '/v1/items/a:b@c'],
+    ['/v1/items/@b', 404, '/v1/items/@b'],
+    ['//v1/items', 404, '//v1/items'],
+    ['/v1/items#secret', 404, '/v1/items'],
+  ])('of %s has %i and the path only: %s', async (target, status, path) => {
+    const referer = 'Referer: http://alice:secret@pets/';
+    const head = requestHead(`GET ${target}`, store.owner.key, referer);
+    const response = await RawConnection.exchange(store.service, head);
+    expect(response.status).toBe(status);
+    if (status === 400) expectError(response, 400, 'invalid_request');
+    const line = await lineOf(response);
+    expect(line).toMatchObject({ status, path });
+    expect(JSON.stringify(line)).not.toMatch(/alice|secret/);
+  });
 });
 
 test.each([

@@ -22,7 +22,7 @@ const INVALID_MESSAGE = invalidRequest(
   'The request is not a valid HTTP message. Methods are in upper case, and URLs are percent-encoded.',
 );
 const INVALID_HOST = invalidRequest(
-  'The request must have one Host header with a host name or address, and an optional port.',
+  'The request must have one Host header with a host name or address, and an optional port. A URL must have a host and no user information.',
 );
 
 /**
@@ -164,11 +164,11 @@ function invalidRequest(message: string): ServiceError {
  */
 const HOST = /^(?:\[[\d:.a-f]+\]|[-\w.~!$&'()*+;=%]*)(?::\d*)?$/i;
 
-/** A request target in absolute form needs a host (RFC 9110, section 4.2.1). */
-const WITHOUT_HOST = /^https?:\/\/(?:[/?#:]|$)/i;
+/** A request target without a host or with user information (RFC 9110, sections 4.2.1 and 4.2.4). */
+const INVALID_AUTHORITY = /^https?:\/\/(?:[/?#:]|$)|^(?:[a-z][a-z\d+.-]*:)?\/\/+[^/?#]*@/i;
 
 /** Returns whether the Host header is missing, given twice or malformed (RFC 9112, section 3.2). */
 function hasInvalidHost({ headers: { host }, httpVersion, originalUrl }: Request): boolean {
   if (host === undefined ? httpVersion !== '1.0' : !HOST.test(host)) return true;
-  return WITHOUT_HOST.test(originalUrl);
+  return INVALID_AUTHORITY.test(originalUrl);
 }
